@@ -58,7 +58,7 @@ def test_an_hmm(tmp_path):
     assert isinstance(tagger, TextTagger) and tagger.scheme is None
     assert len(tagger("ADA lives here").tags) == 3 and tagger.indexer.lowercase
     Vocabulary(words.tokens[:-1]).write(run.vocabulary_path)
-    with pytest.raises(ValueError, match="holds 4 tokens, but the model's table has 5"):
+    with pytest.raises(ValueError, match="has 4 tokens, but the model's table has 5"):
         load(run.path)
 
 
@@ -78,7 +78,7 @@ def test_a_run_with_bert(tmp_path, kind):
     expected = ["房", "hotels"] if kind == "tagger" else ["[CLS]", "房", "hote", "##ls", "[SEP]"]
     assert found.tokenize(["房hotels"]) == [expected]
     write_tokenizer(tiny_bert.pieces("房", "间", "hotels", "more"), run.tokenizer_path)
-    with pytest.raises(ValueError, match="that is another model's"):
+    with pytest.raises(ValueError, match="the vocabulary of another model"):
         load(run.path)
 
 

@@ -129,7 +129,7 @@ def test_keras_knows_what_comes_out():
         ({"num_heads": 0}, "`num_heads` must be at least 1; got 0"),
         ({"num_heads": 4}, "the width of the inputs; got 4 heads for inputs of width 6"),
         ({"dropout": 1.0}, "`dropout` must be at least 0 and below 1; got 1.0"),
-        ({"initializer_range": 0.0}, "`initializer_range` must be above 0; got 0.0"),
+        ({"initializer_range": 0.0}, "`initializer_range` must be above 0, or None; got 0.0"),
     ],
 )
 def test_wrong_options(options, message):

@@ -175,13 +175,13 @@ def test_keras_adds_lora_and_quantises():
     [
         ({"num_heads": 0}, "`num_heads` must be at least 1; got 0"),
         ({"num_heads": 4}, "the width of the inputs; got 4 heads for inputs of width 6"),
-        ({"intermediate_dim": 0}, "`intermediate_dim` must be at least 1; got 0"),
+        ({"intermediate_dim": 0}, "`intermediate_dim` must be at least 1, or None; got 0"),
         ({"normalization": "none"}, "`normalization` must be one of post, pre; got 'none'"),
         ({"activation": "swoosh"}, "swoosh"),
         ({"dropout": 1.0}, "`dropout` must be at least 0 and below 1; got 1.0"),
         ({"attention_dropout": -0.1}, "`attention_dropout` must be at least 0 and below 1"),
         ({"layer_norm_epsilon": 0.0}, "`layer_norm_epsilon` must be above 0; got 0.0"),
-        ({"initializer_range": -1.0}, "`initializer_range` must be above 0; got -1.0"),
+        ({"initializer_range": -1.0}, "`initializer_range` must be above 0, or None; got -1.0"),
     ],
 )
 def test_wrong_options(options, message):

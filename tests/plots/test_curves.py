@@ -103,10 +103,10 @@ def test_histories_of_something_else(tmp_path, line):
 
 
 def test_histories_without_figures(tmp_path):
-    with pytest.raises(ValueError, match="no metrics per step to draw in .*history.jsonl"):
+    with pytest.raises(ValueError, match="Found no per-step metrics in .*history.jsonl"):
         plots.learning_curves(history(tmp_path, line(1)), tmp_path / "no.png")
     path = history(tmp_path, line(1, epoch=1, loss=1.0))
-    with pytest.raises(ValueError, match="no metric 'f1'; the metrics are loss"):
+    with pytest.raises(ValueError, match="no metric 'f1'. Choose one of .*: loss"):
         plots.learning_curves_figure({"": path}, ["f1"])
     path.write_text('{"step": 1, "run": "train", "loss": 1.0}\n[1]\n')
     with pytest.raises(ValueError, match="history.jsonl, line 2: expected the metrics of a run"):

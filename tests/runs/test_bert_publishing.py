@@ -225,7 +225,7 @@ def test_what_transformers_has_no_place_for(classifier, tagger, tmp_path, capsys
     assert "`pooling` must be 'pooled'" in refused(capsys, *words)
     inputs = keras.Input([2])
     run.save_model(keras.Model(inputs, keras.layers.Identity()(inputs)))
-    assert "holds a Functional; expected a model with a BERT" in refused(capsys, *words)
+    assert "contains a Functional; expected a model with a BERT" in refused(capsys, *words)
     assert not (tmp_path / "no").exists()
     scheme = ["convert", classifier[1], "--to-run", tmp_path / "no", "--scheme", "bio"]
     assert "is a classifier, which has no tag scheme" in refused(capsys, *scheme)

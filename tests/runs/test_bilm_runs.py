@@ -62,8 +62,8 @@ RENAMED = Vocabulary([*VOCABULARY.tokens[:-1], "inn"], source="other.txt")
     "options, vocabulary, message",
     [
         ({}, SHORTER, f"m has {len(VOCABULARY)} tokens, but other.txt has {len(SHORTER)}"),
-        ({}, SWAPPED, "m and other.txt have different tokens on line 1, where .* has '</S>'"),
-        ({}, RENAMED, f"m and other.txt .* on line {len(RENAMED)}, .* has 'inn'"),
+        ({}, SWAPPED, "other.txt has '</S>' on line 1, where m has a different token"),
+        ({}, RENAMED, f"other.txt has 'inn' on line {len(RENAMED)}, where m has"),
         (WORDS, SHORTER, f"m has {len(VOCABULARY)} tokens"),
         (WORDS, SWAPPED, "m has <S> and </S> on lines 1 and 2 .* has them on lines 2 and 1"),
     ],

@@ -23,5 +23,5 @@ def test_tables(tmp_path):
     words = TokenEmbedder(vocabulary_size=4, embedding_dim=2)
     for model in Tagger(words, ["A"]), HMMTagger(4, ["A"]):
         check_table(tmp_path / "vocabulary.txt", vocabulary, model)
-    with pytest.raises(ValueError, match="vocabulary.txt holds 4 tokens, but the .* has 5: "):
+    with pytest.raises(ValueError, match="vocabulary.txt has 4 tokens, but the .* has 5, so"):
         check_table(tmp_path / "vocabulary.txt", vocabulary, HMMTagger(5, ["A"]))

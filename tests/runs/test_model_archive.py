@@ -67,7 +67,7 @@ def test_code_is_refused_without_advice_to_allow_it(whole, tmp_path, capsys):
     for line in (["tag", str(run.path)], ["export", str(run.path), "--to", str(tmp_path / "e")]):
         assert main(line) == 2
         err = capsys.readouterr().err
-        assert "model.keras holds code or refers to files outside the archive, which tfreps" in err
+        assert "model.keras contains code or refers to files outside the archive, which" in err
         assert "safe_mode" not in err and "enable_unsafe" not in err and err.count("\n") == 1
 
 

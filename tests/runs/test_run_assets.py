@@ -74,11 +74,11 @@ def test_a_damaged_record(tmp_path, bad):
 @pytest.mark.parametrize(
     "kind, file, message",
     [
-        ("tagger", "vocabulary.txt", "holds .* tokens, but the model's table"),
-        ("classifier", "vocabulary.txt", "holds .* tokens, but the model's table"),
+        ("tagger", "vocabulary.txt", "has .* tokens, but the model's table"),
+        ("classifier", "vocabulary.txt", "has .* tokens, but the model's table"),
         ("tagger", "tags.txt", "tags, the model has 3, and they differ from line"),
         ("classifier", "labels.txt", "labels, the model has 2, and they differ from line"),
-        ("elmo", "vocabulary.txt", "that is another model's vocabulary"),
+        ("elmo", "vocabulary.txt", "the vocabulary of another model"),
     ],
 )
 def test_counts_are_compared_without_hashes_too(runs, tmp_path, kind, file, message, damage):

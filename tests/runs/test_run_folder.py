@@ -164,7 +164,7 @@ def test_loading_a_model_that_is_not_there_or_torn(run, no_classes):
 def test_a_model_with_code_inside_is_refused(run, no_classes):
     shout = keras.layers.Lambda(lambda x: x + 1)
     run.save_model(keras.Sequential([keras.Input((3,)), shout]))
-    with pytest.raises(ValueError, match="model.keras holds code"):
+    with pytest.raises(ValueError, match="model.keras contains code"):
         run.load_model()
 
 
@@ -179,7 +179,7 @@ def test_vocabulary(run):
 def test_a_folder_is_checked_without_changing_it(run, tmp_path):
     RunFolder.check_free(tmp_path / "new")
     assert not (tmp_path / "new").exists()
-    with pytest.raises(ValueError, match="already holds a run"):
+    with pytest.raises(ValueError, match="already contains a run"):
         RunFolder.check_free(run.path)
     RunFolder.check_free(run.path, overwrite=True)
     assert run.options_path.exists()
@@ -211,7 +211,7 @@ def test_a_run_goes_on_with_its_own_options(begun):
     def begin(**given):
         return begin_run(begun.path, "train-tagger", asked(**given), {"epochs"})
 
-    with pytest.raises(ValueError, match="already holds a run of `tfreps train-tagger`"):
+    with pytest.raises(ValueError, match="already contains a run of `tfreps train-tagger`"):
         begin()
     assert begin(overwrite=True) is None and begun.options_path.exists()
     assert begin(resume=True).options == begun.options

@@ -323,7 +323,7 @@ def test_an_earlier_run_is_left_alone(files, tmp_path, capsys):
     run = known_models.tagger_run(tmp_path / "earlier").path
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     line = ["--train", files("a", GOOD), "--scheme", "bio", "--run", run]
-    assert "already holds a run" in refused(capsys, "train-tagger", *line)
+    assert "already contains a run" in refused(capsys, "train-tagger", *line)
     bad = ["--train", files("b", "Ada\n"), "--scheme", "bio", "--run", run, "--overwrite"]
     assert "line 1: expected a token" in refused(capsys, "train-tagger", *bad)
     err = refused(

@@ -109,7 +109,10 @@ def test_curves(run, tmp_path):
         ),
         ("positions RUN --length 25 --output a.png", "the number of learned positions"),
         ("positions --first -1 --view surface --output a.png", "--first must be at least 0"),
-        ("curves RUN --figures f1 --output a.png", "no metric 'f1'; the metrics are loss"),
+        (
+            "curves RUN --figures f1 --output a.png",
+            "no metric 'f1'. Choose one of the metrics",
+        ),
         ("curves . --output a.png", "not a run folder"),
     ],
 )

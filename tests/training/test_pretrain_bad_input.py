@@ -131,7 +131,7 @@ def test_an_earlier_run_is_left_alone(corpus, tmp_path, capsys):
     trained = tmp_path / "run"
     tiny_run.make_run(trained)
     before = {path: path.stat().st_mtime_ns for path in trained.rglob("*")}
-    assert "already holds a run" in refused(capsys, flags(corpus, trained))
+    assert "already contains a run" in refused(capsys, flags(corpus, trained))
     line = flags(corpus, trained, "--overwrite")  # errors are found before it is removed
     line[line.index("--train") + 1] = str(tmp_path / "missing.txt")
     assert "matches no file" in refused(capsys, line)

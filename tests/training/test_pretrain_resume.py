@@ -283,5 +283,5 @@ def test_a_folder_of_another_kind(corpus, tmp_path, capsys, head, message, more)
     if more == "--resume" or "format_version" not in head:
         assert message in err
     else:
-        assert "already holds a run" in err
+        assert "already contains a run" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["options.json", "vocabulary.txt"]

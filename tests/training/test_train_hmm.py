@@ -157,7 +157,7 @@ def test_text_without_tokens(corpus, tmp_path):
 
 def test_a_folder_in_use(corpus, tmp_path):
     run_folder.RunFolder.create(tmp_path / "run", "train-hmm", {})
-    with pytest.raises(ValueError, match="already holds a run"):
+    with pytest.raises(ValueError, match="already contains a run"):
         train(corpus, tmp_path, "--smoothing", "1")
 
 

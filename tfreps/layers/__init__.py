@@ -1,4 +1,4 @@
-"""Keras layers that take tensors and return tensors."""
+"""Keras layers: encoders, embeddings, attention, pooling, CRF and sampled softmax."""
 
 from tfreps.backend import require_tensorflow_backend
 

@@ -164,7 +164,7 @@ def kernel_initializer(initializer_range):
     if initializer_range is None:
         return keras.initializers.GlorotUniform()
     if not initializer_range > 0:
-        raise ValueError(f"`initializer_range` must be above 0; got {initializer_range}.")
+        raise ValueError(f"`initializer_range` must be above 0, or None; got {initializer_range}.")
     return keras.initializers.TruncatedNormal(stddev=initializer_range)
 
 

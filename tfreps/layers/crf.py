@@ -228,7 +228,7 @@ class CRF(Configurable, keras.layers.Layer):
             mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
 
         Returns:
-            float32, shape `[B]`, in nats; 0 for a sentence without tokens.
+            float32, shape `[B]`, in nats. 0 for a sentence without tokens.
         """
         emissions, mask = self._given(emissions, mask)
         run = self._function(crf_loss.log_likelihood, is_loss=True)
@@ -247,8 +247,8 @@ class CRF(Configurable, keras.layers.Layer):
             mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
 
         Returns:
-            float32, shape `[B]`, at least -10,000, which is returned if no legal sequence
-            matches the sets.
+            float32, shape `[B]`, at least -10,000. It is -10,000 if no legal sequence matches the
+            sets.
         """
         emissions, mask = self._given(emissions, mask)
         allowed_tags = tf.cast(allowed_tags, "bool")

@@ -54,7 +54,9 @@ class Pooling(Configurable, keras.layers.Layer):
         if pooling not in POOLINGS:
             raise ValueError(f"`pooling` must be one of {POOLINGS}; got {pooling!r}.")
         if attention_units is not None and attention_units < 1:
-            raise ValueError(f"`attention_units` must be at least 1; got {attention_units}.")
+            raise ValueError(
+                f"`attention_units` must be at least 1, or None; got {attention_units}."
+            )
         self.pooling = pooling
         self.attention_units = attention_units
         self.supports_masking = True

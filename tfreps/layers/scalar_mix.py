@@ -103,7 +103,7 @@ class ScalarMix(Configurable, keras.layers.Layer):
         return tf.einsum("l,bltd->btd", weights, layer_outputs)  # [B, T, D]
 
     def shares(self):
-        """Returns the weights `s`: float32 `[L]`, with sum 1, or `None` with `top_only`."""
+        """Returns the weights `s`, float32 `[L]` with sum 1, or `None` if `top_only` is True."""
         return None if self.top_only else tf.nn.softmax(tf.cast(self.scalar_weights, "float32"))
 
     def compute_output_shape(self, input_shape):

@@ -26,7 +26,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         units: int. Width `H` of all states.
         num_steps: int. Number of steps, at least 1. Defaults to 9.
         window: int. Number of neighbours on each side, at least 1. Defaults to 1.
-        num_sentence_nodes: int. Number of sentence nodes `S`; 0 for none. Defaults to 1.
+        num_sentence_nodes: int. Number of sentence nodes `S`, at least 0. Defaults to 1.
         neighbours: str. How the neighbours are read, as in `SLSTMCell`: `"apart"`, `"summed"`
             or `"nearest_cells"`. Defaults to `"apart"`.
         input_term: str. Value multiplied by the input gate, as in `SLSTMCell`: `"gate"` or
@@ -276,7 +276,7 @@ def _joined(units, rows):
 
 
 def _order(mask):
-    """Returns the stable order with real tokens first and its inverse, each int32 `[B, T]`."""
+    """Returns the stable order that puts real tokens first, and its inverse, as int32 `[B, T]`."""
     real = tf.cast(mask, "int32")
     before = tf.cumsum(real, axis=1, exclusive=True)
     masked_before = tf.cumsum(1 - real, axis=1, exclusive=True)

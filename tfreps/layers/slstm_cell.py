@@ -40,7 +40,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
     Args:
         units: int. Width `H` of all states.
         window: int. Number of neighbours `w` on each side, at least 1. Defaults to 1.
-        num_sentence_nodes: int. Number of sentence nodes `S`; 0 for none. Defaults to 1.
+        num_sentence_nodes: int. Number of sentence nodes `S`, at least 0. Defaults to 1.
         neighbours: str. How the neighbours are read. `"apart"`: each neighbour is read separately
             and has its own gate. `"summed"`: the neighbours of a side are summed first and share
             one gate, as in the authors' released code. `"nearest_cells"`: the hidden states are
@@ -68,8 +68,8 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
 
     Returns:
-        Tuple `(hidden, cell, sentence_hidden, sentence_cell)` of the states after the step,
-        float32, with the shapes of the call arguments. The states of words are zero where masked.
+        Tuple `(hidden, cell, sentence_hidden, sentence_cell)`: the float32 states after the step,
+        which have the shapes of the call arguments. The states of words are zero where masked.
 
     Masking: masked positions are not skipped. A masked position between two tokens is their
     neighbour and has zero states; `SLSTM` removes such gaps.
@@ -172,7 +172,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
                 `input_term="embedding"`. If `None`, `inputs` is used. Defaults to `None`.
 
         Returns:
-            Tuple of the four states after the last step, float32, in the same order.
+            Tuple of the four float32 states after the last step, in the same order.
         """
         inputs = tf.cast(inputs, "float32")
         if self.input_term == "gate":

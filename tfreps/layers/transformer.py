@@ -185,7 +185,7 @@ def read_blocks(blocks, x, mask, training=False, attention=None):
             appended to it. If `None`, they are discarded. Defaults to `None`.
 
     Returns:
-        A list of `L + 1` tensors, float32 `[B, T, D]`: `x` and the output of each block.
+        List of `L + 1` float32 tensors `[B, T, D]`: `x` and the output of each block.
 
     Example:
     >>> block = TransformerBlock(num_heads=2)
@@ -239,6 +239,8 @@ def _check(block):
         if not 0 <= value < 1:
             raise ValueError(f"`{name}` must be at least 0 and below 1; got {value}.")
     if block.intermediate_dim is not None and block.intermediate_dim < 1:
-        raise ValueError(f"`intermediate_dim` must be at least 1; got {block.intermediate_dim}.")
+        raise ValueError(
+            f"`intermediate_dim` must be at least 1, or None; got {block.intermediate_dim}."
+        )
     if not block.layer_norm_epsilon > 0:
         raise ValueError(f"`layer_norm_epsilon` must be above 0; got {block.layer_norm_epsilon}.")

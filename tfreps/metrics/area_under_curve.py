@@ -60,7 +60,7 @@ class AreaUnderCurve(keras.metrics.Metric):
         self.counts.value.scatter_nd_add(places, seen)  # in place, as the table is large
 
     def result(self):
-        """Returns the area under the curve, a float32 scalar; 0.5 until both labels occur."""
+        """Returns the area under the curve, a float32 scalar. It is 0.5 until both labels occur."""
         negative, positive = tf.unstack(tf.cast(self.counts.value, "float64"))
         below = tf.cumsum(negative, exclusive=True) + negative / 2.0  # counts below each bin
         pairs = tf.reduce_sum(negative) * tf.reduce_sum(positive)

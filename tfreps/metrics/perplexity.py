@@ -35,7 +35,7 @@ class Perplexity(keras.metrics.Metric):
 
         Args:
             nll: float, any shape. Negative log-likelihood of each token in nats.
-            mask: bool, same shape, True on tokens that count. If `None` (the default), all tokens
+            mask: bool, same shape. True on tokens that count. If `None` (the default), all tokens
                 count.
         """
         nll = tf.cast(nll, "float64")

@@ -74,7 +74,7 @@ class WeightedTokenF1(keras.metrics.Metric):
         Args:
             y_true: int, shape `[B, T]`. Tag ids of the data.
             y_pred: int, shape `[B, T]`. Predicted tag ids.
-            sample_weight: bool, shape `[B, T]`, True on real tokens. If it is not boolean, values
+            sample_weight: bool, shape `[B, T]`. True on real tokens. If it is not boolean, values
                 above 0 count as True. If `None` (the default), all tokens are real.
 
         Raises:

@@ -248,21 +248,22 @@ class BertEncoder(WholeModel, keras.Model):
         return converter(cls, "pretrained").read(path, **overrides)
 
     def save_pretrained(self, path):
-        """Writes `config.json` and `model.safetensors` for transformers' `BertModel`.
+        """Writes `config.json` and `model.safetensors` for Hugging Face transformers.
 
-        Sinusoidal positions are written as a table of `max_positions` rows.
+        `BertModel` can load the folder. Sinusoidal positions are written as a table of
+        `max_positions` rows.
 
         Args:
             path: str. Folder to write to; created if it does not exist.
 
         Raises:
-            ValueError: If transformers' BERT does not support the model, for example because of
+            ValueError: If `BertModel` does not support the model, for example because of
                 `normalization="pre"` or quantized weights.
         """
         converter(type(self), "pretrained").write(self, path)
 
     def _read(self, features, training, kept=None):
-        """Returns a list of `x_0` and the block outputs, and the mask.
+        """Returns a tuple of the layers (a list of `x_0` and each block's output) and the mask.
 
         If `kept` is a list, the attention probabilities of each block are appended to it.
         """

@@ -153,7 +153,7 @@ class BertPretrainer(WholeModel, keras.Model):
         return converter(cls, "pretrained").read(path, next_sentence, **overrides)
 
     def save_pretrained(self, path, next_label=0):
-        """Writes a folder that transformers' `BertForPreTraining` loads.
+        """Writes a folder that `BertForPreTraining` of Hugging Face transformers can load.
 
         Without the next-sentence task, the folder is for `BertForMaskedLM`.
 
@@ -163,8 +163,8 @@ class BertPretrainer(WholeModel, keras.Model):
                 first. In the folder, this label is always 0, as in transformers. Defaults to 0.
 
         Raises:
-            ValueError: If `next_label` is not 0 or 1, or if transformers' BERT does not support the
-                encoder (see `BertEncoder.save_pretrained`).
+            ValueError: If `next_label` is not 0 or 1, or if Hugging Face transformers does not
+                support the encoder (see `BertEncoder.save_pretrained`).
         """
         converter(type(self), "pretrained").write(self, path, next_label)
 

@@ -73,8 +73,8 @@ class BiLM(WholeModel, keras.Model):
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
-        dict with `layer_outputs` float32 `[B, L+1, T, 2P]`, the token layer first, zero on padding;
-        `sequence_output` float32 `[B, T, 2P]`, the last layer; `mask` bool `[B, T]`, True on real
+        dict with `layer_outputs` float32 `[B, L+1, T, 2P]`: the token layer first, zero on padding;
+        `sequence_output` float32 `[B, T, 2P]`: the last layer; `mask` bool `[B, T]`: True on real
         tokens; `layer_outputs_with_boundaries` float32 `[B, L+1, T+2, 2P]` and
         `mask_with_boundaries` bool `[B, T+2]`; and the final states of each sentence, float32:
         `forward_hidden` and `backward_hidden` `[B, L, P]`, `forward_cell` and `backward_cell`
@@ -218,7 +218,7 @@ class BiLM(WholeModel, keras.Model):
 
     @property
     def state_names(self):
-        """Names of the final states in the output, a hidden and a cell state per direction."""
+        """Names of the final states in the output: a hidden and a cell state per direction."""
         directions = ["forward", "backward"] if self.bidirectional else ["forward"]
         return [f"{name}_{part}" for name in directions for part in ("hidden", "cell")]
 

@@ -217,7 +217,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
         return self.bilm.fixed_state(batch_size)
 
     def set_character_table(self, table):
-        """Sets the character ids of the vocabulary, int32 `[V, C]`."""
+        """Sets the character ids of the tokens in the vocabulary, an int32 array `[V, C]`."""
         self.character_table.assign(table)
 
     def _some_reset(self, states):

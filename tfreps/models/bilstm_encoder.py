@@ -27,9 +27,9 @@ class BiLSTMEncoder(WholeModel, keras.Model):
 
     Returns:
         dict with `sequence_output` float32 `[B, T, output_dim]`, the last layer, zero on padding;
-        `mask` bool `[B, T]`; `pooled_output` float32 `[B, pooled_dim]`, the final states of the
-        last layer: forward after the last token, backward after the first; and `layer_outputs`
-        float32 `[B, num_layers, T, output_dim]`.
+        `mask` bool `[B, T]`; `pooled_output` float32 `[B, pooled_dim]`: the forward state of
+        the last layer after the last token and its backward state after the first; and
+        `layer_outputs` float32 `[B, num_layers, T, output_dim]`.
 
     Raises:
         ValueError: If `num_layers` or `dropout` is out of range.

@@ -193,9 +193,9 @@ class Classifier(WholeModel, keras.Model):
         an encoder, use `Classifier(BertEncoder.from_pretrained(path), labels)`.
 
         Args:
-            path: str. Checkpoint with a classification head, as written by transformers'
-                `BertForSequenceClassification` or Google's `run_classifier.py`; see
-                `BertEncoder.from_pretrained`.
+            path: str. Checkpoint with a classification head, written by
+                `BertForSequenceClassification` of Hugging Face transformers or by Google's
+                `run_classifier.py`; see `BertEncoder.from_pretrained`.
             labels: list of str. Label names. If `None` (the default), the checkpoint's names are
                 used.
             encoder_options: dict. Options of the encoder that replace those of the checkpoint.
@@ -218,7 +218,9 @@ class Classifier(WholeModel, keras.Model):
         )
 
     def save_pretrained(self, path):
-        """Writes a folder that transformers' `BertForSequenceClassification` loads.
+        """Writes a folder for Hugging Face transformers.
+
+        `BertForSequenceClassification` can load the folder.
 
         Args:
             path: str. Folder to write to; created if it does not exist.

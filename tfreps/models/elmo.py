@@ -80,7 +80,7 @@ class Elmo(WholeModel, keras.Model):
         super().__init__(autocast=False, **kwargs)
         if layer_norm not in LAYER_NORMS:
             raise ValueError(
-                f"`layer_norm` must be one of {list(LAYER_NORMS)}; got {layer_norm!r}."
+                f"`layer_norm` must be one of 'bilm_tf', 'allennlp', or None; got {layer_norm!r}."
             )
         if num_output_representations < 1:
             raise ValueError(

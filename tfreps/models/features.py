@@ -21,7 +21,7 @@ def check_features(features, needed, reader):
 
 
 def token_mask(features):
-    """Returns the mask of the features, bool `[B, T]`; if absent, it is True on nonzero ids."""
+    """Returns the bool mask `[B, T]` of the features; if absent, it is True on nonzero ids."""
     if "mask" in features:
         return tf.cast(features["mask"], "bool")
     if "token_ids" in features:

@@ -41,9 +41,9 @@ class HMMTagger(WholeModel, keras.Model):
             bool `[B, T]` (`token_ids != 0` if absent).
 
     Returns:
-        dict with `emissions` float32 `[B, T, K]`, log p(token | tag), 0 where masked; `mask`
-        bool `[B, T]`; and `log_likelihood` float32 `[B]`, log p(tokens), 0 for a sentence without
-        tokens. The methods `tag` and `decode` return tags.
+        dict with `emissions` float32 `[B, T, K]`: log p(token | tag), 0 where masked; `mask`
+        bool `[B, T]`; and `log_likelihood` float32 `[B]`: log p(tokens), which is 0 for a sentence
+        without tokens. The methods `tag` and `decode` return tags.
 
     Raises:
         ValueError: If an option is invalid.
@@ -115,8 +115,8 @@ class HMMTagger(WholeModel, keras.Model):
             features: The inputs, as passed to `call`.
 
         Returns:
-            dict with `tags` int32 `[B, T]`, the best sequence, 0 where masked; `confidences`
-            float32 `[B, T]`, the posterior probability of each of these tags, 0 where masked; and
+            dict with `tags` int32 `[B, T]`: the best sequence, 0 where masked; `confidences`
+            float32 `[B, T]`: the posterior probability of each of these tags, 0 where masked; and
             `mask` bool `[B, T]`.
         """
         outputs = self(features)
@@ -134,7 +134,7 @@ class HMMTagger(WholeModel, keras.Model):
 
         Returns:
             Tuple `(tags, scores)`. `tags` is int32 `[B, T]`, 0 where masked. `scores` is
-            float32 `[B]`, log p(tokens, tags). If `k` is given, their shapes are `[B, k, T]` and
+            float32 `[B]`: log p(tokens, tags). If `k` is given, their shapes are `[B, k, T]` and
             `[B, k]`, with the best sequence first.
         """
         given = *self._emissions(features), *self.scores()

@@ -21,7 +21,8 @@ class HMMCounts:
     Args:
         initial: float, shape `[K]`. Number of sentences that begin with each tag.
         transitions: float, shape `[K, K]` (from, to). Number of transitions between tags.
-        emissions: float, shape `[V + 1, K]`. Number of tokens with each tag; row 0, padding, is 0.
+        emissions: float, shape `[V + 1, K]`. Number of tokens with each tag. Row 0 is for
+            padding and contains zeros.
         end: float, shape `[K]`. Number of sentences that end with each tag.
 
     Raises:
@@ -124,8 +125,8 @@ class HMMCounts:
 
         Returns:
             dict of float32 arrays: `initial` `[K]`, `transitions` `[K, K]` (from, to), `emissions`
-            `[V + 1, K]` (row 0, padding, is 0), and `end` `[K]`, which is `None` if `use_end` is
-            `False`. The logarithm of 0 is represented by -1e4.
+            `[V + 1, K]` (zeros in row 0, for padding), and `end` `[K]`, which is `None` if
+            `use_end` is `False`. The logarithm of 0 is represented by -1e4.
 
         Raises:
             ValueError: If `smoothing` and `floor` are both given, or one of them is invalid.

@@ -56,7 +56,10 @@ def best_tags_in_columns(token_ids, log_emissions, transitions, start, end):
 
 @tf.function(jit_compile=True, autograph=False)
 def best_path(mask, emissions, transitions, start, end):
-    """Computes the best tags `[T, B]` for a mask `[T, B]` and emissions `[T, K, B]`."""
+    """Computes the most likely tag sequences, `[T, B]`.
+
+    The mask has the shape `[T, B]`, and the emission scores have the shape `[T, K, B]`.
+    """
     length, batch = tf.unstack(tf.shape(mask))
     into = tf.transpose(transitions)[:, :, None]  # [to, from, 1]
 
@@ -121,7 +124,7 @@ def expected_counts(batches, log_emissions, scores, has_end):
 
 
 def likelihood_and_gradients(token_ids, *tables):
-    """Returns the log likelihood of a batch, float64, and its gradients: the expected counts."""
+    """Returns the float64 log likelihood of a batch and its gradients, the expected counts."""
     with tf.GradientTape() as tape:
         tape.watch(tables)
         log_emissions, transitions, initial, end = tables

@@ -145,7 +145,7 @@ class LinearEncoder(WholeModel, keras.Model):
         return around[:, far + offset : far + offset + steps]
 
     def _hashed(self, ids, mask, offsets, length, num_buckets):
-        """Returns, per offset, the table rows of the `length` tokens that begin there, `[B, T]`."""
+        """Returns the table rows `[B, T]` of the `length` tokens that begin at each offset."""
         return [
             number * num_buckets + self._bucket(ids, mask, offset, length, num_buckets)
             for number, offset in enumerate(offsets)

@@ -1,4 +1,4 @@
-"""PieceEncoder: word vectors of BERT, each taken from the first piece of the word."""
+"""PieceEncoder: word vectors from BERT, each taken from the first piece of the word."""
 
 import keras
 import tensorflow as tf

@@ -50,8 +50,8 @@ class SLSTMEncoder(WholeModel, keras.Model):
 
     Returns:
         dict with `sequence_output` float32 `[B, T, units]`, zero on padding; `mask` bool `[B, T]`;
-        and, with a sentence node, `pooled_output` float32 `[B, units]`, zero for a sentence without
-        tokens.
+        and, with a sentence node, `pooled_output` float32 `[B, units]`, which is zero for a
+        sentence without tokens.
 
     Raises:
         ValueError: If an option is invalid.

@@ -150,8 +150,8 @@ class Tagger(WholeModel, keras.Model):
             features: The features, as passed to `call`.
 
         Returns:
-            dict with `tags` int32 `[B, T]`, the best sequence, 0 on padding; `confidences`
-            float32 `[B, T]`, the marginal probability of each of these tags, 0 on padding; and
+            dict with `tags` int32 `[B, T]`: the best sequence, 0 on padding; `confidences`
+            float32 `[B, T]`: the marginal probability of each of these tags, 0 on padding; and
             `mask` bool `[B, T]`.
         """
         outputs = self(features)
@@ -170,7 +170,7 @@ class Tagger(WholeModel, keras.Model):
 
         Returns:
             Tuple `(tags, scores)`. `tags` is int32 `[B, T]`, 0 on padding. `scores` is
-            float32 `[B]`, the score of each sequence. If `k` is given, their shapes are
+            float32 `[B]`: the score of each sequence. If `k` is given, their shapes are
             `[B, k, T]` and `[B, k]`, with the best sequence first.
         """
         return self.crf.decode(*self._scores(features), k=k, use_xla=False)
@@ -190,7 +190,7 @@ class Tagger(WholeModel, keras.Model):
         """Returns the score of each transition in the CRF.
 
         Returns:
-            float32, shape `[K, K]` (from, to), NaN for forbidden transitions; `None` without a CRF.
+            float32, shape `[K, K]` (from, to). NaN for forbidden transitions. `None` without a CRF.
         """
         if not self.use_crf:
             return None
@@ -278,8 +278,9 @@ class Tagger(WholeModel, keras.Model):
         an encoder, use `Tagger(BertEncoder.from_pretrained(path), tags)`.
 
         Args:
-            path: str. Checkpoint with a token-classification head, as written by transformers'
-                `BertForTokenClassification`; see `BertEncoder.from_pretrained`.
+            path: str. Checkpoint with a token-classification head, written by
+                `BertForTokenClassification` of Hugging Face transformers; see
+                `BertEncoder.from_pretrained`.
             tags: list of str. Tag names. If `None` (the default), the checkpoint's names are used.
             encoder_options: dict. Options of the encoder that replace those of the checkpoint.
                 Defaults to `None`.
@@ -296,7 +297,7 @@ class Tagger(WholeModel, keras.Model):
         return converter(cls, "pretrained").read(path, tags, encoder_options or {}, **options)
 
     def save_pretrained(self, path):
-        """Writes a folder that transformers' `BertForTokenClassification` loads.
+        """Writes a folder that `BertForTokenClassification` of Hugging Face transformers can load.
 
         Args:
             path: str. Folder to write to; created if it does not exist.

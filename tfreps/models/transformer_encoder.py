@@ -170,7 +170,7 @@ class TransformerEncoder(WholeModel, keras.Model):
         return tf.stack(kept, axis=1)
 
     def _read(self, features, training, kept=None):
-        """Returns a list of `x_0` and the block outputs, and the mask.
+        """Returns a tuple of the layers (a list of `x_0` and each block's output) and the mask.
 
         If `kept` is a list, the attention probabilities of each block are appended to it.
         """

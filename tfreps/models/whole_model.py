@@ -28,7 +28,7 @@ class WholeModel(Configurable):
 
     @property
     def trainable(self):
-        """Trainable state of the model, a bool.
+        """Whether the model is trainable.
 
         Setting it changes all layers, but parts that an option of the model freezes stay frozen.
         """
@@ -82,7 +82,7 @@ class WholeModel(Configurable):
 
     @property
     def num_tokens(self):
-        """Vocabulary size of the model or of its first part that has one; `None` without one."""
+        """Vocabulary size of the model or of its first part that has one, or `None`."""
         sizes = [vars(part).get("vocabulary_size") for part in self.all_parts()]
         return next((size for size in sizes if size is not None), None)
 
@@ -198,7 +198,7 @@ class WholeModel(Configurable):
             **kwargs: Keyword arguments of `keras.Model.quantize`.
 
         Raises:
-            NotImplementedError: If Keras can quantize no layer of the model.
+            NotImplementedError: If Keras cannot quantize any layer of the model.
         """
         if not any(map(_can_quantize, self._flatten_layers(include_self=False))):
             raise NotImplementedError(

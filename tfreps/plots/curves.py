@@ -17,8 +17,8 @@ def learning_curves(history: str | os.PathLike, path: str | os.PathLike) -> path
     """Draws the metrics of a run as a PNG file, with one panel per metric.
 
     Args:
-        history: str or path. The `history.jsonl` of the run, as `EpochLog` or `TrainingLog` writes
-            it.
+        history: str or path. The `history.jsonl` of the run, written by `EpochLog` or
+            `TrainingLog`.
         path: str or path. The PNG file to write.
 
     Returns:
@@ -61,7 +61,7 @@ def learning_curves_figure(histories, names=None, over=None):
     """
     runs = {label: read_history(path) for label, path in histories.items()}
     if over not in (None, *PLACES):
-        raise ValueError(f"`over` must be one of {', '.join(PLACES)}; got {over!r}.")
+        raise ValueError(f"`over` must be one of {', '.join(PLACES)}, or None; got {over!r}.")
     by_epoch = all(any("epoch" in line for line in lines) for lines in runs.values())
     place = over or ("epoch" if by_epoch else "step")
     runs = {label: [x for x in lines if place in x] for label, lines in runs.items()}
@@ -100,8 +100,8 @@ def read_history(path: str | os.PathLike) -> list[dict]:
             if number == len(lines):  # the line is being written
                 break
             raise ValueError(
-                f"{path}, line {number}: expected the metrics of a run as a JSON object, as tfreps "
-                f"writes them to history.jsonl; got {line[:60]!r} ({error})."
+                f"{path}, line {number}: expected the metrics of a run as a JSON object, as in a "
+                f"history.jsonl written by tfreps; got {line[:60]!r} ({error})."
             ) from error
         found.append(values)
     return found
@@ -113,10 +113,16 @@ def _names(runs, wanted, paths, place):
     names = list(dict.fromkeys(n for line in lines for n in line if n not in (*PLACES, "run")))
     if not names:
         files = ", ".join(map(str, paths))
-        raise ValueError(f"There are no metrics per {place} to draw in {files}.")
+        raise ValueError(
+            f"Found no per-{place} metrics in {files}. Choose files with metrics or another value "
+            "of `over`."
+        )
     for name in wanted or ():
         if name not in names:
-            raise ValueError(f"There is no metric {name!r}; the metrics are {', '.join(names)}.")
+            raise ValueError(
+                f"Found no metric {name!r}. Choose one of the metrics of the runs: "
+                f"{', '.join(names)}."
+            )
     return wanted or [n for n in names if not n.startswith(ASIDE)] or names
 
 

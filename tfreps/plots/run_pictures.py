@@ -1,4 +1,4 @@
-"""Draws the pictures of a run of a tagger or classifier."""
+"""Draws the plots for a training run of a tagger or classifier."""
 
 from tfreps.plots.canvas import show_in_tensorboard
 from tfreps.plots.curves import learning_curves
@@ -7,11 +7,11 @@ from tfreps.plots.matrices import confusion_matrix, matrix, mix_weights
 
 
 def draw_run(run, model, confusion=None) -> list[str]:
-    """Writes the pictures of a run to its folder and to TensorBoard.
+    """Writes the plots for a training run to its folder and to TensorBoard.
 
     These are `learning_curves.png` if there is a history, `confusion.png` if `confusion` is given,
     `transitions.png` for a CRF (with forbidden transitions in white), and `elmo_mix.png` and
-    `vector_mix.png` for learned mixes of layers. Without matplotlib, no pictures are drawn.
+    `vector_mix.png` for learned mixes of layers. Without matplotlib, no plots are drawn.
 
     Args:
         run: `tfreps.runs.run_folder.RunFolder`.
@@ -20,7 +20,7 @@ def draw_run(run, model, confusion=None) -> list[str]:
             `confusion.png` is not drawn.
 
     Returns:
-        A list of messages (str) for the user: why there are no pictures, or which characters no
+        A list of messages (str) for the user: why there are no plots, or which characters no
         font has. It is empty if there is nothing to report.
     """
     folder = run.pictures_path
@@ -35,7 +35,7 @@ def draw_run(run, model, confusion=None) -> list[str]:
 
 
 def _draw(run, model, confusion, folder, notes):
-    """Draws the pictures and returns their paths. Adds messages to `notes`."""
+    """Draws the plots and returns their paths. Adds messages to `notes`."""
     names = model.classes
     history = run.logs_path / "history.jsonl"
     pictures = []

@@ -59,8 +59,8 @@ def best_threshold(positive: Sequence[bool], scores: Sequence[float]) -> tuple[f
         scores: Sequence of float of the same length.
 
     Returns:
-        A tuple of two floats: the threshold, which is the largest score with the best F1, and the
-        F1 of predicting `score >= threshold` as positive.
+        Tuple `(threshold, f1)` of two floats. `threshold` is the largest score with the best F1.
+        `f1` is the F1 if examples with `score >= threshold` are predicted as positive.
 
     Raises:
         ValueError: If there is no positive example, a score is NaN, or the lengths differ.

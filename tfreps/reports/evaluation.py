@@ -17,7 +17,7 @@ def evaluate_tagger(trained, sentences, **options):
         **options: Options of `SequenceBatches`, such as `vectors`.
 
     Returns:
-        A dict of JSON types: `sentences` and `tokens` are the numbers of sentences and tokens;
+        A JSON-serializable dict: `sentences` and `tokens` are the numbers of sentences and tokens;
         `accuracy` is the share of correctly tagged tokens; `weighted` has the means of precision,
         recall and F1 over the tags, weighted by their counts; `confusion` has a row for each true
         tag. With a tag scheme, `spans` is the `reports.span_report` in strict mode, and
@@ -64,7 +64,7 @@ def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
         **options: Options of `SequenceBatches`, such as `vectors`.
 
     Returns:
-        A dict of JSON types: `texts` is the number of texts; `accuracy`, `labels`, `macro` and
+        A JSON-serializable dict: `texts` is the number of texts; `accuracy`, `labels`, `macro` and
         `weighted` are from `reports.classification_report`; `confusion` has a row for each true
         label. If the model has two labels and both occur in the texts, the second label is the
         positive one, and `auc` is the value of the metric `AreaUnderCurve`. With a threshold,

@@ -224,7 +224,7 @@ def format_confusion(counts: np.ndarray, names: Sequence[str]) -> str:
 
 
 def _mean(rows: dict[str, Scores], weights=None) -> Scores:
-    """Returns the means of the rows' scores and the sum of their `support`."""
+    """Returns the means of the scores in `rows`, and the sum of the `support`."""
     table = np.array(
         [[row[name] for name in ("precision", "recall", "f1")] for row in rows.values()]
     )

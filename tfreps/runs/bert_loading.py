@@ -42,8 +42,8 @@ def load_encoder(source: str | os.PathLike, **changes) -> EncoderAndTokenizer:
 
     Raises:
         ValueError: If the source does not exist, is a run of another program, contains no model,
-            has fewer blocks than requested, lacks a requested pooler, or has another model's
-            vocabulary; also if `BertEncoder.from_pretrained` raises an error.
+            has fewer blocks than requested, lacks a requested pooler, or has the vocabulary of
+            another model; also if `BertEncoder.from_pretrained` raises an error.
     """
     run = bert_run(source)
     path = pathlib.Path(source)
@@ -76,7 +76,8 @@ def load_pretrainer(
     Raises:
         ValueError: If the source does not exist, is a run of another program, contains no model,
             has no head for next-sentence prediction although `next_sentence` is `True`, or has
-            another model's vocabulary; also if `BertPretrainer.from_pretrained` raises an error.
+            the vocabulary of another model; also if `BertPretrainer.from_pretrained` raises an
+            error.
     """
     run = bert_run(source)
     path = pathlib.Path(source)
@@ -152,7 +153,8 @@ def check_size(encoder, tokenizer, source):
         raise ValueError(
             f"{source} has {encoder.vocabulary_size:,} tokens and padding id {encoder.padding_id}, "
             f"but the vocabulary {tokenizer.source} has {size:,} tokens and padding id "
-            f"{tokenizer.padding_id}: that is another model's vocabulary. Use the original one."
+            f"{tokenizer.padding_id}, so it is the vocabulary of another model. Use the vocabulary "
+            "that the model was trained with."
         )
 
 
@@ -245,7 +247,7 @@ def _pretrainer(model, path):
     """Returns the model; raises a ValueError if it is not a `BertPretrainer`."""
     if not isinstance(model, BertPretrainer):
         raise ValueError(
-            f"{path} holds a {type(model).__name__}; expected a BertPretrainer, as `tfreps "
-            "pretrain-bert` saves it."
+            f"{path} contains a {type(model).__name__}; expected a BertPretrainer saved by `tfreps "
+            "pretrain-bert`."
         )
     return model

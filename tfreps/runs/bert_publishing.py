@@ -1,4 +1,4 @@
-"""Converts between run folders and published folders of BERT models with a head."""
+"""Converts BERT models with a head between run folders and published folders."""
 
 import os
 import pathlib
@@ -95,7 +95,7 @@ def write_run(model, tokenizer, folder: str | os.PathLike, options: dict) -> Non
 
 
 def write_published(run: RunFolder, folder: str | os.PathLike, name: str | None = None) -> str:
-    """Writes the model and the vocabulary of a run in the format of transformers.
+    """Writes the model and the vocabulary of a run in the format of Hugging Face transformers.
 
     Args:
         run: `RunFolder` of `tfreps pretrain-bert`, `train-classifier` or `train-tagger` whose
@@ -104,7 +104,7 @@ def write_published(run: RunFolder, folder: str | os.PathLike, name: str | None 
         name: str. Name of the model in its model card. If `None`, the name of the folder is used.
 
     Returns:
-        str. Name of the transformers class that loads the model.
+        str. Name of the class of Hugging Face transformers that can load the model.
 
     Raises:
         ValueError: If the model has no BERT encoder, or if transformers cannot represent it.
@@ -116,7 +116,7 @@ def write_published(run: RunFolder, folder: str | os.PathLike, name: str | None 
     if not is_known or not isinstance(model.encoder, BertEncoder):
         parts = f"{type(model).__name__} with a {type(model.encoder).__name__}" if is_known else ""
         found = parts or type(model).__name__
-        raise ValueError(f"{run.path} holds a {found}; expected a model with a BERT encoder.")
+        raise ValueError(f"{run.path} contains a {found}; expected a model with a BERT encoder.")
     encoder = model.encoder
     if isinstance(model, BertPretrainer):
         model.save_pretrained(folder, next_label=run.options.get("next_label", 0))
@@ -131,7 +131,7 @@ def write_published(run: RunFolder, folder: str | os.PathLike, name: str | None 
 
 
 def _tagger_of_pieces(tagger):
-    """Returns a copy of a tagger which, like published taggers, reads pieces and not words."""
+    """Returns a copy of a tagger that reads pieces instead of words, like published taggers."""
     options = {"use_crf": tagger.use_crf, "linear": tagger.linear, "dropout": tagger.dropout}
     options["use_projection"] = tagger.use_projection
     found = Tagger(tagger.encoder.encoder, tagger.tags, tagger.scheme, **options)

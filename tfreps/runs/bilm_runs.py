@@ -36,14 +36,14 @@ def load_bilm(run: str | os.PathLike, initial_state: str = "zero") -> Pretrained
 
     Raises:
         ValueError: If the run folder cannot be read, its model contains no biLM, or its vocabulary
-            is another model's.
+            is that of another model.
     """
     folder = RunFolder.open(run)
     model = folder.load_model()
     if not isinstance(model, BiLM | BiLMPretrainer | Elmo):
         raise ValueError(
-            f"{run} holds a {type(model).__name__}; expected a biLM, as `tfreps pretrain-elmo` "
-            "saves it."
+            f"{run} contains a {type(model).__name__}; expected a biLM saved by `tfreps "
+            "pretrain-elmo`."
         )
     bilm = model.find(BiLM)
     if bilm.initial_state != initial_state:
@@ -82,8 +82,9 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
         size = None if part is None else part.vocabulary_size
         if size not in (None, len(vocabulary)):
             raise ValueError(
-                f"{source} has {size} tokens, but {theirs} has {len(vocabulary)}: that is "
-                "another model's vocabulary. Use the one that the model was trained with."
+                f"{source} has {size} tokens, but {theirs} has {len(vocabulary)}, so it is "
+                "the vocabulary of another model. Use the vocabulary that the model was trained "
+                "with."
             )
     places = vocabulary.start_id + 1, vocabulary.end_id + 1
     if bilm.vocabulary_size is not None:
@@ -91,8 +92,9 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
         if places != expected:
             raise ValueError(
                 f"{source} has <S> and </S> on lines {expected[0]} and {expected[1]} of its "
-                f"vocabulary, but {theirs} has them on lines {places[0]} and {places[1]}: that is "
-                "another model's vocabulary. Use the one that the model was trained with."
+                f"vocabulary, but {theirs} has them on lines {places[0]} and {places[1]}, so "
+                "it is the vocabulary of another model. Use the vocabulary that the model was "
+                "trained with."
             )
     table = None if pretrainer is None else pretrainer.character_table
     if table is None or not np.any(table := table.numpy()):  # none, or not set yet
@@ -101,9 +103,9 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
     if other.any():
         line = int(other.argmax()) + 1
         raise ValueError(
-            f"{source} and {theirs} have different tokens on line {line}, where {theirs} has "
-            f"{vocabulary.tokens[line - 1]!r}: that is another model's vocabulary. Use the one "
-            "that the model was trained with."
+            f"{theirs} has {vocabulary.tokens[line - 1]!r} on line {line}, where {source} has a "
+            "different token, so it is the vocabulary of another model. Use the vocabulary that "
+            "the model was trained with."
         )
 
 
@@ -128,8 +130,8 @@ def load_published_bilm(
         `BiLM`.
 
     Raises:
-        ValueError: If a file is damaged or not from bilm-tf or AllenNLP, the vocabulary is another
-            model's, or a vocabulary is given for a biLM that reads characters.
+        ValueError: If a file is damaged or not from bilm-tf or AllenNLP, the vocabulary is that of
+            another model, or a vocabulary is given for a biLM that reads characters.
     """
     ends = {}
     if vocabulary is not None:

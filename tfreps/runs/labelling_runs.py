@@ -42,6 +42,6 @@ def check_table(path: pathlib.Path, vocabulary, model) -> None:
     size = model.num_tokens
     if size not in (None, len(vocabulary)):
         raise ValueError(
-            f"{path} holds {len(vocabulary)} tokens, but the model's table has {size}: that is "
-            "another model's vocabulary. Put the original file back."
+            f"{path} has {len(vocabulary)} tokens, but the model's table has {size}, so it is the "
+            "vocabulary of another model. Put the original file back."
         )

@@ -57,9 +57,9 @@ def refusal(path: str | os.PathLike, error: Exception) -> str:
     message = " ".join(str(error).split())
     if any(word in message for word in UNSAFE):
         return (
-            f"{path} holds code or refers to files outside the archive, which tfreps never runs or "
-            "reads. No tfreps program writes such a file. Get the model from a trusted source or "
-            "train it again."
+            f"{path} contains code or refers to files outside the archive, which tfreps never runs "
+            "or reads. No tfreps program writes such a file. Get the model from a trusted source "
+            "or train it again."
         )
     return (
         f"{path} cannot be loaded ({type(error).__name__}: {message[:500]}). The file is damaged "

@@ -89,8 +89,8 @@ class RunFolder:
             path: str or path-like. A folder that does not exist yet or is empty, or, if `overwrite`
                 is `True`, the folder of an earlier run.
             program: str. Name of the program, as in `tfreps <program>`.
-            options: dict. Options of the run, including defaults, of JSON types or paths. All
-                options except `resume` and `overwrite` are stored.
+            options: dict. Options of the run, including defaults. The values must be
+                JSON-serializable or paths. All options except `resume` and `overwrite` are stored.
             overwrite: bool. Whether an earlier run in the folder may be removed. A folder with
                 files but without a run is never changed. Defaults to `False`.
 
@@ -180,8 +180,8 @@ class RunFolder:
                 `False`.
 
         Raises:
-            ValueError: If the path is a file, the folder holds other files, or it holds a run and
-                `overwrite` is `False`.
+            ValueError: If the path is a file, the folder contains other files, or it contains a run
+                and `overwrite` is `False`.
         """
         path = pathlib.Path(path)
         if path.exists() and not path.is_dir():
@@ -199,8 +199,8 @@ class RunFolder:
             head = read_head(path / OPTIONS)
             if not overwrite:
                 raise ValueError(
-                    f"{path} already holds a run of `tfreps {head['program']}`. Resume it, remove "
-                    "it or choose another folder."
+                    f"{path} already contains a run of `tfreps {head['program']}`. Resume it, "
+                    "remove it or choose another folder."
                 )
 
     @classmethod
@@ -367,8 +367,9 @@ def check_inputs(path: str | os.PathLike, options: dict) -> None:
             found = pathlib.Path(each).resolve()
             if run.exists() and (found in parts or parts & set(found.parents) - {run}):
                 raise ValueError(
-                    f"`{name}` {each} is in the folder {path}, whose run would be removed. Choose "
-                    "another folder for the new run."
+                    f"`{name}` is {each}, which belongs to the run in the folder {path}. That run "
+                    "would be removed before the new one starts. Choose another folder for the new "
+                    "run."
                 )
 
 

@@ -164,7 +164,7 @@ class TokenIndexer(tf.Module):
         return None if self.vocabulary is None else len(self.vocabulary)
 
     def get_config(self) -> dict:
-        """Returns the arguments of the constructor as values that JSON can represent."""
+        """Returns the arguments of the constructor as a JSON-serializable dict."""
         return {
             "vocabulary": None if self.vocabulary is None else self.vocabulary.tokens,
             "lowercase": self.lowercase,

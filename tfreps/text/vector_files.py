@@ -1,4 +1,4 @@
-"""Reads word vectors from text or binary files, which may be compressed, row by row."""
+"""Reads word vectors row by row from text or binary files, which may be compressed."""
 
 import os
 from collections.abc import Iterator
@@ -47,7 +47,8 @@ def vector_rows(path: str, file_format: str | None = None) -> Iterator[VectorRow
             message names the file and the line or row.
     """
     if file_format not in (*FORMATS, None):
-        raise ValueError(f"`file_format` must be one of {(*FORMATS, None)}; got {file_format!r}.")
+        known = ", ".join(map(repr, FORMATS))
+        raise ValueError(f"`file_format` must be one of {known}, or None; got {file_format!r}.")
     if file_format is None:
         file_format = "binary" if path.removesuffix(".gz").endswith(".bin") else "text"
     try:

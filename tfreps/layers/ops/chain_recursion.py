@@ -157,7 +157,7 @@ def log_sum_exp(x, axis):
 
 
 def previous_values(values, mask, first):
-    """Returns the value at the last real token before each position, and at the last of each row.
+    """Returns the values at the last real tokens before each position and of each row.
 
     Args:
         values: tensor, shape `[B, T]`.
@@ -166,7 +166,8 @@ def previous_values(values, mask, first):
 
     Returns:
         Tuple `(previous, last)`, both with the dtype of `values`. `previous` is `[B, T]`: the value
-        at the last real token before each position. `last` is `[B]`: that of the last real token.
+        at the last real token before each position. `last` is `[B]`: the value at the last real
+        token of the row.
 
     Example:
     >>> mask = tf.constant([[False, True, False, True]])

@@ -113,7 +113,11 @@ def token_log_likelihood(emissions, tags, mask, gold_scores, scores):
 
 
 def partial_log_likelihood(emissions, allowed_tags, mask, scores):
-    """Computes the log probability of all paths of allowed tags: `[B]`, at least -ILLEGAL_COST."""
+    """Computes the log of the total probability of all paths of allowed tags.
+
+    Returns:
+        float32, shape `[B]`, at least -ILLEGAL_COST.
+    """
     total = chain.log_normalizer(emissions, mask, *scores)
     kept = tf.where(allowed_tags, emissions, float("-inf"))
     value = chain.log_normalizer(kept, mask, *scores) - tf.where(total == float("-inf"), 0.0, total)

@@ -78,7 +78,7 @@ class LogUniformSampler:
         return tf.ensure_shape(distinct[: self.num_sampled], [self.num_sampled]), last + 1
 
     def log_expected_count(self, ids, tries):
-        """Computes `log q(i)`, float32, with the shape of `ids`."""
+        """Computes `log q(i)` as a float32 tensor with the shape of `ids`."""
         ids = tf.cast(ids, "float64")
         probability = tf.math.log((ids + 2.0) / (ids + 1.0)) / np.log(self.range_max + 1.0)
         tries = tf.cast(tries, "float64")

@@ -84,7 +84,7 @@ def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, 
         compute_dtype: str. Dtype of the products; everything else is float32.
 
     Returns:
-        Tuple of the four states after the last step, float32, in the order of `states`.
+        Tuple of the four float32 states after the last step, in the order of `states`.
     """
     everything = [*states, inputs, embedding, *first, *weights]
     there = [tensor is not None for tensor in everything]
@@ -203,7 +203,7 @@ class _Steps:
         return tf.reshape(out, [self.form.num_gates, *self.shape, self.form.units])
 
     def _rows(self, x, kernel, transpose=False):
-        """Multiplies `[B, T, D]` or `[B*T, D]` by `[D, E]`: `[B, T, E]`. Empty without a kernel."""
+        """Multiplies by a kernel `[D, E]` and returns `[B, T, E]`; `None` counts as `[D, 0]`."""
         if kernel is None:
             return tf.zeros([*self.shape, 0])
         width = kernel.shape[0 if transpose else 1]
@@ -226,9 +226,9 @@ class _Steps:
         """Computes what the sentence nodes contribute to the gates.
 
         Returns:
-            Tuple `(node_gates, from_sentence, mean)`. `node_gates` and `from_sentence` are those of
-            `Terms`. `mean` is `[B, H]`: the mean of the hidden states of the words, or `None` if
-            there is no sentence node.
+            Tuple `(node_gates, from_sentence, mean)`. `node_gates` and `from_sentence` are
+            described in `Terms`. `mean`, of shape `[B, H]`, is the mean of the hidden states of the
+            words, or `None` if there is no sentence node.
         """
         hidden, _, node_hidden, _ = states
         form = self.form

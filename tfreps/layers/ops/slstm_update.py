@@ -87,8 +87,8 @@ class Terms(NamedTuple):
 class Gradients(NamedTuple):
     """Gradients with respect to `Terms`.
 
-    `gates`, `[B, T, G*H]`, is that of the sum of `products`, `from_inputs` and `from_sentence`. The
-    others belong to the terms of the same name and have their shapes.
+    `gates`, of shape `[B, T, G*H]`, is the gradient of the sum of `products`, `from_inputs` and
+    `from_sentence`. The others belong to the terms of the same name and have their shapes.
     """
 
     gates: tf.Tensor
@@ -157,7 +157,7 @@ def neighbours(x, groups):
     """Sums the neighbours in each group of offsets, with zeros beyond the ends.
 
     Returns:
-        List of one tensor per group, with the shape of `x`, `[B, T, D]`.
+        List of one tensor per group. Each has the shape of `x`, `[B, T, D]`.
     """
     reach = max(abs(offset) for group in groups for offset in group)
     padded = tf.pad(x, [[0, 0], [reach, reach], [0, 0]])  # [B, T+2R, D]

@@ -18,7 +18,7 @@ def table_rows(table, ids):
         float, shape `[..., D]`.
 
     Raises:
-        tf.errors.InvalidArgumentError: If an id is out of range, on every device.
+        tf.errors.InvalidArgumentError: If an id is out of range. Every device checks this.
 
     Example:
     >>> table_rows(tf.constant([[0.0], [7.0], [8.0]]), tf.constant([[2, 2, 1]])).numpy().tolist()
@@ -43,7 +43,7 @@ def rows_of_distinct(look_up, ids, size):
         float, shape `[..., D]`.
 
     Raises:
-        tf.errors.InvalidArgumentError: If an id is out of range, on every device.
+        tf.errors.InvalidArgumentError: If an id is out of range. Every device checks this.
 
     Example:
     >>> rows_of_distinct(lambda ids: 1.0 / tf.cast(ids[:, None], "float32"), [[2, 4]], 5).numpy()

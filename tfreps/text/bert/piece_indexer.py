@@ -121,7 +121,7 @@ class PieceIndexer(tf.Module):
                 tokens included. If `None`, texts are not truncated. Defaults to `None`.
 
         Returns:
-            dict of two tensors of shape `[N, T]`: `token_ids`, int32, and `mask`, bool.
+            dict of two tensors of shape `[N, T]`: `token_ids` (int32) and `mask` (bool).
 
         Raises:
             ValueError: If `max_length` is less than 3.

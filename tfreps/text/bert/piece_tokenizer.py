@@ -88,7 +88,7 @@ class PieceTokenizer(abc.ABC):
         return self.piece_ids(self.tokenize(text))
 
     def piece_ids(self, pieces: Iterable[str]) -> list[int]:
-        """Returns the ids of pieces, which is the unknown id for pieces outside the vocabulary."""
+        """Returns the ids of pieces; pieces outside the vocabulary get the unknown id."""
         get = self._ids.get
         unknown = self.unknown_id
         return [get(piece, unknown) for piece in pieces]
@@ -241,7 +241,7 @@ class PieceTokenizer(abc.ABC):
         return max_length - num_texts - 1
 
     def get_config(self) -> dict:
-        """Returns a dict of the arguments of the constructor, as JSON types."""
+        """Returns the arguments of the constructor as a JSON-serializable dict."""
         options = {name: getattr(self, name) for name in self.OPTIONS}
         return {"vocabulary": self.vocabulary, **options}
 

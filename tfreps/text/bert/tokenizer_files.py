@@ -82,7 +82,7 @@ def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike) -> None:
 
 
 def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
-    """Reads a tokenizer from a file that `write_tokenizer` wrote.
+    """Reads a tokenizer from a file written by `write_tokenizer`.
 
     Args:
         path: str or path-like object. Path of the file.
@@ -108,7 +108,7 @@ def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
     if not known or set(config) != {"vocabulary", *KINDS[kind].OPTIONS}:
         raise ValueError(
             f"{path} does not contain a tokenizer written by tfreps. Expected tokenizer.json from "
-            "a run of `tfreps pretrain-bert`, or from a run of a tagger or classifier with BERT."
+            "a run of `tfreps pretrain-bert`, or of a tagger or classifier with a BERT encoder."
         )
     return KINDS[kind].from_config({**config, "source": str(path)})
 
@@ -123,8 +123,8 @@ def checkpoint_tokenizer(
 
     The vocabulary of a `WordPieceTokenizer` is read from vocab.txt, and its options from
     tokenizer_config.json. In newer folders without vocab.txt, the vocabulary and further options
-    are read from tokenizer.json. A `CharacterTokenizer` is read from tfreps_tokenizer.json, which
-    `write_checkpoint_tokenizer` writes, or from aespresso's dictionary
+    are read from tokenizer.json. A `CharacterTokenizer` is read from tfreps_tokenizer.json, written
+    by `write_checkpoint_tokenizer`, or from aespresso's dictionary
     (bert_word2idx_extend.json or bert_word2idx.json).
 
     Args:

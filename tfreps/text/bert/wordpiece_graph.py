@@ -66,7 +66,7 @@ class WordPieceGraph(tf.Module):
         return words.with_flat_values(pieces).merge_dims(1, 2)
 
     def _pieces(self, words):
-        """Returns the piece ids of distinct words `[W]`, a ragged int32 tensor `[W, (pieces)]`."""
+        """Returns the piece ids of distinct words `[W]` as a ragged int32 `[W, (pieces)]`."""
         lengths = tf.strings.length(words, "UTF8_CHAR")
         known = lengths <= self.max_characters
         ids = tf.zeros([tf.size(words), 0], tf.int32)  # one column per step; -1 means no piece

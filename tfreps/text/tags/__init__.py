@@ -1,4 +1,4 @@
-"""Tags of tokens: schemes, spans, conversion, validation, and ids."""
+"""Tags of tokens: schemes, spans, conversion, validation and ids."""
 
 from tfreps.text.tags.tag_schemes import (
     MODES,

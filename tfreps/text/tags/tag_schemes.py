@@ -74,7 +74,8 @@ def check_scheme(scheme: str | None, plain: bool = True) -> None:
         ValueError: If the scheme is not one of `SCHEMES`, or is `None` and `plain` is `False`.
     """
     if scheme not in SCHEMES:
-        raise ValueError(f"`scheme` must be one of {SCHEMES}; got {scheme!r}.")
+        known = ", ".join(map(repr, LETTERS))
+        raise ValueError(f"`scheme` must be one of {known}, or None; got {scheme!r}.")
     if scheme is None and not plain:
         raise ValueError(
             f"Plain tags (`scheme=None`) have no spans; set `scheme` to one of {tuple(LETTERS)}, "
