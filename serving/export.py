@@ -79,8 +79,11 @@ def make_parser():
     about = "Tag scheme of a published tagger. Defaults to none, which exports tags without spans."
     group.add_argument("--scheme", choices=[*SCHEMES[:-1], "none"], help=about)
     add = parser.add_argument_group("export", "Folder and contents of the export.").add_argument
-    about = "Folder of the model. The export becomes its next version: DIR/1, DIR/2 and so on"
-    add("--to", metavar="DIR", required=True, help=f"{about}.")
+    about = (
+        "Folder to export to. Each export is written as the next version in this folder: DIR/1, "
+        "DIR/2 and so on."
+    )
+    add("--to", metavar="DIR", required=True, help=about)
     about = (
         "Replace README.md, models.config and batching.config in DIR even if tfreps export did not "
         "write them."

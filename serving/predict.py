@@ -3,12 +3,12 @@
 EXPORT_FOLDER is a version, such as exports/elmo/1, or a folder of versions, such as exports/elmo,
 of which the newest is used.
 
-The program prints one JSON object per sentence. For an ELMo or BERT, the object contains the number
-of tokens, the shapes of all outputs and the first numbers of `default` (with --full, all numbers of
-all outputs). For a tagger, it contains the tokens, tags, confidences and spans. For a classifier,
-it contains the label and its probability. Sentences are read from the command line, from --file, or
-from standard input, one per line (UTF-8 without a byte order mark). This file also runs without
-tfreps: python serving/predict.py exports/elmo/1 "A sentence ."
+The program prints one JSON object per sentence. For a biLM or BERT model, the object contains the
+number of tokens, the shapes of all outputs and the first numbers of `default` (with --full, all
+numbers of all outputs). For a tagger, it contains the tokens, tags, confidences and spans. For a
+classifier, it contains the label and its probability. Sentences are read from the command line,
+from --file, or from standard input, one per line (UTF-8 without a byte order mark). This file also
+runs without tfreps: python serving/predict.py exports/elmo/1 "A sentence ."
 
 Load only exports that you trust: a SavedModel is a program, and this program does not check it (see
 SECURITY.md).
@@ -56,7 +56,8 @@ def make_parser():
         formatter_class=argparse.RawDescriptionHelpFormatter,
         add_help=False,
     )
-    parser.add_argument("folder", metavar="EXPORT_FOLDER", help="Folder that tfreps export wrote.")
+    about = "Folder written by 'tfreps export'."
+    parser.add_argument("folder", metavar="EXPORT_FOLDER", help=about)
     about = "Raw sentences. Defaults to the lines of --file or of standard input."
     parser.add_argument("sentences", metavar="SENTENCE", nargs="*", help=about)
     add = parser.add_argument_group("general", "Options that every program has.").add_argument
@@ -87,7 +88,7 @@ def saved_model_folder(folder):
     if not names:
         raise ValueError(
             f"{folder} is not a SavedModel: it has no saved_model.pb and no version with one. "
-            "Expected a folder that `tfreps export` wrote."
+            "Expected a folder written by `tfreps export`."
         )
     return os.path.join(folder, max(names, key=int))
 
@@ -156,7 +157,7 @@ def load_signature(folder, name):
     names = set(signature.structured_outputs)
     if "sequence_len" not in names or not names & set(DESCRIBED_BY):
         raise ValueError(
-            f"{folder} is not an export that tfreps wrote: the signature {name!r} must have the "
+            f"{folder} is not an export written by tfreps: the signature {name!r} must have the "
             "output sequence_len and one of the outputs default, tags and label."
         )
     return signature
@@ -232,7 +233,7 @@ def answers(signature, sentences, full):
 def of_vectors(own, length, full):
     """Returns the number of tokens of a sentence, and the shapes and numbers of its vectors."""
     answer = {"tokens": length}
-    if "tokens" in own:  # a BERT splits words into pieces
+    if "tokens" in own:  # a BERT model splits words into pieces
         answer["pieces"] = [piece.decode() for piece in own.pop("tokens")[:length]]
     own = {name: value[:length] if value.ndim > 1 else value for name, value in own.items()}
     answer["shapes"] = {name: list(value.shape) for name, value in own.items()}

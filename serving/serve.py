@@ -1,7 +1,7 @@
 """Serves SavedModels over gRPC and REST with the API of TensorFlow Serving.
 
-Every DIR is the base path of a model: it contains numbered versions that `tfreps export --to DIR`
-wrote, or other SavedModels. The newest version is served. A newer version that appears is loaded,
+Every DIR is the base path of a model: it contains numbered versions, such as those written by
+`tfreps export --to DIR`. The newest version is served. A newer version that appears is loaded,
 warmed up and served in its place; if it cannot be loaded, the error is reported and the previous
 version is still served. --page adds a web page that shows the outputs of all models for a text. For
 exports that were made with --explain, the outputs include best paths, attention or surprise. Serve
@@ -71,13 +71,13 @@ WORK = {
         at_least=1,
     ),
     "max_text_mb": Option(
-        int, 16, "Maximum size of the texts of a request in MiB, after all are padded to the "
-        "longest.",
+        int, 16, "Maximum size in MiB of all texts in a request, after they are padded to the "
+        "length of the longest.",
         at_least=1,
     ),
     "max_tokens": Option(
         int, 2**14, "Maximum number of tokens in a request, after all texts are padded to the "
-        "longest.",
+        "length of the longest.",
         at_least=1,
     ),
     "max_text_tokens": Option(int, 2**12, "Maximum number of tokens in a text.", at_least=1),
@@ -85,7 +85,7 @@ WORK = {
         int, 128, "Maximum size of an answer in MiB, both as arrays and as JSON.", at_least=1
     ),
     "grace_seconds": Option(
-        float, 30.0, "Seconds that the server waits for accepted requests when it stops.",
+        float, 30.0, "Seconds to wait for accepted requests to finish when the server stops.",
         at_least=0, at_most=1e6,
     ),
 }  # fmt: skip
@@ -103,7 +103,7 @@ NOTE = (
 LIMITS = (
     "Requests over a limit are rejected before the model runs. Answers over --max-answer-mb are "
     "rejected after they are computed. The memory that a model uses while it runs is not limited. "
-    "For models that tfreps export wrote, it grows with the number of tokens. For other models, "
+    "For models written by 'tfreps export', it grows with the number of tokens. For other models, "
     "the limit on tokens applies to the number of texts instead. A call that takes longer than "
     "--timeout-seconds is stopped unless it is part of a batch. Error messages to clients use the "
     "option names of the library: `max_tokens` is --max-tokens, `allowed_hosts` is --allow-host, "

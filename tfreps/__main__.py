@@ -129,7 +129,7 @@ def run_program(name, argv):
 
 
 def unwritable(command, error, stream="standard output", *_):
-    """Reports a stream that is not writable unless its reader has ended; returns the exit code."""
+    """Reports an unwritable stream, unless its reader has ended; returns the exit code."""
     standard_streams.drop_unwritable()
     if isinstance(error, BrokenPipeError):
         return 1
@@ -145,7 +145,7 @@ def needs_tensorflow(name, argv):
 
 
 def is_for_the_user(error):
-    """Returns True if an error is printed on one line; TensorFlow errors are found by name."""
+    """Returns True if an error is printed on one line. TensorFlow errors are found by name."""
     kinds = ValueError, OSError, OverflowError, MemoryError
     names = {kind.__name__ for kind in type(error).__mro__}
     return isinstance(error, kinds) or bool(names & TENSORFLOW_ERRORS)

@@ -6,8 +6,8 @@ do not include the softmax, or from a training folder of bilm-tf (TensorFlow 1),
 
 A run folder is also created from a published BERT model with a label or tag head; the other
 programs can then evaluate, apply and export the model. --to-hugging-face writes the BERT model of a
-run, with its head, in the format of transformers. A BERT model without a head needs no conversion:
-pass its folder to --bert or to tfreps export.
+run, with its head, in the format of Hugging Face transformers. A BERT model without a head needs no
+conversion: pass its folder to --bert or to tfreps export.
 """
 
 import pathlib

@@ -2,11 +2,11 @@
 
 The text is UTF-8 without a byte order mark. It has one tokenized sentence per line or, with
 --column, one token per line and an empty line after each sentence (CoNLL). The HDF5 file has the
-layout of bilm-tf and AllenNLP: arrays "0", "1", ... with the vectors of one sentence each, of shape
-[layers, tokens, 2P] (--layers all) or [tokens, 2P], where P is the projection dimension, and
-`sentence_to_index`. An empty line is a sentence without tokens. --resume continues after an
-interruption. Published biLMs that read token ids need --vocabulary FILE, which contains the token
-of each id.
+layout of bilm-tf and AllenNLP. The arrays "0", "1", ... each contain the vectors of one sentence,
+of shape [layers, tokens, 2P] (--layers all) or [tokens, 2P], where P is the projection dimension.
+The data set `sentence_to_index` maps each sentence to the name of its array. An empty line is a
+sentence without tokens. --resume continues after an interruption. Published biLMs that read token
+ids need --vocabulary FILE, which contains the token of each id.
 """
 
 import collections

@@ -64,19 +64,19 @@ def inputs(options):
 
 def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
-    parser.add_argument("run", help="Run folder of train-tagger, train-classifier or train-hmm.")
+    parser.add_argument("run", help="Run folder of a tagger or classifier.")
     about = "Held-out data and their format, which defaults to that of the run's training data."
     add = parser.add_argument_group("data", about).add_argument
     about = "Files with tagged sentences or labelled texts, or glob patterns."
     add("--data", nargs="+", required=True, help=about)
     about = (
-        "File that tfreps embed wrote, with vectors for the data. Required if the run was trained "
+        "File of vectors for the data, written by 'tfreps embed'. Required if the run was trained "
         "with --train-vectors."
     )
     add("--vectors", metavar="FILE", help=about)
     about = (
-        "Format of the files: one of the formats of train-tagger or train-classifier. Defaults to "
-        "the format of the training data."
+        "Format of the files: one of the formats of 'tfreps train-tagger' or 'tfreps "
+        "train-classifier'. Defaults to the format of the training data."
     )
     add("--format", help=about)
     about = "For a tagger: column of the tokens, counted from 0, or from the end if negative."

@@ -91,7 +91,10 @@ def main(argv=None):
 
 def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
-    about = "Run folder of a biLM with a softmax, from pretrain-elmo or from convert --checkpoint."
+    about = (
+        "Run folder of a biLM with a softmax, created by 'tfreps pretrain-elmo' or by 'tfreps "
+        "convert --checkpoint'."
+    )
     parser.add_argument("model", metavar="RUN", help=about)
     group = parser.add_argument_group("evaluation", "Text, and how it is read.")
     add = group.add_argument
@@ -140,10 +143,10 @@ def carried_totals(model, vocabulary, options):
     """Measures what `sentence_totals` measures, with the state carried between sentences.
 
     Returns:
-        Tuple `(totals, full_totals)` of two arrays like that of `sentence_totals`. `totals` is over
-        all tokens. `full_totals` is over the batches before the first incomplete one, which are
-        those that bilm-tf counts (with `--unroll-steps 1`, exactly as in its `run_test.py`), and is
-        NaN if there are none.
+        Tuple `(totals, full_totals)` of two arrays in the format of `sentence_totals`. `totals`
+        covers all tokens. `full_totals` covers the batches before the first incomplete batch, as in
+        bilm-tf (with `--unroll-steps 1`, exactly as in its `run_test.py`). If there are no such
+        batches, it is NaN.
     """
     batches = LMBatches(
         options.text,

@@ -122,7 +122,7 @@ def mean_cosine(vectors):
 
 
 def most_different(vectors, count):
-    """Returns the indices of dissimilar vectors, chosen greedily from the least similar pair."""
+    """Returns the indices of dissimilar vectors, chosen greedily from the least similar pair on."""
     cosines = vectors @ vectors.T  # [n, n]
     chosen = list(np.unravel_index(cosines.argmin(), cosines.shape)) if len(vectors) > 1 else [0]
     while len(chosen) < min(count, len(vectors)):

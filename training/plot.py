@@ -120,8 +120,8 @@ def make_parser(what):
 
 def add_attention(parser):
     about = (
-        "Run folder of pretrain-bert, or of a tagger or classifier with --encoder transformer or "
-        "bert; or folder of a published BERT model with its vocabulary."
+        "Run folder of 'tfreps pretrain-bert', run folder of a tagger or classifier with --encoder "
+        "transformer or bert, or folder of a published BERT model with its vocabulary."
     )
     parser.add_argument("model", metavar="MODEL", help=about)
     group = parser.add_argument_group("attention", "Text, and the attention weights to draw.")
@@ -211,7 +211,7 @@ def table_and_title(options):
         for name in "positions", "hidden_dim", "normalize_positions":
             if getattr(options, name) is not None:
                 raise ValueError(
-                    f"{as_flag(name)} has no effect with MODEL; omit it, or {options.model}."
+                    f"{as_flag(name)} has no effect with MODEL; omit it or {options.model}."
                 )
         encoder = load(options.model).transformer
         return position_table(encoder, options.length), f"{encoder.positions} positions"

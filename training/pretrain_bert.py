@@ -175,12 +175,13 @@ def say_text(part, documents, batches):
         print(f"{batches.num_cut:,} texts were truncated to --max-length.")
     if batches.num_left_out:
         print(
-            f"{batches.num_left_out:,} documents of one sentence were left out: they have no pairs."
+            f"{batches.num_left_out:,} documents were left out: they have only one sentence and "
+            "therefore no pairs."
         )
 
 
 def make_optimizer(options, total_steps):
-    """Returns AdamW or Lamb. A step is one batch, even if gradients are accumulated over more."""
+    """Returns AdamW or LAMB. A step is one batch, even if gradients of several are accumulated."""
     accumulated = options.gradient_accumulation_steps
     if accumulated > total_steps:
         raise ValueError(

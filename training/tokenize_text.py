@@ -49,8 +49,8 @@ def make_parser():
     add = parser.add_argument_group("input", "Format of the files.").add_argument
     kinds = ["lines", "tab", "csv", "tsv", "json", "python", "folders"]
     about = (
-        "Format of the files: one text per line (lines), or a format of labelled texts, as in "
-        "train-classifier (all others)."
+        "Format of the files: one text per line (lines), or one of the formats of labelled texts "
+        "of 'tfreps train-classifier' (all others)."
     )
     add("--format", choices=kinds, default="lines", help=about)
     about = "Name of the column or JSON field that contains the text."

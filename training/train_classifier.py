@@ -203,7 +203,7 @@ def measure(trained, data):
 
 
 def about(batches, num_cut):
-    num_cut += batches.num_cut  # a BERT's texts are truncated before batching
+    num_cut += batches.num_cut  # texts for a BERT model are truncated before batching
     cut = f" ({num_cut:,} texts were truncated)" if num_cut else ""
     return (
         f" on {batches.num_sentences:,} texts, {batches.num_tokens:,} tokens{cut}: "

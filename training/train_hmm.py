@@ -72,8 +72,8 @@ DATA = {
         SCHEMES, required=True,
     ),
     "tokens": Option(
-        str, "spaces", "How to split raw text into tokens in tfreps tag, in exported models and in "
-        "--unlabelled: at white space (spaces), into characters (characters), or into words and "
+        str, "spaces", "How to split raw text into tokens in 'tfreps tag', in exported models and "
+        "in --unlabelled: at white space (spaces), into characters (characters), or into words and "
         "punctuation marks (words).", TOKENIZERS,
     ),
     "lowercase": Option(
@@ -91,7 +91,7 @@ COUNTS = {
     "smoothing": Option(
         smoothing, "tuned", "Number added to every count. With tuned, the number that is best on "
         "--dev is chosen for each table of probabilities.",
-        must_be=(is_smoothing, "tuned or a finite number at least 0"),
+        must_be=(is_smoothing, "tuned, or a finite number that is at least 0"),
     ),
     "floor": Option(
         float, None, "Number that replaces counts of 0, in place of smoothing.", above=0,
@@ -299,7 +299,7 @@ def learn_more(model, ids, counts, smoothing, options, score):
         0.0 if "floor" in smoothing else smoothing, progress,
     )[0]  # fmt: skip
     model.set_weights(kept[2])
-    how = "the last step" if score is None else "the best on dev; step 0 is the counts alone"
+    how = "the last step" if score is None else "the best on dev; step 0 uses only the counts"
     print(f"Selected step {kept[1]} ({how}).")
     return {"log_likelihood_before": first, "steps": steps, "kept_step": kept[1]}
 

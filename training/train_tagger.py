@@ -58,8 +58,8 @@ DATA = {
     ),
     "encoding": Option(str, "utf-8", "Encoding of the files."),
     "tokens": Option(
-        str, "spaces", "How to split raw text into tokens in tfreps tag and in exported models: at "
-        "white space (spaces), into characters (characters), into words and punctuation marks "
+        str, "spaces", "How to split raw text into tokens in 'tfreps tag' and in exported models: "
+        "at white space (spaces), into characters (characters), into words and punctuation marks "
         "(words), or with the tokenizer of --bert (bert).", [*TOKENIZERS, "bert"],
         needs="encoder=bert if tokens=bert",
     ),

@@ -26,7 +26,8 @@ TEXT = {
     ),
     "format": Option(
         str, "lines", "Format of the text: one sentence per line with blank lines between "
-        "documents (lines), or one record of two sentences per line (records).", FORMATS,
+        "documents (lines), or one JSON object or Python dict literal per line, with two sentences "
+        "(records).", FORMATS,
     ),
     "fields": Option(
         str, list(RECORD_FIELDS), "Names of the fields of a record that contain its sentences.",
@@ -75,7 +76,7 @@ MODEL = {
         str, None, "Run folder or published BERT checkpoint from which training continues."
     ),
     "preset": Option(
-        str, None, "Named set of sizes. Flags such as --hidden-dim override single sizes. "
+        str, None, "Named set of sizes. Flags such as --hidden-dim override individual sizes. "
         f"Defaults to {PRESET}.", sorted(BERT),
     ),
     "hidden_dim": Option(int, None, "Width of the hidden vectors.", at_least=1),
@@ -113,7 +114,10 @@ TRAINING = {
     "batch_tokens": Option(
         int, 4096, "Maximum number of tokens in a batch, padding included.", at_least=1
     ),
-    "batch_rows": Option(int, None, "Maximum number of texts in a batch.", at_least=1),
+    "batch_rows": Option(
+        int, None, "Maximum number of texts in a batch. By default, only --batch-tokens limits it.",
+        at_least=1,
+    ),
     "gradient_accumulation_steps": Option(
         int, 1, "Number of batches whose gradients are accumulated for one update.", at_least=1
     ),
@@ -128,8 +132,8 @@ TRAINING = {
         "tenth of all batches.", at_least=0,
     ),
     "schedule": Option(
-        str, "linear", "Learning rate after the warmup: falls linearly to 0 (linear), or stays the "
-        "same (constant).", SCHEDULES,
+        str, "linear", "How the learning rate changes after the warmup: not at all (constant), or "
+        "linearly to 0 by the end of the last epoch (linear).", SCHEDULES,
     ),
     "weight_decay": Option(
         float, 0.01, "Decoupled weight decay of all weights except biases and layer "

@@ -26,7 +26,9 @@ def add_bilm_flags(parser) -> None:
     add("--options", metavar="FILE.json", help=about)
     about = "HDF5 file with the weights of the biLM that --options describes."
     add("--weights", metavar="FILE.hdf5", help=about)
-    about = "Vocabulary file of the published biLM. Required if the biLM reads token ids."
+    about = (
+        "Vocabulary file of the published biLM. A biLM that reads token ids needs it to read text."
+    )
     add("--vocabulary", metavar="FILE", help=about)
     about = (
         "LSTM state at the start of each sentence: zeros (zero), or the state after a fixed "
@@ -42,8 +44,8 @@ def chosen_model(options) -> tuple[str, dict]:
         options: namespace with `model` and the flags of `add_bilm_flags`.
 
     Returns:
-        Tuple `(path, how)`. `path` is the str of the run folder or of the options.json; `how` is a
-        dict of the keyword arguments.
+        Tuple `(path, how)`. `path` is a str, the path of the run folder or of options.json. `how`
+        is a dict of keyword arguments.
 
     Raises:
         ValueError: If MODEL and the published files are both given or both missing, or if only one
@@ -73,14 +75,14 @@ def chosen_model(options) -> tuple[str, dict]:
 
 
 def given_of(options) -> list[str]:
-    """Returns descriptions of the run folder and published files given, for error messages."""
+    """Describes the run folder and the published files that are given, for error messages."""
     files = {"--options": options.options, "--weights": options.weights}
     given = [f"run folder {options.model}"] if options.model is not None else []
     return given + [f"{flag} {value}" for flag, value in files.items() if value is not None]
 
 
 def open_bilm(path, how: dict):
-    """Loads a biLM; error messages name flags of the program.
+    """Loads a biLM. Error messages name the flags of the program.
 
     Args:
         path: str. Path that `chosen_model` returned.

@@ -12,7 +12,7 @@ CHANGEABLE = "dropout", "precision"  # options of a model that can be changed wi
 
 
 def json_or_text(text):
-    """Returns the value of a JSON text; returns other text unchanged, which `are_filters` rejects.
+    """Parses a JSON text. Returns other text unchanged, so that `are_filters` rejects it.
 
     Example:
     >>> json_or_text("[[1, 8]]"), json_or_text("[[1, 8")
@@ -48,8 +48,8 @@ TEXT = {
         "are used to measure perplexity and to select the best weights.", many=True,
     ),
     "vocabulary": Option(
-        str, None, "Vocabulary file that tfreps build-vocabulary wrote. Defaults to the vocabulary "
-        "of the --init run folder.",
+        str, None, "Vocabulary file written by 'tfreps build-vocabulary'. Defaults to the "
+        "vocabulary of the --init run folder.",
     ),
 }  # fmt: skip
 # Options of BiLM that have a flag of their own.
@@ -89,8 +89,8 @@ MODEL = {
         needs="init",
     ),
     "preset": Option(
-        str, None, "Named set of sizes. Flags such as --units override single sizes. Defaults to "
-        "elmo_small.", sorted(ELMO),
+        str, None, "Named set of sizes. Flags such as --units override individual sizes. Defaults "
+        "to elmo_small.", sorted(ELMO),
     ),
     **SIZES,
     "use_skip_connections": Option(
@@ -118,8 +118,8 @@ TRAINING = {
     "steps": Option(int, None, "Number of updates, in place of --epochs.", at_least=1),
     "minutes": fit_options.SHARED["minutes"],
     "num_sampled": Option(
-        int, None, "Number of negatives in the sampled softmax; 0 computes the full softmax. "
-        "Defaults to 8192, or to 0 if the vocabulary has at most 8192 tokens.", at_least=0,
+        int, None, "Number of negative samples of the sampled softmax; 0 computes the full "
+        "softmax. Defaults to 8192, or to 0 if the vocabulary has at most 8192 tokens.", at_least=0,
     ),
     "any_order": Option(
         bool, False, "Allow the sampled softmax with a vocabulary that is not sorted by frequency."
@@ -132,8 +132,8 @@ TRAINING = {
         float, None, "Learning rate. Defaults to 0.2 for adagrad and 0.001 for adam.", above=0
     ),
     "schedule": Option(
-        str, "constant", "Learning rate over the steps: stays the same (constant), or falls to 0 "
-        "along a cosine curve (cosine).", ["constant", "cosine"],
+        str, "constant", "How the learning rate changes during training: not at all (constant), or "
+        "along a cosine curve to 0 (cosine).", ["constant", "cosine"],
     ),
     "warmup_steps": Option(
         int, 0, "Number of steps over which the learning rate rises linearly from 0. Has an effect "
@@ -144,11 +144,12 @@ TRAINING = {
         at_least=0,
     ),
     "reset_probability": Option(
-        float, 0.01, "Probability that a row of a batch starts from the fixed state instead of "
-        "its carried state; 0 never resets a row.", at_least=0, at_most=1,
+        float, 0.01, "Probability that a row of a batch starts from the fixed initial state of the "
+        "biLM instead of the state after the previous batch; 0 never resets a row.", at_least=0,
+        at_most=1,
     ),
     "seed": Option(
-        int, 0, "Random seed for weights, shuffling, dropout and negatives.", at_least=0
+        int, 0, "Random seed for weights, shuffling, dropout and negative samples.", at_least=0
     ),
     "deterministic": fit_options.SHARED["deterministic"],
 }  # fmt: skip

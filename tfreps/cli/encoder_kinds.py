@@ -54,7 +54,7 @@ class EncoderInputs(NamedTuple):
     Args:
         indexer: `tfreps.text.TokenIndexer` or `PieceIndexer`. Maps tokens to ids.
         num_classes: int. Number of tags or labels. Defaults to 1.
-        vectors: `tfreps.text.WordVectors`, in the order of the vocabulary. Initial word vectors.
+        vectors: `tfreps.text.WordVectors`. Initial word vectors, in the order of the vocabulary.
             If `None`, they are random.
         elmo: `Elmo`. Its vectors are concatenated with the other vectors of each token. If `None`,
             there is no biLM.
@@ -145,7 +145,7 @@ def make_linear_encoder(options, inputs):
 
 
 def make_bert(options, inputs):
-    """Returns the BERT encoder; if the inputs are words, it is wrapped in a `PieceEncoder`."""
+    """Returns the BERT encoder, wrapped in a `PieceEncoder` if the inputs are words."""
     encoder, tokenizer = inputs.bert
     if inputs.indexer.words:
         return PieceEncoder(encoder, tokenizer.start_id, tokenizer.separator_id, name="words")
@@ -158,8 +158,8 @@ VECTORS = {
         int, 100, "Width of the word vectors. Has no effect with --vectors.", at_least=1
     ),
     "no_words": Option(
-        bool, False, "Use no word vectors, only character features, vectors of a biLM, or vectors "
-        "that tfreps embed wrote.",
+        bool, False, "Use no word vectors, only character features, vectors from a biLM, or "
+        "vectors from a file written by 'tfreps embed'.",
         needs="characters or elmo or elmo_weights or train_vectors",
     ),
     "trainable_embeddings": Option(
@@ -197,9 +197,10 @@ TRANSFORMER = {
 SLSTM = {
     "num_steps": Option(int, 9, "Number of steps in which slstm updates its states.", at_least=1),
     "window": Option(
-        int, 1, "Number of neighbours on each side that a word state of slstm reads.", at_least=1
+        int, 1, "Number of neighbours on each side that slstm uses to update the state of a word.",
+        at_least=1,
     ),
-    "num_sentence_nodes": Option(int, 1, "Number of sentence states of slstm.", at_least=0),
+    "num_sentence_nodes": Option(int, 1, "Number of sentence-level states of slstm.", at_least=0),
     "boundary": Option(
         str, "learned", "What slstm reads beyond the two ends of a text: boundary tokens with "
         "learned inputs (learned), learned states that no step changes (fixed), or zeros (zeros).",
@@ -214,7 +215,8 @@ CNN = {
 }
 BERT = {
     "bert": Option(
-        str, None, "Run folder of pretrain-bert, or folder of a published BERT checkpoint.",
+        str, None, "Run folder of 'tfreps pretrain-bert', or folder of a published BERT "
+        "checkpoint.",
         required="encoder=bert",
     ),
     "bert_dropout": Option(
@@ -261,7 +263,7 @@ ENCODERS = {
         ),
         EncoderKind(
             "bert", make_bert, {**BERT, **NUM_LAYERS}, HEADS,
-            "pre-trained BERT with its own tokenizer", brings_tokens=True,
+            "pre-trained BERT model with its own tokenizer", brings_tokens=True,
         ),
     )
 }  # fmt: skip

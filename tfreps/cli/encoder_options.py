@@ -49,7 +49,7 @@ def encoder_table(head, elsewhere=()):
     """
     kinds = kinds_for(head)
     about = "; ".join(f"{name}: {kind.help}" for name, kind in kinds.items())
-    encoder = Option(str, DEFAULT, f"Encoder that reads the token vectors. {about}.", list(kinds))
+    encoder = Option(str, DEFAULT, f"Encoder of the text. {about}.", list(kinds))
     rows = {name: row for kind in kinds.values() for name, row in kind.options.items()}
     rows = {name: row for name, row in rows.items() if name not in elsewhere}
     beside = {n: row for n, row in BESIDE.items() if n != "ngrams" or head == CLASSIFIER}

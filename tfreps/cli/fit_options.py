@@ -69,7 +69,7 @@ def fit(model, batches, validation, run, monitor, options):
         options: namespace with the options of `OPTIONS`, and `resume`.
 
     Returns:
-        dict of the metrics of the best epoch that `fit_epochs` returned.
+        dict that `fit_epochs` returned, with the metrics of the best epoch.
 
     Raises:
         ValueError: If the data or the model of a resumed run has changed.

@@ -63,15 +63,15 @@ VECTORS = {
         bool, False, "Train the biLM together with the model.", needs="elmo or elmo_weights"
     ),
     "train_vectors": Option(
-        str, None, "File that tfreps embed wrote, with vectors for the sentences of --train.",
+        str, None, "File of vectors for the sentences of --train, written by 'tfreps embed'.",
         needs=("dev_vectors if dev", "test_vectors if test"),
     ),
     "dev_vectors": Option(
-        str, None, "File that tfreps embed wrote, with vectors for the sentences of --dev.",
+        str, None, "File of vectors for the sentences of --dev, written by 'tfreps embed'.",
         needs=("dev", "train_vectors"),
     ),
     "test_vectors": Option(
-        str, None, "File that tfreps embed wrote, with vectors for the sentences of --test.",
+        str, None, "File of vectors for the sentences of --test, written by 'tfreps embed'.",
         needs=("test", "train_vectors"),
     ),
 }  # fmt: skip
@@ -185,7 +185,7 @@ def make_indexer(options, sentences, elmo=None, bert=None, words=True):
 
 
 def keep(run, indexer):
-    """Writes the tokenizer of an indexer to the run folder, or its vocabulary if it has none.
+    """Writes the tokenizer of an indexer, or else its vocabulary, to the run folder.
 
     Raises:
         ValueError: If the run is resumed with a different vocabulary or tokenizer.

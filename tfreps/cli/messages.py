@@ -82,7 +82,7 @@ def say_results(measured):
 
 
 def say_written(run, asking):
-    """Prints the files of a run of a tagger or classifier, and the next commands.
+    """Prints the files of a tagger or classifier run, and the next commands.
 
     Args:
         run: `tfreps.runs.run_folder.RunFolder`.

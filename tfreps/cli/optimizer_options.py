@@ -20,8 +20,8 @@ OPTIONS = {
         int, 0, "Number of batches over which the learning rate rises linearly from 0.", at_least=0
     ),
     "schedule": Option(
-        str, "constant", "Learning rate after the warmup: stays the same (constant), or falls "
-        "linearly to 0 at the end of the last epoch (linear).",
+        str, "constant", "How the learning rate changes after the warmup: not at all (constant), "
+        "or linearly to 0 by the end of the last epoch (linear).",
         choices=["constant", "linear"],
     ),
     "clip_norm": Option(
@@ -58,8 +58,9 @@ OPTIONS = {
         "below 1 give earlier layers lower learning rates. Defaults to 1.", above=0, needs="bert",
     ),
     "average": Option(
-        float, 0.0, "Momentum of a moving average of the weights, which is evaluated and saved in "
-        "place of the weights; 0.99 averages about 100 updates, and 0 turns averaging off.",
+        float, 0.0, "Momentum of the moving averages of the weights. The averages are evaluated "
+        "and saved instead of the weights; 0.99 averages about 100 updates, and 0 turns averaging "
+        "off.",
         at_least=0, below=1,
     ),
 }  # fmt: skip
@@ -179,7 +180,7 @@ def penalize(model, l2):
 
 
 def _bert_rates(options, bert):
-    """Returns the parts of a BERT model as in `part_rates`; {} if no option sets their rates."""
+    """Returns the parts of a BERT model as in `part_rates`, or {} if no option sets their rates."""
     decay = options.layer_decay
     if decay is None and options.bert_learning_rate is None:
         return {}

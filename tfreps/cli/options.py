@@ -237,7 +237,7 @@ def _flags_of(argv: list[str]) -> set[str]:
 
 
 def earlier_options(path: pathlib.Path, flags: dict) -> dict:
-    """Returns those options in the options.json of a run that are also flags of the program."""
+    """Returns the options in the options.json of a run that are also flags of the program."""
     options = read_json(path).get("options") if path.is_file() else None
     if not isinstance(options, dict):
         return {}  # no run, or a damaged one, which raises an error when it is opened

@@ -42,7 +42,7 @@ def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Pa
 
 
 def check_overwrite(path: Path, overwrite: bool = False, inputs: Iterable[Path] = ()) -> None:
-    """Checks the same as `check_output`, but the folder of the file need not exist yet."""
+    """Makes the checks of `check_output`, but the folder of the file need not exist yet."""
     given = path
     path = pathlib.Path(path).resolve()  # also resolves "missing/../a.txt" to "a.txt"
     if not path.exists():

@@ -8,10 +8,10 @@ TITLE = "examples:"  # first line of the epilog of `program_parser`
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """Help formatter that shows defaults and keeps the lines of example commands.
+    """Help formatter that shows defaults and keeps the line breaks of example commands.
 
-    The default of an option follows the first sentence of its help. Options without a default and
-    switches that are off by default show none.
+    The default of an option follows the first sentence of its help. No default is shown for options
+    without one or for switches that are off by default.
     """
 
     def _get_help_string(self, action):

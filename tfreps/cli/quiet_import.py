@@ -73,7 +73,7 @@ def is_wanted(line: bytes, given: str | None) -> bool:
 
 
 def level_of(text: str) -> int:
-    """Returns the lowest severity that is shown; 0, as in TensorFlow, for non-numeric text."""
+    """Returns the lowest severity that is shown. Non-numeric text counts as 0, as in TensorFlow."""
     try:
         return max(0, int(text))
     except ValueError:

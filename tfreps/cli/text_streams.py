@@ -8,7 +8,7 @@ from typing import BinaryIO
 from tfreps.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked
 from tfreps.files.utf8_files import decode_utf8
 
-BLOCK_CHARACTERS = 1 << 18  # a block ends after this many, so that first results appear early
+BLOCK_CHARACTERS = 1 << 18  # a block ends after this many, so that the first results appear early
 
 
 def read_texts(

@@ -20,7 +20,7 @@ def make_parser(program, about, tables, groups=None, examples=()):
         program: str. Name of the program, as in `tfreps <program>`.
         about: str. Description that `--help` shows.
         tables: dict of the title of a group -> table (dict of name -> `Option`).
-        groups: dict of the title of a group -> description. If `None`, groups have none.
+        groups: dict of the title of a group -> description. If `None`, there are no descriptions.
         examples: tuple of str. Commands that end the help. Defaults to `()`.
     """
     parser = program_parser(f"tfreps {program}", about, examples)

@@ -17,7 +17,7 @@ It is deliberately stricter in these respects:
 - Requests with too many tokens, or with texts, arrays or bodies (compressed or not) that are too
   large, are rejected before memory is allocated. Answers that are too large are rejected once they
   are computed (`ServerOptions`). Tokens are counted by the rule that `tfreps export` stores with
-  the model. For models that it did not write, each text counts as one token.
+  the model. For other models, each text counts as one token.
 - Long requests wait in a separate queue. A request is stopped when its client disconnects or its
   time is up.
 - An input must have the shape that its signature declares; TensorFlow Serving leaves this check to

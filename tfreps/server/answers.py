@@ -9,8 +9,8 @@ MOST_NUMBERS = 5
 def as_lines(text: str, answer: dict) -> list[str]:
     """Formats the answer of a model as lines of text.
 
-    Answers of the taggers (with `tags`) and classifiers (with `label`) that `tfreps export` writes
-    have their own formats. For other models, each output is shown with its shape and first numbers.
+    Answers of exported taggers (with `tags`) and classifiers (with `label`) have their own formats.
+    For other models, each output is shown with its shape and first numbers.
 
     Args:
         text: str. The text that was sent to the model.
@@ -70,7 +70,7 @@ def percent(share):
 
 
 def shown(value):
-    """Returns the shape and first numbers of nested lists, or any other value as a string."""
+    """Formats a value for display. Nested lists are shown as their shape and first numbers."""
     shape = []
     first = value
     while isinstance(first, list):

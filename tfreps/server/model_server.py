@@ -45,10 +45,10 @@ class ServerOptions:
         max_body_mb: int. Maximum size of a REST request in MiB. Larger ones are rejected with HTTP
             status 413. Defaults to 128.
         max_elements: int. Maximum number of elements of an input array. Defaults to 2**24.
-        max_text_mb: int. Maximum size of the texts of a request in MiB, after all are padded to the
-            longest. Defaults to 16.
+        max_text_mb: int. Maximum size in MiB of all texts in a request, after they are padded to
+            the length of the longest. Defaults to 16.
         max_tokens: int. Maximum number of tokens in a request, after all texts are padded to the
-            longest. Defaults to 2**14.
+            length of the longest. Defaults to 2**14.
         max_text_tokens: int. Maximum number of tokens in a single text. Defaults to 2**12.
         max_answer_mb: int. Maximum size of an answer in MiB. Defaults to 128.
         tls_cert: str. Path of a PEM file with the TLS certificate of both interfaces. If
@@ -203,7 +203,7 @@ def why_nothing(model):
         return f"{model.name}: no version can be served. {errors[0]}"
     return (
         f"{model.config.base_path} contains no version of a model to serve: expected folders named "
-        "1, 2, ..., each with a SavedModel, as `tfreps export` writes them."
+        "1, 2, ..., each with a SavedModel. `tfreps export` creates such folders."
     )
 
 

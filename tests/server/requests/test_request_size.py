@@ -91,7 +91,7 @@ def test_read_from_an_export(tmp_path):
     for content, words in (
         (
             '{"tokens": "x", "most_per_text": 1, "attends": true, "added_per_text": 2}',
-            "`tokens` must be one of .*; got 'x'",
+            "`tokens` must be one of .*, or None; got 'x'",
         ),
         ("{}", "the keys added_per_text, attends, most_per_text, tokens; got none"),
         ("[]", "expected a JSON object"),

@@ -55,7 +55,8 @@ class GrpcClient:
                 version is used.
 
         Returns:
-            A list with a dict per text, from output names to numbers, strings and nested lists.
+            A list with one dict per text, which maps output names to numbers, strings or nested
+            lists.
 
         Raises:
             ValueError: If the server does not answer or returns an error, or the signature has
@@ -84,8 +85,8 @@ class GrpcClient:
             label: str. The label of a version, which the server may ignore. Defaults to `None`.
 
         Returns:
-            A list of tuples `(version, state, error)`. `version` is an int, `state` is a str such
-            as `"AVAILABLE"`, and `error` is an error message, or an empty str if there is none.
+            A list of tuples `(version, state, error_message)`. `version` is an int. `state` is a
+            str such as `"AVAILABLE"`. `error_message` is a str, empty if there is no error.
 
         Raises:
             ValueError: If the server does not answer or returns an error.
@@ -117,7 +118,7 @@ class GrpcClient:
         inputs = found.signature_def[signature].inputs
         if [value.dtype for value in inputs.values()] != [tf.string.as_datatype_enum]:
             raise ValueError(
-                f"The signature must have a single input of type string; {signature!r} has "
+                f"`signature` must have a single input of type string; {signature!r} has "
                 f"the inputs {', '.join(sorted(inputs)) or 'none'}."
             )
         return next(iter(inputs))

@@ -13,8 +13,8 @@ class BatchOptions:
     Args:
         max_rows: int. Maximum number of rows in a batch, where each text is a row. If 0 or 1,
             requests are not merged. Defaults to 64.
-        timeout_ms: float. How long a batch waits for more requests when a thread is free to run it,
-            in milliseconds. If 0, only requests that wait for a thread are merged, so that a single
+        timeout_ms: float. Milliseconds that a batch waits for more requests when a thread is free
+            to run it. If 0, only requests that wait for a thread are merged, so that a single
             request is not delayed. Defaults to 0.0.
         threads: int. Number of batches that run concurrently. Defaults to 1.
         max_queued: int. Maximum number of waiting batches. Further requests are rejected with

@@ -1,4 +1,4 @@
-"""check_operations: rejects a SavedModel whose graph does more than compute."""
+"""check_operations: rejects a SavedModel that may use files, the network or Python."""
 
 import pathlib
 import re
@@ -54,8 +54,8 @@ def check_operations(model, folder) -> None:
         folder: str or path. The folder of the SavedModel.
 
     Raises:
-        ValueError: If the model has an asset outside of its folder, or operations that use files in
-            any other way, the network or Python. The message names these operations.
+        ValueError: If the model has an asset outside of its folder, or operations that use the
+            network, Python, or files in any other way. The message names these operations.
 
     Example:
     >>> from tensorflow.core.protobuf import saved_model_pb2
@@ -65,7 +65,7 @@ def check_operations(model, folder) -> None:
     >>> check_operations(model, "exports/ner/1")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    ValueError: it has operations that do more than compute: ReadFile. They can use ...
+    ValueError: it contains operations that may use files, ... of this machine (ReadFile). ...
     """
     for graph in model.meta_graphs:
         for asset in graph.asset_file_def:
@@ -73,9 +73,9 @@ def check_operations(model, folder) -> None:
     found = sorted({name for graph in model.meta_graphs for name in suspicious(graph)})
     if found:
         raise ValueError(
-            f"it has operations that do more than compute: {', '.join(found)}. They can use the "
-            "files, the network and the Python interpreter of this machine. If you trust the "
-            "author of the model, load it with `allow_file_ops`."
+            "it contains operations that may use files, the network or the Python interpreter of "
+            f"this machine ({', '.join(found)}). If you trust the author of the model, load it "
+            "with `allow_file_ops`."
         )
 
 
@@ -110,7 +110,7 @@ def suspicious(graph):
 
 
 def touches(node):
-    """Returns True if a node can do more than compute."""
+    """Returns True if a node may use files, the network or Python, or run hidden code."""
     if node.op in WITH_FILES:
         attribute, harmless = WITH_FILES[node.op]
         value = node.attr[attribute]
@@ -186,7 +186,7 @@ def ancestors(nodes, names):
 
 
 def source(nodes, name):
-    """Returns the name of the node whose output a tensor passes on unchanged."""
+    """Returns the name of the node that a tensor comes from, past nodes that only pass it on."""
     name = plain(name)
     seen = set()
     while name in nodes and nodes[name].op in PASSING and nodes[name].input and name not in seen:

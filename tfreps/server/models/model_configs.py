@@ -1,5 +1,6 @@
 """ModelConfig: a model to serve, from the command line or from a config file."""
 
+import collections
 import dataclasses
 import os
 import pathlib
@@ -115,7 +116,7 @@ def check_base(path):
     if not folder.is_dir():
         raise ValueError(
             f"{path} is not a folder. Give the folder that contains the numbered versions of a "
-            "model, as `tfreps export` writes it."
+            "model, such as the --to folder of `tfreps export`."
         )
     if (folder / "saved_model.pb").is_file():
         raise ValueError(
@@ -159,8 +160,11 @@ def read_config_file(path: str | os.PathLike) -> list[ModelConfig]:
         choice = policy.WhichOneof("policy_choice")
         latest = 0 if choice == "all" else policy.latest.num_versions or 1
         specific = tuple(policy.specific.versions)
-        if min([0, *specific, *model.version_labels.values()]) < 0:
-            raise ValueError(f"{path}: version numbers of models and labels must not be negative.")
+        lowest = min([0, *specific, *model.version_labels.values()])
+        if lowest < 0:
+            raise ValueError(
+                f"{path}: version numbers of models and labels must not be negative; got {lowest}."
+            )
         configs.append(
             ModelConfig(
                 model.name,
@@ -169,6 +173,14 @@ def read_config_file(path: str | os.PathLike) -> list[ModelConfig]:
                 dict(model.version_labels),
             )
         )
-    if not configs or len({config.name for config in configs}) < len(configs):
-        raise ValueError(f"{path} must have a `model_config_list` of models with distinct names.")
+    if not configs:
+        raise ValueError(
+            f"{path} contains no models. Add at least one `config` to its `model_config_list`."
+        )
+    name, count = collections.Counter(config.name for config in configs).most_common(1)[0]
+    if count > 1:
+        raise ValueError(
+            f"{path}: the model name {name!r} is used more than once. Give each model in "
+            "`model_config_list` a distinct name."
+        )
     return configs

@@ -250,7 +250,7 @@ def definitions(model):
 
 @contextlib.contextmanager
 def quiet_absl():
-    """Drops warnings about gradients, which serving does not need."""
+    """Context manager that drops warnings about gradients, which serving does not need."""
     logger = logging.getLogger("absl")
 
     def wanted(record):

@@ -99,8 +99,8 @@ class RequestLimits:
     def merges(self, size: RequestSize, longest_bytes, most_rows):
         """Returns True if a request can be merged with others.
 
-        It must not be long, and a batch of `most_rows` rows of its length must not exceed the limit
-        on tokens.
+        It must not be long or have more than `most_rows` rows, and a batch of `most_rows` rows of
+        its length must not exceed the limit on tokens.
 
         Args:
             size: The `RequestSize` of the request.
@@ -123,7 +123,7 @@ def too_large(message, option):
     """Returns the error for a request or answer that exceeds a limit, with HTTP status 413.
 
     Args:
-        message: str. The error message, without a period.
+        message: str. The error message, without its final period.
         option: str. The name of the field of `ServerOptions` that sets the limit.
     """
     text = f"{message} (server option `{option}`)."

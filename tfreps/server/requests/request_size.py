@@ -70,8 +70,8 @@ class RequestCounter:
     """Counter of the tokens in requests to a model, by rules that are stored with the model.
 
     Args:
-        tokens: str. The tokenization of raw texts, a key of `PATTERNS`. If `None`, as for
-            models that `tfreps export` did not write, every text counts as one token.
+        tokens: str. The tokenization of raw texts, a key of `PATTERNS`. If `None`, as for models
+            that were not exported by tfreps, every text counts as one token.
         most_per_text: int. Number of tokens to which the model truncates texts. If `None`, texts
             are not truncated.
         attends: bool. Whether every token of a text attends to all others. Defaults to `False`.
@@ -89,7 +89,9 @@ class RequestCounter:
 
     def __init__(self, tokens=None, most_per_text=None, attends=False, added_per_text=0):
         if tokens is not None and tokens not in PATTERNS:
-            raise ValueError(f"`tokens` must be one of {', '.join(PATTERNS)}; got {tokens!r}.")
+            raise ValueError(
+                f"`tokens` must be one of {', '.join(PATTERNS)}, or None; got {tokens!r}."
+            )
         self.tokens = tokens
         self.most_per_text = most_per_text
         self.attends = attends
@@ -122,8 +124,8 @@ class RequestCounter:
         Args:
             inputs: dict from names to NumPy arrays, with strings as `bytes` in arrays of objects.
             most: int. Counting stops when a text has more tokens than this.
-            most_padded: int. Counting stops when the texts, after all are padded to the longest,
-                have more tokens than this.
+            most_padded: int. Counting stops when the texts have more tokens than this after they
+                are padded to the length of the longest.
         """
         found = [self._of_array(value, most, most_padded) for value in inputs.values()]
         return RequestSize(
@@ -144,7 +146,7 @@ class RequestCounter:
         return RequestSize(array.size, 1)
 
     def _longest(self, texts, most):
-        """Returns the number of tokens of the longest text, at least 1 since rows are padded."""
+        """Returns the number of tokens of the longest text; an empty text counts as one token."""
         longest = self._cut(1)
         for text in sorted(texts, key=len, reverse=True):
             if len(text) + self.added_per_text <= longest:

@@ -10,7 +10,7 @@ from tensorflow.core.framework import tensor_pb2
 from tfreps.server.requests.serving_error import ServingError
 
 MOST_AXES = 32
-MOST_REPEATED = 2**20  # maximum number of elements of a message with fewer bytes
+MOST_REPEATED = 2**20  # maximum number of elements of a message with fewer bytes than elements
 # Wire tags (field number << 3 | 2) of the fields for float and double, whose packed values have the
 # same bytes as a NumPy array. Parsing these bytes is many times faster than filling the field.
 PACKED = {"float32": b"\x2a", "float64": b"\x32"}

@@ -32,11 +32,11 @@ class ContextNeighbours:
         self._kept = {}  # model -> (reference to its Servable, words, vectors)
 
     def find(self, model: str, texts: list[str], text: int, token: int, k: int = 10) -> list[dict]:
-        """Returns the words that are most similar to a given word, the most similar first.
+        """Returns the words that are most similar to a given word, most similar first.
 
         Args:
             model: str. The name of a model whose signature for raw text has the output `elmo`.
-            texts: List of at most 200 str, one of which contains the word.
+            texts: List of str. At most 200 texts, one of which contains the word.
             text: int. The index of the text that contains the word.
             token: int. The index of the word in this text.
             k: int. Maximum number of words to return. The given word is not among them. Defaults to
@@ -48,8 +48,8 @@ class ContextNeighbours:
             as `"text 2"` or `"sentence 14"`) and `similarity` (a float).
 
         Raises:
-            ServingError: INVALID_ARGUMENT if there is no such word, there are no or too many texts,
-                or the model has no output `elmo`; NOT_FOUND if there is no such model.
+            ServingError: INVALID_ARGUMENT if there is no such word, there are no texts or too many
+                of them, or the model has no output `elmo`; NOT_FOUND if there is no such model.
         """
         if not 1 <= len(texts) <= MOST_TEXTS:
             message = f"`texts` must contain 1 to {MOST_TEXTS} texts; got {len(texts)}."

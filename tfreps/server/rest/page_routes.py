@@ -106,7 +106,7 @@ async def read_json(request):
 
 
 def check(asked):
-    """Checks a request and returns a list of its model, texts, text and token.
+    """Checks the JSON body of a request; returns its values as `[model, texts, text, token]`.
 
     Raises:
         ServingError: INVALID_ARGUMENT if a key is missing or its value has the wrong type.

@@ -41,8 +41,8 @@ class RestApp:
 
     Args:
         core: `ServingCore`.
-        max_body_bytes: int. Maximum number of bytes of a request body, also after decompression.
-            Larger bodies are rejected with HTTP status 413. Defaults to 2**27.
+        max_body_bytes: int. Maximum number of bytes of a request body, before and after
+            decompression. Larger bodies are rejected with HTTP status 413. Defaults to 2**27.
         routes: List of additional Starlette routes, such as those of a web page, which take
             precedence.
 
@@ -189,7 +189,7 @@ class RestApp:
         return b"".join(parts)
 
     def _count(self, size, place):
-        """Adds to the bytes of all bodies in memory, and rejects a body if the sum is too large."""
+        """Adds a size to the total of all bodies in memory; rejects the body if it is too large."""
         with self._counting:
             if self._held + size > AT_ONCE * self._most:
                 raise ServingError(
@@ -244,7 +244,7 @@ class RestApp:
 
 
 async def end_of(request):
-    """Waits until the client of a request, whose body has been read, disconnects."""
+    """Waits until the client disconnects. The body of the request must already have been read."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
@@ -255,7 +255,7 @@ def raw_path(request):
 
 
 def asked_for(match):
-    """Returns `(name, version, label)` of the model in a path, None for those not in the path."""
+    """Returns the `(name, version, label)` in a path. A value that is not in the path is None."""
     name = match["name"]
     label = match["label"]
     version = match["version"]

@@ -150,7 +150,7 @@ class PatientProtocol(H11Protocol):
             self._close()
 
     def _close(self):
-        """Closes the connection once, since closing a TLS transport of asyncio again fails."""
+        """Closes the connection once, since closing a TLS transport of asyncio twice fails."""
         if not self.transport.is_closing():
             self.transport.close()
 
