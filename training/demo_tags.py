@@ -23,7 +23,11 @@ BEGIN, END = "\ue000", "\ue001"  # private-use characters, which no text contain
 TOKEN = re.compile(rf"[{BEGIN}{END}]|\w+|[^\w\s]")
 SHORTEST, LONGEST = 5, 60  # tokens of a sentence
 MOST_CODE = 0.5  # largest share of code among the tokens of a sentence of prose
-SIZES = {"max_sentences": Option(int, 20_000, "Stop after about this many sentences, once no part is empty.", at_least=10)}
+SIZES = {
+    "max_sentences": Option(
+        int, 20_000, "Stop after about this many sentences, once no part is empty.", at_least=10
+    )
+}
 EXAMPLES = (
     "tfreps demo-tags --output demo/tags",
     "tfreps demo-tags --output demo/tags --max-sentences 6000",
