@@ -61,6 +61,11 @@ def test_this_machine_has_enough_text(tmp_path):
     assert text.count("\n\n") > 150 and "I-CODE" in text
 
 
+def test_no_part_is_empty(tmp_path):
+    assert main(["demo-tags", "--output", str(tmp_path), "--max-sentences", "10"]) == 0
+    assert all(path.read_text().count("\tB-CODE\n") for path in tmp_path.iterdir())
+
+
 def test_bad_options(tmp_path, capsys):
     assert main(["demo-tags", "--output", str(tmp_path / "new"), "--max-sentences", "9"]) == 2
     assert "--max-sentences must be at least 10; got 9" in capsys.readouterr().err

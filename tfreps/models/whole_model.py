@@ -28,7 +28,7 @@ class WholeModel(Configurable):
 
     @property
     def trainable(self):
-        """Whether the model is trainable.
+        """Trainable flag of the model, a bool.
 
         Setting it changes all layers, but parts that an option of the model freezes stay frozen.
         """
