@@ -23,7 +23,7 @@ def capture(address, path, text):
         page.wait_for_selector("#models label")
         page.fill("#text", text)
         page.press("#text", "Control+Enter")
-        expect(page.locator("#status")).to_contain_text("answered", timeout=60_000)
+        expect(page.locator("#status")).to_contain_text("Answers:", timeout=60_000)
         page.screenshot(path=path, full_page=True)
         browser.close()
 

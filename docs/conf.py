@@ -1,5 +1,6 @@
 """Configuration of the documentation site for Sphinx: `make docs` builds it."""
 
+import logging
 import os
 import pathlib
 import sys
@@ -7,6 +8,8 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE / "_ext")]  # the checkout, and the extensions below
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# All guides run in one process, so TensorFlow warns about functions that are traced again.
+logging.getLogger("tensorflow").setLevel(logging.ERROR)
 
 import tfreps  # noqa: E402
 

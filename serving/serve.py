@@ -54,12 +54,12 @@ WORK = {
     ),
     "max_queue": Option(
         int, 256, "Maximum number of requests in progress. Further requests are rejected with HTTP "
-        "status 503.",
+        "status 503, or UNAVAILABLE in gRPC.",
         at_least=1,
     ),
     "timeout_seconds": Option(
         float, 60.0, "Time limit of a request in seconds. Slower requests fail with HTTP status "
-        "504.",
+        "504, or DEADLINE_EXCEEDED in gRPC.",
         above=0, at_most=1e6,
     ),
     "max_message_mb": Option(

@@ -14,7 +14,7 @@ def test_a_file_that_holds_something_needs_overwrite(tmp_path):
     path.write_text("")
     check_output(path)  # `mktemp` makes such files
     path.write_text("mine")
-    with pytest.raises(ValueError, match="notes.txt exists already. .* give --overwrite"):
+    with pytest.raises(ValueError, match="notes.txt already exists. .* give --overwrite"):
         check_output(path)
     check_output(path, overwrite=True)
     check_output(None)
@@ -56,7 +56,7 @@ def test_streams_need_no_overwrite(tmp_path):
 def test_a_folder_that_is_made_later(tmp_path):
     check_overwrite(tmp_path / "absent" / "a.txt")
     (tmp_path / "a.txt").write_text("mine")
-    with pytest.raises(ValueError, match="a.txt exists already. .* give --overwrite"):
+    with pytest.raises(ValueError, match="a.txt already exists. .* give --overwrite"):
         check_overwrite(tmp_path / "a.txt")
     check_overwrite(tmp_path / "a.txt", overwrite=True)
 
@@ -69,5 +69,5 @@ def test_a_path_through_a_folder_that_is_not_there(tmp_path):
     for check in (check_output, check_overwrite):
         with pytest.raises(ValueError, match="mine.txt is an input of this command"):
             check(odd, overwrite=True, inputs=[path])
-        with pytest.raises(ValueError, match="mine.txt exists already"):
+        with pytest.raises(ValueError, match="mine.txt already exists"):
             check(odd)

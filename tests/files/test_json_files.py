@@ -18,8 +18,8 @@ def test_a_round_trip(tmp_path):
     "text, message",
     [
         ("[1]", r"a.json: expected a JSON object \{\.\.\.\}; got a value of type list"),
-        ('{"a": 1', "a.json is not a JSON file: Expecting ',' delimiter in line 1, column 8"),
-        ('{\n"a": x}', "a.json is not a JSON file: Expecting value in line 2, column 6"),
+        ('{"a": 1', "a.json is not a JSON file: Expecting ',' delimiter .line 1, column 8."),
+        ('{\n"a": x}', "a.json is not a JSON file: Expecting value .line 2, column 6."),
         ("[" * 100_000, "a.json cannot be read as JSON: it is nested too deeply"),
         (
             '{"a": 1, "b": {"c": 1, "c": 2}}',

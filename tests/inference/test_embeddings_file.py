@@ -63,7 +63,7 @@ def test_refusals(tmp_path):
         EmbeddingsFile(path, {**OPTIONS, "layers": "all"}, resume=True)
     write(file, 0)
     file.finish({})
-    with pytest.raises(ValueError, match="exists already"):
+    with pytest.raises(ValueError, match="already exists"):
         EmbeddingsFile(path, OPTIONS)
     with pytest.raises(ValueError, match="layers 'top'; got layers 'all'"):
         EmbeddingsFile(path, {**OPTIONS, "layers": "all"}, resume=True)

@@ -97,7 +97,7 @@ def ask(page, text):
     page.fill("#text", text)
     page.evaluate("document.getElementById('status').textContent = ''")
     page.press("#text", "Control+Enter")
-    api.expect(page.locator("#status")).to_contain_text("answered", timeout=60_000)
+    api.expect(page.locator("#status")).to_contain_text("Answers:", timeout=60_000)
 
 
 def screenshot(page, name):

@@ -254,7 +254,7 @@ def test_what_is_there_already(run, text, tmp_path, capsys):
     file = EmbeddingsFile(output, {"layers": "other"})
     file.finish({})
     content = output.read_bytes()
-    for flags, message in [([], "exists already"), (["--resume"], "was written with the options")]:
+    for flags, message in [([], "already exists"), (["--resume"], "was written with the options")]:
         assert main(["embed", run[0], text, "--output", str(output), *flags]) == 2
         assert message in capsys.readouterr().err
     assert output.read_bytes() == content

@@ -51,7 +51,7 @@ def test_an_output_file_is_written_over_when_told_so_alone(name, place, tmp_path
     output = tmp_path / ("picture.png" if name == "plot" else "output")
     output.write_text("my own notes")
     assert main([*line, str(output)]) == 2
-    assert f"{output} exists already. Choose another file, or give --overwrite." in read(capsys)
+    assert f"{output} already exists. Choose another file, or give --overwrite." in read(capsys)
     assert output.read_text() == "my own notes"
     if "PLACE" in str(ASKED[name]) or "TEXT" in ASKED[name]:
         assert main([*line, source, "--overwrite"]) == 2
@@ -79,7 +79,7 @@ def test_folders_of_demo_text(program, tmp_path, capsys, monkeypatch):
     name = {"demo-corpus": "validation.txt", "demo-tags": "dev.conll"}[program]
     (tmp_path / name).write_text("my own notes")
     assert main([program, "--output", str(tmp_path)]) == 2
-    assert f"{name} exists already" in read(capsys)
+    assert f"{name} already exists" in read(capsys)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 

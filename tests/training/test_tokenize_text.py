@@ -52,4 +52,4 @@ def test_bad_input(tmp_path, capsys, flags, text, message):
 
 def test_an_earlier_file_is_left_alone(tmp_path, capsys):
     (tmp_path / "out.txt").write_text("mine")
-    assert run(tmp_path) == (2, "mine") and "exists already" in capsys.readouterr().err
+    assert run(tmp_path) == (2, "mine") and "already exists" in capsys.readouterr().err

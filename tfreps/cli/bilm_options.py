@@ -4,12 +4,13 @@ import contextlib
 
 from tfreps.cli.option_rules import listed
 
-# Maps arguments of `tfreps.load` to flags of the programs.
+# Maps arguments of `tfreps.load` and `open_for_export` to flags of the programs.
 FLAGS = {
     "weights_file": "--weights",
     "vocabulary": "--vocabulary",
     "initial_state": "--state",
     "scheme": "--scheme",
+    "core_ops=False": "--wordpiece",
 }
 
 

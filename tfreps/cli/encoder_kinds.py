@@ -158,8 +158,8 @@ VECTORS = {
         int, 100, "Width of the word vectors. Has no effect with --vectors.", at_least=1
     ),
     "no_words": Option(
-        bool, False, "Use no word vectors, only character features, vectors from a biLM, or "
-        "vectors from a file written by 'tfreps embed'.",
+        bool, False, "Do not use word vectors. Requires character features, vectors from a biLM, "
+        "or vectors from a file written by 'tfreps embed'.",
         needs="characters or elmo or elmo_weights or train_vectors",
     ),
     "trainable_embeddings": Option(

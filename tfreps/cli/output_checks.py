@@ -56,7 +56,7 @@ def check_overwrite(path: Path, overwrite: bool = False, inputs: Iterable[Path] 
                 "Choose another output file."
             )
     if path.stat().st_size and not overwrite:
-        raise ValueError(f"{given} exists already. Choose another file, or give --overwrite.")
+        raise ValueError(f"{given} already exists. Choose another file, or give --overwrite.")
 
 
 def _found(given: Path) -> list[Path | int]:

@@ -9,7 +9,7 @@ class PlannedBatch(NamedTuple):
     """Sentences of a batch, and the length to which they are padded.
 
     Attributes:
-        sentences: int64 array, shape `[B]`. Numbers of the sentences.
+        sentences: int64 array, shape `[B]`. Indices of the sentences.
         length: int. The padded length.
     """
 

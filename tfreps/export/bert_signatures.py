@@ -71,7 +71,7 @@ class BertSignatures(StringSignatures):
         return {**{n: out[n] for n in names if n in out}, "sequence_len": lengths.numpy()}
 
     def from_text(self, text):
-        """Computes the signature `default` for texts, str `[N]`."""
+        """Implements the signature `default` for texts, str `[N]`."""
         features, tokens, sequence_len = self._read(text)
         out = self.encoder(features)
         sequence = tf.cast(out["sequence_output"], tf.float32)  # [N, T, D]
@@ -82,12 +82,12 @@ class BertSignatures(StringSignatures):
         return {**answer, "tokens": tokens, "sequence_len": sequence_len}
 
     def from_tokens(self, tokens, sequence_len):
-        """Computes the signature `tokens` for words, str `[N, T]`, with lengths int32 `[N]`."""
+        """Implements the signature `tokens` for words, str `[N, T]`, with lengths int32 `[N]`."""
         words, _ = cut_tokens(tokens, sequence_len, None)
         return self.from_text(tf.strings.reduce_join(words, axis=1, separator=" "))
 
     def explain_text(self, text):
-        """Computes the signature `explain` for texts, str `[N]`."""
+        """Implements the signature `explain` for texts, str `[N]`."""
         features, tokens, sequence_len = self._read(text)
         vectors = tf.cast(self.encoder(features)["sequence_output"], tf.float32)
         answer = {"tokens": tokens, "sequence_output": vectors, "sequence_len": sequence_len}

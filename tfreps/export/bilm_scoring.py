@@ -35,7 +35,7 @@ class Scoring:
         self.reader = reader
 
     def initial_states(self, batch_size):
-        """Computes the signature `initial_states`, the states before the first token."""
+        """Implements the signature `initial_states`: returns the states before the first token."""
         fits = (batch_size >= 0) & (batch_size <= MOST_SENTENCES)
         message = f"`batch_size` must be from 0 to {MOST_SENTENCES}; got"
         tf.debugging.Assert(fits, [message, batch_size])
@@ -43,7 +43,7 @@ class Scoring:
         return dict(zip(self.bilm.state_names, states, strict=True))
 
     def score(self, tokens, sequence_len, **states):
-        """Computes the signature `score`: the NLL of `tokens` in nats, and the new states."""
+        """Implements the signature `score`: returns the NLL of `tokens` in nats and the states."""
         bilm = self.bilm
         ids = self.reader.to_ids(tokens, sequence_len)
         ids, known = self.reader.surround(ids, sequence_len)  # [N, T+2, ...], [N, T+2]

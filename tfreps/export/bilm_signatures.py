@@ -126,12 +126,12 @@ class BiLMSignatures:
         return {**layers, "sequence_len": lengths.numpy()}
 
     def embed_text(self, text):
-        """Computes the signature `default` for sentences, str `[N]`."""
+        """Implements the signature `default` for sentences, str `[N]`."""
         tokens = split_tokens(text)  # [N, T]
         return self.embed_tokens(tokens, tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1))
 
     def explain_text(self, text):
-        """Computes the signature `explain` for sentences, str `[N]`."""
+        """Implements the signature `explain` for sentences, str `[N]`."""
         tokens = split_tokens(text)  # [N, T]
         sequence_len = tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1)
         out = self.bilm(self.reader.to_ids(tokens, sequence_len))
@@ -142,11 +142,11 @@ class BiLMSignatures:
         return {**answer, "tokens": tokens, "sequence_len": sequence_len}
 
     def embed_tokens(self, tokens, sequence_len):
-        """Computes the signature `tokens` for str `[N, T]`, with lengths int32 `[N]`."""
+        """Implements the signature `tokens` for str `[N, T]`, with lengths int32 `[N]`."""
         return self._outputs(self.reader.to_ids(tokens, sequence_len), sequence_len)
 
     def embed_ids(self, ids, sequence_len):
-        """Computes the signature `character_ids` or `token_ids`, int32 `[N, T, C]` or `[N, T]`.
+        """Implements the signature `character_ids` or `token_ids`, int32 `[N, T, C]` or `[N, T]`.
 
         The lengths are needed because TensorFlow Serving pads the sentences of a merged batch with
         their first value.

@@ -103,18 +103,18 @@ class TextSignatures(StringSignatures):
         return {"label": np.array([a.label for a in answers], object), "probabilities": shares}
 
     def from_text(self, text):
-        """Computes the signature `default` for texts, str `[N]`."""
+        """Implements the signature `default` for texts, str `[N]`."""
         return self._answer(*self._read(text))
 
     def from_tokens(self, tokens, sequence_len):
-        """Computes the signature `tokens` for str `[N, T]`, with lengths int32 `[N]`."""
+        """Implements the signature `tokens` for str `[N, T]`, with lengths int32 `[N]`."""
         tokens, sequence_len = cut_tokens(tokens, sequence_len, self.longest)
         if self.reads_pieces:
             return self.from_text(tf.strings.reduce_join(tokens, axis=1, separator=" "))
         return self._answer(*self._of_tokens(tokens, sequence_len))
 
     def explain_text(self, text):
-        """Computes the signature `explain` for texts, str `[N]`."""
+        """Implements the signature `explain` for texts, str `[N]`."""
         features, tokens, sequence_len = self._read(text)
         answer = {**self._answer(features, tokens, sequence_len), "tokens": tokens}
         explain = explain_tags if self.trained.is_tagger else explain_label

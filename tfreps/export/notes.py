@@ -151,7 +151,7 @@ def check_notes(base, overwrite=False):
     for path in (pathlib.Path(base, name) for name in FILES):
         if not overwrite and path.exists() and (path.is_dir() or MARK not in path.read_bytes()):
             raise ValueError(
-                f"{path} exists already and was not written by `tfreps export`. Choose another "
+                f"{path} already exists and was not written by `tfreps export`. Choose another "
                 "folder for the export, or allow overwriting (`overwrite=True`, --overwrite)."
             )
 

@@ -36,5 +36,5 @@ def check_free(folder):
     folder = pathlib.Path(folder)
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise ValueError(
-            f"{folder} exists already and is not an empty folder. Choose another folder."
+            f"{folder} already exists and is not an empty folder. Choose another folder."
         )

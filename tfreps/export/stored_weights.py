@@ -122,7 +122,7 @@ class _Rounded(tf.Module):
 
 
 def _renamed(function, names):
-    """Returns the function with its first arguments passed by these names."""
+    """Wraps a function so that its first arguments are passed as keyword arguments."""
 
     def run(**inputs):
         return function(*[inputs.pop(name) for name in names], **inputs)

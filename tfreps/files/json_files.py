@@ -32,7 +32,7 @@ def read_json(path: str | os.PathLike) -> dict:
         values = json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         raise ValueError(
-            f"{path} is not a JSON file: {error.msg} in line {error.lineno}, column {error.colno}."
+            f"{path} is not a JSON file: {error.msg} (line {error.lineno}, column {error.colno})."
         ) from None
     except RecursionError:
         raise ValueError(f"{path} cannot be read as JSON: it is nested too deeply.") from None

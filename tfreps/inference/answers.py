@@ -151,7 +151,7 @@ def token_places(text: str, tokens: Sequence[str]) -> list[tuple[int, int]] | No
     """Finds the positions of tokens in their text.
 
     Returns:
-        list of tuples `(start, end)` of two int, the index of the first character of a token and
+        list of tuples `(start, end)` of two ints, the index of the first character of a token and
         the index after its last character; or `None` if the tokens do not occur in the text in this
         order.
 

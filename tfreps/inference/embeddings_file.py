@@ -195,7 +195,7 @@ def _check_new(path: pathlib.Path) -> None:
     if path.is_dir():
         raise ValueError(f"Cannot write to {path}: it is a folder. Pass the path of a file.")
     if path.exists() and path.stat().st_size:
-        raise ValueError(f"{path} exists already. Choose another file or pass `overwrite=True`.")
+        raise ValueError(f"{path} already exists. Choose another file or pass `overwrite=True`.")
 
 
 def _read_marker(path: pathlib.Path) -> dict:

@@ -21,8 +21,8 @@ class HMMCounts:
     Args:
         initial: float, shape `[K]`. Number of sentences that begin with each tag.
         transitions: float, shape `[K, K]` (from, to). Number of transitions between tags.
-        emissions: float, shape `[V + 1, K]`. Number of tokens with each tag. Row 0 is for
-            padding and contains zeros.
+        emissions: float, shape `[V + 1, K]` (token id, tag). Number of times that each token
+            occurs with each tag. Row 0 is for padding and contains zeros.
         end: float, shape `[K]`. Number of sentences that end with each tag.
 
     Raises:

@@ -114,9 +114,9 @@ def write_published(run: RunFolder, folder: str | os.PathLike, name: str | None 
         model = _tagger_of_pieces(model)
     is_known = isinstance(model, Classifier | Tagger | BertPretrainer)
     if not is_known or not isinstance(model.encoder, BertEncoder):
-        parts = f"{type(model).__name__} with a {type(model.encoder).__name__}" if is_known else ""
+        parts = f"{type(model).__name__} with {type(model.encoder).__name__}" if is_known else ""
         found = parts or type(model).__name__
-        raise ValueError(f"{run.path} contains a {found}; expected a model with a BERT encoder.")
+        raise ValueError(f"Expected a model with a BERT encoder in {run.path}; got {found}.")
     encoder = model.encoder
     if isinstance(model, BertPretrainer):
         model.save_pretrained(folder, next_label=run.options.get("next_label", 0))

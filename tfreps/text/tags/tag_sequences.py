@@ -60,7 +60,7 @@ def spans(tags: Sequence[str], scheme: str, mode: str = "strict") -> list[Span]:
             `"strict"`.
 
     Returns:
-        list of `Span(type, start, end)`, named tuples of a str and two int, from left to right.
+        list of `Span(type, start, end)`, named tuples of a str and two ints, from left to right.
         Spans never overlap, and `end` is exclusive.
 
     Raises:
