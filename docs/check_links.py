@@ -29,6 +29,12 @@ class Page(html.parser.HTMLParser):
             self.links.append(link)
 
 
+def pages(root):
+    """Returns the paths of the pages of a site; `_static` has templates of the theme, not pages."""
+    found = sorted(root.rglob("*.html"))
+    return [path for path in found if path.relative_to(root).parts[0] != "_static"]
+
+
 @functools.cache
 def read(path):
     return Page(path.read_text(encoding="utf-8"))
@@ -61,7 +67,7 @@ def main(argv=None):
         return 2
     read.cache_clear()
     root, inside, outside, broken = pathlib.Path(argv[0]), 0, 0, []
-    for page in sorted(root.rglob("*.html")):
+    for page in pages(root):
         for link in read(page.resolve()).links:
             url = urllib.parse.urlsplit(link)
             outside += bool(url.scheme or url.netloc)

@@ -13,6 +13,8 @@ import shutil
 import sys
 import threading
 
+from check_links import pages
+
 WIDTHS = {"wide": 1280, "narrow": 390}
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 # Directives, roles, substitutions and links that reached the text of a page unconverted.
@@ -68,7 +70,7 @@ def check(root, pictures):
     from playwright.sync_api import sync_playwright
 
     server, address = serve(root)
-    found, names = [], sorted(str(path.relative_to(root)) for path in root.rglob("*.html"))
+    found, names = [], [str(path.relative_to(root)) for path in pages(root)]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         for kind, width in WIDTHS.items():
@@ -84,6 +86,7 @@ def check(root, pictures):
                 page.screenshot(path=target, full_page=True)
         browser.close()
     server.shutdown()
+    server.server_close()
     return found, len(names) * len(WIDTHS)
 
 
