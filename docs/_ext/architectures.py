@@ -217,7 +217,7 @@ def classifier():
 
 
 def path():
-    canvas = Canvas(12.4, 3.6)
+    canvas = Canvas(16.2, 3.6)
     steps = [
         ("text files", "file"),
         ("tfreps train-*\ntfreps pretrain-*", "layer"),
@@ -228,13 +228,13 @@ def path():
     ]
     boxes = []
     for number, (text, kind) in enumerate(steps):
-        boxes.append(canvas.box(0.1 + number * 2.07, 1.5, 1.8, text, kind, height=1.0))
+        x = 0.1 + number * 2.7
+        boxes.append(canvas.box(x, 1.5, 2.4, text, kind, height=1.0))
         if number:
-            x = 0.1 + number * 2.07
-            canvas.arrow((x - 0.27, 2.0), (x, 2.0))
-    load = canvas.box(3.6, 0.1, 3.1, "tfreps.load: answers in Python", "head")
+            canvas.arrow((x - 0.3, 2.0), (x, 2.0))
+    load = canvas.box(4.7, 0.1, 4.0, "tfreps.load: answers in Python", "head")
     canvas.arrow((boxes[2][0], 1.5), (load[0], load[2]))
-    published = canvas.box(3.6, 2.8, 3.1, "published weights", "file")
+    published = canvas.box(4.7, 2.8, 4.0, "published weights", "file")
     canvas.arrow((published[0], published[1]), (boxes[2][0], 2.5))
     canvas.write("path")
 

@@ -80,9 +80,10 @@ plt.tight_layout()
 # Fine-tune it in ``fit``
 # -----------------------
 #
-# A `Classifier` pools any encoder. `GroupedOptimizer` gives the blocks smaller steps than the new
-# head.
+# A `Classifier` pools any encoder; mean and maximum do not need BERT's pooler. `GroupedOptimizer`
+# gives the blocks smaller steps than the new head.
 
+bert = tfreps.models.BertEncoder.from_pretrained(checkpoint, num_layers=2, pooler=False)
 classifier = tfreps.models.Classifier(bert, ["bad", "good"], pooling="mean_max", dropout=0.1)
 texts = ["a good room .", "the hotel was bad .", "very good hotel .", "a very bad room ."] * 8
 labels = tf.constant([1, 0, 1, 0] * 8)

@@ -29,7 +29,7 @@ def tfreps_program(command):
 # A hidden Markov model is a tagger that trains in a second; the export of any other model works in
 # the same way.
 
-tfreps_program("demo-tags --output tags --max-sentences 400")
+tfreps_program("demo-tags --output tags --max-sentences 2000")
 tfreps_program("""
     train-hmm --train tags/train.conll --dev tags/dev.conll --scheme bio --tokens words
     --run runs/hmm
@@ -118,7 +118,7 @@ client = RestClient(f"http://127.0.0.1:{server.rest_port}")
 reply = client.ask("code", ["Call os.getcwd first."])
 print({name: reply[0][name] for name in ("tokens", "tags")})
 client.close()
-server.stop()
+stopped = server.stop()
 
 # %%
 # **A SavedModel is a program: load and serve only exports that you trust.** ``tfreps serve``

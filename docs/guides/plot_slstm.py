@@ -128,7 +128,6 @@ rows = {  # accuracy and seconds of the fastest epoch on one core, 172,634 token
     "BiLSTM": (0.8800, 9.5),
     "BiLSTM, 2 layers": (0.8850, 20.6),
     "Transformer, 2 layers": (0.8400, 14.6),
-    "S-LSTM, 1 step": (0.4850, 6.0),
     "S-LSTM, 3 steps": (0.8600, 21.6),
     "S-LSTM, 5 steps": (0.8825, 36.0),
     "S-LSTM, 7 steps": (0.8700, 39.1),
@@ -141,10 +140,12 @@ for name, (accuracy, seconds) in rows.items():
     plt.annotate(name, (seconds, accuracy), fontsize=7, xytext=(4, 3), textcoords="offset points")
 plt.xlabel("seconds per epoch")
 plt.ylabel("test accuracy")
-plt.xlim(right=68)
+plt.xlim(0, 68)
+plt.ylim(0.81, 0.92)
 plt.tight_layout()
 
 # %%
+# With one step the accuracy is 0.4850, since the sentence node does not depend on the words yet.
 # From three steps on, no two rows differ by more than two standard errors, and neither a second
 # sentence node nor the boundaries nor a wider window changes more than that. A BiLSTM with one
 # layer takes half the time of the fastest S-LSTM. With ``--config slstm_paper``, ``train-tagger``
