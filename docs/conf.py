@@ -83,7 +83,8 @@ html_sidebars = {"index": [], "install": [], "limits": []}
 html_theme_options = {
     "logo": {"text": "tfreps"},
     "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": ["page-toc"],
+    # Pages with code of two libraries side by side need the width.
+    "secondary_sidebar_items": {"coming_from/*": [], "[!c]*": ["page-toc"]},
     "show_nav_level": 1,
     "navigation_depth": 3,
     "header_links_before_dropdown": 6,

@@ -5,6 +5,7 @@ The sections `Args:`, `Call arguments:`, `Attributes:` and `Raises:` become list
 and examples get the blank line that makes them blocks of code.
 """
 
+import inspect
 import re
 
 SECTIONS = re.compile(
@@ -18,11 +19,32 @@ ENTRY = re.compile(r"^(\*{0,2}\w[\w.]*(?:, \*{0,2}\w[\w.]*)*):(?: +(.*))?$")
 
 def setup(app):
     app.connect("autodoc-process-docstring", on_docstring)
+    app.connect("autodoc-process-signature", on_signature)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def on_docstring(app, what, name, obj, options, lines):
     lines[:] = converted(lines)
+
+
+def on_signature(app, what, name, obj, options, signature, return_annotation):
+    """Shows the arguments of the constructor, which Keras hides behind a `__new__` of its own."""
+    if what == "class" and inspect.isfunction(obj.__init__):
+        return constructor(obj), None
+    return None
+
+
+def constructor(cls):
+    """Returns the arguments of a constructor as text, without annotations.
+
+    >>> class A:
+    ...     def __init__(self, units: int, *, name=None): ...
+    >>> constructor(A)
+    '(units, *, name=None)'
+    """
+    found = inspect.signature(cls.__init__)
+    plain = [p.replace(annotation=p.empty) for p in list(found.parameters.values())[1:]]
+    return str(found.replace(parameters=plain, return_annotation=found.empty))
 
 
 def converted(lines):

@@ -36,3 +36,14 @@ def test_examples_after_a_sentence_get_a_blank_line():
         "",
         ">>> 1",
     ]
+
+
+def test_the_arguments_of_a_constructor():
+    class Layer:
+        def __new__(cls, *args, **kwargs):
+            return super().__new__(cls)
+
+        def __init__(self, units: int, activation="relu", *, name: str | None = None):
+            pass
+
+    assert docstrings.constructor(Layer) == "(units, activation='relu', *, name=None)"
