@@ -143,10 +143,10 @@ def test_a_tagger_on_word_pieces(tagger, tmp_path, capsys):
     assert "text, line 2: the model has positions for at most 22 pieces" in error
     (tmp_path / "long.conll").write_text("房\n\n" + "房\n" * 30)
     error = refused(capsys, "tag", tagger, tmp_path / "long.conll", "--input", "conll")
-    assert "long.conll, line 3: expected at most 22 pieces" in error
+    assert "long.conll, line 3: the model has positions for at most 22 pieces" in error
     (tmp_path / "long.conll").write_text("房 O\n\n" + "房 O\n" * 30)
     error = refused(capsys, "evaluate", tagger, "--data", tmp_path / "long.conll")
-    assert "long.conll, line 3: expected at most 22 pieces" in error
+    assert "long.conll, line 3: the model has positions for at most 22 pieces" in error
 
 
 @pytest.mark.slow

@@ -145,7 +145,7 @@ def test_resumes_after_a_kill(run, text, tmp_path, monkeypatch, capsys):
 
     again = ["embed", run[0], text, "--output", str(output)]
     assert main(again) == 2
-    assert "Continue it (`resume=True`)" in capsys.readouterr().err
+    assert "Pass --resume to continue it" in capsys.readouterr().err
     assert main([*again, "--layers", "top", "--resume"]) == 2
     assert "layers 'all'; got layers 'top'" in capsys.readouterr().err
 
