@@ -39,6 +39,7 @@ source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 nitpicky = True
 default_role = "code"
 highlight_language = "python"
+smartquotes = False  # they turn the dashes of flags into en dashes
 show_warning_types = True
 
 # MyST: Markdown pages.

@@ -157,7 +157,8 @@ def run_from_bert(options):
     if not isinstance(trained, TextModel):
         raise ValueError(
             f"{options.model} has no label or tag head, so it needs no conversion. Pass its "
-            "folder to --bert or to tfreps export."
+            "folder to tfreps export, or that of a BERT model to --bert. To convert a biLM to a "
+            "run folder, give --options and --weights."
         )
     model, tokenizer = trained.model, trained.tokenizer
     run, given = options.to_run, {"bert": options.model, "scheme": options.scheme}
@@ -189,8 +190,8 @@ def run_from_weights(options):
     run = options.to_run
     print(
         f"Wrote {run}: {bilm.count_params():,} parameters, without the softmax.\n"
-        f"Next: tfreps embed {run}, tfreps export {run} --to DIR, or tfreps pretrain-elmo --init "
-        f"{run} to train it on your own text."
+        f"Next: tfreps embed {run} FILE --output FILE, tfreps export {run} --to DIR, or tfreps "
+        f"pretrain-elmo --init {run} to train it on your own text."
     )
 
 

@@ -53,7 +53,11 @@ def page(program):
             if group.description:
                 lines += [escaped(group.description), ""]
             for action in actions:
-                lines += option(program, action)
+                lines += option(action, parser.formatter_class(parser.prog)._expand_help(action))
+        if parser.epilog:
+            lines += ["Examples", "-" * 8, "", ".. code-block:: bash", ""]
+            lines += [f"    {line}".rstrip() for line in parser.epilog.strip().splitlines()[1:]]
+            lines.append("")
     return "\n".join([title, "=" * len(title), "", *docstring(doc), "", *lines, ""])
 
 
@@ -70,7 +74,7 @@ def docstring(doc):
     return lines
 
 
-def option(program, action):
+def option(action, about):
     """Returns an option as a definition: its flags with the name of their value, and its help."""
     value = ""
     if action.nargs != 0:
@@ -81,8 +85,7 @@ def option(program, action):
         value = "{" + ",".join(map(str, action.choices)) + "}"
     flags = [f"``{flag} {value}``" if value else f"``{flag}``" for flag in action.option_strings]
     head = ", ".join(flags) or f"``{action.metavar or action.dest}``"
-    text = escaped((action.help or "").replace("%%", "%")) or ".."
-    return [head, f"    {text}", ""]
+    return [head, f"    {escaped(about) or '..'}", ""]
 
 
 def escaped(text):

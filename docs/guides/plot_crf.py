@@ -12,6 +12,7 @@ partial tags and weights.
 """
 
 import itertools
+import tempfile
 
 import keras
 import matplotlib.pyplot as plt
@@ -69,6 +70,10 @@ mask = np.array([[True, False, True, True]])
 shorter, _ = crf.decode(emissions[:, [0, 2, 3]])
 with_hole, _ = crf.decode(emissions, mask=mask)
 print(shorter.numpy()[0], with_hole.numpy()[0])
+
+# %%
+# In a call, the layer also uses Keras's own mask, as of ``Embedding(mask_zero=True)``, if no mask
+# is given.
 
 # %%
 # Constraints
@@ -150,13 +155,29 @@ ids, targets = keras.Input([None], dtype="int32"), keras.Input([None], dtype="in
 vectors = keras.layers.Embedding(20, 16)(ids)
 context = keras.layers.Conv1D(16, 3, padding="causal", activation="relu")(vectors)
 layer = tfreps.layers.CRF(len(tags), allowed)
-path, _ = layer(keras.layers.Dense(len(tags))(context), mask=ids != 0, tags=targets)
+emitted = keras.layers.Dense(len(tags), name="emissions")(context)
+path, _ = layer(emitted, mask=ids != 0, tags=targets)
 model = keras.Model([ids, targets], path)
 model.compile(keras.optimizers.Adam(0.02))
 history = model.fit([words, gold], epochs=12, batch_size=32, verbose=0)
 print("loss in nats per sentence:", [round(loss, 2) for loss in history.history["loss"][::3]])
 print("tags right:", float(np.mean(model.predict([words, gold], verbose=0) == gold)))
 print(np.round(np.array(layer.transitions), 1))
+
+# %%
+# Save it, and ask for more
+# -------------------------
+#
+# A process that loads the file needs ``import tfreps.layers`` first. A second model shares the
+# weights up to the emissions; on its output, the layer computes marginals and the k best paths.
+
+file = f"{tempfile.mkdtemp()}/crf.keras"
+model.save(file)
+model = keras.saving.load_model(file)
+layer, projection = model.get_layer(layer.name), model.get_layer("emissions")
+emitter = keras.Model(model.inputs[0], projection.output)
+few = emitter(words[:2])
+print(layer.marginals(few).shape, layer.decode(few, k=3)[0].shape)
 
 # %%
 # Weights, and slow encoders

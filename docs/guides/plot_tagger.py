@@ -82,8 +82,7 @@ print([path.name for path in pictures])
 # Evaluate
 # --------
 #
-# Spans are counted as seqeval counts them in its strict mode; ``--mode conlleval`` counts as
-# conlleval does.
+# Spans are counted as seqeval counts them in its strict mode.
 
 tfreps_program("evaluate runs/code --data tags/test.conll")
 

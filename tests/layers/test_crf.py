@@ -283,3 +283,22 @@ def test_weights_of_another_rank_are_an_error():
 def test_another_number_of_scores_is_an_error():
     with pytest.raises(ValueError, match="3 tags"):
         CRF(3)(np.zeros([1, 2, 4]))
+
+
+def test_the_mask_of_keras_is_used():
+    """Old models with `mask_zero=True` train on the same loss as with an explicit mask."""
+    words, tags = np.array([[3, 5, 2, 0, 0], [4, 1, 0, 0, 0]]), np.array([[0, 1, 2, 0, 0]] * 2)
+    embedding, dense = keras.layers.Embedding(9, 4, mask_zero=True), keras.layers.Dense(3)
+    crf = CRF(3, transition_initializer="random_normal")
+    x, y = keras.Input([None], dtype="int32"), keras.Input([None], dtype="int32")
+    losses = {}
+    for name, mask in (
+        ("implicit", None),
+        ("explicit", x != 0),
+        ("none", keras.ops.ones_like(x) > 0),
+    ):
+        model = keras.Model([x, y], crf(dense(embedding(x)), mask=mask, tags=y)[0])
+        model.compile("sgd")
+        losses[name] = model.evaluate([words, tags], verbose=0)
+    assert losses["implicit"] == pytest.approx(losses["explicit"], rel=1e-6)
+    assert losses["implicit"] < losses["none"] - 0.5

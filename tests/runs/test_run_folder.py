@@ -65,7 +65,7 @@ def test_create_refuses_a_file(tmp_path):
 
 
 def test_create_refuses_an_earlier_run_unless_told(run):
-    with pytest.raises(ValueError, match="Resume it, remove it or choose"):
+    with pytest.raises(ValueError, match="Resume or overwrite it, or choose"):
         RunFolder.create(run.path, "pretrain-elmo", {})
     (run.checkpoints_path / "step-00000001.safetensors").write_text("")
     run.vocabulary_path.write_text("a\n")

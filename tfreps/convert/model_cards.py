@@ -4,6 +4,7 @@ import os
 import pathlib
 from collections.abc import Mapping
 
+from tfreps.convert.bilm_tf_options import unlike_allennlp
 from tfreps.files.atomic_files import write_text
 from tfreps.files.model_card import MARK, ModelCard
 from tfreps.models import BertEncoder, BertPretrainer, BiLM, Classifier, Tagger
@@ -55,11 +56,14 @@ def write_model_card(
 
 
 def _bilm_card(bilm: BiLM, name: str) -> dict:
+    only_bilm_tf = unlike_allennlp(bilm.get_config())
+    readers = "bilm-tf, which AllenNLP cannot load" if only_bilm_tf else "bilm-tf and AllenNLP"
+    files = f'"{name}/options.json", "{name}/weights.hdf5"'
     return {
         "description": "A bidirectional language model (ELMo) that computes vectors for each token "
-        "of a sentence in its context. The files are in the format of bilm-tf and AllenNLP.",
-        "load": f'import tfreps\n\nvectors = tfreps.load("{name}")("A sentence .").vectors\n'
-        f'# In AllenNLP: Elmo("{name}/options.json", "{name}/weights.hdf5", 1)',
+        f"of a sentence in its context. The files are in the format of {readers}.",
+        "load": f'import tfreps\n\nvectors = tfreps.load("{name}")("A sentence .").vectors'
+        + ("" if only_bilm_tf else f"\n# In AllenNLP: Elmo({files}, 1)"),
         "sizes": _sizes(bilm, bilm),
         "task": "feature-extraction",
         "tags": ["tfreps", "elmo"],

@@ -175,6 +175,8 @@ class CRF(Configurable, keras.layers.Layer):
                 weight.assign(np.asarray(scores, "float32") / self.transition_learning_rate)
 
     def call(self, emissions, mask=None, tags=None, sample_weight=None):
+        if mask is None:  # Keras passes its own mask only to a call with one tensor
+            mask = getattr(emissions, "_keras_mask", None)
         if tags is not None:
             self.add_loss(self.loss(emissions, tags, mask, sample_weight))
         return self.decode(emissions, mask)

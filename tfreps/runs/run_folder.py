@@ -199,8 +199,8 @@ class RunFolder:
             head = read_head(path / OPTIONS)
             if not overwrite:
                 raise ValueError(
-                    f"{path} already contains a run of `tfreps {head['program']}`. Resume it, "
-                    "remove it or choose another folder."
+                    f"{path} already contains a run of `tfreps {head['program']}`. Resume or "
+                    "overwrite it, or choose another folder."
                 )
 
     @classmethod

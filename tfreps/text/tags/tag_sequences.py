@@ -237,7 +237,7 @@ def check(
             except ValueError as error:
                 raise ValueError(
                     f"{place(source, line, position)}: {error}. Correct the tag, or set `scheme` "
-                    "to the scheme of the text (None for tags without spans)."
+                    "to the scheme of the text (none for tags without spans)."
                 ) from None
     return len(illegal_transitions(tags, scheme))
 
