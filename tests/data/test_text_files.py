@@ -122,7 +122,7 @@ def test_encodings(tmp_path, data, encoding, expected):
         (
             b"\xef\xbb\xbfa",
             "latin-1",
-            "line 1: .* mark of UTF-8. Set `encoding` .* to utf-8",
+            "line 1: .* mark of UTF-8. Set `encoding` to utf-8",
         ),
         (b"a", "latin-99", "must be a text encoding .*'latin-99'"),
         (b"a", "hex", "must be a text encoding .*'hex'"),

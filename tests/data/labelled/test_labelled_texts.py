@@ -85,7 +85,7 @@ def test_folders(tmp_path):
 
 def test_empty_texts(tmp_path):
     text = "1\tgood book\n0\t \n0\t\n0\tdull\n"
-    message = "a.txt, line 2: the text is empty .2 of 4 are"
+    message = "a.txt, line 2: the text is empty .2 of 4 texts are empty"
     with pytest.raises(ValueError, match=message):
         read(tmp_path, text)
     assert read(tmp_path, text, empty_texts="skip") == [GOOD, BAD]
