@@ -52,7 +52,7 @@ def test_points_over_epochs(tmp_path):
     (axes,) = plots.learning_curves_figure({"": path}, over="step").axes
     assert points(axes) == [("--", [(2, 9.0), (4, 1.0), (8, 0.5)]), ("-", [(4, 2.0)])]
     assert axes.get_xlabel() == "step"
-    with pytest.raises(ValueError, match="one of epoch, step; got 'hour'"):
+    with pytest.raises(ValueError, match="one of epoch, step, or None; got 'hour'"):
         plots.learning_curves_figure({"": path}, over="hour")
     runs = {"a": path, "b": history(tmp_path, line(3, loss=4.0), name="b.jsonl")}
     (axes,) = plots.learning_curves_figure(runs).axes  # one of the runs has no epochs

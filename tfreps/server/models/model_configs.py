@@ -116,7 +116,7 @@ def check_base(path):
     if not folder.is_dir():
         raise ValueError(
             f"{path} is not a folder. Give the folder that contains the numbered versions of a "
-            "model, such as the --to folder of `tfreps export`."
+            "model, such as the folder that `tfreps export` wrote."
         )
     if (folder / "saved_model.pb").is_file():
         raise ValueError(
