@@ -17,8 +17,7 @@ import time
 
 import numpy as np
 
-from tfreps.cli.bilm_options import add_bilm_flags, chosen_model, open_bilm
-from tfreps.cli.option_rules import with_flags
+from tfreps.cli.bilm_options import add_bilm_flags, chosen_model, naming_flags, open_bilm
 from tfreps.cli.options import Option, add_flags, first_line, parse_options
 from tfreps.cli.output_checks import check_overwrite
 from tfreps.cli.program_help import program_parser
@@ -69,7 +68,9 @@ def main(argv=None):
     found = open_bilm(path, how)
     layers = chosen_layers(options, found.bilm.num_layers + 1)
     encoder = found.sentence_encoder(options.batch_tokens, layers, options.dtype)
-    file = open_output(options, marker(options, found.bilm, digest))
+    again = {"resume": options.resume, "overwrite": options.overwrite}
+    with naming_flags():
+        file = EmbeddingsFile(options.output, marker(options, found.bilm, digest), **again)
     if not file.complete:
         write(options, file, encoder, counts)
     print(
@@ -79,15 +80,6 @@ def main(argv=None):
     )
     print(f'  python -c \'import h5py; print(h5py.File("{options.output}")["0"][()])\'')
     return 0
-
-
-def open_output(options, content):
-    """Opens the file of vectors; error messages name flags."""
-    again = {"resume": options.resume, "overwrite": options.overwrite}
-    try:
-        return EmbeddingsFile(options.output, content, **again)
-    except ValueError as error:
-        raise ValueError(with_flags(str(error), again)) from error
 
 
 def make_parser():

@@ -55,7 +55,8 @@ def page(program):
             for action in actions:
                 lines += option(action, parser.formatter_class(parser.prog)._expand_help(action))
         if parser.epilog:
-            lines += ["Examples", "-" * 8, "", ".. code-block:: bash", ""]
+            name = " ".join([*kind, "Examples"])
+            lines += [name, "-" * len(name), "", ".. code-block:: bash", ""]
             lines += [f"    {line}".rstrip() for line in parser.epilog.strip().splitlines()[1:]]
             lines.append("")
     return "\n".join([title, "=" * len(title), "", *docstring(doc), "", *lines, ""])
@@ -103,6 +104,8 @@ def index():
         "143 after Ctrl-C or SIGTERM. ``TFREPS_DEBUG=1`` shows the traceback of an error.",
         "",
     ]
+    lines += ["Most programs also read options from a file with ``--config FILE.json``; flags"]
+    lines += ["override it.", ""]
     lines += [".. list-table::", "   :widths: 30 70", ""]
     for name, (_, about) in PROGRAMS.items():
         lines += [f"   * - :doc:`{name}`", f"     - {about.replace('->', 'to')}"]

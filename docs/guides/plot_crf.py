@@ -72,8 +72,8 @@ with_hole, _ = crf.decode(emissions, mask=mask)
 print(shorter.numpy()[0], with_hole.numpy()[0])
 
 # %%
-# In a call, the layer also uses Keras's own mask, as of ``Embedding(mask_zero=True)``, if no mask
-# is given.
+# A call without a mask uses the one that Keras computes, for example with
+# ``Embedding(mask_zero=True)``.
 
 # %%
 # Constraints
@@ -165,8 +165,8 @@ print("tags right:", float(np.mean(model.predict([words, gold], verbose=0) == go
 print(np.round(np.array(layer.transitions), 1))
 
 # %%
-# Save it, and ask for more
-# -------------------------
+# Save the model, and compute marginals with it
+# ---------------------------------------------
 #
 # A process that loads the file needs ``import tfreps.layers`` first. A second model shares the
 # weights up to the emissions; on its output, the layer computes marginals and the k best paths.

@@ -4,13 +4,15 @@ import contextlib
 
 from tfreps.cli.option_rules import listed
 
-# Maps arguments of `tfreps.load` and `open_for_export` to flags of the programs.
+# Maps arguments of `tfreps.load`, `open_for_export` and `EmbeddingsFile` to flags of the programs.
 FLAGS = {
     "weights_file": "--weights",
     "vocabulary": "--vocabulary",
     "initial_state": "--state",
     "scheme": "--scheme",
     "core_ops=False": "--wordpiece",
+    "resume=True": "--resume",
+    "overwrite=True": "--overwrite",
 }
 
 
@@ -104,7 +106,7 @@ def open_bilm(path, how: dict):
 
 @contextlib.contextmanager
 def naming_flags():
-    """Context manager that replaces arguments of `tfreps.load` with flags in error messages.
+    """Context manager that replaces arguments of the library with flags in error messages.
 
     Example:
     >>> with naming_flags():

@@ -156,12 +156,9 @@ def with_flags(text: str, names) -> str:
     Example:
     >>> with_flags("`min_count` must be at least 1; see `fit`.", ["min_count"])
     '--min-count must be at least 1; see `fit`.'
-    >>> with_flags("Pass `resume=True`.", ["resume"])
-    'Pass --resume.'
     """
     names = set(names)
-    found = r"`(\w+)(?:=True)?`"
-    return re.sub(found, lambda m: as_flag(m[1]) if m[1] in names else m[0], text)
+    return re.sub(r"`(\w+)`", lambda m: as_flag(m[1]) if m[1] in names else m[0], text)
 
 
 def as_given(name: str, option) -> str:

@@ -61,7 +61,8 @@ class CRF(Configurable, keras.layers.Layer):
     Call arguments:
         emissions: float, shape `[B, T, K]`. The computation uses float32 or better.
         mask: bool, shape `[B, T]`. True on real tokens, which may be at any position. If `None`,
-            all tokens are real.
+            the mask that Keras computes is used, for example with `Embedding(mask_zero=True)`;
+            without one, all tokens are real. The methods use only the mask that they are given.
         tags: int, shape `[B, T]`, 0 to K - 1 at real tokens. If given, `loss` is added to the
             losses of the model. Defaults to `None`.
         sample_weight: float, shape `[B]` or `[B, T]`. Weights of the sentences or tokens in

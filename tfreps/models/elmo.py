@@ -79,9 +79,8 @@ class Elmo(WholeModel, keras.Model):
     ):
         super().__init__(autocast=False, **kwargs)
         if layer_norm not in LAYER_NORMS:
-            raise ValueError(
-                f"`layer_norm` must be one of 'bilm_tf', 'allennlp', or None; got {layer_norm!r}."
-            )
+            known = ", ".join(map(repr, LAYER_NORMS))
+            raise ValueError(f"`layer_norm` must be one of {known}; got {layer_norm!r}.")
         if num_output_representations < 1:
             raise ValueError(
                 "`num_output_representations` must be at least 1; "

@@ -249,9 +249,8 @@ def _padding_row_zero(table):
 
 def _check(model):
     if model.characters not in CHARACTERS:
-        raise ValueError(
-            f"`characters` must be one of 'cnn', 'bilstm', or None; got {model.characters!r}."
-        )
+        known = ", ".join(map(repr, CHARACTERS))
+        raise ValueError(f"`characters` must be one of {known}; got {model.characters!r}.")
     if (model.vector_layers > 0) != (model.vector_dim > 0):
         raise ValueError(
             "`vector_layers` and `vector_dim` must be given together; "
