@@ -11,6 +11,8 @@ WIDTH = 28  # of the column of names
 COMMENTS = {
     "Makefile": "Targets: install, demo, test, check, test-slow, docs, bench, tree, api, wheel",
     "pyproject.toml": "The build system and the settings of ruff and pytest",
+    "training/kubernetes/": "Job, service, network, storage of training on several workers; Slurm",
+    "training/kubernetes/gpu/": "A component of Kustomize: a GPU for each worker",
     "training/recipes/": "Option files of papers and articles, for `--config` of the programs",
     "serving/config/": "TensorFlow Serving's own options: models, batches, monitoring, a canary",
     "serving/kubernetes/": "Deployment, service, scaling and storage of TensorFlow Serving",
