@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "convert": {"files", "models"},
     "runs": {"convert", "files", "models", "optimizers", "text"},
     "inference": {"convert", "data", "files", "layers", "models", "runs", "text"},
-    "distribute": {"callbacks"},
+    "distribute": {"callbacks", "files", "layers", "runs"},
     "export": {"files", "inference", "layers", "models", "runs", "text"},
     "server": {"files"},
     "cli": {

@@ -57,7 +57,8 @@ class AreaUnderCurve(keras.metrics.Metric):
         if sample_weight is not None:
             seen *= tf.cast(tf.reshape(sample_weight, [-1]) > 0, "int64")
         places = tf.stack([labels, bins], axis=1)  # [B, 2]
-        self.counts.value.scatter_nd_add(places, seen)  # in place, as the table is large
+        # In place, as the table is large. The variable of a replica has no `scatter_nd_add`.
+        tf.raw_ops.ResourceScatterNdAdd(ref=self.counts.handle, indices=places, updates=seen)
 
     def result(self):
         """Returns the area under the curve, a float32 scalar. It is 0.5 until both labels occur."""

@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from tfreps.layers.attention import kernel_initializer
 from tfreps.layers.ops.products import dense_of_tokens
+from tfreps.layers.ops.replicas import sum_over_replicas
 from tfreps.layers.transformer import activation_function, layer_norm
 from tfreps.metrics import Perplexity
 from tfreps.models.registry import converter
@@ -119,13 +120,15 @@ class BertPretrainer(WholeModel, keras.Model):
         weights = x.get("masked_weights")
         weights = tf.ones_like(ids, "float32") if weights is None else tf.cast(weights, "float32")
         nll, hits = _score(y_pred["token_logits"], ids)
-        loss = tf.reduce_sum(nll * weights) / tf.maximum(tf.reduce_sum(weights), 1e-5)
+        count = sum_over_replicas(tf.reduce_sum(weights))
+        loss = tf.reduce_sum(nll * weights) / tf.maximum(count, 1e-5)
         self.masked_perplexity.update_state(nll, weights > 0)
         self._update("masked", nll, hits, weights)
         if self.next_sentence_dense is not None:
             labels = tf.cast(_get(x, "next_sentence_labels"), "int32")  # [B]
             nll, hits = _score(y_pred["next_sentence_logits"], labels)
-            loss += tf.reduce_sum(nll) / tf.maximum(tf.cast(tf.size(nll), "float32"), 1.0)
+            count = sum_over_replicas(tf.cast(tf.size(nll), "float32"))
+            loss += tf.reduce_sum(nll) / tf.maximum(count, 1.0)
             self._update("next_sentence", nll, hits)
         return loss
 

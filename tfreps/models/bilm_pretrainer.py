@@ -4,9 +4,11 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.elmo_bilstm import LSTMState, flatten_states, unflatten_states
+from tfreps.layers.ops.replicas import num_replicas, own_rows
 from tfreps.layers.sampled_softmax import SampledSoftmax
 from tfreps.metrics import Perplexity
 from tfreps.models.whole_model import WholeModel, feature
+from tfreps.optimizers.summed_gradients import apply_once, sum_gradients
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -70,6 +72,8 @@ class BiLMPretrainer(WholeModel, keras.Model):
     >>> nll.shape
     TensorShape([1, 2, 3])
     """
+
+    shared_features = ("unknown_characters",)
 
     def __init__(
         self,
@@ -165,16 +169,17 @@ class BiLMPretrainer(WholeModel, keras.Model):
             nll, states = self(batch, initial_state=initial_state, training=True)
             mask = self._of_directions(batch, "mask")  # [G, B, T]
             rows = tf.cast(tf.size(mask) / tf.shape(mask)[-1], "float32")  # G * B
+            if num_replicas() > 1:
+                rows = float(mask.shape[0] * self.batch_size)  # of the global batch
             objective = tf.reduce_sum(tf.where(mask, nll, 0.0)) / rows
             scaled = self.optimizer.scale_loss(objective)
-        gradients = tape.gradient(scaled, self.trainable_variables)
+        gradients = sum_gradients(tape.gradient(scaled, self.trainable_variables))
         scale = self.optimizer.scale_loss(tf.ones([]))  # 1 except with float16
         norm = tf.linalg.global_norm(gradients)
         if self.clip_norm:
             gradients, _ = tf.clip_by_global_norm(gradients, self.clip_norm * scale, norm)
-        self.optimizer.apply(gradients, self.trainable_variables)
-        for kept, new in zip(self.carried, flatten_states(states), strict=True):
-            kept.assign(new)
+        apply_once(self.optimizer, gradients, self.trainable_variables)
+        self._carry(states)
         self.training_perplexity.update_state(nll, mask)
         # The optimizer skips steps whose gradient overflows float16; they are not counted.
         counts = tf.logical_or(tf.math.is_finite(norm), scale == 1.0)
@@ -209,8 +214,12 @@ class BiLMPretrainer(WholeModel, keras.Model):
         return {metric.name: metric.result() for metric in used}
 
     def carried_state(self):
-        """Returns the state that training continues from, as a tuple of `LSTMState`."""
-        return unflatten_states([tf.convert_to_tensor(kept) for kept in self.carried])
+        """Returns the state that training continues from, as a tuple of `LSTMState`.
+
+        On a replica of a strategy, it is the state of the rows that this replica computes.
+        """
+        first, end = own_rows(self.batch_size)
+        return unflatten_states([tf.convert_to_tensor(kept)[first:end] for kept in self.carried])
 
     def fixed_state(self, batch_size):
         """Returns the default state at the start of a sentence: zeros or the biLM's warm state."""
@@ -224,13 +233,22 @@ class BiLMPretrainer(WholeModel, keras.Model):
         """Returns the states, with the fixed state in rows drawn at random for each direction."""
         if not self.reset_probability:
             return states
-        shape = len(states), self.batch_size, 1, 1
+        rows = tf.shape(states[0].hidden)[0]
+        shape = len(states), rows, 1, 1
         drawn = keras.random.uniform(shape, seed=self.seed_generator) < self.reset_probability
-        fixed = self.fixed_state(self.batch_size)
+        fixed = self.fixed_state(rows)
         return tuple(
             LSTMState(*(tf.where(reset, new, old) for new, old in zip(*pair, strict=True)))
             for reset, *pair in zip(tf.unstack(drawn), fixed, states, strict=True)
         )
+
+    def _carry(self, states):
+        """Stores the states of this replica's rows; the others are zero in its copy."""
+        first, end = own_rows(self.batch_size)
+        for kept, new in zip(self.carried, flatten_states(states), strict=True):
+            if num_replicas() > 1:
+                new = tf.pad(new, [[first, self.batch_size - end], [0, 0], [0, 0]])
+            kept.assign(new)
 
     def _token_vectors(self, batch):
         """Computes the token vectors of each direction; each distinct token is encoded once."""
@@ -278,8 +296,17 @@ class BiLMPretrainer(WholeModel, keras.Model):
     def _add_carried(self):
         widths = {"hidden": self.bilm.projection_dim, "cell": self.bilm.units}
         rows = self.batch_size, self.bilm.num_layers
+        # Each replica of a strategy has the states of its own rows. Their sum has all rows.
+        summed = {"synchronization": "on_read", "aggregation": "sum"}
+        kind = {"dtype": "float32", "trainable": False, "autocast": False}
         return [
-            self._add_constant(f"carried_{name}", (*rows, widths[name.split("_")[1]]), "float32")
+            keras.Variable(
+                "zeros",
+                (*rows, widths[name.split("_")[1]]),
+                name=f"carried_{name}",
+                **kind,
+                **summed,
+            )
             for name in self.bilm.state_names
         ]
 

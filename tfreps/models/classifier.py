@@ -4,9 +4,11 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.ops.products import product
+from tfreps.layers.ops.replicas import num_replicas
 from tfreps.layers.pooling import POOLINGS as LAYER_POOLINGS
 from tfreps.layers.pooling import Pooling
 from tfreps.metrics import AreaUnderCurve, SentenceLoss
+from tfreps.models.mean_loss import mean_of_rows, over_replicas
 from tfreps.models.registry import converter
 from tfreps.models.whole_model import WholeModel
 
@@ -161,10 +163,12 @@ class Classifier(WholeModel, keras.Model):
             nll *= tf.cast(tf.reshape(sample_weight, [-1]), "float32")
         if self.class_weights is not None:
             nll *= tf.gather(tf.constant(self.class_weights, "float32"), y)
-        loss = tf.reduce_mean(nll)
+        loss = mean_of_rows(nll)
         penalty = sum(tf.cast(term, "float32") for term in self.losses)
-        self.sentence_loss.update_state(loss, tf.size(y), sample_weight, penalty)
-        return loss + penalty
+        rows = tf.size(y)
+        part, loss, sample_weight = over_replicas(loss, rows, sample_weight)
+        self.sentence_loss.update_state(loss, rows, sample_weight, penalty)
+        return part + penalty / num_replicas()
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         y = _checked(y, len(self.labels))
@@ -178,6 +182,10 @@ class Classifier(WholeModel, keras.Model):
         results = super().compute_metrics(x, y, y_pred, sample_weight)
         results["loss"] = results.pop(self.sentence_loss.name)
         return results
+
+    def get_metrics_result(self):
+        results = super().get_metrics_result()
+        return {**results, "loss": results.pop(self.sentence_loss.name)}
 
     def predict_step(self, data):
         outputs = self(keras.utils.unpack_x_y_sample_weight(data)[0])

@@ -6,7 +6,9 @@ import tensorflow as tf
 
 from tfreps.layers.crf import CRF
 from tfreps.layers.ops.products import product
+from tfreps.layers.ops.replicas import num_replicas
 from tfreps.metrics import SentenceLoss, SpanF1, TokenAccuracy
+from tfreps.models.mean_loss import mean_of_rows, over_replicas
 from tfreps.models.registry import converter
 from tfreps.models.whole_model import WholeModel
 from tfreps.text.tags.tag_sequences import allowed_transitions
@@ -224,8 +226,10 @@ class Tagger(WholeModel, keras.Model):
         else:
             loss = _cross_entropy(emissions, y, mask, sample_weight)
         penalty = sum(tf.cast(term, "float32") for term in self.losses)
-        self.sentence_loss.update_state(loss, tf.shape(y)[0], sample_weight, penalty)
-        return loss + penalty
+        rows = tf.shape(y)[0]
+        part, loss, sample_weight = over_replicas(loss, rows, sample_weight)
+        self.sentence_loss.update_state(loss, rows, sample_weight, penalty)
+        return part + penalty / num_replicas()
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         results = super().compute_metrics(x, y, y_pred, sample_weight)
@@ -233,6 +237,10 @@ class Tagger(WholeModel, keras.Model):
             results.pop(metric.name)
         results["loss"] = results.pop(self.sentence_loss.name)
         return results
+
+    def get_metrics_result(self):
+        results = super().get_metrics_result()
+        return {**results, "loss": results.pop(self.sentence_loss.name)}
 
     def test_step(self, data):
         logs = super().test_step(data)
@@ -335,7 +343,7 @@ def _cross_entropy(logits, y, mask, sample_weight):
     if sample_weight is not None:
         weight = tf.cast(sample_weight, "float32")
         nll *= weight[:, None] if weight.shape.rank == 1 else weight
-    return tf.reduce_mean(tf.reduce_sum(nll, axis=1))
+    return mean_of_rows(tf.reduce_sum(nll, axis=1))
 
 
 def _checked(y, mask, num_tags):

@@ -1,0 +1,49 @@
+"""N replicas of a global batch do what one device does, in Keras's own `fit`."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests.conftest import CHECKOUT
+from tests.distribute.replica_models import MODELS
+
+QUICK = "tagger", "bilm"
+
+
+def trained(num_replicas, *names):
+    """Returns the results of `train_replicas` by model; each strategy has a process of its own."""
+    line = [sys.executable, "-m", "tests.distribute.train_replicas", str(num_replicas), *names]
+    done = subprocess.run(line, cwd=CHECKOUT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return {each["model"]: each for each in found}
+
+
+def check_equal(result):
+    """Compares with one device: float32 sums in another order differ by about 1e-6 after a step."""
+    for one, replicas in zip(result["one"], result["replicas"], strict=True):
+        for a, b in zip(np.atleast_1d(one), np.atleast_1d(replicas), strict=True):
+            assert a.keys() == b.keys()
+            for name in a:
+                np.testing.assert_allclose(b[name], a[name], rtol=1e-5, atol=1e-7, err_msg=name)
+    assert result["weights"] < 2e-5
+
+
+def test_two_replicas_equal_one_device():
+    found = trained(2, *QUICK)
+    assert list(found) == list(QUICK)
+    for result in found.values():
+        check_equal(result)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("num_replicas", [2, 3, 4])
+def test_replicas_equal_one_device(num_replicas):
+    names = [n for n in MODELS if num_replicas != 3 or "bilm" not in n]  # 3 does not divide 8 rows
+    found = trained(num_replicas, *names)
+    assert list(found) == names
+    for result in found.values():
+        check_equal(result)

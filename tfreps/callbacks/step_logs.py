@@ -1,0 +1,33 @@
+"""StepLogs: the metrics of a training step on replicas, exact only when they are needed."""
+
+
+class StepLogs(dict):
+    """Metrics of one replica after a step, which can be computed over all replicas.
+
+    Computing the metrics over the replicas of several machines takes time and needs all machines
+    at the same step. Callbacks therefore use the metrics of one replica to show progress, and the
+    exact ones where they write or check them.
+
+    Args:
+        logs: dict of the name of a metric -> value, of one replica.
+        exact: function without arguments that returns the same dict over all replicas.
+
+    Example:
+    >>> logs = StepLogs({"loss": 3.0}, lambda: {"loss": 2.0})
+    >>> logs["loss"], exact_logs(logs)["loss"], exact_logs({"loss": 1.0})["loss"]
+    (3.0, 2.0, 1.0)
+    """
+
+    def __init__(self, logs, exact):
+        super().__init__(logs)
+        self.exact = exact
+
+
+def exact_logs(logs):
+    """Returns the metrics of a step over all replicas, as a dict of floats.
+
+    Args:
+        logs: dict that `fit` or a `ReplicaLoop` passes to a callback, or `None`.
+    """
+    found = logs.exact() if isinstance(logs, StepLogs) else logs or {}
+    return {name: float(value) for name, value in found.items()}

@@ -1,0 +1,117 @@
+"""ReplicaLoop: trains and evaluates a model on the replicas of a strategy."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.callbacks.step_logs import StepLogs
+from tfreps.layers.ops.replicas import own_rows
+
+
+class ReplicaLoop:
+    """Runs the epochs of a model on all replicas of the strategy that it was created in.
+
+    It does what Keras's `fit` and `evaluate` do, for batches that Keras cannot divide among
+    replicas and for strategies with which Keras 3.15 fails (`MultiWorkerMirroredStrategy`, keras
+    issue 20585). Every replica gets the whole batch and computes its own rows of it. A model
+    trained with N replicas therefore has the weights of one trained on one device, up to rounding.
+
+    Args:
+        model: Model of tfreps, compiled in the scope of a strategy. Its `train_step` sums the
+            gradients over the replicas, as that of `tfreps.models.Tagger` does.
+    """
+
+    def __init__(self, model):
+        self.model = model
+        self.strategy = model.distribute_strategy
+        self._train = self._function(model.train_step)
+        self._test = self._function(model.test_step)
+
+    def fit_epoch(self, dataset, steps, callbacks, epoch, validation=None):
+        """Runs one epoch, or the rest of one, as `model.fit` does.
+
+        Args:
+            dataset: `tf.data.Dataset` with at least `steps` batches.
+            steps: int. Number of steps.
+            callbacks: list of Keras callbacks.
+            epoch: int. Number of the epoch, which callbacks get.
+            validation: `tf.data.Dataset` to evaluate on after the last step. Defaults to `None`.
+        """
+        called = keras.callbacks.CallbackList(
+            callbacks, model=self.model, epochs=epoch + 1, steps=steps
+        )
+        self.model.stop_training = False
+        called.on_train_begin()
+        self.model.reset_metrics()
+        called.on_epoch_begin(epoch)
+        logs = {}
+        for step, batch in zip(range(steps), dataset, strict=False):
+            called.on_train_batch_begin(step)
+            logs = self._logs(self._train(batch))
+            called.on_train_batch_end(step, logs)
+            if self.model.stop_training:
+                break
+        logs = logs.exact() if logs else {}
+        if validation is not None:
+            measured = self.evaluate(validation, called)
+            logs |= {f"val_{name}": value for name, value in measured.items()}
+        called.on_epoch_end(epoch, logs)
+        called.on_train_end(logs)
+
+    def evaluate(self, dataset, callbacks=None):
+        """Evaluates the model, as `model.evaluate` does.
+
+        Args:
+            dataset: `tf.data.Dataset`.
+            callbacks: `keras.callbacks.CallbackList`. Defaults to `None`.
+
+        Returns:
+            dict of the name of a metric -> float, over all replicas.
+        """
+        called = callbacks or keras.callbacks.CallbackList()
+        called.on_test_begin()
+        self.model.reset_metrics()
+        logs = {}
+        for step, batch in enumerate(dataset):
+            called.on_test_batch_begin(step)
+            logs = self._logs(self._test(batch))
+            called.on_test_batch_end(step, logs)
+        logs = logs.exact() if logs else {}
+        called.on_test_end(logs)
+        return logs
+
+    def _function(self, step):
+        def own_step(batch):
+            return step(rows_of_replica(batch, self.model.shared_features))
+
+        return tf.function(
+            lambda batch: self.strategy.run(own_step, args=(batch,)),
+            reduce_retracing=True,
+            autograph=False,
+        )
+
+    def _logs(self, of_replicas):
+        first = {n: self.strategy.experimental_local_results(v)[0] for n, v in of_replicas.items()}
+        return StepLogs(first, lambda: self._exact(first))
+
+    def _exact(self, names):
+        """Returns the metrics over all replicas. All workers must call it at the same step."""
+        results = self.model.get_metrics_result()
+        return {name: float(results[name]) for name in names}
+
+
+def rows_of_replica(batch, shared=()):
+    """Returns the rows of a global batch that belong to this replica.
+
+    Args:
+        batch: Tensor, or a tuple or dict of tensors, whose first axis is that of the rows.
+        shared: tuple of str. Keys of tensors without rows, which every replica gets whole.
+            Defaults to `()`.
+    """
+    if isinstance(batch, dict):
+        return {k: v if k in shared else rows_of_replica(v, shared) for k, v in batch.items()}
+    if isinstance(batch, tuple | list):
+        return tuple(rows_of_replica(part, shared) for part in batch)
+    first, end = own_rows(tf.shape(batch)[0])
+    rows = batch[first:end]
+    rows.set_shape([None, *batch.shape[1:]])
+    return rows

@@ -1,0 +1,53 @@
+"""Replicas of `tf.distribute`: their number, sums over them, and the rows that each one has.
+
+A replica computes its own rows of a global batch. All functions here also work without a strategy,
+where there is one replica and they change nothing.
+"""
+
+import tensorflow as tf
+
+
+def num_replicas():
+    """Returns the number of replicas that run this code, an int; 1 outside of `strategy.run`."""
+    context = tf.distribute.get_replica_context()
+    return 1 if context is None else context.num_replicas_in_sync
+
+
+def replica_number():
+    """Returns the number of this replica, from 0, as an int32 scalar or an int."""
+    context = tf.distribute.get_replica_context()
+    return 0 if context is None else context.replica_id_in_sync_group
+
+
+def sum_over_replicas(values):
+    """Returns the sums of tensors over all replicas, which must all call it.
+
+    Args:
+        values: Tensor, or a list of tensors of the same shapes on every replica. They are summed
+            in one operation.
+
+    Returns:
+        The sums, in the same structure.
+    """
+    if num_replicas() == 1:
+        return values
+    return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, values)
+
+
+def own_rows(size, replica=None, replicas=None):
+    """Returns the first and the end of this replica's rows in a global batch.
+
+        first_r = floor(r * size / N)
+
+    Args:
+        size: int or int scalar. Number of rows in the global batch.
+        replica: int or int scalar. Number of the replica. Defaults to the one that runs.
+        replicas: int. Number of replicas, `N`. Defaults to the current number.
+
+    Example:
+    >>> [own_rows(6, replica, replicas=4) for replica in range(4)]
+    [(0, 1), (1, 3), (3, 4), (4, 6)]
+    """
+    replica = replica_number() if replica is None else replica
+    replicas = num_replicas() if replicas is None else replicas
+    return replica * size // replicas, (replica + 1) * size // replicas

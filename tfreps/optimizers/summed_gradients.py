@@ -1,0 +1,92 @@
+"""apply_summed: one update of a model whose replicas have computed parts of the gradient.
+
+Keras 3 clips the gradient of each replica before it sums them (`TFOptimizer.apply` calls
+`_clip_gradients` before `_all_reduce_sum_gradients`; TensorFlow issue 33929 calls this order
+wrong), so `global_clipnorm` has another effect than on one device. Here the gradients are summed
+first and clipped once. The tests compare the result with one device and fail if Keras changes the
+private method that is replaced here.
+"""
+
+import tensorflow as tf
+
+
+def apply_summed(optimizer, gradients, variables):
+    """Sums gradients over the replicas of `tf.distribute`, then clips and applies the sums once.
+
+    Without a strategy, it is `optimizer.apply(gradients, variables)`.
+
+    Args:
+        optimizer: Keras optimizer, `GroupedOptimizer`, or `LossScaleOptimizer` of one.
+        gradients: list of tensors, `tf.IndexedSlices` or `None`. This replica's part of each
+            gradient.
+        variables: list of variables, in the same order.
+
+    Example:
+    >>> import keras
+    >>> weight = keras.Variable(1.0)
+    >>> apply_summed(keras.optimizers.SGD(0.5), [tf.constant(1.0)], [weight])
+    >>> float(weight)
+    0.5
+    """
+    apply_once(optimizer, sum_gradients(gradients), variables)
+
+
+def apply_once(optimizer, gradients, variables):
+    """Clips and applies gradients that `sum_gradients` returned.
+
+    Args:
+        optimizer: Keras optimizer, as in `apply_summed`.
+        gradients: list of tensors, `tf.IndexedSlices` or `None`, the same on every replica.
+        variables: list of variables, in the same order.
+    """
+    if _num_replicas() > 1:
+        for part in _all_parts(optimizer):
+            # An attribute of this optimizer, because the replicas trace this one after another.
+            part._all_reduce_sum_gradients = _as_given
+    optimizer.apply(gradients, variables)
+
+
+def sum_gradients(gradients):
+    """Returns the sums of gradients over all replicas.
+
+    The rows of a sum of `tf.IndexedSlices` are distinct, as in a gradient that is computed on one
+    device, because optimizers and norms that see a row twice give other results.
+
+    Args:
+        gradients: list of tensors, `tf.IndexedSlices` or `None`.
+
+    Returns:
+        list of the sums, in the same order. Without a strategy, the gradients themselves.
+    """
+    if _num_replicas() == 1:
+        return gradients
+    given = [gradient for gradient in gradients if gradient is not None]
+    context = tf.distribute.get_replica_context()
+    sums = iter(context.all_reduce(tf.distribute.ReduceOp.SUM, given))
+    return [None if gradient is None else with_distinct_rows(next(sums)) for gradient in gradients]
+
+
+def with_distinct_rows(gradient):
+    """Returns the gradient; of `tf.IndexedSlices`, the values with the same index are summed."""
+    if not isinstance(gradient, tf.IndexedSlices):
+        return gradient
+    indices, which = tf.unique(gradient.indices)
+    values = tf.math.unsorted_segment_sum(gradient.values, which, tf.size(indices))
+    return tf.IndexedSlices(values, indices, gradient.dense_shape)
+
+
+def _num_replicas():
+    context = tf.distribute.get_replica_context()
+    return 1 if context is None else context.num_replicas_in_sync
+
+
+def _as_given(gradients_and_variables):
+    return gradients_and_variables
+
+
+def _all_parts(optimizer):
+    """Yields the optimizer and those inside it."""
+    yield optimizer
+    inner = getattr(optimizer, "inner_optimizer", None)
+    for part in getattr(optimizer, "optimizers", [] if inner is None else [inner]):
+        yield from _all_parts(part)
