@@ -7,7 +7,9 @@ import time
 from tfreps.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
 from tfreps.callbacks.counted_steps import CountedSteps
 from tfreps.callbacks.metric_log import check_finite
-from tfreps.callbacks.stop_signals import Stopped, is_asked, raise_if_asked
+from tfreps.callbacks.replica_variables import assign_to_replicas
+from tfreps.callbacks.step_logs import exact_logs
+from tfreps.callbacks.stop_signals import Stopped, ask, is_asked, raise_if_asked
 from tfreps.optimizers import build_optimizer
 
 
@@ -44,6 +46,10 @@ class Checkpoints(CountedSteps):
         measure_when_over: bool. Whether the epoch in which the limit is reached ends at once and is
             evaluated. If `False`, `OutOfTime` ends `fit` without an evaluation, and a resumed run
             continues within the epoch. Defaults to `False`.
+        writes: bool. Whether this process writes the checkpoints. Of several workers, all must call
+            `save`, and one writes. Defaults to `True`.
+        agree: function of a tuple of bools that returns, for each, whether it is `True` on any of
+            several workers. They end training together. If `None` (the default), there is one.
 
     Attributes:
         unmeasured: dict or `None`. Training metrics of an epoch whose steps are complete but which
@@ -83,8 +89,11 @@ class Checkpoints(CountedSteps):
         callbacks=None,
         minutes=None,
         measure_when_over=False,
+        writes=True,
+        agree=None,
     ):
         super().__init__()
+        self.writes, self.agree = writes, agree or (lambda asked: asked)
         self.folder, self.every, self.callbacks = folder, every, callbacks or {}
         self.position = (lambda step: step) if position is None else position
         self.minutes, self.measure_when_over = minutes, measure_when_over
@@ -112,7 +121,8 @@ class Checkpoints(CountedSteps):
         build_optimizer(model)
         self._restore_variables(model, arrays)
         if state["in_epoch"]:
-            self.metrics_to_restore = [v.numpy() for v in model.metrics_variables]
+            names = [name for name in _variables(model) if name.startswith("metrics/")]
+            self.metrics_to_restore = [arrays[name] for name in names]
         if set(state["callbacks"]) != set(self.callbacks):
             raise ValueError(
                 f"The checkpoint in {self.folder} has the states of "
@@ -137,6 +147,8 @@ class Checkpoints(CountedSteps):
             "in_epoch": in_epoch,
             "unmeasured": self.unmeasured,
         }
+        if not self.writes:
+            return
         try:
             save_checkpoint(self.folder, self.step, arrays, state)
         except OSError as error:  # the previous checkpoint still exists
@@ -163,24 +175,22 @@ class Checkpoints(CountedSteps):
     def on_epoch_begin(self, epoch, logs=None):
         self._save_end_of_epoch()
         if self.metrics_to_restore is not None:  # Keras has just reset them
-            for variable, value in zip(
-                self.model.metrics_variables, self.metrics_to_restore, strict=True
-            ):
-                variable.assign(value)
+            assign_to_replicas(self.model, self.model.metrics_variables, self.metrics_to_restore)
             self.metrics_to_restore = None
 
     def on_train_batch_end(self, batch, logs=None):
-        metrics = {name: float(value) for name, value in (logs or {}).items()}
         is_last = batch + 1 == self.params["steps"]
-        is_over = self.minutes and time.monotonic() - self.begin > 60 * self.minutes
+        is_over = bool(self.minutes) and time.monotonic() - self.begin > 60 * self.minutes
+        is_over, is_stop = self.agree((is_over, is_asked()))
+        if is_stop:
+            ask()  # another worker may have received the signal
         if is_over and (is_last or self.measure_when_over):
             self.model.stop_training = True
         if is_last or self.model.stop_training:
-            self.unmeasured = metrics  # saved at the end of the epoch
+            self.unmeasured = exact_logs(logs)  # saved at the end of the epoch
             return
-        is_stop = is_asked()
         if self.step % self.every == 0 or is_over or is_stop:
-            check_finite(metrics, self.step)
+            check_finite(exact_logs(logs), self.step)
             self.save(in_epoch=True)
         if is_stop:
             raise_if_asked(f" at step {self.step:,}")
@@ -189,7 +199,7 @@ class Checkpoints(CountedSteps):
 
     def on_test_batch_end(self, batch, logs=None):
         if self.unmeasured is not None:
-            raise_if_asked(f" at step {self.step:,}")
+            self._stop_if_asked()
 
     def on_epoch_end(self, epoch, logs=None):
         check_finite(logs or {}, self.step)
@@ -202,6 +212,11 @@ class Checkpoints(CountedSteps):
         if self.is_due:
             self.is_due = False
             self.save(in_epoch=False)
+            self._stop_if_asked()
+
+    def _stop_if_asked(self):
+        if self.agree((is_asked(),))[0]:
+            ask()
             raise_if_asked(f" at step {self.step:,}")
 
     def _restore_variables(self, model, arrays):
@@ -220,7 +235,7 @@ class Checkpoints(CountedSteps):
                     f"shape {arrays[name].shape}; expected {tuple(variable.shape)}. Use the model "
                     "of the earlier run."
                 )
-            variable.assign(arrays[name])
+        assign_to_replicas(model, variables.values(), [arrays[name] for name in variables])
 
 
 def _names(callbacks):

@@ -3,6 +3,7 @@
 import time
 
 from tfreps.callbacks.metric_log import SECONDS_BETWEEN_LINES, MetricLog, check_finite, clock
+from tfreps.callbacks.step_logs import exact_logs
 
 
 class EpochLog(MetricLog):
@@ -94,7 +95,7 @@ class EpochLog(MetricLog):
 
     def _write_train(self, logs, **place):
         """Writes the training metrics of a step and returns them with the learning rate."""
-        train = {name: float(value) for name, value in (logs or {}).items()}
+        train = exact_logs(logs)
         check_finite(train, self.step)
         train["training/learning_rate"] = float(self.model.optimizer.learning_rate)
         self.append({"step": self.step, **place, "run": "train", **train})

@@ -32,6 +32,13 @@ class MetricLog(CountedSteps):
             for name in ("train", "validation")
         }
 
+    def evaluate(self, dataset):
+        """Evaluates the model in training and returns a dict of its metrics.
+
+        Replace this method for a model that is trained in another way than by `model.fit`.
+        """
+        return self.model.evaluate(dataset, verbose=0, return_dict=True)
+
     def write(self, run, step, metrics):
         """Writes the metrics of a run at a step for TensorBoard."""
         with self.writers[run].as_default():

@@ -78,6 +78,16 @@ def is_asked():
     return _state.number is not None
 
 
+def ask(number=signal.SIGTERM):
+    """Makes the program stop as if it had received a signal, unless it has received one.
+
+    Args:
+        number: int. Number of the signal. Defaults to `signal.SIGTERM`.
+    """
+    if _state.number is None:
+        _state.number = number
+
+
 def raise_if_asked(place=""):
     """Raises `Stopped` if a signal was received.
 

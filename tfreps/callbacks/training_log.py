@@ -5,6 +5,7 @@ import time
 import tensorflow as tf
 
 from tfreps.callbacks.metric_log import SECONDS_BETWEEN_LINES, MetricLog, check_finite, clock
+from tfreps.callbacks.step_logs import exact_logs
 
 
 class TrainingLog(MetricLog):
@@ -90,7 +91,7 @@ class TrainingLog(MetricLog):
         validation = {n.removeprefix("val_"): v for n, v in logs.items() if n.startswith("val_")}
         measured = {"validation": _as_shown(validation)}
         if self.train_sample is not None:
-            results = self.model.evaluate(self.train_sample, verbose=0, return_dict=True)
+            results = self.evaluate(self.train_sample)
             measured["train"] = _as_shown(results)
         for run, metrics in measured.items():
             if not metrics:  # no validation text
@@ -112,7 +113,7 @@ class TrainingLog(MetricLog):
 
     def _close_window(self, step, logs):
         rate = self._rate(step)
-        logs = {name: float(value) for name, value in logs.items()}
+        logs = exact_logs(logs)
         check_finite(logs, step)
         exact = {f"training/{name}": value for name, value in logs.items()}
         exact["training/learning_rate"] = float(self.model.optimizer.learning_rate)

@@ -221,6 +221,11 @@ class BiLMPretrainer(WholeModel, keras.Model):
         first, end = own_rows(self.batch_size)
         return unflatten_states([tf.convert_to_tensor(kept)[first:end] for kept in self.carried])
 
+    @property
+    def row_variables(self):
+        """Variables whose first axis is that of the rows of a global batch: the carried states."""
+        return self.carried
+
     def fixed_state(self, batch_size):
         """Returns the default state at the start of a sentence: zeros or the biLM's warm state."""
         return self.bilm.fixed_state(batch_size)

@@ -1,0 +1,43 @@
+"""assign_to_replicas: restores the variables of a model on all replicas of its strategy."""
+
+import tensorflow as tf
+
+
+def assign_to_replicas(model, variables, arrays):
+    """Assigns arrays to variables, so that reading the variables returns the arrays.
+
+    Reading a variable of a metric, or of the carried states of a `BiLMPretrainer`, sums it over
+    the replicas. Each replica gets its own rows of the carried states, and the first replica gets
+    the metrics, so this works for another number of replicas than that of the checkpoint.
+
+    Args:
+        model: `keras.Model`.
+        variables: iterable of Keras variables of the model, its metrics or its optimizer.
+        arrays: list of arrays in the same order.
+    """
+    strategy = model.distribute_strategy
+    pairs = list(zip(variables, arrays, strict=True))
+    if strategy.num_replicas_in_sync == 1:
+        for variable, array in pairs:
+            variable.assign(array)
+        return
+    with_rows = {id(variable) for variable in getattr(model, "row_variables", ())}
+    summed = [pair for pair in pairs if pair[0].aggregation == "sum"]
+    for variable, array in pairs:
+        if variable.aggregation != "sum":
+            variable.assign(array)
+
+    def assign_own_part():
+        context = tf.distribute.get_replica_context()
+        replica, number = context.replica_id_in_sync_group, context.num_replicas_in_sync
+        for variable, array in summed:
+            value = tf.cast(array, variable.dtype)
+            if id(variable) in with_rows:
+                rows, size = tf.range(len(array)), len(array)
+                first, end = replica * size // number, (replica + 1) * size // number
+                is_own = tf.reshape((rows >= first) & (rows < end), [-1] + [1] * (array.ndim - 1))
+            else:
+                is_own = tf.equal(replica, 0)
+            variable.assign(tf.where(is_own, value, tf.zeros_like(value)))
+
+    strategy.run(assign_own_part)
