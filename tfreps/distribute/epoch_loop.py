@@ -13,6 +13,9 @@ from tfreps.callbacks import (
     WeightAverages,
 )
 from tfreps.callbacks.stop_signals import Stopped, held_back
+from tfreps.distribute.replica_loop import FitLoop, ReplicaLoop
+from tfreps.distribute.worker_runs import SHARED
+from tfreps.distribute.workers import Workers
 
 
 def fit_epochs(
@@ -105,13 +108,25 @@ def fit_epochs(
     if rate_factor is not None:
         stateful["rate_cuts"] = RateCuts(rate_factor, plateau_decay, monitor, mode)
     place = Place(batches)
+    workers = Workers(model.distribute_strategy)
     checkpoints = Checkpoints(
-        run.checkpoints_path, place.position, checkpoint_every, stateful, minutes, measure_when_over
+        run.checkpoints_path,
+        place.position,
+        checkpoint_every,
+        stateful,
+        minutes,
+        measure_when_over,
+        run.writes,
+        workers.any,
     )
+    loop = (FitLoop if model.distribute_strategy.num_replicas_in_sync == 1 else ReplicaLoop)(model)
+    log.evaluate = loop.evaluate
     callbacks = [*stateful.values(), *([averages] if average else []), checkpoints]
     if resume:
-        make_metric_variables(model, batches)
+        make_metric_variables(model, loop, batches)
         place.restore(checkpoints.restore(model), checkpoints.unmeasured is not None)
+    loop.begin()
+    workers.check_same({"the step to resume": checkpoints.step}, SHARED)
     run.write_options()
     if begun is not None:
         begun(checkpoints.step)
@@ -122,10 +137,10 @@ def fit_epochs(
         try:
             with held_back(), checkpoints.kept_when_stopped(averages and averages.put_back):
                 if checkpoints.unmeasured is None:
-                    fit_epoch(model, batches, validation, callbacks, place.epoch, place.batch)
+                    fit_epoch(loop, batches, validation, callbacks, place.epoch, place.batch)
                 else:
                     data = validation.dataset() if validation else None
-                    measure_epoch(model, data, callbacks, place.epoch, checkpoints.unmeasured)
+                    measure_epoch(loop, data, callbacks, place.epoch, checkpoints.unmeasured)
         except Stopped:
             if checkpoints.unmeasured is None:
                 place.go_to(place.epoch, checkpoints.step - place.first_step)
@@ -145,6 +160,7 @@ def fit_epochs(
         place.go_to(place.epoch, checkpoints.step - place.first_step)
         # Unlike `stopped`, patience does not depend on the time limit.
         note_progress(run, place, epochs, checkpoints.step, keeper.has_waited_enough())
+    workers.raise_together()  # wait until worker 0 has written everything
     waited = {"waited": keeper.waited} if patience and keeper.waited else {}
     cuts = getattr(stateful.get("rate_cuts"), "cuts", 0)
     return {**keeper.best, **waited, **({"cuts": cuts} if cuts else {}), "steps": checkpoints.step}
@@ -187,43 +203,37 @@ class Place:
         self.epoch, self.batch = (epoch + 1, 0) if is_over else (epoch, batch)
 
 
-def make_metric_variables(model, batches):
+def make_metric_variables(model, loop, batches):
     """Creates the variables of compiled metrics, which Keras creates only at the first batch."""
     if not all(getattr(metric, "built", True) for metric in model.metrics):
-        model.evaluate(batches.dataset(0).take(1), verbose=0)
+        loop.evaluate(batches.dataset(0).take(1))
 
 
-def fit_epoch(model, batches, validation, callbacks, epoch, first_batch=0):
-    """Runs one epoch of `model.fit`, or the rest of one."""
-    model.fit(
-        batches.dataset(epoch, first_batch),
-        steps_per_epoch=batches.num_batches(epoch) - first_batch,
-        initial_epoch=epoch,
-        epochs=epoch + 1,
-        validation_data=validation.dataset() if validation else None,
-        callbacks=callbacks,
-        shuffle=False,
-        verbose=0,
-    )
+def fit_epoch(loop, batches, validation, callbacks, epoch, first_batch=0):
+    """Runs one epoch, or the rest of one."""
+    steps = batches.num_batches(epoch) - first_batch
+    data = validation.dataset() if validation else None
+    loop.fit_epoch(batches.dataset(epoch, first_batch), steps, callbacks, epoch, data)
 
 
-def measure_epoch(model, validation, callbacks, epoch, metrics):
+def measure_epoch(loop, validation, callbacks, epoch, metrics):
     """Evaluates an epoch whose steps are complete, as `model.fit` does after the last step.
 
     Args:
-        model: `keras.Model`, compiled.
+        loop: `ReplicaLoop` or `FitLoop`.
         validation: `tf.data.Dataset` to evaluate on. If `None`, nothing is evaluated.
         callbacks: list of Keras callbacks.
         epoch: int. Number of the epoch.
         metrics: dict of str to float. Training metrics of the epoch, as in
             `Checkpoints.unmeasured`.
     """
+    model = loop.model
     called = keras.callbacks.CallbackList(callbacks, model=model, epochs=epoch + 1, steps=0)
     model.stop_training, metrics = False, dict(metrics)
     called.on_train_begin()
     called.on_epoch_begin(epoch)
     if validation is not None:
-        measured = model.evaluate(validation, callbacks=called, return_dict=True, verbose=0)
+        measured = loop.evaluate(validation, called)
         metrics |= {f"val_{name}": value for name, value in measured.items()}
     called.on_epoch_end(epoch, metrics)
     called.on_train_end(metrics)

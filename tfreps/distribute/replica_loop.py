@@ -6,6 +6,39 @@ import tensorflow as tf
 from tfreps.callbacks.step_logs import StepLogs
 from tfreps.layers.ops.replicas import own_rows
 
+SEEDS_APART = 1_000_003  # difference of the seeds of two replicas
+
+
+class FitLoop:
+    """Runs the epochs of a model on one device, with Keras's `fit` and `evaluate`.
+
+    Args:
+        model: `keras.Model`, compiled.
+    """
+
+    def __init__(self, model):
+        self.model = model
+
+    def begin(self):
+        """Does nothing; see `ReplicaLoop.begin`."""
+
+    def fit_epoch(self, dataset, steps, callbacks, epoch, validation=None):
+        """Runs one epoch; see `ReplicaLoop.fit_epoch`."""
+        self.model.fit(
+            dataset,
+            steps_per_epoch=steps,
+            initial_epoch=epoch,
+            epochs=epoch + 1,
+            validation_data=validation,
+            callbacks=callbacks,
+            shuffle=False,
+            verbose=0,
+        )
+
+    def evaluate(self, dataset, callbacks=None):
+        """Evaluates the model; see `ReplicaLoop.evaluate`."""
+        return self.model.evaluate(dataset, callbacks=callbacks, return_dict=True, verbose=0)
+
 
 class ReplicaLoop:
     """Runs the epochs of a model on all replicas of the strategy that it was created in.
@@ -25,6 +58,23 @@ class ReplicaLoop:
         self.strategy = model.distribute_strategy
         self._train = self._function(model.train_step)
         self._test = self._function(model.test_step)
+
+    def begin(self):
+        """Gives each replica random numbers of its own. Call it once, after a checkpoint is restored.
+
+        Dropout on replica `r` uses the seed plus `r`, so that rows of different replicas do not get
+        the same mask. The masks therefore differ from those on one device.
+        """
+        seeds = [v for v in self.model.variables if "seed_generator" in v.path]
+
+        def add_replica():
+            replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+            for seed in seeds:
+                own = tf.stack([replica * SEEDS_APART, 0])
+                seed.assign(tf.convert_to_tensor(seed) + tf.cast(own, seed.dtype))
+
+        if seeds:
+            self.strategy.run(add_replica)
 
     def fit_epoch(self, dataset, steps, callbacks, epoch, validation=None):
         """Runs one epoch, or the rest of one, as `model.fit` does.

@@ -59,6 +59,7 @@ class RunFolder:
         options_path, results_path, model_path, vocabulary_path, tokenizer_path, tags_path,
             labels_path, data_path, checkpoints_path, logs_path, pictures_path: `pathlib.Path` of
             the file or folder.
+        writes: bool. Whether this process writes into the folder.
 
     Example:
     >>> import tempfile
@@ -67,6 +68,8 @@ class RunFolder:
     >>> RunFolder.open(path, "pretrain-elmo").options
     {'batch_size': 128}
     """
+
+    writes = True
 
     def __init__(
         self,

@@ -1,0 +1,68 @@
+"""open_strategy: the strategy with which this process trains."""
+
+import functools
+import os
+
+import tensorflow as tf
+
+from tfreps.distribute.cluster import NAME, check_port_is_free, read_cluster
+
+KINDS = "none", "mirrored", "multiworker"
+
+
+@functools.cache  # a process can have only one strategy
+def open_strategy(kind=None):
+    """Returns the strategy of this process.
+
+    For `"multiworker"`, it must be called before TensorFlow runs anything else, and it returns when
+    all workers have started.
+
+    Args:
+        kind: `"none"`: one device. `"mirrored"`: one replica for each GPU of this machine, or, if
+            it has none, for each logical CPU device. `"multiworker"`: the workers in the
+            environment variable TF_CONFIG. If `None` (the default), `"mirrored"` if TensorFlow sees
+            more than one GPU, otherwise `"none"`.
+
+    Returns:
+        `tf.distribute.Strategy`.
+
+    Raises:
+        ValueError: If the kind is unknown or there are fewer than two devices, TF_CONFIG is missing
+            or not valid, or the port of this worker is in use.
+
+    Example:
+    >>> open_strategy("none").num_replicas_in_sync
+    1
+    """
+    if kind is None:
+        kind = "mirrored" if len(tf.config.list_physical_devices("GPU")) > 1 else "none"
+    if kind == "none":
+        return tf.distribute.get_strategy()
+    if kind == "mirrored":
+        return _mirrored()
+    if kind == "multiworker":
+        return _multiworker()
+    raise ValueError(f"`kind` must be one of {KINDS}, or None; got {kind!r}.")
+
+
+def _mirrored():
+    gpus = tf.config.list_logical_devices("GPU")
+    devices = [device.name for device in gpus or tf.config.list_logical_devices("CPU")]
+    if len(devices) < 2:
+        raise ValueError(
+            f"`distribute`: mirrored needs at least two GPUs; TensorFlow sees {len(gpus)}. Use none "
+            "for one device, or multiworker for several processes."
+        )
+    return tf.distribute.MirroredStrategy(devices)
+
+
+def _multiworker():
+    cluster = read_cluster(os.environ)
+    if cluster is None:
+        raise ValueError(
+            f"`distribute`: multiworker needs the environment variable {NAME}, which is not set. "
+            "Start the workers with `tfreps launch`, or set it on each machine."
+        )
+    check_port_is_free(cluster.address)
+    os.environ[NAME] = cluster.as_tf_config()
+    return tf.distribute.MultiWorkerMirroredStrategy()

@@ -1,0 +1,111 @@
+"""Run folders of several workers: worker 0 writes, and the others only read.
+
+This is the only place that distinguishes the workers by what they write.
+"""
+
+import contextlib
+import pathlib
+import tempfile
+
+from tfreps.runs.run_folder import RunFolder
+
+SHARED = (
+    "The run folder must be on a disk that all workers share, and every worker must name it by a "
+    "path at which it finds it."
+)
+
+
+class WorkerRun(RunFolder):
+    """Run folder of a worker other than worker 0, which reads the folder and writes nothing into it.
+
+    Logs and pictures are written to a temporary folder. A model is saved there too and removed at
+    once, because saving reads variables that are spread over the workers. The arguments are those
+    of `RunFolder`.
+    """
+
+    writes = False
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._scratch = tempfile.TemporaryDirectory(prefix="tfreps-worker-")
+        self.logs_path = pathlib.Path(self._scratch.name, "logs")
+        self.pictures_path = pathlib.Path(self._scratch.name, "pictures")
+
+    def keep(self, path, write):
+        """Does nothing."""
+
+    def write_options(self):
+        """Does nothing."""
+
+    def write_results(self, results):
+        """Does nothing."""
+
+    def save_model(self, model):
+        """Reads all variables of the model, as saving does on worker 0."""
+        with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
+            model.save(pathlib.Path(folder, "model.keras"))
+
+    def _make_folders(self):
+        pass
+
+
+@contextlib.contextmanager
+def begin_run_folder(workers, path, program, options, free, defaults):
+    """Does what `RunFolder.begin` does, on all workers together.
+
+    Args:
+        workers: `Workers`.
+        path, program, options, free, defaults: As for `RunFolder.begin`.
+
+    Returns:
+        Context manager that yields the run to resume, or `None`.
+
+    Raises:
+        ValueError: On every worker, if `RunFolder.begin` raises an error on any of them, or only
+            some of them find the run.
+    """
+    given = path, program, options, free, defaults
+    with contextlib.ExitStack() as stack:
+        earlier = error = None
+        try:
+            if workers.is_chief:
+                earlier = stack.enter_context(RunFolder.begin(*given))
+            else:
+                earlier = WorkerRun._earlier(*given)
+        except ValueError as raised:
+            error = raised
+        workers.raise_together(error)
+        workers.check_same({"the run to resume": earlier is not None}, SHARED)
+        yield earlier
+
+
+def create_on_chief(workers, path, program, create):
+    """Creates a run on worker 0 and opens it on the others.
+
+    Args:
+        workers: `Workers`.
+        path: str. The run folder.
+        program: str. Name of the program.
+        create: function without arguments that creates the folder and returns the `RunFolder`.
+
+    Returns:
+        `RunFolder`, or `WorkerRun` on workers other than worker 0.
+
+    Raises:
+        ValueError: On every worker, if the folder cannot be created or another worker does not find
+            it.
+    """
+    run, error = None, None
+    if workers.is_chief:
+        try:
+            run = create()
+        except (ValueError, OSError) as raised:
+            error = raised
+    workers.raise_together(error)
+    if not workers.is_chief:
+        try:
+            run = WorkerRun.open(path, program)
+        except ValueError as raised:
+            error = ValueError(f"{raised} {SHARED}")
+    workers.raise_together(error)
+    return run

@@ -1,0 +1,109 @@
+"""Workers: the processes that train one model together, and what they must agree on."""
+
+import functools
+import json
+import zlib
+
+import numpy as np
+import tensorflow as tf
+
+
+class Workers:
+    """The processes of a strategy. All of them must call each method, in the same order.
+
+    With one process, the methods return at once.
+
+    Args:
+        strategy: `tf.distribute.Strategy`.
+
+    Attributes:
+        size: int. Number of workers.
+        index: int. Number of this worker.
+        is_chief: bool. Whether this is worker 0, which writes the files of a run.
+
+    Example:
+    >>> workers = Workers(tf.distribute.get_strategy())
+    >>> workers.size, workers.is_chief, workers.any((False, True))
+    (1, True, (False, True))
+    """
+
+    def __init__(self, strategy):
+        self.strategy = strategy
+        resolver = strategy.cluster_resolver
+        spec = resolver.cluster_spec().as_dict() if resolver else {}
+        self.size = max(1, sum(map(len, spec.values())))
+        self.index = (resolver.task_id or 0) if self.size > 1 else 0
+        self.is_chief = self.index == 0
+
+    def any(self, flags):
+        """Returns for each flag whether it is `True` on any worker.
+
+        Args:
+            flags: tuple of bool.
+
+        Returns:
+            tuple of bool, the same on every worker.
+        """
+        if self.size == 1:
+            return tuple(flags)
+        return tuple(map(bool, self._gather(flags).any(0)))
+
+    def raise_together(self, error=None):
+        """Raises an error on every worker if there is one on any worker.
+
+        Args:
+            error: Exception of this worker. If `None` (the default), it has none.
+
+        Raises:
+            ValueError: If another worker has an error. The message names it.
+        """
+        failed = np.flatnonzero(self._gather([error is not None])[:, 0])
+        if error is not None:
+            raise error
+        if failed.size:
+            raise ValueError(
+                f"Worker {failed[0]} of {self.size} has stopped with an error, so all workers stop. "
+                f"The messages of worker {failed[0]} say why."
+            )
+
+    def check_same(self, values, expected):
+        """Checks that values are the same on all workers.
+
+        Args:
+            values: dict of str -> JSON-serializable value. The keys must be the same everywhere.
+            expected: str. What to do about a difference, which ends the message.
+
+        Raises:
+            ValueError: On every worker, if a value differs. The message names it.
+        """
+        hashes = [zlib.crc32(json.dumps(values[name]).encode()) for name in sorted(values)]
+        found = self._gather([zlib.crc32(json.dumps(sorted(values)).encode()), *hashes])
+        names = ["the names", *sorted(values)]
+        for number, name in enumerate(names):
+            other = np.flatnonzero(found[:, number] != found[0, number])
+            if other.size:
+                own = f" On this worker it is {values[name]!r}." if name in values else ""
+                raise ValueError(
+                    f"Worker {other[0]} of {self.size} and worker 0 must have the same values, but "
+                    f"{name} differs.{own} {expected}"
+                )
+
+    def _gather(self, row):
+        """Returns an int64 matrix with the row of each worker."""
+        row = np.asarray(row, "int64")
+        if self.size == 1:
+            return row[None]
+        rows = np.zeros([self.size, len(row)], "int64")
+        rows[self.index] = row
+        local = self.strategy.num_replicas_in_sync // self.size  # each adds the row of its worker
+        return self._sum(tf.constant(rows)).numpy() // local
+
+    @functools.cached_property
+    def _sum(self):
+        strategy = self.strategy
+
+        @tf.function(reduce_retracing=True)
+        def total(rows):
+            return strategy.reduce("SUM", strategy.run(tf.identity, args=(rows,)), axis=None)
+
+        return total
