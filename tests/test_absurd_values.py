@@ -22,6 +22,7 @@ LEAST = {
     "train-hmm": ["--train", "absent", "--scheme", "bio", "--smoothing", "1", "--run", "out"],
     "train-tagger": ["--train", "absent", "--scheme", "bio", "--run", "out"],
     "train-classifier": ["--train", "absent", "--run", "out"],
+    "launch": ["absent", "--workers", "2"],
     "evaluate": ["absent", "--data", "absent"],
     "tag": ["absent", "absent"],
     "classify": ["absent", "absent"],

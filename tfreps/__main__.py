@@ -31,6 +31,7 @@ PROGRAMS = {
         "training.train_classifier",
         "trains a classifier on labelled texts",
     ),
+    "launch": ("training.launch", "starts a program that trains as several worker processes"),
     "evaluate": ("training.evaluate", "evaluates a tagger or classifier on held-out data"),
     "tag": ("training.tag", "tags the tokens of raw text"),
     "classify": ("training.classify", "classifies raw texts"),
@@ -41,7 +42,7 @@ PROGRAMS = {
     "serve": ("serving.serve", "serves SavedModels over gRPC and REST"),
     "query": ("serving.query", "queries a served model and prints its answers"),
 }
-WITHOUT_TENSORFLOW = {"demo-corpus", "demo-tags", "build-vocabulary"}
+WITHOUT_TENSORFLOW = {"demo-corpus", "demo-tags", "build-vocabulary", "launch"}
 # Errors of TensorFlow for invalid input and for exhausted memory.
 TENSORFLOW_ERRORS = {"InvalidArgumentError", "ResourceExhaustedError"}
 OUT_OF_MEMORY = {"ResourceExhaustedError", "MemoryError"}

@@ -53,6 +53,13 @@ def test_commands_have_the_flags_of_their_programs(path, flags):
                 assert word.split("=")[0] in flags[program], (program, word)
 
 
+def test_a_launched_program_is_a_command():
+    text = "```bash\ntfreps launch --workers 2 -- \\\n    train-tagger --run r\ntfreps tag a\n```\n"
+    assert commands(text) == [
+        ["launch", "--workers", "2"], ["train-tagger", "--run", "r"], ["tag", "a"],
+    ]  # fmt: skip
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "path",

@@ -1,0 +1,121 @@
+"""Starts a program that trains as several worker processes on this machine.
+
+The command after -- is run N times with --distribute multiworker, and TF_CONFIG describes the
+worker that each process is. The output of worker 0 is unchanged; lines of the others begin with
+[worker 1], [worker 2] and so on. If a worker fails, the others are ended with SIGTERM, and with
+SIGKILL 10 seconds later; one line on standard error says which worker failed, and its exit code is
+returned (128 + n if signal n killed it). Ctrl-C or SIGTERM is passed on to all workers once, so
+that they save a checkpoint, and the exit code is that of worker 0; a second signal kills them. If
+the launcher itself is killed, so are the workers (on Linux only). Every worker sees all GPUs.
+"""
+
+import os
+import sys
+
+from tfreps.cli.option_rules import listed
+from tfreps.cli.options import Option, add_flags, check_options, first_line, parse_options
+from tfreps.cli.program_help import program_parser
+from tfreps.cli.standard_streams import say
+from tfreps.distribute.cluster import NAME
+from tfreps.distribute.local_cluster import local_addresses, threads_per_worker
+from tfreps.distribute.local_workers import run_workers
+
+PROGRAM = "launch"
+TRAINING = ["pretrain-elmo", "pretrain-bert", "train-tagger", "train-classifier"]
+DISTRIBUTE = ["--distribute", "multiworker"]
+WORKERS = {
+    "workers": Option(int, None, "Number of worker processes.", at_least=1, at_most=256),
+    "port": Option(
+        int, None, "Port of worker 0; the next workers use the ports after it. By default, free "
+        "ports are chosen.", at_least=1, at_most=65535,
+    ),
+    "threads_per_worker": Option(
+        int, None, "Number of threads of each worker: TF_NUM_INTRAOP_THREADS, "
+        "TF_NUM_INTEROP_THREADS and OMP_NUM_THREADS are set to it unless they are already set. "
+        "Defaults to the number of CPU cores divided by the number of workers.", at_least=1,
+    ),
+}  # fmt: skip
+TABLES = {"workers": WORKERS}
+EXAMPLES = (
+    "tfreps launch --workers 2 -- pretrain-elmo --train 'corpus/train*.txt' \\\n"
+    "    --vocabulary vocabulary.txt --preset elmo_tiny --run runs/elmo",
+    "tfreps launch --workers 4 --port 2222 --threads-per-worker 2 -- train-tagger \\\n"
+    "    --train train.conll --dev dev.conll --scheme bio --run runs/ner",
+    "tfreps launch --workers 2 -- pretrain-elmo --run runs/elmo --resume",
+)
+
+
+def main(argv=None):
+    argv = sys.argv[1:] if argv is None else list(argv)
+    check_separator(argv)
+    options = parse_options(make_parser(), argv)
+    check(options)
+    addresses = local_addresses(options.workers, options.port)
+    threads = options.threads_per_worker or threads_per_worker(options.workers)
+    command = [sys.executable, "-m", "tfreps", *with_distribute(options.command)]
+    sys.stdout.flush()  # worker 0 writes to the same file
+    outputs = sys.stdout.buffer, sys.stderr.buffer
+    outcome = run_workers(command, addresses, os.environ, outputs, threads)
+    if outcome.failure:
+        say(f"tfreps {PROGRAM}: {outcome.failure}")
+    return outcome.code
+
+
+def make_parser():
+    parser = program_parser(
+        f"tfreps {PROGRAM}",
+        first_line(__doc__),
+        EXAMPLES,
+        "tfreps launch --workers N [options] -- PROGRAM [ARGUMENTS ...]",
+    )
+    about = f"Program that trains ({listed(TRAINING, 'or')}) and its arguments, after --."
+    parser.add_argument("command", nargs="+", metavar="PROGRAM", help=about)
+    add_flags(parser.add_argument_group("workers", "Processes and their ports."), WORKERS)
+    return parser
+
+
+def check_separator(argv):
+    """Checks that -- is in front of a program with options, which are not those of the launcher."""
+    program = next((word for word in argv if word in TRAINING), None)
+    if program is None or "--" in argv[: argv.index(program)]:
+        return
+    place = argv.index(program)
+    if any(word.startswith("-") for word in argv[place + 1 :]):
+        raise ValueError(
+            f"The program and its options must follow --; got {program} without it. Write: tfreps "
+            f"{PROGRAM} {' '.join(argv[:place]) or '--workers N'} -- {program} ..."
+        )
+
+
+def check(options):
+    check_options(options, WORKERS)
+    program = options.command[0]
+    if program not in TRAINING:
+        raise ValueError(f"PROGRAM must be {listed(TRAINING, 'or')}; got {program!r}.")
+    if options.workers is None:
+        raise ValueError("--workers is missing: number of worker processes.")
+    if os.environ.get(NAME):
+        raise ValueError(
+            f"{NAME} must not be set, since {PROGRAM} sets it for every worker. Unset it, or run "
+            f"tfreps {program} {' '.join(DISTRIBUTE)} to train as the worker that it describes."
+        )
+
+
+def with_distribute(command):
+    """Returns a command with --distribute multiworker; rejects another value of the option."""
+    flag, expected = DISTRIBUTE
+    given = [word for word in command if word.split("=")[0] == flag]
+    if not given:
+        return [*command, *DISTRIBUTE]
+    place = command.index(given[-1])
+    value = given[-1].partition("=")[2] or " ".join(command[place + 1 : place + 2])
+    if value != expected:
+        raise ValueError(
+            f"{flag} must be {expected} for workers that {PROGRAM} starts; got {value!r}. Leave "
+            "the option out."
+        )
+    return command
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
