@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "export": {"files", "inference", "layers", "models", "runs", "text"},
     "server": {"files"},
     "cli": {
+        "__init__",
         *("callbacks", "data", "distribute", "files", "inference", "layers", "models"),
         *("optimizers", "plots", "reports", "runs", "text"),
     },

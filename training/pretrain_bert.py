@@ -10,7 +10,7 @@ import pathlib
 
 import keras
 
-from tfreps.cli import fit_options, training_program
+from tfreps.cli import distribute_options, fit_options, training_program
 from tfreps.cli.bert_options import GROUPS, OPTIMIZERS, PRESET, SIZES, TABLES
 from tfreps.cli.messages import say_progress, say_start
 from tfreps.cli.options import first_line
@@ -50,7 +50,8 @@ def make_parser():
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, and prints the results."""
     fit_options.prepare(options)
-    model, tokenizer = make_model(options, earlier)
+    with distribute_options.scope(options):
+        model, tokenizer = make_model(options, earlier)
     if options.whole_words and isinstance(tokenizer, CharacterTokenizer):
         raise ValueError("--whole-words has no effect with --tokens characters. Omit it.")
     check_length(options, model.encoder)
@@ -58,8 +59,9 @@ def train(options, earlier):
     if options.validation:
         batches["validation"] = make_batches(options, model, tokenizer, "validation")
     steps = sum(map(batches["train"].num_batches, range(options.epochs)))
-    model.compile(make_optimizer(options, steps), jit_compile=False)
-    build_optimizer(model)
+    with distribute_options.scope(options):
+        model.compile(make_optimizer(options, steps), jit_compile=False)
+        build_optimizer(model)
 
     run = training_program.begin_run(PROGRAM, options, earlier, TABLES)
     run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))

@@ -12,7 +12,7 @@ import warnings
 import keras
 
 from tfreps.callbacks import TrainingLog
-from tfreps.cli import fit_options, training_program
+from tfreps.cli import distribute_options, fit_options, training_program
 from tfreps.cli.elmo_options import GROUPS, PRECISIONS, SIZES, TABLES
 from tfreps.cli.messages import say_progress
 from tfreps.cli.options import first_line
@@ -61,13 +61,16 @@ def train(options, earlier):
         print(f"There is no run in {options.run} to resume; starting a new run.", file=sys.stderr)
     vocabulary = read_vocabulary(options, earlier)
     fit_options.make_reproducible(options)
+    distribute_options.check_rows("--batch-size", options.batch_size, options)
 
-    model, accumulators = make_model(options, vocabulary)
+    with distribute_options.scope(options):
+        model, accumulators = make_model(options, vocabulary)
     batches, validation, sample = make_data(options, model, vocabulary)
     epochs = make_epochs(options, batches)
-    model.compile(optimizer=make_optimizer(options, epochs.total_steps), jit_compile=False)
-    build_optimizer(model)
-    restore_accumulators(model, accumulators)
+    with distribute_options.scope(options):
+        model.compile(optimizer=make_optimizer(options, epochs.total_steps), jit_compile=False)
+        build_optimizer(model)
+        restore_accumulators(model, accumulators)
 
     run = training_program.begin_run(PROGRAM, options, earlier, TABLES)
     run.keep(run.vocabulary_path, vocabulary.write)

@@ -6,7 +6,13 @@ interrupted run from its last checkpoint. tfreps evaluate, classify and export r
 
 import pathlib
 
-from tfreps.cli import fit_options, input_options, labelling, training_program
+from tfreps.cli import (
+    distribute_options,
+    fit_options,
+    input_options,
+    labelling,
+    training_program,
+)
 from tfreps.cli.encoder_kinds import CLASSIFIER, ENCODERS
 from tfreps.cli.encoder_options import make_encoder, make_linear
 from tfreps.cli.labelled_texts import check_labels, read_parts
@@ -126,7 +132,8 @@ def train(options, earlier):
     """Trains a new run or resumes the earlier one, evaluates it, and prints the results."""
     fit_options.prepare(options)
 
-    bert = input_options.read_bert(options, pooler=options.pooling == "pooled")
+    with distribute_options.scope(options):
+        bert = input_options.read_bert(options, pooler=options.pooling == "pooled")
     data = read_parts(options, bert)
     labels = data["train"].labels
     label_set = TagSet.from_sequences([labels], source="--train", word="label")
@@ -135,10 +142,14 @@ def train(options, earlier):
     check_labels(label_set, data, options.monitor)
     print(describe_classes(labels))
 
-    inputs = labelling.read_inputs(options, data["train"].tokens, len(label_set), bert, words=False)
+    with distribute_options.scope(options):
+        inputs = labelling.read_inputs(
+            options, data["train"].tokens, len(label_set), bert, words=False
+        )
     batches = {part: make_batches(options, data, part, inputs.indexer, label_set) for part in data}
     inputs = inputs._replace(stored=batches["train"].vector_shape)
-    model = make_model(options, inputs, label_set)
+    with distribute_options.scope(options):
+        model = make_model(options, inputs, label_set)
 
     run = training_program.begin_run(PROGRAM, options, earlier, tables())
     input_options.keep(run, inputs.indexer)

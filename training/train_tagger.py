@@ -7,7 +7,13 @@ interrupted run from its last checkpoint. tfreps evaluate, tag and export read t
 
 import pathlib
 
-from tfreps.cli import fit_options, input_options, labelling, training_program
+from tfreps.cli import (
+    distribute_options,
+    fit_options,
+    input_options,
+    labelling,
+    training_program,
+)
 from tfreps.cli.encoder_kinds import ENCODERS, TAGGER
 from tfreps.cli.encoder_options import make_encoder, make_linear
 from tfreps.cli.messages import say_start
@@ -106,13 +112,16 @@ def train(options, earlier):
     tag_set = TagSet.from_sequences([s.tags for s in data["train"]], scheme, "--train")
     check_names(tag_set.names, data["dev"] + data["test"])
 
-    bert = input_options.read_bert(options)
+    with distribute_options.scope(options):
+        bert = input_options.read_bert(options)
     tokens = [sentence.tokens for sentence in data["train"]]
-    inputs = labelling.read_inputs(options, tokens, len(tag_set), bert)
+    with distribute_options.scope(options):
+        inputs = labelling.read_inputs(options, tokens, len(tag_set), bert)
     input_options.check_sentences(data, bert)
     batches = {part: make_batches(options, data, part, inputs.indexer, tag_set) for part in data}
     inputs = inputs._replace(stored=batches["train"].vector_shape)
-    model = make_model(options, inputs, tag_set)
+    with distribute_options.scope(options):
+        model = make_model(options, inputs, tag_set)
 
     run = training_program.begin_run(PROGRAM, options, earlier, tables())
     input_options.keep(run, inputs.indexer)

@@ -119,7 +119,14 @@ MODELS = {
     ),
     "transformer classifier": (
         lambda: Classifier(
-            TransformerEncoder(embedder(), hidden_dim=8, num_layers=1, num_heads=2, dropout=0.0, attention_dropout=0.0),
+            TransformerEncoder(
+                embedder(),
+                hidden_dim=8,
+                num_layers=1,
+                num_heads=2,
+                dropout=0.0,
+                attention_dropout=0.0,
+            ),
             ["x", "y"],
             class_weights=[1.0, 2.0],
             dropout=0.0,

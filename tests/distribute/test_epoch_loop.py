@@ -44,6 +44,7 @@ def make_run(folder):
     saved, results = [], folder / "results.json"
     folder.mkdir(exist_ok=True)
     return types.SimpleNamespace(
+        writes=True,
         results_path=results,
         results=lambda: json.loads(results.read_text()) if results.exists() else {},
         write_results=lambda found: results.write_text(json.dumps(found)),

@@ -97,7 +97,7 @@ class EpochLog(MetricLog):
         """Writes the training metrics of a step and returns them with the learning rate."""
         train = exact_logs(logs)
         check_finite(train, self.step)
-        train["training/learning_rate"] = float(self.model.optimizer.learning_rate)
+        train["training/learning_rate"] = self.learning_rate()
         self.append({"step": self.step, **place, "run": "train", **train})
         pace = {"training/tokens_per_second": self.rate} if self.tokens_per_epoch else {}
         self.write("train", self.step, {**train, **pace})

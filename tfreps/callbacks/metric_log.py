@@ -39,6 +39,10 @@ class MetricLog(CountedSteps):
         """
         return self.model.evaluate(dataset, verbose=0, return_dict=True)
 
+    def learning_rate(self):
+        """Returns the learning rate of the model in training, a float."""
+        return float(tf.convert_to_tensor(self.model.optimizer.learning_rate))
+
     def write(self, run, step, metrics):
         """Writes the metrics of a run at a step for TensorBoard."""
         with self.writers[run].as_default():

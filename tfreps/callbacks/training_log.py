@@ -116,7 +116,7 @@ class TrainingLog(MetricLog):
         logs = exact_logs(logs)
         check_finite(logs, step)
         exact = {f"training/{name}": value for name, value in logs.items()}
-        exact["training/learning_rate"] = float(self.model.optimizer.learning_rate)
+        exact["training/learning_rate"] = self.learning_rate()
         self.append({"step": step, "run": "train", **exact})
         self.write("train", step, {**exact, "training/tokens_per_second": rate})
         self.model.reset_metrics()

@@ -81,10 +81,11 @@ def fit(model, batches, validation, run, monitor, options):
     factor = None
     if options.plateau_decay != 1.0:
         factor = tf.Variable(1.0, trainable=False)
-    optimizer = optimizer_options.make_optimizer(options, model, batches.num_batches(), factor)
-    optimizer_options.penalize(model, options.l2)
-    model.compile(optimizer, jit_compile=False)
-    build_optimizer(model)
+    with model.distribute_strategy.scope():
+        optimizer = optimizer_options.make_optimizer(options, model, batches.num_batches(), factor)
+        optimizer_options.penalize(model, options.l2)
+        model.compile(optimizer, jit_compile=False)
+        build_optimizer(model)
     if not validation:
         say_nothing_held_out()
     return fit_epochs(

@@ -4,10 +4,12 @@ import os
 import shlex
 
 from tfreps.callbacks.stop_signals import go_on_with, stopped_by_signals
+from tfreps.cli import distribute_options
 from tfreps.cli.option_rules import as_flag, unused_options, with_flags
 from tfreps.cli.options import add_flags, check_options, default_values, parse_options
 from tfreps.cli.program_help import program_parser
 from tfreps.data import find_files
+from tfreps.distribute.cluster import KINDS
 from tfreps.runs.run_data import TRAINING_DATA, check_data, record_data
 from tfreps.runs.run_folder import RunFolder
 
@@ -33,6 +35,8 @@ def make_parser(program, about, tables, groups=None, examples=()):
     about = "Run folder for the model, checkpoints, logs and results."
     add("--run", metavar="RUN", required=True, help=about)
     add("--resume", action="store_true", help="Resume the run in the --run folder.")
+    about = distribute_options.ABOUT
+    add("--distribute", choices=KINDS, help=about)
     add("--overwrite", action="store_true", help="Replace an earlier run in the --run folder.")
     for title, table in tables.items():
         add_flags(parser.add_argument_group(title, (groups or {}).get(title)), table)
@@ -76,8 +80,10 @@ def run_program(
     if RunFolder(options.run, program, {}).data_path.is_file():
         may_change.update(TRAINING_DATA)
     defaults = default_values(*tables.values())
+    workers = distribute_options.open_workers(options)
     with (
-        RunFolder.begin(options.run, program, vars(options), may_change, defaults) as earlier,
+        distribute_options.only_chief_prints(workers),
+        distribute_options.begin(workers, options, program, may_change, defaults) as earlier,
         stopped_by_signals(),
     ):
         if earlier is not None:
@@ -158,21 +164,23 @@ def begin_run(program, options, earlier, tables):
     """
     stored, unused = vars(options), unused_options(options, *tables.values())
     if earlier is None:
-        run = RunFolder.create(options.run, program, stored, options.overwrite, unused)
+        given = options.run, program, stored, options.overwrite, unused
+        run = distribute_options.create(options, program, lambda: RunFolder.create(*given))
     else:
         run = earlier
         run.set_options(stored, unused)
-    if not run.data_path.exists():
+    if run.writes and not run.data_path.exists():
         record_data(run.path, data_files(options))
-    go_on_with(resume_command(run))
+    go_on_with(resume_command(run, options.distribute))
     return run
 
 
-def resume_command(run) -> str:
-    """Returns the command that resumes a run.
+def resume_command(run, distribute=None) -> str:
+    """Returns the command that resumes a run, with the value of --distribute if it was given.
 
     Example:
     >>> resume_command(RunFolder("my run", "train-tagger", {}))
     "tfreps train-tagger --run 'my run' --resume"
     """
-    return f"tfreps {run.program} --run {shlex.quote(str(run.path))} --resume"
+    where = f" --distribute {distribute}" if distribute else ""
+    return f"tfreps {run.program} --run {shlex.quote(str(run.path))} --resume{where}"

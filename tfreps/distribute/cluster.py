@@ -10,6 +10,7 @@ import socket
 from collections.abc import Mapping
 from typing import NamedTuple
 
+KINDS = "none", "mirrored", "multiworker"  # where to train; see `open_strategy`
 NAME = "TF_CONFIG"
 EXAMPLE = (
     '{"cluster": {"worker": ["host0:2222", "host1:2222"]}, "task": {"type": "worker", "index": 0}}'

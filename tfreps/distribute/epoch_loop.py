@@ -121,6 +121,8 @@ def fit_epochs(
     )
     loop = (FitLoop if model.distribute_strategy.num_replicas_in_sync == 1 else ReplicaLoop)(model)
     log.evaluate = loop.evaluate
+    if not run.writes:
+        log.show = None
     callbacks = [*stateful.values(), *([averages] if average else []), checkpoints]
     if resume:
         make_metric_variables(model, loop, batches)

@@ -60,7 +60,7 @@ class ReplicaLoop:
         self._test = self._function(model.test_step)
 
     def begin(self):
-        """Gives each replica random numbers of its own. Call it once, after a checkpoint is restored.
+        """Gives each replica its own random numbers. Call it once, after a checkpoint is restored.
 
         Dropout on replica `r` uses the seed plus `r`, so that rows of different replicas do not get
         the same mask. The masks therefore differ from those on one device.

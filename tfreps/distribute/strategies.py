@@ -5,9 +5,7 @@ import os
 
 import tensorflow as tf
 
-from tfreps.distribute.cluster import NAME, check_port_is_free, read_cluster
-
-KINDS = "none", "mirrored", "multiworker"
+from tfreps.distribute.cluster import KINDS, NAME, check_port_is_free, read_cluster
 
 
 @functools.cache  # a process can have only one strategy
@@ -50,8 +48,8 @@ def _mirrored():
     devices = [device.name for device in gpus or tf.config.list_logical_devices("CPU")]
     if len(devices) < 2:
         raise ValueError(
-            f"`distribute`: mirrored needs at least two GPUs; TensorFlow sees {len(gpus)}. Use none "
-            "for one device, or multiworker for several processes."
+            f"`distribute`: mirrored needs at least two GPUs; TensorFlow sees {len(gpus)}. Use "
+            "none for one device, or multiworker for several processes."
         )
     return tf.distribute.MirroredStrategy(devices)
 

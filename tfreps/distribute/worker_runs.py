@@ -16,7 +16,7 @@ SHARED = (
 
 
 class WorkerRun(RunFolder):
-    """Run folder of a worker other than worker 0, which reads the folder and writes nothing into it.
+    """Run folder of a worker other than worker 0, which writes nothing into the folder.
 
     Logs and pictures are written to a temporary folder. A model is saved there too and removed at
     once, because saving reads variables that are spread over the workers. The arguments are those

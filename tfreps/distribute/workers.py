@@ -62,8 +62,8 @@ class Workers:
             raise error
         if failed.size:
             raise ValueError(
-                f"Worker {failed[0]} of {self.size} has stopped with an error, so all workers stop. "
-                f"The messages of worker {failed[0]} say why."
+                f"Worker {failed[0]} of {self.size} has stopped with an error, so all workers "
+                f"stop. The messages of worker {failed[0]} say why."
             )
 
     def check_same(self, values, expected):

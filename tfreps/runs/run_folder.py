@@ -16,7 +16,7 @@ from tfreps.runs.run_lock import LOCK, RunInUse, locked
 
 FORMAT_VERSION = 2
 OPTIONS, RESULTS, MODEL = "options.json", "results.json", "model.keras"
-OF_ONE_COMMAND = "resume", "overwrite"  # options that are not stored with the run
+OF_ONE_COMMAND = "resume", "overwrite", "distribute"  # options that are not stored with the run
 VOCABULARY, TAGS, LABELS = "vocabulary.txt", "tags.txt", "labels.txt"
 TOKENIZER = "tokenizer.json"
 CHECKPOINTS, LOGS, PICTURES = "checkpoints", "logs", "pictures"

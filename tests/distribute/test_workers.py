@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfreps.distribute.workers import Workers
+
+
+@pytest.fixture
+def workers():
+    return Workers(tf.distribute.get_strategy())
+
+
+def test_one_process_is_the_chief(workers):
+    assert (workers.size, workers.index, workers.is_chief) == (1, 0, True)
+    assert workers.any((True, False)) == (True, False)
+
+
+def test_an_error_is_raised(workers):
+    workers.raise_together()
+    with pytest.raises(OSError, match="disk full"):
+        workers.raise_together(OSError("disk full"))
+    workers.check_same({"a": 1}, "Use the same.")
+
+
+class Gathered(Workers):
+    """Three workers, of which this is the second; the rows of the others are given."""
+
+    def __init__(self, change):
+        self.size, self.index, self.is_chief, self.change = 3, 1, False, change
+
+    def _gather(self, row):
+        rows = [list(row), list(row), list(row)]
+        self.change(rows)
+        return np.array(rows)
+
+
+def test_a_flag_of_another_worker_counts():
+    def set_second(rows):
+        rows[2][1] = True
+
+    assert Gathered(set_second).any((False, False)) == (False, True)
+
+
+def test_an_error_of_another_worker_is_an_error():
+    def fail(rows):
+        rows[2][0] = 1
+
+    with pytest.raises(ValueError, match="Worker 2 of 3 has stopped with an error"):
+        Gathered(fail).raise_together()
+
+
+def test_a_difference_is_named():
+    def change_b(rows):
+        rows[0][2] += 1  # after the names and "a"
+
+    with pytest.raises(ValueError, match=r"but b differs. On this worker it is 'x'. Use the same"):
+        Gathered(change_b).check_same({"b": "x", "a": 1}, "Use the same.")

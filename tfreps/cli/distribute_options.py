@@ -1,0 +1,83 @@
+"""The option --distribute, and what a program needs to train on several devices or machines."""
+
+import contextlib
+import os
+
+from tfreps import __version__
+from tfreps.cli.option_rules import with_flags
+from tfreps.distribute.strategies import open_strategy
+from tfreps.distribute.worker_runs import begin_run_folder, create_on_chief
+from tfreps.distribute.workers import Workers
+
+ABOUT = (
+    "Where to train: on one device (none), on all GPUs of this machine (mirrored), or in several "
+    "processes, such as those of 'tfreps launch' (multiworker). Defaults to mirrored if there are "
+    "several GPUs, otherwise to none."
+)
+SAME = "Start all workers with the same version of tfreps and the same options."
+
+
+def open_workers(options):
+    """Opens the strategy of this process and checks that all workers have the same options.
+
+    Args:
+        options: namespace of all options of the program.
+
+    Returns:
+        `tfreps.distribute.workers.Workers`.
+
+    Raises:
+        ValueError: If the strategy cannot be opened, or another worker has other options.
+    """
+    try:
+        workers = Workers(open_strategy(options.distribute))
+    except ValueError as error:
+        raise ValueError(with_flags(str(error), vars(options))) from error
+    given = {f"--{name.replace('_', '-')}": str(value) for name, value in vars(options).items()}
+    workers.check_same({"the version of tfreps": __version__, **given}, SAME)
+    return workers
+
+
+def scope(options):
+    """Returns the context manager in which the model and its optimizer must be created."""
+    return open_strategy(options.distribute).scope()
+
+
+@contextlib.contextmanager
+def only_chief_prints(workers):
+    """Context manager in which workers other than worker 0 print nothing to standard output."""
+    if workers.is_chief:
+        yield
+        return
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
+        yield
+
+
+def check_rows(name, rows, options):
+    """Checks that the rows of a batch can be divided equally among the replicas.
+
+    Args:
+        name: str. The flag that gives the number of rows.
+        rows: int. Number of rows in a global batch.
+        options: namespace of all options of the program.
+
+    Raises:
+        ValueError: If the number of replicas does not divide the number of rows.
+    """
+    replicas = open_strategy(options.distribute).num_replicas_in_sync
+    if rows % replicas:
+        raise ValueError(
+            f"{name} must be a multiple of {replicas}, the number of replicas; got {rows}. The "
+            f"next such number is {rows + -rows % replicas}."
+        )
+
+
+def begin(workers, options, program, free, defaults):
+    """Returns the context manager that checks and locks the run folder; see `begin_run_folder`."""
+    return begin_run_folder(workers, options.run, program, vars(options), free, defaults)
+
+
+def create(options, program, make):
+    """Creates the run with the function `make` on worker 0, and opens it on the others."""
+    workers = Workers(open_strategy(options.distribute))
+    return create_on_chief(workers, options.run, program, make)
