@@ -6,7 +6,9 @@ warmed up and served in its place; if it cannot be loaded, the error is reported
 version is still served. --page adds a web page that shows the outputs of all models for a text. For
 exports that were made with --explain, the outputs include best paths, attention or surprise. Serve
 only exports that you trust: a SavedModel is a program (see SECURITY.md). On Ctrl-C or SIGTERM, the
-server answers all accepted requests and then stops. To query the server, run, for example,
+server answers all accepted requests and then stops with exit code 0, or with 1 if requests are
+unfinished after --grace-seconds. A second signal stops it at once with exit code 130 (Ctrl-C) or
+143 (SIGTERM). To query the server, run, for example,
 
     curl -d '{"instances": ["Ada lived in London ."]}' localhost:8501/v1/models/ner:predict
 """
@@ -100,6 +102,11 @@ NOTE = (
     "production."
 )
 
+STOPS = (
+    "Ctrl-C or SIGTERM stops the server with exit code 0 once all accepted requests are answered; "
+    "a second signal stops it at once."
+)
+
 LIMITS = (
     "Requests over a limit are rejected before the model runs. Answers over --max-answer-mb are "
     "rejected after they are computed. The memory that a model uses while it runs is not limited. "
@@ -152,9 +159,9 @@ def unfinished(server, seconds):
 def stop_on_signals(stopped):
     """Makes Ctrl-C or SIGTERM stop the server gracefully, and a second one stop it at once."""
 
-    def stop(*_):
+    def stop(number, _):
         if stopped.is_set():
-            os._exit(130)
+            os._exit(128 + number)
         stopped.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -162,7 +169,7 @@ def stop_on_signals(stopped):
 
 
 def make_parser():
-    parser = program_parser("tfreps serve", f"Serves SavedModels. {TRUST} {NOTE}", EXAMPLES)
+    parser = program_parser("tfreps serve", f"Serves SavedModels. {TRUST} {NOTE} {STOPS}", EXAMPLES)
     parser.add_argument(
         "folders", metavar="[NAME=]DIR", nargs="*",
         help="Base path of a model: a folder with numbered versions. NAME is the name of the model "

@@ -101,7 +101,8 @@ def index():
     lines += ["Every program is ``tfreps PROGRAM``; ``tfreps PROGRAM --help`` prints its options."]
     lines += ["Exit codes: 0 for success, 2 for a user error (one line on standard error), 130 or"]
     lines += [
-        "143 after Ctrl-C or SIGTERM. ``TFREPS_DEBUG=1`` shows the traceback of an error.",
+        "143 after Ctrl-C or SIGTERM, which stop ``tfreps serve`` with 0.",
+        "``TFREPS_DEBUG=1`` shows the traceback of an error.",
         "",
     ]
     lines += ["Most programs also read options from a file with ``--config FILE.json``; flags"]

@@ -70,6 +70,29 @@ def test_a_whole_life(zoo):
         client.close()
 
 
+def test_signals_and_exit_codes(monkeypatch):
+    """The first signal stops the server gracefully, and a second one stops it at once."""
+    handlers, codes, stopped = {}, [], threading.Event()
+    monkeypatch.setattr(signal, "signal", handlers.__setitem__)
+    monkeypatch.setattr(serve.os, "_exit", codes.append)
+    serve.stop_on_signals(stopped)
+    handlers[signal.SIGINT](signal.SIGINT, None)
+    assert stopped.is_set() and codes == []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        handlers[number](number, None)
+    assert codes == [130, 143]
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_a_server_with_0_as_its_help_says(zoo, capsys):
+    with started(zoo, "--rest-port", 0, "--grpc-port", 0) as (process, _, _):
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+    with pytest.raises(SystemExit):
+        main(["serve", "--help"])
+    assert "stops the server with exit code 0" in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.slow
 def test_killed_and_started_again_at_once(zoo):
     with started(zoo, "--rest-port", 0, "--grpc-port", 0) as (process, rest, lines):
