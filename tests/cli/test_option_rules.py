@@ -11,6 +11,7 @@ from tfreps.cli.option_rules import (
     brought_by,
     check_rules,
     listed,
+    unused_options,
     when_required,
     with_flags,
 )
@@ -142,3 +143,32 @@ def test_words():
     assert listed(["a", "b", "c"], "or") == "a, b or c"
     assert applies_to(TABLE["units"], "encoder") == ["lstm", "gru", "cnn"]
     assert applies_to(TABLE["decay"], "encoder") == []
+
+
+def test_options_that_do_not_apply_or_are_not_set():
+    table = {
+        "encoder": Option(str, "bilstm", "Encoder.", ["bilstm", "bert"]),
+        "units": Option(int, 9, "Width.", needs="encoder=bilstm"),
+        "vectors": Option(str, None, "File."),
+        "dim": Option(int, 100, "Width.", unused_with="vectors"),
+        "decay": Option(float, 1.0, "Factor.", excludes="warmup"),
+        "warmup": Option(int, 0, "Steps."),
+        "crf": Option(bool, True, "CRF."),
+        "rate": Option(float, 1.0, "Rate.", excludes="no_crf"),
+        "cased": Option(bool, False, "Case."),
+        "files": Option(str, None, "Files.", many=True),
+        "dev_files": Option(str, "v", "Files.", needs="dev if files"),
+        "dev": Option(str, None, "Files."),
+    }
+
+    def unused(**given):
+        values = {name: option.default for name, option in table.items()} | given
+        return unused_options(argparse.Namespace(**values), table)
+
+    empty = ["vectors", "cased", "files", "dev"]
+    assert unused() == empty  # 0 is a value
+    assert unused(encoder="bert", vectors="v") == ["units", "dim", "cased", "files", "dev"]
+    assert unused(decay=0.9) == ["vectors", "warmup", "cased", "files", "dev"]
+    assert unused(warmup=3) == ["vectors", "decay", "cased", "files", "dev"]
+    assert unused(crf=False, cased=True) == ["vectors", "rate", "files", "dev"]
+    assert unused(files=["a"]) == ["vectors", "cased", "dev_files", "dev"]

@@ -137,7 +137,7 @@ TRAINING = {
     ),
     "warmup_steps": Option(
         int, 0, "Number of steps over which the learning rate rises linearly from 0. Has an effect "
-        "only with --schedule cosine.", at_least=0,
+        "only with --schedule cosine.", at_least=0, unused_with="schedule=constant",
     ),
     "clip_norm": Option(
         float, 10.0, "Maximum norm of the gradient over all weights; 0 turns clipping off.",

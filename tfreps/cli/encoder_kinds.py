@@ -155,7 +155,8 @@ def make_bert(options, inputs):
 WORDS = input_options.WORDS
 VECTORS = {
     "embedding_dim": Option(
-        int, 100, "Width of the word vectors. Has no effect with --vectors.", at_least=1
+        int, 100, "Width of the word vectors. Has no effect with --vectors.", at_least=1,
+        unused_with=("vectors", "no_words"),
     ),
     "no_words": Option(
         bool, False, "Do not use word vectors. Requires character features, vectors from a biLM, "

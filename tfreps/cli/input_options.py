@@ -33,7 +33,8 @@ WORDS = {
 }
 VECTORS = {
     "max_characters": Option(
-        int, 50, "Number of character ids per word that --characters reads.", at_least=3
+        int, 50, "Number of character ids per word that --characters reads.", at_least=3,
+        needs="characters or elmo or elmo_weights", unused_with=("elmo", "elmo_weights"),
     ),
     "vectors": Option(
         str, None, "File of static word vectors (GloVe, word2vec or fastText), optionally gzipped.",

@@ -83,6 +83,46 @@ def check_rules(options, *tables: dict[str, Any]) -> None:
                 raise ValueError(f"{flag} cannot be combined with {term.words()}.")
 
 
+def unused_options(options, *tables: dict[str, Any]) -> list[str]:
+    """Returns the names of the options that do not apply or are not set.
+
+    An option does not apply if a rule of its `needs` does not hold, or if an option is given that
+    its `excludes` or `unused_with` names or that excludes it. Options that are `None` or an empty
+    list, and switches that are off by default and not given, are not set. 0 is a value.
+
+    Args:
+        options: namespace with the options of the tables, for which `check_rules` raised no error.
+        *tables: dicts of name -> `Option`.
+
+    Example:
+    >>> import argparse
+    >>> from tfreps.cli.options import Option
+    >>> table = {
+    ...     "encoder": Option(str, "bilstm", "Encoder.", ["bilstm", "bert"]),
+    ...     "units": Option(int, 200, "Width.", needs="encoder=bilstm"),
+    ...     "l2": Option(float, 0.0, "Penalty."),
+    ... }
+    >>> unused_options(argparse.Namespace(encoder="bert", units=200, l2=0.0), table)
+    ['units']
+    """
+    known = {name: option for table in tables for name, option in table.items()}
+    given = [name for name in known if Term(name, ()).holds(options, known)]
+    excluded = {rule for name in given for rule in _rules(known[name].excludes)} - set(given)
+    return [
+        name
+        for name, option in known.items()
+        if name in excluded
+        or getattr(options, name) in (None, [])
+        or option.default is False
+        and getattr(options, name) is False
+        or not all(_is_met(rule, options, known) for rule in _rules(option.needs))
+        or any(
+            Term.read(rule).holds(options, known)
+            for rule in (*_rules(option.excludes), *_rules(option.unused_with))
+        )
+    ]
+
+
 def applies_to(option, name: str) -> list[str]:
     """Returns the values of the option `name` with which `option` has an effect; `[]` for all.
 
@@ -188,18 +228,22 @@ def _check_required(name, option, options, known):
         )
 
 
+def _is_met(rule, options, known):
+    """Returns True if a rule of `needs` holds, or if its condition does not."""
+    rule, _, condition = rule.partition(" if ")
+    if condition and not Term.read(condition).holds(options, known):
+        return True
+    return any(Term.read(term).holds(options, known) for term in rule.split(" or "))
+
+
 def _check_need(name, rule, options, known):
+    if _is_met(rule, options, known):
+        return
     rule, _, condition = rule.partition(" if ")
     flag = as_given(name, known[name])
-    if condition:
-        condition = Term.read(condition)
-        if not condition.holds(options, known):
-            return
-        if condition.name == name:  # the rule is about one value of the option itself
-            flag = condition.words()
+    if condition and Term.read(condition).name == name:
+        flag = Term.read(condition).words()  # the rule is about one value of the option itself
     terms = [t for t in map(Term.read, rule.split(" or ")) if _option(t, known)]
-    if any(term.holds(options, known) for term in terms):
-        return
     if len(terms) == 1 and terms[0].values:
         other = terms[0].name
         raise ValueError(

@@ -39,6 +39,8 @@ class Option(NamedTuple):
             (see `tfreps.cli.option_rules.check_rules`). Defaults to `()`.
         excludes: rule or tuple of rules that name the options that this option cannot be combined
             with. Defaults to `()`.
+        unused_with: rule or tuple of rules that name the options with which this option may be
+            given but has no effect. Defaults to `()`.
     """
 
     kind: type
@@ -54,6 +56,7 @@ class Option(NamedTuple):
     must_be: tuple[Callable[[Any], bool], str] | None = None
     needs: str | tuple[str, ...] = ()
     excludes: str | tuple[str, ...] = ()
+    unused_with: str | tuple[str, ...] = ()
 
 
 def add_flags(group, options: dict[str, Option]) -> None:
