@@ -7,7 +7,6 @@ continues training from the weights of another run or of a published checkpoint.
 """
 
 import pathlib
-import zlib
 
 import keras
 
@@ -17,7 +16,7 @@ from tfreps.cli.messages import say_progress, say_start
 from tfreps.cli.options import first_line
 from tfreps.convert.bert_files import open_checkpoint
 from tfreps.data import MaskedLMBatches, read_documents, read_sentences
-from tfreps.distribute.epoch_loop import fit_epochs, keep_counts
+from tfreps.distribute.epoch_loop import fit_epochs
 from tfreps.models import BertEncoder, BertPretrainer
 from tfreps.models.presets import BERT
 from tfreps.optimizers import LinearWarmup, build_optimizer
@@ -62,9 +61,9 @@ def train(options, earlier):
     model.compile(make_optimizer(options, steps), jit_compile=False)
     build_optimizer(model)
 
-    run = training_program.begin_run(PROGRAM, options, earlier)
+    run = training_program.begin_run(PROGRAM, options, earlier, TABLES)
     run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
-    keep_counts(run, counts(model, batches["train"]))
+    run.write_results({**run.results(), "training": counts(model, batches["train"])})
     say_start(run, model, f": {steps:,} steps")
     best = fit_epochs(
         model,
@@ -202,12 +201,11 @@ def make_optimizer(options, total_steps):
 
 
 def counts(model, batches):
-    """Returns the numbers that must not change when a run is resumed."""
+    """Returns the sizes of the training data and of the model, for results.json."""
     return {
         "texts": batches.num_texts,
         "tokens": batches.num_tokens,
         "parameters": model.count_params(),
-        "checksum": zlib.crc32(batches.documents.ids.tobytes()),
     }
 
 

@@ -30,7 +30,7 @@ from tfreps.runs.bilm_continuation import (
 from tfreps.text import Vocabulary
 
 PROGRAM = "pretrain-elmo"
-MAY_CHANGE = "train", "histograms"  # text that was moved is recognized by its contents
+MAY_CHANGE = ("histograms",)
 NUM_SAMPLED = 8192  # as in bilm-tf
 SAMPLE_BATCHES = 40  # training sentences of all lengths, whose full-softmax perplexity is logged
 EXAMPLES = (
@@ -69,7 +69,7 @@ def train(options, earlier):
     build_optimizer(model)
     restore_accumulators(model, accumulators)
 
-    run = training_program.begin_run(PROGRAM, options, earlier)
+    run = training_program.begin_run(PROGRAM, options, earlier, TABLES)
     run.keep(run.vocabulary_path, vocabulary.write)
     best = fit_epochs(
         model,

@@ -49,7 +49,7 @@ DATA = {
     ),
     "dev_share": Option(
         float, 0.1, "Share of the training texts that is held out if --dev is not given. With "
-        "0, none are held out.", at_least=0, below=1,
+        "0, none are held out.", at_least=0, below=1, unused_with="dev",
     ),
     "test": Option(
         str, None, "Files with texts on which the final metrics are measured, or glob patterns.",
@@ -140,7 +140,7 @@ def train(options, earlier):
     inputs = inputs._replace(stored=batches["train"].vector_shape)
     model = make_model(options, inputs, label_set)
 
-    run = training_program.begin_run(PROGRAM, options, earlier)
+    run = training_program.begin_run(PROGRAM, options, earlier, tables())
     input_options.keep(run, inputs.indexer)
     run.keep(run.labels_path, label_set.write)
     say_start(run, model, about(batches["train"], data["train"].num_cut))

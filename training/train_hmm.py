@@ -11,6 +11,7 @@ import time
 import numpy as np
 
 from tfreps.callbacks.stop_signals import held_back, stopped_by_signals
+from tfreps.cli.option_rules import unused_options
 from tfreps.cli.options import Option, add_flags, check_options, first_line, parse_options
 from tfreps.cli.program_help import program_parser
 from tfreps.data import find_files, read_tagged
@@ -176,7 +177,8 @@ def train(options):
         if data[part]:
             results[part] = evaluate_tagger(trained, data[part])
     with held_back():  # signals wait, so that the run folder is complete
-        run = RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite)
+        unused = unused_options(options, *TABLES.values())
+        run = RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite, unused)
         run.keep(run.vocabulary_path, indexer.vocabulary.write)
         run.keep(run.tags_path, tag_set.write)
         run.save_model(model)

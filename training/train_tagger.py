@@ -114,7 +114,7 @@ def train(options, earlier):
     inputs = inputs._replace(stored=batches["train"].vector_shape)
     model = make_model(options, inputs, tag_set)
 
-    run = training_program.begin_run(PROGRAM, options, earlier)
+    run = training_program.begin_run(PROGRAM, options, earlier, tables())
     input_options.keep(run, inputs.indexer)
     run.keep(run.tags_path, tag_set.write)
     say_start(run, model, about(batches["train"], tag_set))

@@ -1,15 +1,27 @@
 """Tests parsing, checks, new runs and resumed runs of a training program."""
 
+import argparse
+
 import pytest
 
 from tfreps.callbacks import stop_signals
 from tfreps.cli.options import Option
-from tfreps.cli.training_program import begin_run, make_parser, resume_command, run_program
+from tfreps.cli.training_program import (
+    begin_run,
+    data_files,
+    is_length_free,
+    make_parser,
+    resume_command,
+    run_program,
+)
 from tfreps.runs.run_folder import RunFolder
 
 PROGRAM = "train-tagger"
 TABLES = {
-    "data": {"train": Option(str, None, "Files.", many=True, required=True)},
+    "data": {
+        "train": Option(str, None, "Files.", many=True, required=True),
+        "dev": Option(str, None, "Files.", many=True),
+    },
     "training": {
         "epochs": Option(int, 3, "Passes.", at_least=1),
         "schedule": Option(str, "constant", "Schedule.", ["constant", "linear"]),
@@ -19,17 +31,26 @@ TABLES = {
 }
 
 
+@pytest.fixture(autouse=True)
+def text(tmp_path, monkeypatch):
+    """Path of a.txt in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("a rose")
+    return tmp_path / "a.txt"
+
+
 def run(folder, *words, **more):
     """Returns the options of the calls, and whether there was an earlier run."""
     seen = []
 
     def train(options, earlier):
         seen.append((vars(options), earlier is not None))
-        begin_run(PROGRAM, options, earlier)
+        begin_run(PROGRAM, options, earlier, TABLES).write_options()
         return 0
 
     parser = make_parser(PROGRAM, "Trains.", TABLES)
-    words = ["--run", str(folder), "--train", "a.txt", *words]
+    words = ["--run", str(folder), *words]
+    words += [] if "--resume" in words else ["--train", "a.txt"]
     assert run_program(PROGRAM, parser, TABLES, train, words, **more) == 0
     return seen[0]
 
@@ -43,12 +64,80 @@ def test_a_run_and_its_resumption(tmp_path):
     with pytest.raises(ValueError, match="started with different options: test"):
         run(tmp_path / "run", "--resume", "--test", "b.txt")
     run(tmp_path / "run", "--resume", "--test", "b.txt", free=["test"])
+    stored = RunFolder.open(tmp_path / "run").options  # the next resumption goes on with these
+    assert stored["epochs"] == 4 and stored["test"] == "b.txt" and "resume" not in stored
+    assert run(tmp_path / "run", "--resume", free=["test"])[0]["epochs"] == 4
 
 
 def test_the_length_of_a_run_whose_rate_depends_on_it(tmp_path):
     run(tmp_path / "run", "--schedule", "linear")
     with pytest.raises(ValueError, match="started with different options: epochs"):
         run(tmp_path / "run", "--resume", "--epochs", "4")
+
+    assert RunFolder.open(tmp_path / "run").options["epochs"] == 3
+
+
+def test_a_warmup_of_a_tenth_of_all_steps_depends_on_the_length():
+    for schedule, warmup, expected in (
+        *(("constant", 0, True), ("constant", None, False), ("linear", 0, False)),
+    ):
+        given = argparse.Namespace(schedule=schedule, warmup_steps=warmup)
+        assert is_length_free(given) is expected
+
+
+def test_a_resumed_run_needs_the_data_that_it_was_started_with(tmp_path, text):
+    folder = tmp_path / "run"
+    run(folder)
+    run(folder, "--resume")
+    before = (folder / "options.json").read_text()
+    text.write_text("a lily")  # of the same size
+    with pytest.raises(ValueError, match="^--train: a.txt is not the file .* content with the"):
+        run(folder, "--resume", "--epochs", "9")
+    text.write_text("a rose is a rose")
+    with pytest.raises(ValueError, match="^--train: a.txt .*expected 6 bytes; found 16 bytes"):
+        run(folder, "--resume", "--epochs", "9")
+    with pytest.raises(ValueError, match="^--dev must be the data that .*expected no files; got 1"):
+        text.write_text("a rose")
+        run(folder, "--resume", "--dev", "a.txt")
+    assert (folder / "options.json").read_text() == before
+
+
+def test_moved_data(tmp_path, text):
+    folder = tmp_path / "run"
+    run(folder)
+    text.rename(tmp_path / "b.txt")
+    message = (
+        r"^--train: 'a.txt' matches no file.* Paths in .*run/options.json are relative to the "
+        "folder in which the run was started.*, as in --resume --train NEW/PATH.$"
+    )
+    with pytest.raises(ValueError, match=message):
+        run(folder, "--resume")
+    options, is_earlier = run(folder, "--resume", "--train", "b.txt")
+    assert is_earlier and options["train"] == ["b.txt"]
+    assert RunFolder.open(folder).options["train"] == ["b.txt"]
+
+
+def test_the_paths_of_a_run_without_a_record_must_stay(tmp_path, text):
+    folder = tmp_path / "run"
+    run(folder)
+    (folder / "data.json").unlink()
+    (tmp_path / "b.txt").write_text("a rose")
+    with pytest.raises(ValueError, match="started with different options: train"):
+        run(folder, "--resume", "--train", "b.txt")
+    run(folder, "--resume")
+    assert (folder / "data.json").is_file()
+
+
+def test_data_files(tmp_path, text):
+    (tmp_path / "texts").mkdir()
+    given = {"train": ["texts"], "dev": ["*.txt"], "vectors": "a.txt", "test": ["absent"]}
+    found = data_files(argparse.Namespace(run="r", **given, validation=None))
+    assert found == {"train": ["texts"], "dev": ["a.txt"], "vectors": ["a.txt"]}
+
+
+def test_options_without_effect_are_named(tmp_path):
+    run(tmp_path / "run", "--minutes", "3")
+    assert RunFolder.open(tmp_path / "run").unused == ["dev", "test"]
 
 
 def test_checks_come_before_the_run(tmp_path):

@@ -124,6 +124,11 @@ def test_state_of_other_data(two_shards, tmp_path):
         LMBatches(two_shards, VOCABULARY, 4, 3).dataset(state)
     with pytest.raises(ValueError, match="expected vocabulary"):
         LMBatches(two_shards, Vocabulary(VOCABULARY.tokens[:6]), 2, 3).dataset(state)
+    for name in ("1.txt", "2.txt"):  # files may get other names
+        (tmp_path / name).rename(tmp_path / f"new-{name}")
+    LMBatches(str(tmp_path / "new-*.txt"), VOCABULARY, 2, 3).dataset(state)
+    for name in ("1.txt", "2.txt"):
+        (tmp_path / f"new-{name}").rename(tmp_path / name)
     write(tmp_path, "1.txt", "changed\n")
     with pytest.raises(ValueError, match="expected files"):
         LMBatches(two_shards, VOCABULARY, 2, 3).dataset(state)

@@ -41,9 +41,13 @@ class Killed(Exception):
 
 
 def make_run(folder):
-    saved = []
+    saved, results = [], folder / "results.json"
     folder.mkdir(exist_ok=True)
     return types.SimpleNamespace(
+        results_path=results,
+        results=lambda: json.loads(results.read_text()) if results.exists() else {},
+        write_results=lambda found: results.write_text(json.dumps(found)),
+        write_options=lambda: None,
         checkpoints_path=folder / "checkpoints",
         logs_path=folder,
         save_model=lambda model: saved.append(model.layers[-1].kernel.numpy().ravel()),
@@ -110,7 +114,9 @@ def test_minutes_end_a_run_that_can_go_on(tmp_path):
     run = make_run(tmp_path)
     _, _, result = fit(run, minutes=1e-9)
     assert result["steps"] == 1 and len(run.saved) == 1  # there is no better one
+    assert run.results() == {"unfinished": {"unit": "epoch", "done": 0, "planned": 4}}
     model, _, result = fit(run, resume=True)
+    assert run.results() == {}
     whole, _, expected = fit(make_run(tmp_path / "whole"))
     assert result["steps"] == expected["steps"] == 18
     np.testing.assert_array_equal(model.layers[-1].kernel, whole.layers[-1].kernel)
@@ -229,3 +235,39 @@ def test_a_run_with_averages_ends_as_if_it_had_not_been_killed(tmp_path):
     assert (torn.saved[-1] != again.layers[-1].kernel.numpy().ravel()).all()
     for ours, theirs in zip(again.variables, model.variables, strict=True):
         np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+
+def test_results_say_how_far_an_unfinished_run_has_come(tmp_path, monkeypatch, caplog):
+    run, seen = make_run(tmp_path), []
+    run.write_results({"training": {"tokens": 40}})
+    write, goes_on = run.write_results, EpochLog.on_train_batch_end
+    run.write_results = lambda found: (seen.append(found.get("unfinished")), write(found))
+
+    def dies(log, batch, logs=None):
+        if log.step == 12:
+            raise Killed
+        goes_on(log, batch, logs)
+
+    monkeypatch.setattr(EpochLog, "on_train_batch_end", dies)
+    with pytest.raises(Killed):
+        fit(run)
+    expected = [{"unit": "epoch", "done": done, "planned": 4} for done in range(4)]
+    assert seen == expected[:3] and run.results()["training"] == {"tokens": 40}
+    monkeypatch.undo()
+    fit(run, resume=True)
+    assert seen == [*expected, None] and run.results() == {"training": {"tokens": 40}}
+
+    def full(found):
+        raise OSError(28, "No space left on device")
+
+    run.write_results = full
+    assert fit(run, epochs=6, resume=True)[2]["steps"] == 27
+    assert "could not write" in caplog.text
+
+
+def test_a_run_that_is_counted_in_steps(tmp_path):
+    run, batches = make_run(tmp_path), Batches()
+    batches.total_steps = 18
+    given = {"minutes": 1e-9, "measure_when_over": True}
+    fit_epochs(make_model(), batches, Batches(), run, 4, "val_mae", **given)
+    assert run.results() == {"unfinished": {"unit": "step", "done": 1, "planned": 18}}

@@ -44,6 +44,12 @@ def test_a_full_card():
     assert "## License\n\napache-2.0" in text
 
 
+def test_an_unfinished_run():
+    card = ModelCard("x", "A model.", "load()", training={"l2": 0.0}, unfinished="It stopped.")
+    assert "## Training\n\nIt stopped.\n\n| option | value |" in card.text()
+    assert "| `l2` | `0.0` |" in card.text()
+
+
 def test_what_is_not_known_is_said():
     text = ModelCard("x", "A model.", "load()").text()
     assert yaml.safe_load(text.split("---")[1])["license"] == "unknown"

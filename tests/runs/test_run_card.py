@@ -1,6 +1,10 @@
 """A run folder's part of a model card."""
 
-from tfreps.runs.run_card import run_card
+import logging
+
+import pytest
+
+from tfreps.runs.run_card import run_card, stopped_where
 from tfreps.runs.run_folder import RunFolder
 
 
@@ -23,3 +27,52 @@ def test_options_data_and_metrics(tmp_path):
         "data": {"train": ["a.conll", "b.conll"], "dev": ["dev.conll"]},
         "metrics": {"dev": {"accuracy": 0.5}},
     }
+
+
+def test_options_that_do_not_apply_are_left_out_and_zeros_are_not(tmp_path):
+    options = {"dropout": 0.0, "warmup_steps": 0, "use_crf": False, "cased": False, "window": 1}
+    unused = ["cased", "window"]
+    run = RunFolder.create(tmp_path / "run", "train-tagger", options, unused=unused)
+    program = {"program": "tfreps train-tagger"}
+    assert run_card(RunFolder.open(run.path))["training"] == {
+        **program,
+        **{"dropout": 0.0, "warmup_steps": 0, "use_crf": False},
+    }
+    run = RunFolder.create(tmp_path / "old", "train-tagger", options)  # not known
+    assert run_card(run)["training"] == {
+        **program,
+        **{"dropout": 0.0, "warmup_steps": 0, "window": 1},
+    }
+
+
+def test_no_path_of_this_machine(tmp_path):
+    options = {
+        **{"vectors": "/home/me/glove.txt", "bert": "/data/bert/", "elmo": "runs/elmo"},
+        **{"unlabelled": ["/home/me/a.txt", "b.txt"], "vocabulary": None, "to_run": "/home/me/r"},
+        **{"init_options": "/home/me/options.json", "weights": "/home/me/w.hdf5"},
+    }
+    card = run_card(RunFolder.create(tmp_path / "run", "convert", options))
+    assert card["training"] == {
+        "program": "tfreps convert",
+        **{"vectors": "glove.txt", "bert": "bert", "elmo": "elmo"},
+        **{"unlabelled": ["a.txt", "b.txt"]},
+        **{"init_options": "options.json", "weights": "w.hdf5"},
+    }
+
+
+@pytest.mark.parametrize(
+    "found, sentence",
+    [
+        ({"unit": "epoch", "done": 2, "planned": 5}, "The run stopped after epoch 2 of 5."),
+        ({"unit": "epoch", "done": 0, "planned": 5}, "The run stopped in epoch 1 of 5."),
+        ({"unit": "step", "done": 70, "planned": 90}, "The run stopped after step 70 of 90."),
+        ("yes", ""),
+    ],
+)
+def test_where_a_run_stopped(tmp_path, caplog, found, sentence):
+    run = RunFolder.create(tmp_path / "run", "train-tagger", {})
+    run.write_results({"unfinished": found})
+    assert stopped_where(run) == sentence
+    with caplog.at_level(logging.WARNING, "tfreps"):
+        assert run_card(run).get("unfinished", "") == sentence
+    assert [record.getMessage() for record in caplog.records] == [sentence] * bool(sentence)

@@ -291,3 +291,31 @@ def test_names_stay_those_of_before(run):
     names = {path.name for path in run.path.iterdir()}
     assert names == {"assets.json", "checkpoints", "logs", "options.json", "tags.txt"}
     assert run.labels_path.name == "labels.txt" and run.pictures_path.name == "pictures"
+
+
+def test_new_options_of_a_resumed_run_are_stored_when_asked(begun):
+    before = begun.options_path.read_text()
+    run = RunFolder.open(begun.path)
+    run.set_options({**asked(resume=True, epochs=9), "l2": 0.0}, ["units"])
+    assert begun.options_path.read_text() == before
+    run.write_options()
+    again = RunFolder.open(begun.path)
+    assert again.options == {"run": "r", "units": 8, "epochs": 9, "l2": 0.0}
+    assert again.unused == ["units"]
+    written = begun.options_path.stat().st_mtime_ns
+    again.write_options()  # nothing is new
+    assert begun.options_path.stat().st_mtime_ns == written
+
+
+@pytest.mark.parametrize("unused", [None, "units", [1], {}])
+def test_open_refuses_wrong_names_of_unused_options(tmp_path, unused):
+    (tmp_path / "options.json").write_text(json.dumps(head(unused=unused)))
+    with pytest.raises(ValueError, match="was not written by a tfreps program"):
+        RunFolder.open(tmp_path)
+
+
+def test_the_record_of_the_data_belongs_to_the_run(run):
+    run.data_path.write_text("{}")
+    assert run.data_path in run_folder.run_files(run.path)
+    RunFolder.create(run.path, "pretrain-elmo", {}, overwrite=True)
+    assert not run.data_path.exists()

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tests import tiny_bert
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
+from tests.training import labelling
 from tfreps.__main__ import main
 from tfreps.convert import bilm_tf
 from tfreps.export import export_check
@@ -175,3 +176,27 @@ def test_what_cannot_be(run, tmp_path, capsys, arguments, message):
     assert message in captured.err and len(captured.err.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["full"]
     assert [path.name for path in full.iterdir()] == ["file"]
+
+
+@pytest.mark.slow
+def test_the_readme_of_an_interrupted_run(tmp_path, capsys):
+    """It says where the run stopped, and names options that apply and files without folders."""
+    files = labelling.write_tagged(tmp_path, sizes=(40, 10, 10))
+    more = ["--units", "4", "--embedding-dim", "4", "--dropout", "0", "--epochs", "5"]
+    run = labelling.train_tagger(files, tmp_path / "run", *more, "--minutes", "1e-9")
+    capsys.readouterr()
+    assert main(["export", str(run), "--to", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().err.count("warning: The run stopped in epoch 1 of 5.\n") == 1
+    text = (tmp_path / "out" / "README.md").read_text()
+    training = text[text.index("## Training") : text.index("## Evaluation")]
+    assert "\nThe run stopped in epoch 1 of 5.\n" in training and str(tmp_path) not in training
+    assert "| train | `train.conll` |" in training
+    assert "| `dropout` | `0.0` |" in training and "| `units` | `4` |" in training
+    for name in ("num_heads", "num_steps", "max_characters", "lowercase", "bert", "window"):
+        assert f"`{name}`" not in training
+
+    assert labelling.main(["train-tagger", "--run", str(run), "--resume", "--epochs", "1"]) == 0
+    capsys.readouterr()
+    assert main(["export", str(run), "--to", str(tmp_path / "out")]) == 0
+    assert "stopped" not in capsys.readouterr().err
+    assert "stopped" not in (tmp_path / "out" / "README.md").read_text()

@@ -5,7 +5,8 @@ import signal
 import numpy as np
 import pytest
 
-from tests.training.bert_corpus import SIZES, files, history, write_documents
+from tests.training.bert_corpus import SIZES, files, history, pretrain, write_documents
+from tests.training.labelling import refused
 from tests.training.test_labelling_resume import interrupt, train
 from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps.runs.run_folder import RunFolder
@@ -42,3 +43,29 @@ def test_killed_and_resumed(tmp_path, more):
     ours, theirs = (RunFolder.open(path).load_model().weights for path in (run, whole))
     for weight, other in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(weight.numpy(), other.numpy())
+
+
+@pytest.mark.slow
+def test_changed_text_and_another_length(tmp_path, capsys):
+    line, run = files(write_documents(tmp_path)), tmp_path / "run"
+    pretrain(line, run, "--epochs", "1")
+    stored = RunFolder.open(run).options
+    train, again = tmp_path / "train.txt", ["pretrain-bert", "--run", run, "--resume"]
+    text = train.read_text()
+    train.write_text("\n\n".join(text.strip().split("\n\n")[::-1]) + "\n")  # other order
+    err = refused(capsys, *again)
+    assert "--train: " in err and "content with the SHA-256" in err
+    train.write_text(text)
+    err = refused(capsys, *again, "--epochs", "2")  # the schedule is linear
+    assert "was started with different options: epochs" in err
+    assert RunFolder.open(run).options == stored
+
+    # By default, the warmup is a tenth of all steps.
+    other, constant = tmp_path / "constant", ["--schedule", "constant", "--epochs", "1"]
+    pretrain(line, other, *constant)
+    again[2] = other
+    assert "with different options: epochs" in refused(capsys, *again, "--epochs", "2")
+    pretrain(line, other, *constant, "--warmup-steps", "2", "--overwrite")
+    pretrain(line, other, *constant[:2], "--warmup-steps", "2", "--epochs", "2", "--resume")
+    assert RunFolder.open(other).options["epochs"] == 2
+    assert max(entry.get("epoch", 0) for entry in history(other)) == 2

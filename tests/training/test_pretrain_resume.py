@@ -246,18 +246,20 @@ def test_resuming_with_other_options(short, corpus, tmp_path, capsys):
 def test_resuming_on_moved_and_on_other_text(short, corpus, tmp_path, capsys):
     arguments, options, _ = short
     line = flags(*arguments, "--resume", **{**options, "steps": 14})
-    line[line.index("--train") + 1] = str(tmp_path / "train*.txt")
+    line[line.index("--train") + 1] = str(tmp_path / "text*.txt")
     for name in ("train-00.txt", "train-01.txt"):
-        shutil.copy(corpus / name, tmp_path)
+        shutil.copy(corpus / name, tmp_path / name.replace("train", "text"))
     assert main(line) == 0
-    with open(tmp_path / "train-01.txt", "ab") as file:
-        file.write((corpus / "train-00.txt").read_bytes())
-        file.write((corpus / "train-01.txt").read_bytes())
+    stored = RunFolder.open(arguments[1]).options
+    assert stored["train"] == [str(tmp_path / "text*.txt")] and stored["steps"] == 14
+    text = (tmp_path / "text-01.txt").read_text()
+    (tmp_path / "text-01.txt").write_text(text[::-1])  # of the same size
     capsys.readouterr()
     line[line.index("14")] = "16"
     assert main(line) == 2
     err = capsys.readouterr().err
-    assert "error: The saved position belongs to different data" in err and err.count("\n") == 1
+    assert "error: --train: " in err and "text-01.txt is not the file" in err
+    assert err.count("\n") == 1 and RunFolder.open(arguments[1]).options == stored
 
 
 def test_resuming_where_nothing_is_begins(corpus, tmp_path):

@@ -56,6 +56,8 @@ def results(run):
 
 def test_a_run_folder(short_grid, corpus, tmp_path, capsys):
     run = train(corpus, tmp_path, "--use-end")
+    unused = json.loads((run / "options.json").read_text())["unused"]
+    assert "baum_welch_steps" in unused and not {"use_end", "smoothing"} & set(unused)
     assert {"options.json", "vocabulary.txt", "tags.txt", "model.keras", "results.json"} <= {
         path.name for path in run.iterdir()
     }

@@ -6,7 +6,7 @@ import tensorflow as tf
 from tfreps.cli import optimizer_options
 from tfreps.cli.messages import say_nothing_held_out, say_progress
 from tfreps.cli.options import Option
-from tfreps.distribute.epoch_loop import fit_epochs, keep_counts
+from tfreps.distribute.epoch_loop import fit_epochs
 from tfreps.optimizers import build_optimizer
 
 PRECISIONS = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
@@ -57,7 +57,7 @@ def fit(model, batches, validation, run, monitor, options):
     """Trains a model with Adam and `fit_epochs`.
 
     The numbers of sentences, tokens and parameters are written to the run's results.json as
-    `training`. A resumed run must have the same numbers.
+    `training`.
 
     Args:
         model: `Tagger` or `Classifier` that is not compiled.
@@ -72,11 +72,12 @@ def fit(model, batches, validation, run, monitor, options):
         dict that `fit_epochs` returned, with the metrics of the best epoch.
 
     Raises:
-        ValueError: If the data or the model of a resumed run has changed.
+        ValueError: If the model of a resumed run has changed.
     """
     names = "sentences", "tokens", "parameters"
     numbers = batches.num_sentences, batches.num_tokens, model.count_params()
-    keep_counts(run, dict(zip(names, numbers, strict=True)))
+    counts = dict(zip(names, numbers, strict=True))
+    run.write_results({**run.results(), "training": counts})
     factor = None
     if options.plateau_decay != 1.0:
         factor = tf.Variable(1.0, trainable=False)

@@ -1,14 +1,19 @@
 """Runs a program that trains: parses and checks options, and opens the run folder."""
 
+import os
 import shlex
 
 from tfreps.callbacks.stop_signals import go_on_with, stopped_by_signals
+from tfreps.cli.option_rules import as_flag, unused_options, with_flags
 from tfreps.cli.options import add_flags, check_options, default_values, parse_options
 from tfreps.cli.program_help import program_parser
+from tfreps.data import find_files
+from tfreps.runs.run_data import TRAINING_DATA, check_data, record_data
 from tfreps.runs.run_folder import RunFolder
 
 # Options that may differ when a run is resumed. `LENGTHS` may differ only if the learning rate does
-# not depend on the length of the run.
+# not depend on the length of the run, and `TRAINING_DATA` only if the content of the files is that
+# which the run was started with.
 MAY_CHANGE = {"minutes", "checkpoint_every"}
 LENGTHS = {"epochs", "steps"}
 
@@ -67,27 +72,98 @@ def run_program(
     check_options(options, *tables.values())
     if check is not None:
         check(options)
-    may_change = MAY_CHANGE.union(free, LENGTHS if options.schedule == "constant" else ())
+    may_change = MAY_CHANGE.union(free, LENGTHS if is_length_free(options) else ())
+    if RunFolder(options.run, program, {}).data_path.is_file():
+        may_change.update(TRAINING_DATA)
     defaults = default_values(*tables.values())
     with (
         RunFolder.begin(options.run, program, vars(options), may_change, defaults) as earlier,
         stopped_by_signals(),
     ):
+        if earlier is not None:
+            check_same_data(earlier, options)
         return train(options, earlier)
 
 
-def begin_run(program, options, earlier):
+def is_length_free(options):
+    """Returns True if the learning rate does not depend on the number of epochs or steps."""
+    warmup = getattr(options, "warmup_steps", 0)
+    return options.schedule == "constant" and warmup is not None  # `None` is a share of all steps
+
+
+def check_same_data(run, options):
+    """Checks that the training data of a resumed run have not changed.
+
+    Args:
+        run: `RunFolder` of the run to resume.
+        options: namespace of all options of the program.
+
+    Raises:
+        ValueError: If a file does not exist, or its content differs from that which the run was
+            started with. The message names the flag and the file.
+    """
+    try:
+        check_data(run.path, data_files(options))
+    except ValueError as error:
+        raise ValueError(with_flags(str(error), vars(options))) from error
+
+
+def data_files(options):
+    """Returns the training data that the options name.
+
+    Args:
+        options: namespace of all options of the program.
+
+    Returns:
+        dict of the name of an option -> list of paths, in the order in which they are read. With
+        --format folders, these are folders.
+
+    Raises:
+        ValueError: If a path or pattern matches no file.
+    """
+    found = {}
+    for name in TRAINING_DATA:
+        given = getattr(options, name, None)
+        if not given:
+            continue
+        if isinstance(given, list) and all(map(os.path.isdir, given)):
+            found[name] = sorted(given)
+            continue
+        try:
+            found[name] = find_files(given)
+        except ValueError as error:
+            where = os.path.join(options.run, "options.json")
+            raise ValueError(
+                f"{as_flag(name)}: {error} Paths in {where} are relative to the folder in which "
+                "the run was started. Resume it from that folder, or give the option again, as in "
+                f"--resume {as_flag(name)} NEW/PATH."
+            ) from error
+    return found
+
+
+def begin_run(program, options, earlier, tables):
     """Creates the run folder unless a run is resumed, and sets the command shown after a signal.
+
+    The new values of options that may differ when a run is resumed are stored by `fit_epochs`,
+    after all checks.
 
     Args:
         program: str. Name of the program.
         options: namespace of all options of the program.
         earlier: `RunFolder` to resume. If `None`, a new one is created.
+        tables: dict of the title of a group -> table (dict of name -> `Option`).
 
     Returns:
         `tfreps.runs.run_folder.RunFolder`.
     """
-    run = earlier or RunFolder.create(options.run, program, vars(options), options.overwrite)
+    stored, unused = vars(options), unused_options(options, *tables.values())
+    if earlier is None:
+        run = RunFolder.create(options.run, program, stored, options.overwrite, unused)
+    else:
+        run = earlier
+        run.set_options(stored, unused)
+    if not run.data_path.exists():
+        record_data(run.path, data_files(options))
     go_on_with(resume_command(run))
     return run
 

@@ -1,5 +1,7 @@
 """Epoch loop: trains, saves the best model, obeys a time limit and resumes exactly."""
 
+import logging
+
 import keras
 
 from tfreps.callbacks import (
@@ -10,7 +12,7 @@ from tfreps.callbacks import (
     RateCuts,
     WeightAverages,
 )
-from tfreps.callbacks.stop_signals import held_back
+from tfreps.callbacks.stop_signals import Stopped, held_back
 
 
 def fit_epochs(
@@ -41,6 +43,9 @@ def fit_epochs(
     position in the data and the number of epochs without improvement are restored. A signal that
     asks the program to stop (see `tfreps.callbacks.stop_signals`) ends training after the next
     step, and a checkpoint is saved.
+
+    Before training starts, the options of the run are stored (`RunFolder.write_options`). Until
+    training ends as planned, results.json says under `unfinished` how far it has come.
 
     Args:
         model: `keras.Model`, compiled.
@@ -107,9 +112,11 @@ def fit_epochs(
     if resume:
         make_metric_variables(model, batches)
         place.restore(checkpoints.restore(model), checkpoints.unmeasured is not None)
+    run.write_options()
     if begun is not None:
         begun(checkpoints.step)
     stopped = keeper.has_waited_enough()
+    note_progress(run, place, epochs, checkpoints.step, stopped)
     while place.epoch < epochs and not stopped:
         place.first_step, log.first_batch = checkpoints.step - place.batch, place.batch
         try:
@@ -119,7 +126,13 @@ def fit_epochs(
                 else:
                     data = validation.dataset() if validation else None
                     measure_epoch(model, data, callbacks, place.epoch, checkpoints.unmeasured)
+        except Stopped:
+            if checkpoints.unmeasured is None:
+                place.go_to(place.epoch, checkpoints.step - place.first_step)
+            note_progress(run, place, epochs, checkpoints.step, keeper.has_waited_enough())
+            raise
         except OutOfTime:
+            note_progress(run, place, epochs, checkpoints.step)
             log.say(
                 f"The time limit was reached in epoch {place.epoch + 1} of {epochs}. Resume the "
                 "run to continue.",
@@ -130,6 +143,8 @@ def fit_epochs(
             break
         stopped = model.stop_training
         place.go_to(place.epoch, checkpoints.step - place.first_step)
+        # Unlike `stopped`, patience does not depend on the time limit.
+        note_progress(run, place, epochs, checkpoints.step, keeper.has_waited_enough())
     waited = {"waited": keeper.waited} if patience and keeper.waited else {}
     cuts = getattr(stateful.get("rate_cuts"), "cuts", 0)
     return {**keeper.best, **waited, **({"cuts": cuts} if cuts else {}), "steps": checkpoints.step}
@@ -214,24 +229,31 @@ def measure_epoch(model, validation, callbacks, epoch, metrics):
     called.on_train_end(metrics)
 
 
-def keep_counts(run, counts):
-    """Writes the counts of the training data to results.json, or checks those of a resumed run.
+def note_progress(run, place, epochs, step, is_enough=False):
+    """Writes to results.json how far training has come, or removes it if training is over.
+
+    Training is counted in steps if the data have `total_steps`, and in epochs otherwise. If the
+    file cannot be written, a warning is logged.
 
     Args:
         run: `tfreps.runs.run_folder.RunFolder`.
-        counts: dict. Maps the name of each count to an int.
-
-    Raises:
-        ValueError: If the counts differ from those of the earlier run.
+        place: `Place` of the next batch.
+        epochs: int. Maximum number of epochs.
+        step: int. Number of steps so far.
+        is_enough: bool. Whether training ends before the last epoch because the metric no longer
+            improves. Defaults to `False`.
     """
-    before = run.results().get("training", counts)
-    if before != counts:
-        raise ValueError(
-            f"{run.path} was started with different data: it had {_counts(before)}, and now there "
-            f"are {_counts(counts)}. Resume with the original data, or start a new run."
-        )
-    run.write_results({**run.results(), "training": counts})
-
-
-def _counts(counts):
-    return ", ".join(f"{number:,} {name}" for name, number in counts.items())
+    before = run.results()
+    results = {name: value for name, value in before.items() if name != "unfinished"}
+    if place.epoch < epochs and not is_enough:
+        found = {"unit": "epoch", "done": place.epoch, "planned": epochs}
+        total = getattr(place.batches, "total_steps", None)
+        if total is not None:
+            found = {"unit": "step", "done": step, "planned": total}
+        results["unfinished"] = found
+    if results == before:
+        return
+    try:
+        run.write_results(results)
+    except OSError as error:
+        logging.getLogger(__name__).warning("could not write %s: %s", run.results_path, error)

@@ -33,6 +33,8 @@ class ModelCard:
             an empty dict.
         metrics: dict from a part of the data to a dict from the name of a metric to its value. If
             empty (the default), the card says that the model was not evaluated.
+        unfinished: str. Sentence that says where training stopped, if it was interrupted. Defaults
+            to "".
 
     Example:
         >>> card = ModelCard("ner", "A tagger.", 'tfreps.load("ner")', {"Parameters": 1200},
@@ -61,6 +63,7 @@ class ModelCard:
     training: Mapping = dataclasses.field(default_factory=dict)
     data: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
     metrics: Mapping[str, Mapping[str, float]] = dataclasses.field(default_factory=dict)
+    unfinished: str = ""
 
     def text(self) -> str:
         """Returns the Markdown text of the card."""
@@ -100,9 +103,10 @@ class ModelCard:
             (part, ", ".join(f"`{name}`" for name in names)) for part, names in self.data.items()
         ]
         options = [(f"`{name}`", f"`{json.dumps(value)}`") for name, value in self.training.items()]
-        tables = [_table(("data", "files"), data)] * bool(data)
-        tables += [_table(("option", "value"), options)] * bool(options)
-        return "\n\n".join(tables)
+        parts = [self.unfinished] * bool(self.unfinished)
+        parts += [_table(("data", "files"), data)] * bool(data)
+        parts += [_table(("option", "value"), options)] * bool(options)
+        return "\n\n".join(parts)
 
     def _evaluation(self) -> str:
         if not self.metrics:

@@ -18,7 +18,7 @@ def record_asset(path: str | os.PathLike) -> None:
     path = pathlib.Path(path)
     record = path.with_name(ASSETS)
     known = read_json(record) if record.exists() else {}
-    found = _fingerprint(path)
+    found = fingerprint(path)
     if known.get(path.name) != found:
         write_json(record, {**known, path.name: found})
 
@@ -50,22 +50,37 @@ def check_assets(folder: str | os.PathLike) -> None:
             )
         if not path.is_file():
             raise ValueError(f"{path} is missing. Put back the file that the run was created with.")
-        if (found := _fingerprint(path)) != expected:
+        if (found := fingerprint(path)) != expected:
             raise ValueError(
                 f"{path} is not the file that the run was created with: expected "
                 f"{_text(expected)}; found {_text(found)}. Put the original file back."
             )
 
 
-_KEYS = {"bytes", "sha256"}
+def fingerprint(path: str | os.PathLike) -> dict:
+    """Returns the size and the SHA-256 of a file, which is read in blocks.
 
+    Args:
+        path: str or path-like. Path of the file.
 
-def _fingerprint(path: pathlib.Path) -> dict:
+    Returns:
+        dict with `bytes`, the size as an int, and `sha256`, the hash as hexadecimal digits.
+
+    Example:
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "tags.txt")
+    >>> _ = path.write_text("O")
+    >>> fingerprint(path)
+    {'bytes': 1, 'sha256': 'c4694f2e93d5c4e7d51f9c5deb75e6cc8be5e1114178c6a45b6fc2c566a0aa8c'}
+    """
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while block := file.read(1 << 20):
             digest.update(block)
         return {"bytes": file.tell(), "sha256": digest.hexdigest()}
+
+
+_KEYS = {"bytes", "sha256"}
 
 
 def _text(fingerprint: dict) -> str:

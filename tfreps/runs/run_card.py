@@ -1,22 +1,31 @@
 """run_card: the training options, data and metrics of a run for its model card."""
 
+import logging
+
 from tfreps.files.model_card import measured
-from tfreps.runs.run_folder import RunFolder
+from tfreps.runs.run_folder import INPUTS, RunFolder
 
 DATA = ("train", "dev", "validation", "test")  # options that name data files
 # Options that say where files are or how the process ran, but nothing about the model.
 NOT_SHOWN = {*DATA, "run", "config", "resume", "overwrite", "minutes", "checkpoint_every"}
+NOT_SHOWN |= {"to_run", "to_bilm_tf", "to_hugging_face"}
+# Options that name other files or folders.
+PATHS = {*INPUTS, "init_options", "model", "weights", "checkpoint"} - set(DATA)
 
 
 def run_card(run: RunFolder) -> dict:
     """Returns the arguments of `tfreps.files.model_card.ModelCard` that a run folder provides.
 
+    If the run was interrupted, a warning that says so is logged.
+
     Args:
         run: `RunFolder` of a run that saved a model.
 
     Returns:
-        dict with `training` (the program and the options that have a value), `data` (the names of
-        the files that the user gave, without their folders) and `metrics`.
+        dict with `training` (the program and the options that apply and are set), `data` (the names
+        of the files that the user gave), `metrics`, and `unfinished` (a sentence that says where
+        the run stopped, only if it stopped before the end). Files and folders are named without the
+        folders that contain them.
 
     Example:
         >>> import tempfile
@@ -24,18 +33,51 @@ def run_card(run: RunFolder) -> dict:
         >>> run_card(run)["data"]
         {'train': ['b.txt']}
     """
-    options = {
-        name: value
-        for name, value in run.options.items()
-        if name not in NOT_SHOWN and value not in (None, False, [])
-    }
+    options = {name: value for name, value in run.options.items() if _is_shown(run, name, value)}
+    for name in PATHS & set(options):
+        files = _names(options[name])
+        options[name] = files if isinstance(options[name], list) else files[0]
+    unfinished = stopped_where(run)
+    if unfinished:
+        logging.getLogger(__name__).warning("%s", unfinished)
     return {
         "training": {"program": f"tfreps {run.program}", **options},
         "data": {part: _names(run.options[part]) for part in DATA if run.options.get(part)},
         "metrics": measured(run.results()),
+        **({"unfinished": unfinished} if unfinished else {}),
     }
+
+
+def stopped_where(run: RunFolder) -> str:
+    """Returns a sentence that says where an unfinished run stopped; "" if the run is finished.
+
+    Args:
+        run: `RunFolder`.
+
+    Example:
+        >>> import tempfile
+        >>> run = RunFolder.create(tempfile.mkdtemp() + "/run", "train-tagger", {})
+        >>> run.write_results({"unfinished": {"unit": "epoch", "done": 2, "planned": 5}})
+        >>> stopped_where(run)
+        'The run stopped after epoch 2 of 5.'
+    """
+    found = run.results().get("unfinished")
+    if not isinstance(found, dict) or set(found) != {"unit", "done", "planned"}:
+        return ""
+    unit, done, planned = found["unit"], found["done"], found["planned"]
+    if not done:
+        return f"The run stopped in {unit} 1 of {planned}."
+    return f"The run stopped after {unit} {done} of {planned}."
+
+
+def _is_shown(run: RunFolder, name: str, value) -> bool:
+    """Returns True if an option belongs in the card: it applies and is set."""
+    if name in NOT_SHOWN or value is None or value == []:
+        return False
+    # Runs of earlier versions do not say which switches are off by default.
+    return value is not False if run.unused is None else name not in run.unused
 
 
 def _names(files: str | list[str]) -> list[str]:
     files = [files] if isinstance(files, str) else files
-    return [str(file).replace("\\", "/").rsplit("/", 1)[-1] for file in files]
+    return [str(file).replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] for file in files]

@@ -11,6 +11,7 @@ from tfreps.files.atomic_files import is_temporary, replacing
 from tfreps.files.json_files import as_json, read_json, write_json
 from tfreps.runs.model_archive import check_archive, refusal
 from tfreps.runs.run_assets import ASSETS, check_assets, record_asset
+from tfreps.runs.run_data import DATA
 from tfreps.runs.run_lock import LOCK, RunInUse, locked
 
 FORMAT_VERSION = 2
@@ -20,7 +21,7 @@ VOCABULARY, TAGS, LABELS = "vocabulary.txt", "tags.txt", "labels.txt"
 TOKENIZER = "tokenizer.json"
 CHECKPOINTS, LOGS, PICTURES = "checkpoints", "logs", "pictures"
 CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TOKENIZER, TAGS, LABELS)
-CONTENTS += (CHECKPOINTS, LOGS, PICTURES, ASSETS)  # removed in reverse order
+CONTENTS += (CHECKPOINTS, LOGS, PICTURES, ASSETS, DATA)  # removed in reverse order
 
 # Options that name input files or folders, which a new run must not overwrite.
 INPUTS = "train", "dev", "test", "validation", "unlabelled", "vocabulary", "vectors", "init"
@@ -37,6 +38,7 @@ class RunFolder:
         tags.txt         the tags of a tagger
         labels.txt       the labels of a classifier
         assets.json      sizes and hashes of the previous four files, which `open` checks
+        data.json        sizes and hashes of the training data (`tfreps.runs.run_data`)
         model.keras      the best model so far
         checkpoints/     checkpoints to resume from (`tfreps.callbacks.checkpoint_file`)
         logs/            event files for TensorBoard
@@ -50,11 +52,13 @@ class RunFolder:
         path: str or path-like. Path of the folder.
         program: str. Name of the program, as in `tfreps <program>`.
         options: dict. Options of the run.
+        unused: iterable of str. Names of the options that have no effect or no value, which model
+            cards leave out. If `None`, it is not known. Defaults to `None`.
 
     Attributes:
         options_path, results_path, model_path, vocabulary_path, tokenizer_path, tags_path,
-            labels_path, checkpoints_path, logs_path, pictures_path: `pathlib.Path` of the file or
-            folder.
+            labels_path, data_path, checkpoints_path, logs_path, pictures_path: `pathlib.Path` of
+            the file or folder.
 
     Example:
     >>> import tempfile
@@ -64,10 +68,17 @@ class RunFolder:
     {'batch_size': 128}
     """
 
-    def __init__(self, path: str | os.PathLike, program: str, options: dict):
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        program: str,
+        options: dict,
+        unused: Iterable[str] | None = None,
+    ):
         self.path = pathlib.Path(path)
         self.program = program
         self.options = options
+        self.unused = None if unused is None else sorted(unused)
         self.options_path = self.path / OPTIONS
         self.results_path = self.path / RESULTS
         self.model_path = self.path / MODEL
@@ -75,13 +86,19 @@ class RunFolder:
         self.tokenizer_path = self.path / TOKENIZER
         self.tags_path = self.path / TAGS
         self.labels_path = self.path / LABELS
+        self.data_path = self.path / DATA
         self.checkpoints_path = self.path / CHECKPOINTS
         self.logs_path = self.path / LOGS
         self.pictures_path = self.path / PICTURES
 
     @classmethod
     def create(
-        cls, path: str | os.PathLike, program: str, options: dict, overwrite: bool = False
+        cls,
+        path: str | os.PathLike,
+        program: str,
+        options: dict,
+        overwrite: bool = False,
+        unused: Iterable[str] | None = None,
     ) -> "RunFolder":
         """Creates the folder and writes options.json.
 
@@ -93,6 +110,8 @@ class RunFolder:
                 JSON-serializable or paths. All options except `resume` and `overwrite` are stored.
             overwrite: bool. Whether an earlier run in the folder may be removed. A folder with
                 files but without a run is never changed. Defaults to `False`.
+            unused: iterable of str. Names of the options that have no effect or no value. If
+                `None`, it is not known. Defaults to `None`.
 
         Returns:
             `RunFolder`. The new run.
@@ -101,16 +120,32 @@ class RunFolder:
             ValueError: If `check_free` raises an error, an option names an input that would be
                 removed, or an option cannot be written as JSON.
         """
-        stored = {name: options[name] for name in options if name not in OF_ONE_COMMAND}
-        run = cls(path, program, as_json(stored))
+        run = cls(path, program, _stored(options), unused)
         run.check_free(run.path, overwrite)
         check_inputs(run.path, options)
         clear_run(run.path)
         run.path.mkdir(parents=True, exist_ok=True)
-        head = {"program": program, "format_version": FORMAT_VERSION}
-        write_json(run.options_path, {**head, "options": run.options})  # now the folder is a run
+        run.write_options()  # now the folder is a run
         run._make_folders()
         return run
+
+    def set_options(self, options: dict, unused: Iterable[str] | None = None) -> None:
+        """Replaces the options of a resumed run. `write_options` stores them.
+
+        Args:
+            options: dict. Options as for `create`. Earlier options that are not in it are kept.
+            unused: iterable of str. As for `create`. Defaults to `None`.
+        """
+        self.options = {**self.options, **_stored(options)}
+        self.unused = None if unused is None else sorted(unused)
+
+    def write_options(self) -> None:
+        """Writes options.json atomically, unless it already contains the options."""
+        head = {"program": self.program, "format_version": FORMAT_VERSION, "options": self.options}
+        if self.unused is not None:
+            head["unused"] = self.unused
+        if not self.options_path.exists() or read_json(self.options_path) != head:
+            write_json(self.options_path, head)
 
     @classmethod
     @contextlib.contextmanager
@@ -237,7 +272,7 @@ class RunFolder:
                 + "."
             )
         check_assets(path)
-        return cls(path, head["program"], head["options"])
+        return cls(path, head["program"], head["options"], head.get("unused"))
 
     def keep(self, path: pathlib.Path, write: Callable[[pathlib.Path], None]) -> None:
         """Writes a file of the run; an existing file must have the same content.
@@ -333,12 +368,19 @@ def read_head(path: pathlib.Path) -> dict:
             "Expected the run folder of a tfreps program."
         )
     head = read_json(path)
-    if set(head) != {"program", "format_version", "options"} or type(head["options"]) is not dict:
+    unused, keys = head.get("unused", []), {"program", "format_version", "options"}
+    is_valid = set(head) - {"unused"} == keys and type(head["options"]) is dict
+    if not is_valid or type(unused) is not list or any(type(name) is not str for name in unused):
         raise ValueError(
             f"{path} was not written by a tfreps program: its keys are {sorted(head)}. Expected "
             "the run folder of a tfreps program."
         )
     return head
+
+
+def _stored(options: dict) -> dict:
+    """Returns the options that are stored with a run, as JSON values."""
+    return as_json({name: options[name] for name in options if name not in OF_ONE_COMMAND})
 
 
 def check_version(path: pathlib.Path, version) -> None:

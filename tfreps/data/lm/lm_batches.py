@@ -292,9 +292,9 @@ class LMBatches:
 
 
 def _fingerprint(path: str) -> list:
-    """Returns a file's name, its size and a checksum of its beginning, to detect changes."""
+    """Returns a file's size and a checksum of its beginning, to detect changes."""
     with open(path, "rb") as file:
-        return [os.path.basename(path), os.path.getsize(path), zlib.crc32(file.read(1 << 16))]
+        return [os.path.getsize(path), zlib.crc32(file.read(1 << 16))]
 
 
 def _check_at_least(least: int, **given: int) -> None:
