@@ -61,5 +61,6 @@ def test_commands_have_the_flags_of_their_programs(path, flags):
 )
 def test_pages_run(path):
     session = page_code.PageSession(identifier(path))
-    for kind, code, line in page_code.blocks(path.read_text(encoding="utf-8")):
-        session.run(kind, code, line)
+    with session.folder:
+        for kind, code, line in page_code.blocks(path.read_text(encoding="utf-8")):
+            session.run(kind, code, line)
