@@ -5,6 +5,7 @@ tfreps train-tagger).
 """
 
 import json
+import re
 
 from tfreps.cli.options import Option, add_flags, first_line, parse_options
 from tfreps.cli.output_checks import check_output
@@ -105,7 +106,11 @@ def read_columns(options):
         given = getattr(options, name)
         if given is not None or name in kept:
             reading[name] = kept.get(name) if given is None else given
-    return read_tagged(options.text, tag_column=None, **reading)
+    try:
+        return read_tagged(options.text, tag_column=None, **reading)
+    except ValueError as error:  # --format of this program is that of the output
+        message = re.sub(r"Set `format` to \w+", "Convert the file to columns", str(error))
+        raise ValueError(message) from error
 
 
 def as_columns(tokens, answer, scheme):

@@ -52,10 +52,10 @@ def read(path: str | os.PathLike) -> dict:
     options, source = read_json(path), str(path)
     if not _Section({"options": options}, "options", source).get("bidirectional", _bool, True):
         raise ValueError(
-            f"{source}: `bidirectional` must be true or missing; got false. HDF5 weights of bilm-tf "
-            "and AllenNLP always have both directions. Set it to true if the weights have arrays "
-            "whose names begin with RNN_1; otherwise load the training folder of bilm-tf, which "
-            "may have one direction."
+            f"{source}: `bidirectional` must be true or missing; got false. HDF5 weights of "
+            "bilm-tf and AllenNLP always have both directions. Set it to true if the weights have "
+            "arrays whose names begin with RNN_1; otherwise load the training folder of bilm-tf, "
+            "which may have one direction."
         )
     return from_json(options, source)
 
