@@ -8,8 +8,9 @@ installed). A README.md describes all inputs and outputs. The signatures of a bi
 Published weights that read token ids need --vocabulary FILE to export signatures that read text.
 The signatures of BERT models, taggers and classifiers are `default` (raw text) and `tokens` (see
 `tfreps.export.bert_signatures` and `labelling_signatures`). --explain adds the signature `explain`
-with the k best paths, marginal probabilities, attention and surprise. With --wordpiece, the texts
-of a BERT model are tokenized by TensorFlow Text, which TensorFlow Serving includes.
+with the k best paths, marginal probabilities, attention and surprise; a biLM without a softmax has
+no surprise. With --wordpiece, the texts of a BERT model are tokenized by TensorFlow Text, which
+TensorFlow Serving includes.
 """
 
 from tfreps.cli.bilm_options import add_bilm_flags, chosen_model, naming_flags
@@ -45,7 +46,8 @@ def main(argv=None):
         print(f"Comparing the export with the model on {len(SENTENCES)} sentences:", flush=True)
     check = options.check_python or options.check
     written = write_export(signatures, options.to, check, options.overwrite, say_checked)
-    say(options, written, changes)
+    notes = [f"Note: {notice}" for notice in signatures.notices]
+    say(options, written, [*([changes] if changes else []), *notes])
     return 0
 
 
@@ -53,13 +55,13 @@ def say_checked(way):
     print(way.line(), flush=True)
 
 
-def say(options, written, changes):
+def say(options, written, remarks):
     size = sum(path.stat().st_size for path in written.folder.rglob("*"))
     names = ", ".join(name for name in written.functions if name != ALIAS)
     also = f" ({ALIAS} is the same as default)" if ALIAS in written.functions else ""
     print(f"Wrote {written.folder} ({size / 1e6:.1f} MB) with the signatures {names}{also}.")
-    if changes:
-        print(changes)
+    for remark in remarks:
+        print(remark)
     if written.num_warm_up is None:
         print("The export has no warm-up requests. Install tfreps[serving] to write them.")
     if "default" in written.functions:
@@ -91,7 +93,8 @@ def make_parser():
     add("--overwrite", action="store_true", help=about)
     about = (
         "Add the signature explain. Depending on the model, it returns the best tag sequences and "
-        "the marginals of the tags, attention weights, or the surprise of each token."
+        "the marginals of the tags, attention weights, or the surprise of each token (of a biLM "
+        "with a softmax)."
     )
     add("--explain", action="store_true", help=about)
     about = (

@@ -27,7 +27,6 @@ def training_options(lstm=(), characters=(), **changes):
         "all_clip_norm_val": 7.5,
         "n_epochs": 10,
         "n_train_tokens": 1000,
-        "n_tokens_per_batch": 15,
     }
     return {**options, **training, **changes}
 

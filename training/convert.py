@@ -1,7 +1,8 @@
 """Converts between published weights of ELMo or BERT and run folders.
 
-A run folder of a biLM is created from `options.json` and HDF5 weights of bilm-tf or AllenNLP, which
-do not include the softmax, or from a training folder of bilm-tf (TensorFlow 1), which does.
+A run folder of a biLM is created from `options.json` and HDF5 weights of bilm-tf or AllenNLP, or
+from the folder that contains both, which do not include the softmax, or from a training folder of
+bilm-tf (TensorFlow 1), which does.
 --to-bilm-tf writes `options.json`, `weights.hdf5` and `vocabulary.txt` for bilm-tf and AllenNLP.
 
 A run folder is also created from a published BERT model with a label or tag head; the other
@@ -58,7 +59,7 @@ def main(argv=None):
     elif options.to_hugging_face:
         published_bert(options)
     elif options.model:
-        run_from_bert(options)
+        run_from_folder(options)
     elif options.checkpoint:
         run_from_checkpoint(options)
     else:
@@ -69,7 +70,10 @@ def main(argv=None):
 def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
     add = parser.add_argument_group("from", "Model to convert.").add_argument
-    about = "Run folder, or folder of a published BERT model with a label or tag head."
+    about = (
+        "Run folder; or folder of a published BERT model with a label or tag head, or of a "
+        "published biLM (options.json and HDF5 weights)."
+    )
     add("model", metavar="FOLDER", nargs="?", help=about)
     add("--options", metavar="FILE.json", help="options.json of a biLM from bilm-tf or AllenNLP.")
     about = "HDF5 file with the weights of the biLM that --options describes."
@@ -150,16 +154,42 @@ def published_bert(options):
         )
 
 
-def run_from_bert(options):
-    """Creates a run folder from a published BERT model with a label or tag head."""
+def run_from_folder(options):
+    """Creates a run folder from a published model."""
     with naming_flags():
         trained = load(options.model, scheme=options.scheme)
-    if not isinstance(trained, TextModel):
+    if trained.run is not None:
+        raise ValueError(
+            f"FOLDER must contain a published model; {options.model} is a run folder already."
+        )
+    if isinstance(trained, TextBiLM):
+        run_from_bilm(options, trained)
+    elif isinstance(trained, TextModel):
+        run_from_bert(options, trained)
+    else:
         raise ValueError(
             f"{options.model} has no label or tag head, so it needs no conversion. Pass its "
-            "folder to tfreps export, or that of a BERT model to --bert. To convert a biLM to a "
-            "run folder, give --options and --weights."
+            "folder to tfreps export or to --bert."
         )
+
+
+def run_from_bilm(options, trained):
+    """Creates a run folder of a published `BiLM`, with the vocabulary next to it."""
+    beside, vocabulary = pathlib.Path(options.model) / "vocabulary.txt", trained.vocabulary
+    if vocabulary is None and beside.is_file():
+        vocabulary = Vocabulary.read(beside)
+    if vocabulary is None and trained.bilm.vocabulary_size is not None:
+        raise ValueError(
+            f"The biLM of {options.model} reads token ids and needs the vocabulary file with which "
+            "it was trained. Give --options, --weights and --vocabulary, or put the file into the "
+            "folder as vocabulary.txt."
+        )
+    write_run(options, trained.bilm, vocabulary)
+    say_bilm(options.to_run, trained.bilm)
+
+
+def run_from_bert(options, trained):
+    """Creates a run folder from a published BERT model with a label or tag head."""
     model, tokenizer = trained.model, trained.tokenizer
     run, given = options.to_run, {"bert": options.model, "scheme": options.scheme}
     with replacing(run, parents=True) as folder:
@@ -187,7 +217,10 @@ def run_from_weights(options):
     how = {"vocabulary": vocabulary} if reads_words else {}
     bilm = load(options.options, weights_file=options.weights, **how).bilm
     write_run(options, bilm, vocabulary)
-    run = options.to_run
+    say_bilm(options.to_run, bilm)
+
+
+def say_bilm(run, bilm):
     print(
         f"Wrote {run}: {bilm.count_params():,} parameters, without the softmax.\n"
         f"Next: tfreps embed {run} FILE --output FILE, tfreps export {run} --to DIR, or tfreps "

@@ -5,7 +5,7 @@ The files are read with the options of the run's training data unless flags over
 
 import json
 
-from tfreps.cli.option_rules import as_flag
+from tfreps.cli.option_rules import as_flag, naming_options
 from tfreps.cli.options import first_line, parse_options
 from tfreps.cli.output_checks import check_output
 from tfreps.cli.program_help import program_parser
@@ -39,11 +39,13 @@ def main(argv=None):
     check_fit(given, trained.is_tagger)
     reading |= given
     if trained.is_tagger:
-        sentences = read_sentences(options.data, reading)
+        with naming_options(options):
+            sentences = read_sentences(options.data, reading)
         results = evaluate_tagger(trained, sentences, vectors=options.vectors)
     else:
         kept = run.results().get("dev", {}).get("threshold")
-        texts = read_labelled(options.data, empty_texts="keep", **reading)
+        with naming_options(options):
+            texts = read_labelled(options.data, empty_texts="keep", **reading)
         tokens = trained.tokenize([text.text for text in texts])
         results = evaluate_classifier(trained, tokens, texts, kept, vectors=options.vectors)
     say(results)

@@ -1,10 +1,22 @@
 """Tags raw text: prints a tag and its probability for every token.
 
-Raw text has one sentence per line. Sentences are tokenized as chosen in training (see --tokens of
-tfreps train-tagger).
+The input is raw text with one sentence per line, which is tokenized as chosen in training (see
+--tokens of tfreps train-tagger), or with --input conll, columns with one token per line and blank
+lines between sentences. JSON is not read; `tfreps.load(RUN).tag(sentences)` takes lists of tokens.
+
+With --format conll, the output has a line for each token, `token<TAB>tag<TAB>probability`, and a
+blank line after each sentence. With --format json, it has one JSON object per sentence:
+
+    {"tokens": ["Ada", "slept"], "tags": ["B-PER", "O"], "confidences": [0.9981, 0.9995],
+     "spans": [{"type": "PER", "start": 0, "end": 1, "tokens": ["Ada"]}]}
+
+``tokens``, ``tags`` and ``confidences``, the probabilities of the tags, have one entry per token.
+``spans`` is left out if the model has no tag scheme; ``start`` and ``end`` count tokens from 0,
+and the end is exclusive.
 """
 
 import json
+import re
 
 from tfreps.cli.options import Option, add_flags, first_line, parse_options
 from tfreps.cli.output_checks import check_output
@@ -105,7 +117,11 @@ def read_columns(options):
         given = getattr(options, name)
         if given is not None or name in kept:
             reading[name] = kept.get(name) if given is None else given
-    return read_tagged(options.text, tag_column=None, **reading)
+    try:
+        return read_tagged(options.text, tag_column=None, **reading)
+    except ValueError as error:  # --format of this program is that of the output
+        message = re.sub(r"Set `format` to \w+", "Convert the file to columns", str(error))
+        raise ValueError(message) from error
 
 
 def as_columns(tokens, answer, scheme):

@@ -6,6 +6,7 @@ train-classifier tokenize raw texts by the same rules.
 
 import tensorflow as tf
 
+from tfreps.cli.option_rules import naming_options
 from tfreps.cli.options import Option, add_flags, first_line, parse_options
 from tfreps.cli.output_checks import check_output
 from tfreps.cli.program_help import program_parser
@@ -82,7 +83,9 @@ def read_texts(options):
         return
     fields = {"text_field": options.text_field, "label_field": options.label_field}
     fields |= {"encoding": options.encoding, "empty_texts": "keep"}
-    yield from (example.text for example in read_labelled(options.text, options.format, **fields))
+    with naming_options(options):
+        examples = read_labelled(options.text, options.format, **fields)
+    yield from (example.text for example in examples)
 
 
 def tokenized(texts, options):

@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from tfreps.callbacks.stop_signals import held_back, stopped_by_signals
-from tfreps.cli.option_rules import unused_options
+from tfreps.cli.option_rules import naming_options, unused_options
 from tfreps.cli.options import Option, add_flags, check_options, first_line, parse_options
 from tfreps.cli.program_help import program_parser
 from tfreps.data import find_files, read_tagged
@@ -212,10 +212,11 @@ def read(options, part):
     files = getattr(options, part)
     if not files:
         return []
-    if options.format != "conll":
-        return read_tagged(files, options.format)
-    columns = {"token_column": options.token_column, "tag_column": options.tag_column}
-    return read_tagged(files, **columns)
+    columns = {}
+    if options.format == "conll":
+        columns = {"token_column": options.token_column, "tag_column": options.tag_column}
+    with naming_options(options):
+        return read_tagged(files, options.format, **columns)
 
 
 def read_unlabelled(options):

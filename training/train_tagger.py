@@ -17,6 +17,7 @@ from tfreps.cli import (
 from tfreps.cli.encoder_kinds import ENCODERS, TAGGER
 from tfreps.cli.encoder_options import make_encoder, make_linear
 from tfreps.cli.messages import say_start
+from tfreps.cli.option_rules import naming_options
 from tfreps.cli.options import Option, first_line
 from tfreps.data import SequenceBatches, read_tagged
 from tfreps.inference.load import load
@@ -148,7 +149,8 @@ def read(options, part):
     how = {"encoding": options.encoding}
     if options.format == "conll":
         how |= {"token_column": options.token_column, "tag_column": options.tag_column}
-    return read_tagged(files, options.format, **how)
+    with naming_options(options):
+        return read_tagged(files, options.format, **how)
 
 
 def check_tags(data, scheme, constrain):

@@ -69,7 +69,14 @@ def converted(lines):
 
 
 def separated(text):
-    """Separates inline code from letters after it, as in `X`s, which would stop it being code."""
+    r"""Separates inline code from letters after it, as in `X`s, which would stop it being code.
+
+    Code with a backslash becomes a literal, in which a backslash is not an escape.
+
+    >>> print(separated(r'`"\t"` or `X`s'))
+    ``"\t"`` or `X`\ s
+    """
+    text = re.sub(r"(?<![`\\])`([^`]*\\[^`]*)`(?![`\w])", r"``\1``", text)
     return re.sub(r"(?<![`\\])(`[^`]+`)(?=\w)", r"\1\\ ", text)
 
 

@@ -4,6 +4,9 @@
 to their pages, in Markdown, in guides and in docstrings, without markup of their own.
 """
 
+import functools
+import importlib
+import inspect
 import re
 
 from docutils import nodes
@@ -23,17 +26,46 @@ def setup(app):
 
 
 def targets():
-    """Returns `{text: full name}` of all links: full names, and short names of classes."""
+    """Returns `{text: full name}` of all links: full names, and unambiguous short names."""
     found, short = {}, {}
     for entry in documented():
         names = [entry.name, *(f"{entry.name}.{member}" for member in entry.members)]
         for name in names:
             found[name] = name
+            if name == entry.name and entry.kind != "class" and is_argument(name):
+                continue
             tail = name.split(".", 1 + name.count(".") - (1 if name == entry.name else 2))[-1]
             short.setdefault(tail, set()).add(name)
     for tail, names in short.items():
         if len(names) == 1 and tail not in AMBIGUOUS:
             found.setdefault(tail, *names)
+    return found
+
+
+def is_argument(name):
+    """Returns True if the short form of a name is also an argument of a public name.
+
+    >>> is_argument("tfreps.plots.mix_weights")  # an argument of `Elmo`
+    True
+    """
+    return name.rpartition(".")[2] in arguments()
+
+
+@functools.cache
+def arguments():
+    """Returns the names of the arguments of all public classes and functions."""
+    found = set()
+    for entry in documented():
+        package, _, short = entry.name.rpartition(".")
+        value = getattr(importlib.import_module(package), short)
+        if entry.kind == "class":
+            functions = [value.__init__]
+            functions += [getattr(value, member) for member in entry.members]
+        else:
+            functions = [value] if entry.kind == "function" else []
+        for function in functions:
+            if inspect.isfunction(function) or inspect.ismethod(function):
+                found |= set(inspect.signature(function).parameters)
     return found
 
 

@@ -7,6 +7,10 @@ import re
 from tfreps.__main__ import PROGRAMS, import_program
 
 FOLDER = "reference/programs"
+CONFIG = (
+    "``--config FILE.json`` reads options from a JSON object. Its keys are the flags without the "
+    "dashes in front, and with underscores: ``max_line_bytes``. Flags override the file."
+)
 
 
 def setup(app):
@@ -59,7 +63,22 @@ def page(program):
             lines += [name, "-" * len(name), "", ".. code-block:: bash", ""]
             lines += [f"    {line}".rstrip() for line in parser.epilog.strip().splitlines()[1:]]
             lines.append("")
+    if reads_config(program):
+        doc += f"\n\n{CONFIG}{recipes(program)}"
     return "\n".join([title, "=" * len(title), "", *docstring(doc), "", *lines, ""])
+
+
+def reads_config(program):
+    """Returns True if the options of a program can be read from a file."""
+    module = import_program(PROGRAMS[program][0])
+    return hasattr(module, "parse_options") or hasattr(module, "training_program")
+
+
+def recipes(program):
+    """Returns the sentence about the files of options that a program accepts by name."""
+    folder = getattr(import_program(PROGRAMS[program][0]), "RECIPES", None)
+    names = [f"``{path.stem}``" for path in sorted(folder.glob("*.json"))] if folder else []
+    return f" Instead of a file, it accepts these recipes: {', '.join(names)}." if names else ""
 
 
 def docstring(doc):

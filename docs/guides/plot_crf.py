@@ -187,6 +187,8 @@ print(layer.marginals(few).shape, layer.decode(few, k=3)[0].shape)
 # is fine-tuned at a rate near 1e-5, transitions hardly move; ``transition_learning_rate=100``
 # lets the scores of the CRF learn 100 times as fast under any optimizer.
 #
+# :doc:`/howto/own_crf_model` trains an own Keras model with weights and span F1, and exports it.
+#
 # `tfreps.models.Tagger` wraps an encoder, the projection to emissions and the CRF in one model
 # with span F1 in ``fit``: :doc:`/auto_guides/plot_tagger`. The functions behind the layer are in
 # ``tfreps.layers.ops.chain``. What other CRF layers compute: :doc:`/coming_from/crf_layers`.

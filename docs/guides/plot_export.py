@@ -105,6 +105,12 @@ print(answer["tags"].numpy()[0])
 #    docker run -p 8500:8500 -p 8501:8501 -v $PWD/exports/code:/models/code -e MODEL_NAME=code \
 #        tensorflow/serving:2.20.0
 #
+# With ``--model_config_file=/models/code/models.config`` instead of ``-e MODEL_NAME=code``, the
+# server reads the file that the export wrote. Its ``base_path`` is the folder that contains the
+# numbered versions, as the server sees it: ``/models/code`` inside the container, where ``-v``
+# puts it. For ``tfreps serve --model-config exports/code/models.config``, change ``base_path`` to
+# the folder on your machine, such as ``/home/me/exports/code``.
+#
 # The tfreps server can also run inside a Python process:
 
 from tfreps.server import ModelConfig, ModelServer, RestClient, ServerOptions
@@ -132,9 +138,11 @@ stopped = server.stop()
 # 1. ``tfreps export RUN --to exports/code --check`` writes version 2. The server loads it, runs
 #    its warm-up requests, and sends it every new request; version 1 finishes what it has
 #    accepted.
-# 2. To go back, rename the folder to a name that is not a number (``mv exports/code/2
-#    exports/code/bad-2``), or name versions in ``models.config``: ``model_version_policy {
-#    specific { versions: 1 } }``.
+# 2. To go back to version 1, rename the folder of version 2 to a name that is not a number (``mv
+#    exports/code/2 exports/code/bad-2``): the running server loads version 1 again and drops
+#    version 2. To keep both folders, restart it with ``tfreps serve exports/code --versions
+#    code:1``, or name the version in ``models.config``: ``model_version_policy { specific {
+#    versions: 1 } }``. ``--versions code:latest``, the default, serves the newest again.
 # 3. For a canary release, serve two versions with the labels ``stable`` and ``canary``; clients
 #    use ``/v1/models/code/labels/canary:predict`` or ``tfreps query code --label canary "..."``.
 #

@@ -39,6 +39,12 @@ def test_one_place_and_no_other(arguments):
         chosen_model(parse(*arguments))
 
 
+def test_carried_states_are_an_error_with_its_reason(capsys):
+    with pytest.raises(SystemExit):
+        parse("RUN", "--state", "carry")
+    assert "would depend on the sentences before it" in " ".join(capsys.readouterr().err.split())
+
+
 def test_errors_name_flags():
     with pytest.raises(ValueError, match="^--state is about a biLM, not --weights.$"):
         with naming_flags():

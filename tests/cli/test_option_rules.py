@@ -11,6 +11,7 @@ from tfreps.cli.option_rules import (
     brought_by,
     check_rules,
     listed,
+    naming_options,
     unused_options,
     when_required,
     with_flags,
@@ -128,6 +129,12 @@ def test_options_in_backquotes_become_flags():
     text = "`min_count` must be 1; `fit` has none, `a b` neither."
     assert with_flags(text, ["min_count", "seed"]) == text.replace("`min_count`", "--min-count")
     assert with_flags(text, []) == text
+
+
+def test_errors_name_the_flags_of_a_program():
+    with pytest.raises(ValueError, match="^Set --min-count; `seed` is no option.$"):
+        with naming_options(argparse.Namespace(min_count=1)):
+            raise ValueError("Set `min_count`; `seed` is no option.")
 
 
 def test_when_an_option_is_required():

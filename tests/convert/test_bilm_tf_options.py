@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tfreps.convert.bilm_tf_options import as_json, read, unlike_allennlp
+from tfreps.convert.bilm_tf_options import TRAINING_KEYS, as_json, read, unlike_allennlp
 from tfreps.models import BiLM
 
 # Published with the small model, and written by bilm-tf in training.
@@ -72,6 +72,19 @@ def test_published_options(tmp_path):
 def test_training_options_mean_the_same(tmp_path):
     training = {**changed(char_cnn__n_characters=261), **TRAINING}
     assert read(written(tmp_path, training)) == read(written(tmp_path, PUBLISHED))
+
+
+def test_unknown_options_are_named_in_a_warning(tmp_path, caplog):
+    """Options that bilm-tf writes in training give no warning."""
+    training = {**PUBLISHED, **TRAINING, **dict.fromkeys(TRAINING_KEYS, 1)}
+    assert read(written(tmp_path, training)) == read(written(tmp_path, PUBLISHED))
+    assert not caplog.records
+    options = {**changed(lstm__peepholes=True, char_cnn__embedding__scale=2), "norm": {"eps": 1}}
+    assert read(written(tmp_path, options)) == read(written(tmp_path, PUBLISHED))
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    names = "`char_cnn.embedding.scale`, `lstm.peepholes`, `norm`"
+    assert f"options.json: ignored the unknown options {names}. If" in record.getMessage()
 
 
 def test_what_may_be_left_out(tmp_path):
@@ -142,6 +155,14 @@ WRONG = {
     "skip a number": (
         changed(lstm__use_skip_connections=1),
         "`lstm.use_skip_connections` must be true or false; got 1",
+    ),
+    "one direction": (
+        {**PUBLISHED, "bidirectional": False},
+        "`bidirectional` must be true or missing; got false. HDF5 weights of bilm-tf",
+    ),
+    "direction a string": (
+        {**PUBLISHED, "bidirectional": "yes"},
+        "`options.bidirectional` must be true or false; got 'yes'",
     ),
     "char_cnn null": (changed(char_cnn=None), "`char_cnn` must be an object; got None"),
     "no embedding": (

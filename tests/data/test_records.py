@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfreps.data.records import get_field, parse_record
+from tfreps.data.records import get_field, parse_record, record_format
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,12 @@ def test_records(line):
     else:
         with pytest.raises(ValueError, match="expected one JSON .* Python dict; set `format`"):
             parse_record(line, "")
+
+
+def test_lists_in_records_are_found_in_both_formats():
+    assert record_format(' {"a": ["b"]}') == "json" and record_format("{'a': ('b',)}") == "python"
+    for line in ("{} O", "{}", '{"a": 1}', "[1]", "{'a': [1", "{" * 5000, ""):
+        assert record_format(line) is None
 
 
 def test_json_is_no_python_and_python_no_json():

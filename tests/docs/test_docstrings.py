@@ -30,6 +30,12 @@ Example:
     assert ".. rubric:: Example\n   :class: section\n\n>>> 1 + 1\n2" in found
 
 
+def test_backslashes_in_code_are_no_escapes():
+    text = 'separator: str. `"\\t"` or `" "`, and ``"\\n"``.'
+    assert docstrings.separated(text) == 'separator: str. ``"\\t"`` or `" "`, and ``"\\n"``.'
+    assert '``"\\t"``' in "\n".join(docstrings.converted(["Args:", f"    {text}"]))
+
+
 def test_examples_after_a_sentence_get_a_blank_line():
     assert docstrings.converted(["Example, short:", ">>> 1", "1"])[:3] == [
         "Example, short:",

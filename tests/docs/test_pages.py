@@ -68,5 +68,6 @@ def test_a_launched_program_is_a_command():
 )
 def test_pages_run(path):
     session = page_code.PageSession(identifier(path))
-    for kind, code, line in page_code.blocks(path.read_text(encoding="utf-8")):
-        session.run(kind, code, line)
+    with session.folder:
+        for kind, code, line in page_code.blocks(path.read_text(encoding="utf-8")):
+            session.run(kind, code, line)

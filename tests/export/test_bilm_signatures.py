@@ -296,3 +296,21 @@ def test_the_vocabulary_of_another_model():
     other = Vocabulary(["<S>", "</S>", "<UNK>"])
     with pytest.raises(ValueError, match="8 tokens, but vocabulary has 3"):
         BiLMSignatures(TextBiLM(make_pretrainer(), other))
+
+
+def test_notices_say_where_sentences_start_and_what_explain_leaves_out():
+    pretrainer = make_pretrainer()
+    bilm = pretrainer.bilm
+    (state,) = BiLMSignatures(TextBiLM(pretrainer, VOCABULARY), explain=True).notices
+    assert state.startswith('Each sentence starts from zeros (`initial_state="zero"`). Only')
+    assert "carry the state from batch to batch, so their vectors differ" in state
+    state, explain = BiLMSignatures(TextBiLM(bilm, None, "carry"), explain=True).notices
+    assert 'The model itself has `initial_state="carry"`, but' in state and "score" not in state
+    assert "no surprise of the tokens, because this model has no softmax" in explain
+    assert "no vocabulary" in BiLMSignatures(TextBiLM(pretrainer), explain=True).notices[1]
+    assert len(BiLMSignatures(TextBiLM(bilm)).notices) == 1
+    ids = BiLM(units=8, projection_dim=4, vocabulary_size=len(VOCABULARY))
+    without = BiLMSignatures(TextBiLM(ids), explain=True)
+    assert "There is no signature `explain`" in without.notices[1]
+    (warm,) = BiLMSignatures(TextBiLM(bilm, None, "warm")).notices
+    assert warm.endswith('from the stored state after a fixed sentence (`initial_state="warm"`).')

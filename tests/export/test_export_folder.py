@@ -23,7 +23,8 @@ def test_versions_follow_one_another(tmp_path):
         written = write_export(TinySignatures(), base)
         assert (written.version, written.folder) == (version, base / str(version))
         assert list(written.functions) == ["default", "serving_default", "explain"]
-        assert f"version {version}." in (base / "README.md").read_text()
+        readme = (base / "README.md").read_text()
+        assert f"version {version}." in readme and "\nA notice for users.\n" in readme
     assert names(base) == ["1", "2", *NOTES]
     answer = tf.saved_model.load(str(base / "2")).signatures["default"](text=tf.constant(["ab c"]))
     assert answer["tags"].numpy().tolist() == [[b"2", b"1"]]

@@ -1,10 +1,18 @@
 """The notes next to the versions of a model."""
 
+import json
+import re
+import urllib.request
+
 import pytest
 import tensorflow as tf
 
 from tests.export.tiny_signatures import TinySignatures
+from tests.exported_models import make_trained, of_bilm
+from tests.tiny_run import make_pretrainer
+from tfreps.export import open_for_export, write_export
 from tfreps.export.notes import text_ops, write_notes
+from tfreps.server import ModelConfig, ModelServer, ServerOptions
 
 COUNTS = TinySignatures.text_counts
 
@@ -40,10 +48,39 @@ def test_the_readme_tells_every_input_and_output(tmp_path, functions):
     assert names == ["README.md", "batching.config", "models.config"]
 
 
+MAKERS = {"elmo": lambda: of_bilm(make_pretrainer()), "hmm": lambda: make_trained("hmm")}
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("kind", MAKERS)
+def test_the_requests_in_the_readme_work(tmp_path, kind):
+    base = tmp_path / kind
+    write_export(open_for_export(MAKERS[kind](), explain=True), base)
+    text = (base / "README.md").read_text(encoding="utf-8")
+    bodies = [json.loads(body) for body in re.findall(r"curl -d '(.*?)'", text, re.S)]
+    names = [body.get("signature_name") for body in bodies]
+    assert names == [None, "explain", "tokens"]
+    answers = []
+    with ModelServer([ModelConfig(kind, str(base))], ServerOptions(rest_port=0, grpc_port=0)) as s:
+        address = f"http://127.0.0.1:{s.rest_port}/v1/models/{kind}:predict"
+        for body in bodies:
+            request = urllib.request.Request(address, json.dumps(body).encode())
+            with urllib.request.urlopen(request, timeout=30) as reply:
+                answers.append(json.load(reply)["predictions"])
+    assert [row["sequence_len"] for row in answers[2]] == [4, 2]
+
+
+def test_notices_are_paragraphs_before_the_signatures(tmp_path, functions):
+    write_notes(tmp_path, 1, "a toy", functions, COUNTS, notices=["One two."])
+    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "earlier requests.\n\nOne two.\n\n### `default`" in text
+
+
 def test_an_export_that_reads_no_text(tmp_path):
     write_notes(tmp_path, 1, "a toy", TinySignatures(reads_text=False).functions(), COUNTS)
     text = (tmp_path / "README.md").read_text()
     assert "It reads ids, not text" in text and "curl" not in text
+    assert "`sequence_len` is the number of tokens" not in text
     assert "| input | `token_ids` | int32 | [N, T] |" in text
 
 

@@ -1,5 +1,6 @@
 """open_for_export accepts paths and loaded models of every kind."""
 
+import keras
 import numpy as np
 import pytest
 
@@ -57,3 +58,21 @@ def test_what_cannot_be_exported(tmp_path):
         open_for_export(make_trained("hmm"), core_ops=False)
     with pytest.raises(ValueError, match="has no vocabulary"):
         open_for_export(TextBert(tiny_bert.make_encoder(tiny_bert.pieces("the"))))
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (make_pretrainer, "got a BiLMPretrainer. Pass `TextBiLM\\(model, vocabulary\\)` of"),
+        (lambda: keras.Sequential(), "got a Sequential. A Keras model that is not one of `tfreps"),
+        (lambda: None, "got a NoneType. Pass the path of a run folder or of a published model"),
+    ],
+)
+def test_a_source_that_is_no_loaded_model(make, message):
+    with pytest.raises(ValueError, match=f"`source` must be the path of a model.*{message}"):
+        open_for_export(make())
+
+
+def test_options_of_a_model_that_is_already_loaded():
+    with pytest.raises(ValueError, match="options `initial_state` apply only if `source` is a"):
+        open_for_export(TextBiLM(make_pretrainer(), VOCABULARY), initial_state="warm")

@@ -9,6 +9,7 @@ class TinySignatures:
     """Signatures that tag each word of a text with its length, plus an error of `error`."""
 
     title = "a toy of 0 parameters"
+    notices = ["A notice for users."]
     known = {"metrics": {"test": {"accuracy": 0.5}}}
     text_counts = {"tokens": "spaces", "most_per_text": None, "added_per_text": 0, "attends": False}
 

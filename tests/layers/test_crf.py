@@ -285,6 +285,21 @@ def test_another_number_of_scores_is_an_error():
         CRF(3)(np.zeros([1, 2, 4]))
 
 
+def test_scores_are_read_and_set_only_in_a_built_layer():
+    crf = CRF(2, name="tags")
+    expected = r"'tags' must be built before .* Call `build\(\[None, None, 2\]\)` first"
+    with pytest.raises(ValueError, match=expected):
+        crf.set_scores(start_scores=[0, 1])
+    for name in ("transitions", "start_scores", "end_scores"):
+        with pytest.raises(ValueError, match=expected):
+            getattr(crf, name)
+    crf.build([None, None, 2])
+    crf.set_scores(start_scores=[0, 1])
+    assert np.array(crf.start_scores).tolist() == [0, 1]
+    with pytest.raises(ValueError, match=r"`transitions` must have the shape \(2, 2\) of the 2"):
+        crf.set_scores(transitions=[0, 1])
+
+
 def test_the_mask_of_keras_is_used():
     """Old models with `mask_zero=True` train on the same loss as with an explicit mask."""
     words, tags = np.array([[3, 5, 2, 0, 0], [4, 1, 0, 0, 0]]), np.array([[0, 1, 2, 0, 0]] * 2)

@@ -34,6 +34,7 @@ def test_a_run_folder(exported_elmo):
     np.testing.assert_allclose(answer(base / "1")["lstm_outputs2"], expected, rtol=1e-5, atol=1e-6)
     out = (exported_elmo / "printed.txt").read_text(encoding="utf-8")
     assert "default, tokens, character_ids, initial_states, score (serving_default is" in out
+    assert "Note: Each sentence starts from the stored state after a fixed sentence (`init" in out
     assert f'Next: tfreps predict {base} "' in out and f"{base}/README.md" in out
     assert versions_of(base) == [1]
 
@@ -45,11 +46,13 @@ def test_published_files(run, tmp_path, capsys):
     bilm_tf.write(bilm, *files)
     folder = tmp_path / "base" / "8"
     (tmp_path / "base" / "7").mkdir(parents=True)
-    to = ["--to", str(folder.parent)]
+    to = ["--to", str(folder.parent), "--explain"]
     assert main(["export", "--options", files[0], "--weights", files[1], *to]) == 0
     expected = bilm(tf.constant(SENTENCES))["sequence_output"]
     np.testing.assert_allclose(answer(folder)["lstm_outputs2"], expected, rtol=1e-5, atol=1e-6)
-    assert "score" not in capsys.readouterr().out.splitlines()[0]
+    out = capsys.readouterr().out
+    assert "score" not in out.splitlines()[0]
+    assert "Note: `explain` returns no surprise of the tokens, because this model has no" in out
 
 
 @pytest.mark.slow

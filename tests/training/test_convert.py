@@ -258,3 +258,19 @@ def test_vocabularies(training_folder, tmp_path, capsys):
     convert(*pair, "--vocabulary", own, "--to-run", new)
     bilm = RunFolder.open(new).load_model()
     assert (bilm.sentence_start_id, bilm.sentence_end_id) == (1, 2)
+
+
+def test_a_folder_of_a_published_bilm(run, tmp_path, capsys):
+    files, back = tmp_path / "published", tmp_path / "back"
+    convert(run[0], "--to-bilm-tf", files)
+    convert(files, "--to-run", back)
+    assert f"Wrote {back}: " in capsys.readouterr().out
+    folder = RunFolder.open(back, "convert")
+    assert isinstance(folder.load_model(), BiLM)
+    assert folder.vocabulary().tokens == VOCABULARY.tokens
+    err = refused(capsys, back, "--to-run", tmp_path / "again")
+    assert "is a run folder already" in err
+    words = tmp_path / "words"
+    BiLM(units=8, projection_dim=4, vocabulary_size=9).save_pretrained(words)
+    err = refused(capsys, words, "--to-run", tmp_path / "again")
+    assert "vocabulary" in err and not (tmp_path / "again").exists()

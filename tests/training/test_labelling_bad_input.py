@@ -47,6 +47,24 @@ TAGGED = {
 }
 
 
+def test_files_of_another_format_name_the_flag(files, tmp_path, capsys):
+    record = '{"text": ["Ada", "slept"], "label": ["B-PER", "O"]}\n'
+    lines, columns = files("a.jsonl", record), files("a.conll", GOOD)
+    for program, more in ("train-tagger", []), ("train-hmm", ["--smoothing", "0.1"]):
+        more += ["--scheme", "bio"]
+        err = refuse(capsys, tmp_path, program, "--train", lines, *more)
+        assert "line 1: expected one token per line" in err and "Set --format to json." in err
+        err = refuse(capsys, tmp_path, program, "--train", columns, "--format", "json", *more)
+        assert "If the file has another format, set --format." in err
+    err = refuse(capsys, tmp_path, "train-classifier", "--train", lines)
+    assert "got no tab" in err and "set --format." in err
+    known_models.tagger_run(tmp_path / "tagger")
+    err = refused(capsys, "evaluate", tmp_path / "tagger", "--data", lines)
+    assert "Set --format to json." in err
+    err = refused(capsys, "tag", tmp_path / "tagger", lines, "--input", "conll")
+    assert "Convert the file to columns." in err
+
+
 @pytest.mark.parametrize("part", ["--train", "--dev", "--test"])
 @pytest.mark.parametrize("case", TAGGED)
 def test_tagged_text(files, tmp_path, capsys, part, case):

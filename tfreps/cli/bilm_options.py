@@ -1,5 +1,6 @@
 """Adds the flags that name a biLM, and maps them to arguments of `tfreps.load`."""
 
+import argparse
 import contextlib
 
 from tfreps.cli.option_rules import listed
@@ -37,7 +38,18 @@ def add_bilm_flags(parser) -> None:
         "LSTM state at the start of each sentence: zeros (zero), or the state after a fixed "
         "sentence (warm). Defaults to zero."
     )
-    add("--state", choices=["zero", "warm"], help=about)
+    add("--state", type=_state, choices=["zero", "warm"], help=about)
+
+
+def _state(value):
+    """Returns a value of --state, or raises an error that says why it cannot be `carry`."""
+    if value == "carry":
+        raise argparse.ArgumentTypeError(
+            "must be zero or warm; with carry, the vectors of a sentence would depend on the "
+            "sentences before it and on the batches. For vectors close to those of bilm-tf, which "
+            "carries the state, use warm"
+        )
+    return value
 
 
 def chosen_model(options) -> tuple[str, dict]:

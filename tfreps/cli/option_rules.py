@@ -1,5 +1,6 @@
 """Rules between options: which need, exclude or require one another."""
 
+import contextlib
 import re
 from typing import Any, NamedTuple
 
@@ -199,6 +200,26 @@ def with_flags(text: str, names) -> str:
     """
     names = set(names)
     return re.sub(r"`(\w+)`", lambda m: as_flag(m[1]) if m[1] in names else m[0], text)
+
+
+@contextlib.contextmanager
+def naming_options(options):
+    """Context manager that replaces names of options with their flags in error messages.
+
+    Args:
+        options: namespace of the options of a program.
+
+    Example:
+    >>> import argparse
+    >>> with naming_options(argparse.Namespace(format="conll")):
+    ...     raise ValueError("Set `format` to json.")
+    Traceback (most recent call last):
+    ValueError: Set --format to json.
+    """
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(with_flags(str(error), vars(options))) from error
 
 
 def as_given(name: str, option) -> str:

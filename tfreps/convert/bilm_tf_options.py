@@ -1,5 +1,6 @@
 """Converts bilm-tf's `options.json` to the options of `BiLM` and back."""
 
+import logging
 import os
 from collections.abc import Callable
 
@@ -8,22 +9,78 @@ from tfreps.files.json_files import read_json
 # Upper bound for all sizes, which are read before the weights and may be wrong.
 LARGEST = 1 << 24
 ACTIVATIONS = ("relu", "tanh")  # of the character CNN, in bilm-tf and AllenNLP
+# Keys that define the network. All others of bilm-tf are for training.
+NETWORK_KEYS = (
+    "lstm.dim",
+    "lstm.projection_dim",
+    "lstm.n_layers",
+    "lstm.cell_clip",
+    "lstm.proj_clip",
+    "lstm.use_skip_connections",
+    "char_cnn.embedding.dim",
+    "char_cnn.filters",
+    "char_cnn.n_highway",
+    "char_cnn.activation",
+    "char_cnn.max_characters_per_token",
+    "char_cnn.n_characters",
+    "bidirectional",
+)
+TRAINING_KEYS = (
+    "dropout",
+    "n_tokens_vocab",
+    "share_embedding_softmax",
+    "sample_softmax",
+    "n_negative_samples_batch",
+    "batch_size",
+    "unroll_steps",
+    "all_clip_norm_val",
+    "learning_rate",
+    "n_epochs",
+    "n_train_tokens",
+)
 
 
 def read(path: str | os.PathLike) -> dict:
-    """Reads `options.json` and returns keyword arguments for `BiLM`.
+    """Reads the `options.json` of HDF5 weights and returns keyword arguments for `BiLM`.
 
-    Training options and unknown keys are ignored, as in bilm-tf and AllenNLP.
+    Training options are ignored. Unknown keys are ignored with a logged warning that names them.
     `n_characters` may be 261 (in training) or 262; both have the same meaning.
+
+    Raises:
+        ValueError: If a key is missing or has an invalid value, or `bidirectional` is false.
+    """
+    options, source = read_json(path), str(path)
+    if not _Section({"options": options}, "options", source).get("bidirectional", _bool, True):
+        raise ValueError(
+            f"{source}: `bidirectional` must be true or missing; got false. HDF5 weights of "
+            "bilm-tf and AllenNLP always have both directions. Set it to true if the weights have "
+            "arrays whose names begin with RNN_1; otherwise load the training folder of bilm-tf, "
+            "which may have one direction."
+        )
+    return from_json(options, source)
+
+
+def from_json(options: dict, source: str) -> dict:
+    """Converts bilm-tf options to keyword arguments for `BiLM`.
+
+    `bidirectional` is always `True` in the result: it applies to training folders only, whose
+    reader takes it from `training_options`.
+
+    Args:
+        options: dict. Content of an `options.json`.
+        source: str. Its path, for error messages and for the warning about unknown keys.
 
     Raises:
         ValueError: If a key is missing or has an invalid value.
     """
-    return from_json(read_json(path), str(path))
-
-
-def from_json(options: dict, source: str) -> dict:
-    """Converts bilm-tf options to keyword arguments for `BiLM`, as `read` does for a file."""
+    unknown = sorted(set(_keys(options)) - {*NETWORK_KEYS, *TRAINING_KEYS})
+    if unknown:
+        logging.getLogger(__name__).warning(
+            "%s: ignored the unknown options %s. If they change the network, its vectors differ "
+            "from the original's.",
+            source,
+            ", ".join(f"`{name}`" for name in unknown),
+        )
     lstm = _Section(options, "lstm", source)
     result = {
         "units": lstm.get("dim", _positive),
@@ -32,7 +89,6 @@ def from_json(options: dict, source: str) -> dict:
         "cell_clip": lstm.get("cell_clip", _clip, None),
         "projection_clip": lstm.get("proj_clip", _clip, None),
         "use_skip_connections": lstm.get("use_skip_connections", _bool, False),
-        # bilm-tf and AllenNLP always load a bidirectional model, whatever the file says.
         "bidirectional": True,
         "vocabulary_size": None,
     }
@@ -152,6 +208,16 @@ def unlike_allennlp(model_options: dict) -> list[str]:
         ),
     }
     return [reason for reason, holds in reasons.items() if holds]
+
+
+def _keys(options: dict, prefix: str = ""):
+    """Yields the names of all values, with dots between the levels: `lstm.dim`."""
+    for key, value in options.items():
+        name = prefix + key
+        if isinstance(value, dict) and any(k.startswith(f"{name}.") for k in NETWORK_KEYS):
+            yield from _keys(value, f"{name}.")
+        elif name not in ("lstm", "char_cnn", "char_cnn.embedding"):  # an error of its own
+            yield name
 
 
 def _characters(options: dict, source: str) -> dict:

@@ -41,7 +41,7 @@ def parse_record(line: str, place: str, format: str = "json") -> dict:
             if number < len(tried):
                 continue
             wanted = " or ".join(_WANTED[kind] for kind in tried)
-            hint = ""
+            hint = " If the file has another format, set `format`."
             if tried == ("json",) and _is_python(line):
                 hint = " It looks like a Python dict; set `format` to python."
             raise ValueError(
@@ -53,6 +53,28 @@ def parse_record(line: str, place: str, format: str = "json") -> dict:
             f"{line[:60]!r} of type {type(record).__name__}."
         )
     return record
+
+
+def record_format(line: str) -> str | None:
+    """Returns the format of a record with a list in one of its fields.
+
+    Returns:
+        `"json"`, `"python"`, or `None` if the line is no such record.
+
+    Example:
+        >>> record_format('{"text": ["a", "b"]}'), record_format("{} O")
+        ('json', None)
+    """
+    if not line.lstrip().startswith("{"):
+        return None
+    for kind, read in _READERS.items():
+        try:
+            record = read(line)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            continue
+        if isinstance(record, dict) and any(isinstance(v, list | tuple) for v in record.values()):
+            return kind
+    return None
 
 
 def get_field(record: dict, name: str, place: str):

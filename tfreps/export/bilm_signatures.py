@@ -6,7 +6,7 @@ from tfreps.export.bilm_reader import TokenReader, real_tokens
 from tfreps.export.bilm_scoring import Scoring
 from tfreps.export.signature_base import LENGTHS, TEXT, TOKENS, asset_folder
 from tfreps.export.stored_weights import StoredWeights
-from tfreps.models import BiLMPretrainer, Elmo
+from tfreps.models import BiLM, BiLMPretrainer, Elmo
 from tfreps.runs.bilm_runs import check_vocabulary
 from tfreps.text.tokenizers import split_tokens
 
@@ -36,13 +36,18 @@ class BiLMSignatures:
         elmo            float32 [N, T, 2P], as above
         sequence_len    int32 [N]
 
-    and, if the model has a softmax and a vocabulary, the outputs of `Scoring.surprise`.
+    and, if the model has a softmax and a vocabulary, the outputs of `Scoring.surprise`. It is left
+    out if the model reads token ids and has no vocabulary. `notices` says what is left out.
 
     Args:
         loaded: `tfreps.inference.TextBiLM`. Its vocabulary is needed for `score` and for models
             that read token ids. For an `Elmo`, the output `elmo` is the first mix. A biLM with
             `initial_state="carry"` is exported with `"zero"`, because exports carry no states.
         explain: bool. Whether to add the signature `explain`. Defaults to `False`.
+
+    Attributes:
+        notices: list of str. The state at the start of each sentence, and which outputs of
+            `explain` are left out, for the README.
 
     Raises:
         ValueError: If the vocabulary does not match the model.
@@ -56,6 +61,7 @@ class BiLMSignatures:
         model = loaded.model
         vocabulary = loaded.vocabulary
         bilm = loaded.bilm
+        carries = "carry" in (bilm.initial_state, model.find(BiLM).initial_state)
         if bilm.initial_state == "carry":
             bilm = bilm.with_initial_state("zero")
         self.bilm = bilm
@@ -75,6 +81,10 @@ class BiLMSignatures:
         kind = "a language model" if self.pretrainer is not None else "a biLM"
         size = model.count_params()
         self.title = f"ELMo: {kind} with {size:,} parameters ({type(model).__name__})"
+        scores = self.scoring() is not None
+        self.notices = [_about_state(bilm.initial_state, carries, scores)]
+        if explain and not scores:
+            self.notices.append(self._about_explain())
 
     def functions(self):
         """Returns the traced functions by name, for `tf.saved_model.save`."""
@@ -106,6 +116,19 @@ class BiLMSignatures:
         if self.pretrainer is None or self.reader.table is None:
             return None
         return Scoring(self.bilm, self.pretrainer, self.reader)
+
+    def _about_explain(self):
+        """Returns what `explain` leaves out without a softmax or a vocabulary."""
+        if not self.reader.reads_characters and self.reader.table is None:
+            return (
+                "There is no signature `explain`, because this model reads token ids and was "
+                "exported without a vocabulary."
+            )
+        lacks = "softmax" if self.pretrainer is None else "vocabulary"
+        return (
+            f"`explain` returns no surprise of the tokens, because this model has no {lacks}. It "
+            "needs the language model and the vocabulary that it was trained with."
+        )
 
     def module(self):
         """Returns a `tf.Module` with the weights and the vocabulary that the functions use."""
@@ -184,6 +207,28 @@ class BiLMSignatures:
             return mix(out["layer_outputs"], mask=out["mask"])
         with_boundaries = out["layer_outputs_with_boundaries"]
         return mix(with_boundaries, mask=out["mask_with_boundaries"])[:, 1:-1]
+
+
+def _about_state(initial_state, carries, scores):
+    """Describes the LSTM state at the start of each sentence, for the README."""
+    starts = {
+        "zero": 'from zeros (`initial_state="zero"`)',
+        "warm": 'from the stored state after a fixed sentence (`initial_state="warm"`)',
+    }[initial_state]
+    sentences = [f"Each sentence starts {starts}."]
+    if scores:
+        sentences.append("Only `score` takes its states as inputs.")
+    if carries:
+        sentences.append(
+            'The model itself has `initial_state="carry"`, but an export stores no states between '
+            "requests."
+        )
+    if initial_state == "zero":
+        sentences.append(
+            "bilm-tf and AllenNLP carry the state from batch to batch, so their vectors differ; an "
+            'export with `initial_state="warm"` is close to them.'
+        )
+    return " ".join(sentences)
 
 
 def _spec(name, shape, dtype=tf.int32):

@@ -79,5 +79,6 @@ def write_export(signatures, base, check=False, overwrite=False, on_checked=None
 
     save_whole(signatures.module(), base / str(version), functions, finish)
     counts = signatures.text_counts
-    write_notes(base, version, signatures.title, functions, counts, overwrite, signatures.known)
+    about = signatures.known, signatures.notices
+    write_notes(base, version, signatures.title, functions, counts, overwrite, *about)
     return WrittenExport(base / str(version), version, functions, num_warm_up[0])

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import textwrap
 
 import tensorflow as tf
 
@@ -75,16 +76,27 @@ To use a signature other than `serving_default`:
 curl -d '{{"signature_name": "{other}", "instances": ["The dog sat on the mat ."]}}' \\
     http://localhost:8501/v1/models/{name}:predict
 ```
-
+{tokens}
 ## Signatures
 
 {letters}. Strings are UTF-8. Answers do not depend on earlier requests.
-{signatures}
+{notices}{signatures}
 ## Cost of a request
 
 {cost}
 
 {origin}
+"""
+TOKENS = """
+The signature `tokens` takes sentences that are already split. All rows of a request have the same
+length, so the shorter ones end with `""`; `sequence_len` is the number of tokens:
+
+```bash
+curl -d '{{"signature_name": "tokens", "instances": [
+    {{"tokens": ["The", "dog", "sat", "down"], "sequence_len": 4}},
+    {{"tokens": ["It", "sleeps", "", ""], "sequence_len": 2}}]}}' \\
+    http://localhost:8501/v1/models/{name}:predict
+```
 """
 ALONE = "only TensorFlow"
 AND_TEXT = """\
@@ -102,12 +114,12 @@ are versions; this README describes version {version}.
 ## Signatures
 
 {letters}.
-{signatures}
+{notices}{signatures}
 {origin}
 """
 
 
-def write_notes(base, version, title, functions, counts, overwrite=False, known=None):
+def write_notes(base, version, title, functions, counts, overwrite=False, known=None, notices=()):
     """Writes README.md and the configuration files atomically, replacing those of earlier versions.
 
     Args:
@@ -120,6 +132,8 @@ def write_notes(base, version, title, functions, counts, overwrite=False, known=
             Defaults to `False`.
         known: dict. Facts about the training, as returned by `tfreps.runs.run_card.run_card`. If
             `None` (the default), the README says that the training is not recorded.
+        notices: sequence of str. What users of the signatures should know, one paragraph each.
+            Defaults to none.
 
     Raises:
         ValueError: If `overwrite` is `False` and tfreps did not write one of the existing files.
@@ -137,6 +151,8 @@ def write_notes(base, version, title, functions, counts, overwrite=False, known=
         origin=card.origin(),
         cost=about_cost(counts),
         needs=AND_TEXT.format(ops=ops) if ops else ALONE,
+        tokens=TOKENS.format(name=name) if "tokens" in functions else "",
+        notices="".join(f"\n{textwrap.fill(notice, 100)}\n" for notice in notices),
         **{"title": title[0].upper() + title[1:], "letters": LETTERS, "signatures": signatures},
     )
     check_notes(base, overwrite)

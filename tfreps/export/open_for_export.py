@@ -1,5 +1,9 @@
 """open_for_export: opens a trained model with the signatures of its export."""
 
+import os
+
+import keras
+
 from tfreps.export.bert_signatures import BertSignatures
 from tfreps.export.bilm_signatures import BiLMSignatures
 from tfreps.export.labelling_signatures import TextSignatures
@@ -7,8 +11,25 @@ from tfreps.inference.load import load
 from tfreps.inference.loaded_model import LoadedModel
 from tfreps.inference.text_bert import TextBert
 from tfreps.inference.text_bilm import TextBiLM
-from tfreps.models import BiLMPretrainer
+from tfreps.models import (
+    BertEncoder,
+    BertPretrainer,
+    BiLM,
+    BiLMPretrainer,
+    Classifier,
+    Elmo,
+    HMMTagger,
+    Tagger,
+)
 from tfreps.runs.run_card import run_card
+
+# What makes an object that reads text of a Keras model.
+WRAPPERS = {
+    (Tagger, HMMTagger): "TextTagger(model, indexer)",
+    (Classifier,): "TextClassifier(model, indexer)",
+    (BiLM, BiLMPretrainer, Elmo): "TextBiLM(model, vocabulary)",
+    (BertEncoder, BertPretrainer): "TextBert(model, tokenizer)",
+}
 
 
 def open_for_export(source, explain=False, core_ops=True, **options):
@@ -23,13 +44,14 @@ def open_for_export(source, explain=False, core_ops=True, **options):
         core_ops: bool. Whether the export uses only core TensorFlow operations. If `False`, an
             operation of TensorFlow Text tokenizes the texts for a BERT model, which is faster.
             Defaults to `True`.
-        **options: Options of `tfreps.load`, such as `initial_state`.
+        **options: Options of `tfreps.load`, such as `initial_state`, if `source` is a path.
 
     Returns:
         `BiLMSignatures`, `BertSignatures` or `TextSignatures`.
 
     Raises:
-        ValueError: If the model cannot be loaded, or cannot be exported with these options.
+        ValueError: If `source` is neither a path nor a loaded model, or if the model cannot be
+            loaded or cannot be exported with these options.
 
     Example:
     >>> import tempfile
@@ -44,7 +66,7 @@ def open_for_export(source, explain=False, core_ops=True, **options):
     >>> answer(text=tf.constant(["I have a dog"]))["elmo"].shape
     TensorShape([1, 4, 8])
     """
-    loaded = source if isinstance(source, LoadedModel) else load(source, **options)
+    loaded = _loaded(source, options)
     if isinstance(loaded, TextBiLM):
         if not core_ops:
             raise ValueError(
@@ -61,3 +83,30 @@ def open_for_export(source, explain=False, core_ops=True, **options):
         signatures = kind(loaded, explain, core_ops)
     signatures.known = {} if loaded.run is None else run_card(loaded.run)
     return signatures
+
+
+def _loaded(source, options):
+    """Returns the loaded model, or raises a ValueError that says how to make one of `source`."""
+    if isinstance(source, str | os.PathLike):
+        return load(source, **options)
+    if isinstance(source, LoadedModel):
+        if options:
+            raise ValueError(
+                f"The options {', '.join(f'`{name}`' for name in options)} apply only if `source` "
+                f"is a path; got a {type(source).__name__}. Omit them."
+            )
+        return source
+    name = type(source).__name__
+    advice = "Pass the path of a run folder or of a published model."
+    if isinstance(source, keras.Model):
+        advice = (
+            "A Keras model that is not one of `tfreps.models` cannot read text by itself; "
+            "`model.export(folder)` writes a SavedModel of it that takes tensors."
+        )
+    for kinds, wrapper in WRAPPERS.items():
+        if isinstance(source, kinds):
+            advice = f"Pass `{wrapper}` of `tfreps.inference`, or use `model.export(folder)`."
+    raise ValueError(
+        "`source` must be the path of a model for `tfreps.load`, or a TextTagger, TextClassifier, "
+        f"TextBiLM or TextBert; got a {name}. {advice}"
+    )

@@ -39,9 +39,11 @@ class StringSignatures:
 
     Attributes:
         known: dict. Facts about the training, as returned by `tfreps.runs.run_card.run_card`.
+        notices: tuple of str. What users of the signatures should know, for the README.
     """
 
     known: dict = {}
+    notices: tuple = ()
 
     def __init__(self, indexer, weights, title, explains):
         self.indexer = indexer

@@ -149,17 +149,17 @@ class CRF(Configurable, keras.layers.Layer):
     @property
     def start_scores(self):
         """Scores of each tag as the first tag: float32 `[K]`."""
-        return _times(self.start_weights, self.transition_learning_rate)
+        return _times(self._scores_in("start_weights"), self.transition_learning_rate)
 
     @property
     def transitions(self):
         """Learned transition scores without the constraints: float32 `[K, K]`, [from, to]."""
-        return _times(self.transition_weights, self.transition_learning_rate)
+        return _times(self._scores_in("transition_weights"), self.transition_learning_rate)
 
     @property
     def end_scores(self):
         """Scores of each tag as the last tag: float32 `[K]`."""
-        return _times(self.end_weights, self.transition_learning_rate)
+        return _times(self._scores_in("end_weights"), self.transition_learning_rate)
 
     def set_scores(self, transitions=None, start_scores=None, end_scores=None):
         """Sets the scores of a built layer. Scores that are `None` stay unchanged.
@@ -168,12 +168,30 @@ class CRF(Configurable, keras.layers.Layer):
             transitions: float, shape `[K, K]`, [from, to]. Defaults to `None`.
             start_scores: float, shape `[K]`. Defaults to `None`.
             end_scores: float, shape `[K]`. Defaults to `None`.
+
+        Raises:
+            ValueError: If the layer is not built, or scores have the wrong shape.
         """
-        given = transitions, start_scores, end_scores
-        weights = self.transition_weights, self.start_weights, self.end_weights
-        for weight, scores in zip(weights, given, strict=True):
+        given = {"transitions": transitions, "start_scores": start_scores, "end_scores": end_scores}
+        weights = map(self._scores_in, ("transition_weights", "start_weights", "end_weights"))
+        for weight, (name, scores) in zip(weights, given.items(), strict=True):
             if scores is not None:
-                weight.assign(np.asarray(scores, "float32") / self.transition_learning_rate)
+                scores = np.asarray(scores, "float32")
+                if scores.shape != tuple(weight.shape):
+                    raise ValueError(
+                        f"`{name}` must have the shape {tuple(weight.shape)} of the "
+                        f"{self.num_tags} tags; got shape {scores.shape}."
+                    )
+                weight.assign(scores / self.transition_learning_rate)
+
+    def _scores_in(self, name):
+        """Returns the weight with this name of a built layer."""
+        if not self.built:
+            raise ValueError(
+                f"{self.name!r} must be built before its scores are read or set; it has not been "
+                f"built or called. Call `build([None, None, {self.num_tags}])` first."
+            )
+        return getattr(self, name)
 
     def call(self, emissions, mask=None, tags=None, sample_weight=None):
         if mask is None:  # Keras passes its own mask only to a call with one tensor

@@ -98,6 +98,12 @@ def test_where(tmp_path):
         ("a O\n", {"token_column": 1}, "expected a token in column 1 and a tag in a different one"),
         ("a\u3000O\n", {}, "line 1: .* got 1 column"),
         (b"a O\n\xff O\n", {}, "line 2: expected UTF-8"),
+        (
+            '\n{"text": ["a", "b"], "label": ["X", "O"]}\n',
+            {},
+            "line 2: expected one token per line, .* got a JSON object: .* Set `format` to json",
+        ),
+        ("{'text': ['a'], 'label': ['X']}\n", {}, "got a Python dict: .* Set `format` to python"),
         ("a O\n", {"format": "xml"}, "`format` must be .* got 'xml'"),
         ("a O\n", {"separator": ","}, "`separator` must be .* got ','"),
     ],
@@ -110,7 +116,7 @@ def test_bad_columns(tmp_path, text, options, message):
 @pytest.mark.parametrize(
     "line, message",
     [
-        ("a O", "line 2: expected one JSON object"),
+        ("a O", "line 2: expected one JSON object, .* has another format, set `format`"),
         ('{"text": ["a", "b"], "label": ["O"]}', "line 2: 2 tokens in 'text', but 1 tags"),
         ('{"text": "ab", "label": ["O", "O"]}', "line 2: expected a list .* 'ab' of type str"),
         ('{"text": ["a", ""], "label": ["O", "O"]}', "line 2: .* item 1 is ''"),

@@ -169,7 +169,8 @@ def _check_header(row, fields, place):
         if row.count(name) != 1:
             raise ValueError(
                 f"{place}: expected one column named {name!r} in the header; got "
-                f"{', '.join(map(repr, row))}. Check `text_field` and `label_field`."
+                f"{', '.join(map(repr, row))}. Check `text_field`, `label_field` "
+                "and `format`."
             )
     return row
 

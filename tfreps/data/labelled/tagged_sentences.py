@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from tfreps.data.records import get_field, parse_record
+from tfreps.data.records import get_field, parse_record, record_format
 from tfreps.data.text_files import Files, find_files, read_lines
 from tfreps.files.utf8_files import check_unicode
 
@@ -125,6 +125,7 @@ def _read_columns(path, lines, columns, separator, skip_document_starts):
                 continue
         if width is None:
             width = number, len(row)
+            _check_no_record(f"{path}, line {number}", line)
             _check_columns(f"{path}, line {number}", len(row), columns, line)
         elif len(row) != width[1]:
             raise ValueError(
@@ -155,6 +156,17 @@ def _check_columns(place, width, columns, line):
             f"{place}: expected a token in column {token_column}{tag}, counted from 0; got "
             f"{width} column{'s' * (width != 1)}: {line[:60]!r}. Check the column numbers and the "
             "column separator."
+        )
+
+
+def _check_no_record(place, line):
+    """Checks that the first line of a file with columns is not JSON or a Python dict."""
+    kind = record_format(line)
+    if kind is not None:
+        name = {"json": "a JSON object", "python": "a Python dict"}[kind]
+        raise ValueError(
+            f"{place}: expected one token per line, in columns; got {name}: {line[:60]!r}. Set "
+            f"`format` to {kind}."
         )
 
 

@@ -1,0 +1,24 @@
+"""Pages of programs are written from their parsers."""
+
+import pytest
+
+from tests.docs.pages import extension
+from tfreps.__main__ import PROGRAMS
+
+program_pages = extension("program_pages")
+
+
+@pytest.mark.parametrize("program", [name for name in PROGRAMS if "train" in name])
+def test_pages_of_training_programs_describe_files_of_options(program):
+    assert "``--config FILE.json`` reads options from" in program_pages.page(program)
+
+
+def test_recipes_are_named_and_servers_read_no_files_of_options():
+    assert "these recipes: ``slstm_paper``." in program_pages.page("train-tagger")
+    assert "--config" not in program_pages.page("serve")
+
+
+def test_the_page_of_tag_describes_its_formats():
+    page = program_pages.page("tag")
+    for name in "tokens", "tags", "confidences", "spans":
+        assert f"``{name}``" in page
