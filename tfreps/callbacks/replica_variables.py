@@ -27,17 +27,18 @@ def assign_to_replicas(model, variables, arrays):
         if variable.aggregation != "sum":
             variable.assign(array)
 
-    def assign_own_part():
+    def assign_own_part(values):
         context = tf.distribute.get_replica_context()
         replica, number = context.replica_id_in_sync_group, context.num_replicas_in_sync
-        for variable, array in summed:
-            value = tf.cast(array, variable.dtype)
+        for (variable, _), value in zip(summed, values, strict=True):
             if id(variable) in with_rows:
-                rows, size = tf.range(len(array)), len(array)
+                rows, size = tf.range(value.shape[0]), value.shape[0]
                 first, end = replica * size // number, (replica + 1) * size // number
-                is_own = tf.reshape((rows >= first) & (rows < end), [-1] + [1] * (array.ndim - 1))
+                is_own = tf.reshape((rows >= first) & (rows < end), [-1] + [1] * (value.ndim - 1))
             else:
                 is_own = tf.equal(replica, 0)
             variable.assign(tf.where(is_own, value, tf.zeros_like(value)))
 
-    strategy.run(assign_own_part)
+    values = [tf.cast(array, variable.dtype) for variable, array in summed]
+    run = tf.function(lambda values: strategy.run(assign_own_part, (values,)), autograph=False)
+    run(values)

@@ -20,7 +20,13 @@ class StepLogs(dict):
 
     def __init__(self, logs, exact):
         super().__init__(logs)
-        self.exact = exact
+        self._compute, self._exact = exact, None
+
+    def exact(self):
+        """Returns the metrics over all replicas, as they were at the first call."""
+        if self._exact is None:
+            self._exact = self._compute()
+        return dict(self._exact)
 
 
 def exact_logs(logs):

@@ -10,6 +10,7 @@ from tfreps.cli.options import add_flags, check_options, default_values, parse_o
 from tfreps.cli.program_help import program_parser
 from tfreps.data import find_files
 from tfreps.distribute.cluster import KINDS
+from tfreps.distribute.lost_workers import naming_lost_workers
 from tfreps.runs.run_data import TRAINING_DATA, check_data, record_data
 from tfreps.runs.run_folder import RunFolder
 
@@ -83,6 +84,7 @@ def run_program(
     workers = distribute_options.open_workers(options)
     with (
         distribute_options.only_chief_prints(workers),
+        naming_lost_workers(workers),
         distribute_options.begin(workers, options, program, may_change, defaults) as earlier,
         stopped_by_signals(),
     ):

@@ -74,7 +74,7 @@ class ReplicaLoop:
                 seed.assign(tf.convert_to_tensor(seed) + tf.cast(own, seed.dtype))
 
         if seeds:
-            self.strategy.run(add_replica)
+            tf.function(lambda: self.strategy.run(add_replica), autograph=False)()
 
     def fit_epoch(self, dataset, steps, callbacks, epoch, validation=None):
         """Runs one epoch, or the rest of one, as `model.fit` does.

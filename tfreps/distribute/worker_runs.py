@@ -3,8 +3,10 @@
 This is the only place that distinguishes the workers by what they write.
 """
 
+import atexit
 import contextlib
 import pathlib
+import shutil
 import tempfile
 
 from tfreps.runs.run_folder import RunFolder
@@ -27,9 +29,10 @@ class WorkerRun(RunFolder):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self._scratch = tempfile.TemporaryDirectory(prefix="tfreps-worker-")
-        self.logs_path = pathlib.Path(self._scratch.name, "logs")
-        self.pictures_path = pathlib.Path(self._scratch.name, "pictures")
+        self._scratch = tempfile.mkdtemp(prefix="tfreps-worker-")
+        atexit.register(shutil.rmtree, self._scratch, ignore_errors=True)
+        self.logs_path = pathlib.Path(self._scratch, "logs")
+        self.pictures_path = pathlib.Path(self._scratch, "pictures")
 
     def keep(self, path, write):
         """Does nothing."""
@@ -42,7 +45,7 @@ class WorkerRun(RunFolder):
 
     def save_model(self, model):
         """Reads all variables of the model, as saving does on worker 0."""
-        with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
+        with tempfile.TemporaryDirectory(dir=self._scratch) as folder:
             model.save(pathlib.Path(folder, "model.keras"))
 
     def _make_folders(self):
