@@ -4,9 +4,7 @@ import keras
 import tensorflow as tf
 
 from tfreps.callbacks.step_logs import StepLogs
-from tfreps.layers.ops.replicas import own_rows
-
-SEEDS_APART = 1_000_003  # difference of the seeds of two replicas
+from tfreps.layers.ops.replicas import SEEDS_APART, own_rows
 
 
 class FitLoop:
@@ -62,10 +60,13 @@ class ReplicaLoop:
     def begin(self):
         """Gives each replica its own random numbers. Call it once, after a checkpoint is restored.
 
-        Dropout on replica `r` uses the seed plus `r`, so that rows of different replicas do not get
-        the same mask. The masks therefore differ from those on one device.
+        Otherwise, dropout would use the same mask for rows of different replicas. The masks differ
+        from those on one device. Draws for all rows of a batch, such as the carried states that
+        start anew, are the same with any number of replicas.
         """
-        seeds = [v for v in self.model.variables if "seed_generator" in v.path]
+        common = {id(seed) for seed in self.model.common_seeds}
+        variables = self.model.variables
+        seeds = [v for v in variables if "seed_generator" in v.path and id(v) not in common]
 
         def add_replica():
             replica = tf.distribute.get_replica_context().replica_id_in_sync_group
@@ -97,7 +98,8 @@ class ReplicaLoop:
         for step, batch in zip(range(steps), dataset, strict=False):
             called.on_train_batch_begin(step)
             logs = self._logs(self._train(batch))
-            called.on_train_batch_end(step, logs)
+            for callback in called.callbacks:  # a `CallbackList` would pass them another dict
+                callback.on_train_batch_end(step, logs)
             if self.model.stop_training:
                 break
         logs = logs.exact() if logs else {}

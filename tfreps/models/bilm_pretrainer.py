@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.elmo_bilstm import LSTMState, flatten_states, unflatten_states
-from tfreps.layers.ops.replicas import num_replicas, own_rows
+from tfreps.layers.ops.replicas import SEEDS_APART, num_replicas, own_rows, replica_number
 from tfreps.layers.sampled_softmax import SampledSoftmax
 from tfreps.metrics import Perplexity
 from tfreps.models.whole_model import WholeModel, feature
@@ -139,7 +139,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
             states.append(state)
         features = tf.stack(features)  # [G, B, T, P]
         if training and self.bilm.dropout:
-            features = keras.random.dropout(features, self.bilm.dropout, seed=self.seed_generator)
+            features = self._drop(features)
         shape = tf.shape(features)
         groups = features.shape[0]
         dim = features.shape[-1]
@@ -222,6 +222,11 @@ class BiLMPretrainer(WholeModel, keras.Model):
         return unflatten_states([tf.convert_to_tensor(kept)[first:end] for kept in self.carried])
 
     @property
+    def common_seeds(self):
+        """Seeds of draws for all rows of a global batch, which all replicas share."""
+        return [self.seed_generator.state]
+
+    @property
     def row_variables(self):
         """Variables whose first axis is that of the rows of a global batch: the carried states."""
         return self.carried
@@ -238,14 +243,22 @@ class BiLMPretrainer(WholeModel, keras.Model):
         """Returns the states, with the fixed state in rows drawn at random for each direction."""
         if not self.reset_probability:
             return states
-        rows = tf.shape(states[0].hidden)[0]
-        shape = len(states), rows, 1, 1
+        shape = len(states), self.batch_size, 1, 1
         drawn = keras.random.uniform(shape, seed=self.seed_generator) < self.reset_probability
-        fixed = self.fixed_state(rows)
+        first, end = own_rows(self.batch_size)
+        drawn = drawn[:, first:end]
+        fixed = self.fixed_state(tf.shape(drawn)[1])
         return tuple(
             LSTMState(*(tf.where(reset, new, old) for new, old in zip(*pair, strict=True)))
             for reset, *pair in zip(tf.unstack(drawn), fixed, states, strict=True)
         )
+
+    def _drop(self, features):
+        """Applies dropout; the replicas share the seed, and each adds its number to it."""
+        if num_replicas() == 1:
+            return keras.random.dropout(features, self.bilm.dropout, seed=self.seed_generator)
+        seed = tf.cast(self.seed_generator.next(), "int32") + [0, replica_number() * SEEDS_APART]
+        return tf.nn.experimental.stateless_dropout(features, self.bilm.dropout, seed)
 
     def _carry(self, states):
         """Stores the states of this replica's rows; the others are zero in its copy."""

@@ -28,8 +28,10 @@ class WholeModel(Configurable):
     TensorShape([1, 3, 8])
     """
 
-    # Names of features without rows, which every replica of a strategy gets whole.
+    # Names of features without rows, which every replica of a strategy gets whole, and the seeds
+    # that are the same on every replica.
     shared_features = ()
+    common_seeds = ()
 
     @property
     def trainable(self):

@@ -6,6 +6,8 @@ where there is one replica and they change nothing.
 
 import tensorflow as tf
 
+SEEDS_APART = 1_000_003  # difference of the random seeds of two replicas
+
 
 def num_replicas():
     """Returns the number of replicas that run this code, an int; 1 outside of `strategy.run`."""
