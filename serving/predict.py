@@ -133,6 +133,8 @@ def lines(file, name):
 
 
 def load_signature(folder, name):
+    # The file also runs without tfreps, whose command sets the variable for all programs.
+    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     with quiet_import():
         import tensorflow as tf
 

@@ -8,6 +8,7 @@ import sys
 
 import tfreps
 from tfreps.cli import standard_streams
+from tfreps.cli.gpu_memory import allow_memory_growth
 from tfreps.cli.option_rules import with_flags
 from tfreps.cli.quiet_import import quiet_tensorflow
 
@@ -154,6 +155,7 @@ def is_for_the_user(error):
 
 def start_tensorflow():
     """Imports TensorFlow and lists the GPUs, so that the caller can filter their log lines."""
+    allow_memory_growth()  # before TensorFlow uses a GPU
     importlib.import_module("tensorflow").config.list_physical_devices()
 
 

@@ -35,6 +35,16 @@ def ask(capsys, *arguments):
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
+@pytest.mark.parametrize("given, expected", [(None, "true"), ("false", "false")])
+def test_gpu_memory_grows_unless_the_user_decides_otherwise(tmp_path, monkeypatch, given, expected):
+    monkeypatch.setenv("TF_FORCE_GPU_ALLOW_GROWTH", given or "")  # restored after the test
+    if given is None:
+        monkeypatch.delenv("TF_FORCE_GPU_ALLOW_GROWTH")
+    with pytest.raises(ValueError, match="cannot be loaded"):
+        predict.load_signature(str(tmp_path), "default")
+    assert os.environ["TF_FORCE_GPU_ALLOW_GROWTH"] == expected
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("signature", ["default", "tokens"])
 def test_every_number(exported, capsys, signature):
