@@ -21,7 +21,7 @@ def test_flags_are_named():
 
 def test_a_size_that_does_not_divide_is_an_error(monkeypatch):
     four = types.SimpleNamespace(num_replicas_in_sync=4)
-    monkeypatch.setattr("tfreps.cli.distribute_options.open_strategy", lambda kind: four)
+    monkeypatch.setattr("tfreps.cli.distribute_options.open_strategy", lambda *_: four)
     check_rows("--batch-size", 8, OPTIONS)
     expected = "^--batch-size must be a multiple of 4, .*; got 6. The next such number is 8.$"
     with pytest.raises(ValueError, match=expected):

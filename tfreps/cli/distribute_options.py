@@ -14,6 +14,9 @@ ABOUT = (
     "processes, such as those of 'tfreps launch' (multiworker). Defaults to mirrored if there are "
     "several GPUs, otherwise to none."
 )
+# Environment variable with the time that a worker waits for the others to start, in seconds. The
+# default is longer than the delays with which Kubernetes restarts a worker.
+WAIT, WAIT_SECONDS = "TFREPS_WORKER_WAIT", 600.0
 SAME = "Start all workers with the same version of tfreps and the same options."
 
 
@@ -30,7 +33,7 @@ def open_workers(options):
         ValueError: If the strategy cannot be opened, or another worker has other options.
     """
     try:
-        workers = Workers(open_strategy(options.distribute))
+        workers = Workers(opened(options))
     except ValueError as error:
         raise ValueError(with_flags(str(error), vars(options))) from error
     given = {f"--{name.replace('_', '-')}": str(value) for name, value in vars(options).items()}
@@ -38,9 +41,25 @@ def open_workers(options):
     return workers
 
 
+def _wait_seconds():
+    text = os.environ.get(WAIT, "")
+    try:
+        seconds = float(text) if text else WAIT_SECONDS
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < float("inf"):
+        raise ValueError(f"{WAIT} must be a positive number of seconds; got {text!r}.")
+    return seconds
+
+
+def opened(options):
+    """Returns the strategy of this process, which is opened at the first call."""
+    return open_strategy(options.distribute, _wait_seconds())
+
+
 def scope(options):
     """Returns the context manager in which the model and its optimizer must be created."""
-    return open_strategy(options.distribute).scope()
+    return opened(options).scope()
 
 
 @contextlib.contextmanager
@@ -64,7 +83,7 @@ def check_rows(name, rows, options):
     Raises:
         ValueError: If the number of replicas does not divide the number of rows.
     """
-    replicas = open_strategy(options.distribute).num_replicas_in_sync
+    replicas = opened(options).num_replicas_in_sync
     if rows % replicas:
         raise ValueError(
             f"{name} must be a multiple of {replicas}, the number of replicas; got {rows}. The "
@@ -79,5 +98,5 @@ def begin(workers, options, program, free, defaults):
 
 def create(options, program, make):
     """Creates the run with the function `make` on worker 0, and opens it on the others."""
-    workers = Workers(open_strategy(options.distribute))
+    workers = Workers(opened(options))
     return create_on_chief(workers, options.run, program, make)

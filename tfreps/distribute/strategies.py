@@ -6,10 +6,11 @@ import os
 import tensorflow as tf
 
 from tfreps.distribute.cluster import KINDS, NAME, check_port_is_free, read_cluster
+from tfreps.distribute.worker_start import wait_for_workers
 
 
 @functools.cache  # a process can have only one strategy
-def open_strategy(kind=None):
+def open_strategy(kind=None, wait_seconds=600.0):
     """Returns the strategy of this process.
 
     For `"multiworker"`, it must be called before TensorFlow runs anything else, and it returns when
@@ -20,13 +21,15 @@ def open_strategy(kind=None):
             it has none, for each logical CPU device. `"multiworker"`: the workers in the
             environment variable TF_CONFIG. If `None` (the default), `"mirrored"` if TensorFlow sees
             more than one GPU, otherwise `"none"`.
+        wait_seconds: float. Time that `"multiworker"` waits for the other workers to start.
+            Defaults to 600.0.
 
     Returns:
         `tf.distribute.Strategy`.
 
     Raises:
         ValueError: If the kind is unknown or there are fewer than two devices, TF_CONFIG is missing
-            or not valid, or the port of this worker is in use.
+            or not valid, the port of this worker is in use, or another worker does not start.
 
     Example:
     >>> open_strategy("none").num_replicas_in_sync
@@ -39,7 +42,7 @@ def open_strategy(kind=None):
     if kind == "mirrored":
         return _mirrored()
     if kind == "multiworker":
-        return _multiworker()
+        return _multiworker(wait_seconds)
     raise ValueError(f"`kind` must be one of {KINDS}, or None; got {kind!r}.")
 
 
@@ -54,7 +57,7 @@ def _mirrored():
     return tf.distribute.MirroredStrategy(devices)
 
 
-def _multiworker():
+def _multiworker(wait_seconds):
     cluster = read_cluster(os.environ)
     if cluster is None:
         raise ValueError(
@@ -62,5 +65,6 @@ def _multiworker():
             "Start the workers with `tfreps launch`, or set it on each machine."
         )
     check_port_is_free(cluster.address)
+    wait_for_workers(cluster, wait_seconds)
     os.environ[NAME] = cluster.as_tf_config()
     return tf.distribute.MultiWorkerMirroredStrategy()
