@@ -60,7 +60,7 @@ def test_a_killed_worker_ends_all_and_the_run_resumes_bit_by_bit(program, worker
     line = [*line, "--deterministic"]
     run_program(line, tmp_path / "whole", workers=2)
     code, messages, seconds = killed_after(line, tmp_path / "run", 5, worker, workers=2)
-    assert code == 137 and f"Worker {worker} ended" in messages
+    assert code == 137 and f"Worker {worker} was killed by SIGKILL" in messages
     assert seconds < 30
     run_program([*line, "--resume"], tmp_path / "run", workers=2)
     check_identical(tmp_path / "run", tmp_path / "whole")

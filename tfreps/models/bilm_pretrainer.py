@@ -183,6 +183,8 @@ class BiLMPretrainer(WholeModel, keras.Model):
         self.training_perplexity.update_state(nll, mask)
         # The optimizer skips steps whose gradient overflows float16; they are not counted.
         counts = tf.logical_or(tf.math.is_finite(norm), scale == 1.0)
+        # All replicas have the same norm, which counts once.
+        counts = tf.logical_and(counts, tf.equal(replica_number(), 0))
         self.gradient_norm.update_state(
             tf.where(counts, norm / scale, 0.0), sample_weight=tf.cast(counts, "float32")
         )
