@@ -50,6 +50,7 @@ def make_parser():
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, and prints the results."""
     fit_options.prepare(options)
+    distribute_options.check_accumulation(options.gradient_accumulation_steps or 1, options)
     with distribute_options.scope(options):
         model, tokenizer = make_model(options, earlier)
     if options.whole_words and isinstance(tokenizer, CharacterTokenizer):

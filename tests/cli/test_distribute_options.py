@@ -2,7 +2,13 @@ import types
 
 import pytest
 
-from tfreps.cli.distribute_options import check_rows, only_chief_prints, open_workers, scope
+from tfreps.cli.distribute_options import (
+    check_accumulation,
+    check_rows,
+    only_chief_prints,
+    open_workers,
+    scope,
+)
 
 OPTIONS = types.SimpleNamespace(distribute=None, batch_size=6)
 
@@ -26,6 +32,15 @@ def test_a_size_that_does_not_divide_is_an_error(monkeypatch):
     expected = "^--batch-size must be a multiple of 4, .*; got 6. The next such number is 8.$"
     with pytest.raises(ValueError, match=expected):
         check_rows("--batch-size", 6, OPTIONS)
+
+
+def test_accumulated_gradients_are_an_error_on_several_replicas(monkeypatch):
+    check_accumulation(4, OPTIONS)
+    two = types.SimpleNamespace(num_replicas_in_sync=2)
+    monkeypatch.setattr("tfreps.cli.distribute_options.open_strategy", lambda *_: two)
+    check_accumulation(1, OPTIONS)
+    with pytest.raises(ValueError, match="^--gradient-accumulation-steps must be 1 on 2 replicas"):
+        check_accumulation(4, OPTIONS)
 
 
 def test_only_worker_0_prints(capsys):

@@ -91,6 +91,24 @@ def check_rows(name, rows, options):
         )
 
 
+def check_accumulation(steps, options):
+    """Checks that gradients are not accumulated on several replicas, which Keras cannot do.
+
+    Args:
+        steps: int. Number of batches whose gradients are added up before an update.
+        options: namespace of all options of the program.
+
+    Raises:
+        ValueError: If gradients are accumulated and there are several replicas.
+    """
+    replicas = opened(options).num_replicas_in_sync
+    if steps > 1 and replicas > 1:
+        raise ValueError(
+            f"--gradient-accumulation-steps must be 1 on {replicas} replicas; got {steps}. "
+            "Increase --batch-tokens instead: each replica computes only its rows of a batch."
+        )
+
+
 def begin(workers, options, program, free, defaults):
     """Returns the context manager that checks and locks the run folder; see `begin_run_folder`."""
     return begin_run_folder(workers, options.run, program, vars(options), free, defaults)
