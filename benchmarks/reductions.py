@@ -1,0 +1,98 @@
+"""Records, counts and times the gradients that workers sum over all replicas."""
+
+import contextlib
+
+import numpy as np
+import tensorflow as tf
+
+from benchmarks.gemm import timed
+from tfreps.models import bilm_pretrainer
+from tfreps.optimizers import summed_gradients
+
+CALLERS = bilm_pretrainer, summed_gradients  # modules that call `sum_gradients` by this name
+
+
+@contextlib.contextmanager
+def recorded_gradients():
+    """Context manager that yields a list, to which every step adds the gradients that it sums.
+
+    Only steps that are traced in the context are recorded, and only with several replicas. The
+    gradients are those of this replica before the sum: tensors and `tf.IndexedSlices`.
+    """
+    steps, original = [], summed_gradients.sum_gradients
+
+    def record_and_sum(gradients):
+        if tf.distribute.get_replica_context().num_replicas_in_sync > 1:
+            given = [gradient for gradient in gradients if gradient is not None]
+            _record(given, steps)
+        return original(gradients)
+
+    for module in CALLERS:
+        module.sum_gradients = record_and_sum
+    try:
+        yield steps
+    finally:
+        for module in CALLERS:
+            module.sum_gradients = original
+
+
+def count_bytes(gradients):
+    """Returns the bytes of the dense and of the sparse gradients of a replica.
+
+    Those of a `tf.IndexedSlices` are its values and its indices.
+    """
+    sparse = [g for g in gradients if isinstance(g, tf.IndexedSlices)]
+    dense = [g for g in gradients if not isinstance(g, tf.IndexedSlices)]
+    return _bytes(dense), _bytes([part for g in sparse for part in (g.values, g.indices)])
+
+
+def gathered_bytes(strategy, num_bytes):
+    """Returns the sum of a number of bytes over all workers. All of them must call it."""
+    total = tf.function(
+        lambda own: strategy.reduce("SUM", strategy.run(tf.identity, args=(own,)), axis=None)
+    )
+    return int(total(tf.constant(num_bytes, "int64")))
+
+
+def seconds_to_reduce(strategy, gradients, times, dtype=None):
+    """Returns the median seconds in which all replicas sum the gradients. All must call it.
+
+    Args:
+        strategy: `tf.distribute.Strategy`.
+        gradients: list of tensors and `tf.IndexedSlices`: a step of `recorded_gradients`.
+        times: int. Number of timed sums, after two sums that are not timed.
+        dtype: str. Type to which the gradients are cast before the sum. The time of this cast and
+            of that back to float32 counts. If `None` (the default), they are not cast.
+    """
+    run = tf.function(lambda given: strategy.run(reduce_all, args=(given, dtype)), autograph=False)
+    call = lambda: strategy.experimental_local_results(run(gradients))[0].numpy()  # noqa: E731
+    return float(np.median(timed(call, times + 2)[2:]))
+
+
+def reduce_all(gradients, dtype):
+    """Sums the gradients over the replicas and returns 0.0 after all sums are computed."""
+    context = tf.distribute.get_replica_context()
+    own = [cast(tf.identity(g), dtype or g.dtype) for g in gradients]  # an argument has no device
+    sums = context.all_reduce("SUM", own)
+    sums = [cast(total, g.dtype) for total, g in zip(sums, gradients, strict=True)]
+    with tf.control_dependencies(tf.nest.flatten(sums, expand_composites=True)):
+        return tf.zeros([])
+
+
+def cast(gradient, dtype):
+    """Returns a gradient of another type. The indices of `tf.IndexedSlices` do not change."""
+    if isinstance(gradient, tf.IndexedSlices):
+        values = tf.cast(gradient.values, dtype)
+        return tf.IndexedSlices(values, gradient.indices, gradient.dense_shape)
+    return tf.cast(gradient, dtype)
+
+
+def _record(given, steps):
+    def add(*tensors):
+        steps.append(tf.nest.pack_sequence_as(given, tensors, expand_composites=True))
+
+    tf.py_function(add, tf.nest.flatten(given, expand_composites=True), [])
+
+
+def _bytes(tensors):
+    return sum(int(np.prod(tensor.shape)) * tensor.dtype.size for tensor in tensors)

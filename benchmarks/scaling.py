@@ -1,0 +1,166 @@
+"""Measures training on several workers of this machine, each with one thread.
+
+    python -m benchmarks.scaling
+    python -m benchmarks.scaling --workers 1 2 --model bilm --steps 10 --bfloat16-reduce
+
+The models have random weights and train on random tokens, whose frequencies are those of a
+log-uniform distribution. The number of rows of a global batch is the same for all numbers of
+workers, and each worker computes its part of them. Efficiency is the speed divided by the number of
+workers and by the speed of 1 worker. "Dense" are the bytes of the dense gradients of a step, which
+every worker sums with those of the others; "sparse" are the bytes of the values and indices that
+the workers gather from one another, without padding. "Reduce" is the time of the sums alone, with
+gradients of the same shapes. With --bfloat16-reduce, it is also measured with gradients that are
+cast to bfloat16 and back.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import re
+import sys
+import tempfile
+
+from tfreps.distribute.local_cluster import THREADS, local_addresses, threads_per_worker
+from tfreps.distribute.local_workers import run_workers
+
+PROGRAM = "benchmarks.scaling"
+MODELS = "bilm", "bert"
+COUNTED_STEPS = 3
+INSTRUCTIONS = "avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16"
+
+
+def main(argv=None):
+    options = parse(argv)
+    if options.measure:
+        measure(options)
+        return 0
+    print(machine())
+    results = []
+    for model in options.model:
+        for workers in options.workers:
+            results.append(start(model, workers, options))
+            print(json.dumps(results[-1]), flush=True)
+    print_table(results, options.bfloat16_reduce)
+    return 0
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(prog=f"python -m {PROGRAM}", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    add = parser.add_argument
+    add("--workers", type=int, nargs="+", default=[1, 2, 4], help="Numbers of workers (1 2 4).")
+    add("--model", nargs="+", choices=MODELS, default=MODELS, help="Models (both).")
+    add("--steps", type=int, default=20, help="Timed steps per row of the table (20).")
+    add("--rows", type=int, default=32, help="Rows of a global batch (32).")
+    add("--bfloat16-reduce", action="store_true", help="Measure sums of bfloat16 gradients, too.")
+    add("--measure", choices=MODELS, help="Measure a model as the worker in TF_CONFIG.")
+    add("--result", help="File to which worker 0 writes its result with --measure.")
+    options = parser.parse_args(argv)
+    for workers in options.workers:
+        if workers < 1 or options.rows % workers:
+            parser.error(f"--workers must divide --rows, {options.rows}; got {workers}.")
+    return options
+
+
+def start(model, workers, options):
+    """Returns the result of one row, which `workers` processes measure."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "result.json")
+        command = [sys.executable, "-m", PROGRAM, "--measure", model, "--result", str(path)]
+        command += ["--workers", str(workers), "--rows", str(options.rows)]
+        command += ["--steps", str(options.steps)]
+        command += ["--bfloat16-reduce"] * options.bfloat16_reduce
+        environ = {"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ, **dict.fromkeys(THREADS, "1")}
+        outputs = sys.stdout.buffer, sys.stderr.buffer
+        outcome = run_workers(command, local_addresses(workers), environ, outputs)
+        if outcome.code:
+            raise SystemExit(f"{model} with {workers} workers failed: {outcome.failure}")
+        return json.loads(path.read_text(encoding="utf-8"))
+
+
+def measure(options):
+    """Measures a row as one of its workers; worker 0 writes the result."""
+    import numpy as np
+
+    from benchmarks import reductions, scaling_models
+    from tfreps.distribute.replica_loop import ReplicaLoop
+    from tfreps.distribute.strategies import open_strategy
+    from tfreps.distribute.workers import Workers
+
+    strategy = open_strategy("multiworker")
+    workers = Workers(strategy)
+    model, data = scaling_models.make(options.measure, options.rows, strategy)
+    with reductions.recorded_gradients() as gradients:
+        loop = ReplicaLoop(model)
+        loop.begin()
+        loop.fit_epoch(data, COUNTED_STEPS, [], 0)
+    unrecorded = ReplicaLoop(model)  # traces the step again
+    seconds = scaling_models.seconds_per_step(unrecorded, data, options.steps)
+    counts = [reductions.count_bytes(step) for step in gradients] or [(0, 0)]
+    dense, sparse = (int(np.mean(part)) for part in zip(*counts, strict=True))
+    result = {
+        "model": options.measure,
+        "workers": workers.size,
+        "rows": options.rows,
+        "steps_per_second": round(1 / seconds, 3),
+        "dense_bytes": dense,
+        "sparse_bytes": reductions.gathered_bytes(strategy, sparse),
+        "step_seconds": round(seconds, 4),
+    }
+    types = {"reduce_seconds": None}
+    if options.bfloat16_reduce:
+        types["bfloat16_reduce_seconds"] = "bfloat16"
+    for name, dtype in types.items():
+        given = strategy, gradients[-1] if gradients else [], options.steps, dtype
+        result[name] = round(reductions.seconds_to_reduce(*given), 4) if gradients else 0.0
+    if workers.is_chief:
+        pathlib.Path(options.result).write_text(json.dumps(result), encoding="utf-8")
+
+
+def machine():
+    """Returns a line with the processor, its instruction sets and the number of cores."""
+    path = pathlib.Path("/proc/cpuinfo")
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    name = re.search(r"model name\s*: (.+)", text)
+    flags = re.search(r"flags\s*: (.+)", text)
+    found = [flag for flag in INSTRUCTIONS if flags and flag in flags[1].split()]
+    sets = f" ({', '.join(found)})" if found else ""
+    cores = threads_per_worker(1)
+    return f"{name[1] if name else platform.processor()}{sets}, {cores} cores, 1 thread per worker"
+
+
+def print_table(results, with_bfloat16=False):
+    columns = (
+        "model | workers | rows | steps/s | efficiency | dense MB | sparse MB | reduce s | share"
+    )
+    columns += " | reduce s, bfloat16" * with_bfloat16
+    print(f"\n| {columns} |\n|{'---|' * (columns.count('|') + 1)}")
+    alone = {r["model"]: r["steps_per_second"] for r in results if r["workers"] == 1}
+    for r in results:
+        cells = [r["model"], r["workers"], r["rows"], f"{r['steps_per_second']:.2f}"]
+        cells.append(efficiency(r, alone.get(r["model"])))
+        cells += [f"{r[kind] / 1e6:.1f}" for kind in ("dense_bytes", "sparse_bytes")]
+        cells.append(f"{r['reduce_seconds']:.3f}")
+        cells.append(f"{r['reduce_seconds'] / r['step_seconds']:.0%}")
+        if with_bfloat16:
+            cells.append(f"{r['bfloat16_reduce_seconds']:.3f}")
+        print(f"| {' | '.join(map(str, cells))} |")
+    cores = threads_per_worker(1)
+    for workers in sorted({r["workers"] for r in results if r["workers"] > cores}):
+        print(
+            f"{workers} workers share {cores} cores, so their efficiency cannot exceed "
+            f"{cores / workers:.2f}."
+        )
+
+
+def efficiency(result, alone):
+    """Returns the efficiency relative to the speed of 1 worker, or "-" if that is unknown."""
+    if not alone:
+        return "-"
+    return f"{result['steps_per_second'] / result['workers'] / alone:.2f}"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

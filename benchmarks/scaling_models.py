@@ -1,0 +1,84 @@
+"""Models, batches and training steps that benchmarks.scaling measures on several workers."""
+
+import time
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfreps.models import BertEncoder, BertPretrainer, BiLM, BiLMPretrainer
+from tfreps.models.presets import ELMO
+from tfreps.optimizers import FusedAdam, TF1Adagrad, build_optimizer
+
+VOCABULARY, NEGATIVES = 8000, 1024
+BILM = "elmo_small"
+BERT = {"hidden_dim": 256, "num_layers": 4, "num_heads": 4, "max_positions": 64}
+TOKENS = {"bilm": 20, "bert": 64}  # per row
+MASKED = 10  # tokens per text
+UNTIMED_STEPS = 3
+
+
+def make(name, rows, strategy):
+    """Returns a model, compiled in the scope of the strategy, and a dataset without end."""
+    keras.utils.set_random_seed(1)
+    rng = np.random.default_rng(1)
+    with strategy.scope():
+        if name == "bilm":
+            bilm = BiLM(**ELMO[BILM], dropout=0.1)
+            model = BiLMPretrainer(bilm, VOCABULARY, num_sampled=NEGATIVES, batch_size=rows)
+            table = rng.integers(1, 257, (VOCABULARY, bilm.max_characters), dtype="int32")
+            model.set_character_table(table)
+            optimizer = TF1Adagrad()
+        else:
+            model = BertPretrainer(BertEncoder(vocabulary_size=VOCABULARY, **BERT))
+            optimizer = FusedAdam(1e-4, global_clipnorm=1.0)
+        model.compile(optimizer, jit_compile=False)
+        build_optimizer(model)
+    batch = {"bilm": lm_batch, "bert": masked_batch}[name]
+    batches = [batch(rng, rows) for _ in range(8)]
+    stacked = {key: np.stack([batch[key] for batch in batches]) for key in batches[0]}
+    return model, tf.data.Dataset.from_tensor_slices(stacked).repeat()
+
+
+def lm_batch(rng, rows):
+    """Returns a batch in the form of `LMBatches`, for both directions."""
+    shape = rows, TOKENS["bilm"]
+    batch = {"unknown_characters": np.zeros([0, 50], "int32")}
+    for end in ("", "_reverse"):
+        ids = frequent_ids(rng, shape)
+        batch |= {f"token_ids{end}": ids, f"character_rows{end}": ids}
+        batch[f"next_token_id{end}"] = frequent_ids(rng, shape)
+        batch[f"mask{end}"] = np.ones(shape, "bool")
+    return batch
+
+
+def masked_batch(rng, rows):
+    """Returns a batch in the form of `MaskedLMBatches`."""
+    shape = rows, TOKENS["bert"]
+    return {
+        "token_ids": frequent_ids(rng, shape),
+        "segment_ids": np.zeros(shape, "int32"),
+        "mask": np.ones(shape, "bool"),
+        "masked_positions": rng.integers(0, shape[1], (rows, MASKED), dtype="int32"),
+        "masked_ids": frequent_ids(rng, (rows, MASKED)),
+        "masked_weights": np.ones([rows, MASKED], "float32"),
+        "next_sentence_labels": rng.integers(0, 2, rows, dtype="int32"),
+    }
+
+
+def frequent_ids(rng, shape):
+    """Returns random token ids from 1, in a log-uniform distribution: the first are frequent."""
+    return (VOCABULARY ** rng.random(shape)).astype("int32")
+
+
+def seconds_per_step(loop, data, steps):
+    """Returns the median seconds of a training step."""
+    ends = []
+
+    def note(step, logs):
+        float(next(iter(logs.values())))  # waits for the step
+        ends.append(time.perf_counter())
+
+    callback = keras.callbacks.LambdaCallback(on_train_batch_end=note)
+    loop.fit_epoch(data, steps + UNTIMED_STEPS, [callback], 1)
+    return float(np.median(np.diff(ends)[UNTIMED_STEPS - 1 :]))
