@@ -1,6 +1,7 @@
 """Every program that trains gives the same results on replicas, on workers and on one device."""
 
 import json
+import signal
 import sys
 
 import pytest
@@ -62,6 +63,18 @@ def test_a_killed_worker_ends_all_and_the_run_resumes_bit_by_bit(program, worker
     code, messages, seconds = killed_after(line, tmp_path / "run", 5, worker, workers=2)
     assert code == 137 and f"Worker {worker} was killed by SIGKILL" in messages
     assert seconds < 30
+    run_program([*line, "--resume"], tmp_path / "run", workers=2)
+    check_identical(tmp_path / "run", tmp_path / "whole")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
+def test_a_signal_to_one_worker_stops_all_after_the_same_step(tmp_path):
+    line = [*LINES["pretrain-elmo"](tmp_path), "--deterministic", "--checkpoint-every", "1"]
+    run_program(line, tmp_path / "whole", workers=2)
+    # TensorFlow runs between steps in worker 1, which receives the signal; worker 0 agrees.
+    code, messages, _ = killed_after(line, tmp_path / "run", 5, 1, signal.SIGTERM, workers=2)
+    assert code == 143 and "stopped by SIGTERM at step" in messages
     run_program([*line, "--resume"], tmp_path / "run", workers=2)
     check_identical(tmp_path / "run", tmp_path / "whole")
 

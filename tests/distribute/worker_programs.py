@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -78,11 +79,11 @@ def run_program(line, run, **how):
     return done
 
 
-def killed_after(line, run, step, worker, **how):
-    """Starts workers, kills one after a checkpoint of a step, and returns what is left.
+def killed_after(line, run, step, worker, number=signal.SIGKILL, **how):
+    """Starts workers, sends a signal to one after the checkpoint of a step, and waits for the end.
 
     Returns:
-        Tuple `(code, messages, seconds)`. `seconds` is the time from the kill to the end.
+        Tuple `(code, messages, seconds)`. `seconds` is the time from the signal to the end.
     """
     started = subprocess.Popen(
         command(line, run, **how), cwd=CHECKOUT, stderr=subprocess.PIPE, text=True
@@ -91,7 +92,7 @@ def killed_after(line, run, step, worker, **how):
     while not path.exists():
         assert started.poll() is None, started.stderr.read()[-3000:]
         time.sleep(0.01)
-    os.kill(process_of_worker(started.pid, worker), 9)
+    os.kill(process_of_worker(started.pid, worker), number)
     begin = time.monotonic()
     messages = started.communicate(timeout=60)[1]
     return started.returncode, messages, time.monotonic() - begin

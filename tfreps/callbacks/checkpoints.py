@@ -121,8 +121,7 @@ class Checkpoints(CountedSteps):
         build_optimizer(model)
         self._restore_variables(model, arrays)
         if state["in_epoch"]:
-            names = [name for name in _variables(model) if name.startswith("metrics/")]
-            self.metrics_to_restore = [arrays[name] for name in names]
+            self.metrics_to_restore = arrays
         if set(state["callbacks"]) != set(self.callbacks):
             raise ValueError(
                 f"The checkpoint in {self.folder} has the states of "
@@ -147,6 +146,9 @@ class Checkpoints(CountedSteps):
             "in_epoch": in_epoch,
             "unmeasured": self.unmeasured,
         }
+        if in_epoch and self.model.distribute_strategy.num_replicas_in_sync > 1:
+            # As after `restore`: sums that are divided among replicas are rounded in another way.
+            self._restore_metrics(arrays)
         if not self.writes:
             return
         try:
@@ -175,7 +177,7 @@ class Checkpoints(CountedSteps):
     def on_epoch_begin(self, epoch, logs=None):
         self._save_end_of_epoch()
         if self.metrics_to_restore is not None:  # Keras has just reset them
-            assign_to_replicas(self.model, self.model.metrics_variables, self.metrics_to_restore)
+            self._restore_metrics(self.metrics_to_restore)
             self.metrics_to_restore = None
 
     def on_train_batch_end(self, batch, logs=None):
@@ -218,6 +220,11 @@ class Checkpoints(CountedSteps):
         if self.agree((is_asked(),))[0]:
             ask()
             raise_if_asked(f" at step {self.step:,}")
+
+    def _restore_metrics(self, arrays):
+        names = [name for name in _variables(self.model) if name.startswith("metrics/")]
+        values = [arrays[name] for name in names]
+        assign_to_replicas(self.model, self.model.metrics_variables, values)
 
     def _restore_variables(self, model, arrays):
         variables = _variables(model)

@@ -35,7 +35,7 @@ class MetricLog(CountedSteps):
     def evaluate(self, dataset):
         """Evaluates the model in training and returns a dict of its metrics.
 
-        Replace this method for a model that is trained in another way than by `model.fit`.
+        Replace this method for a model that is not trained by `model.fit`.
         """
         return self.model.evaluate(dataset, verbose=0, return_dict=True)
 

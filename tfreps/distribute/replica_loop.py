@@ -84,7 +84,7 @@ class ReplicaLoop:
             dataset: `tf.data.Dataset` with at least `steps` batches.
             steps: int. Number of steps.
             callbacks: list of Keras callbacks.
-            epoch: int. Number of the epoch, which callbacks get.
+            epoch: int. Number of the epoch, as passed to the callbacks.
             validation: `tf.data.Dataset` to evaluate on after the last step. Defaults to `None`.
         """
         called = keras.callbacks.CallbackList(

@@ -68,7 +68,7 @@ class Vocabulary:
 
         Raises:
             ValueError: If the file cannot be read or is not a valid vocabulary. The message names
-                the file and the line.
+                the file and, if a line is not valid, that line.
         """
         text = read_utf8(path, "the vocabulary")
         lines = text.removesuffix("\n").split("\n")

@@ -46,7 +46,7 @@ def check_operations(model, folder) -> None:
     """Checks that a SavedModel does not use files, the network or Python.
 
     A SavedModel is a program: its operations run with the rights of the process when it is loaded
-    or called. Two uses of files are allowed, since every SavedModel needs them: saving and
+    or called. Two uses of files are allowed, because ordinary SavedModels need them: saving and
     restoring its own variables, and filling tables from its own assets.
 
     Args:
@@ -54,7 +54,7 @@ def check_operations(model, folder) -> None:
         folder: str or path. The folder of the SavedModel.
 
     Raises:
-        ValueError: If the model has an asset outside of its folder, or operations that use the
+        ValueError: If the model has an asset outside its `assets` folder, or operations that use the
             network, Python, or files in any other way. The message names these operations.
 
     Example:
