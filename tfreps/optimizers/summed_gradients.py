@@ -2,9 +2,9 @@
 
 Keras 3 clips the gradient of each replica before it sums them (`TFOptimizer.apply` calls
 `_clip_gradients` before `_all_reduce_sum_gradients`; TensorFlow issue 33929 calls this order
-wrong), so `global_clipnorm` has a different effect than on one device. Here the gradients are summed
-first and clipped once. The tests compare the result with that of one device and fail if Keras changes the
-private method that is replaced here.
+wrong), so `global_clipnorm` has a different effect than on one device. Here the gradients are
+summed first and clipped once. The tests compare the result with that of one device and fail if
+Keras changes the private method that is replaced here.
 """
 
 import tensorflow as tf

@@ -54,8 +54,8 @@ def check_operations(model, folder) -> None:
         folder: str or path. The folder of the SavedModel.
 
     Raises:
-        ValueError: If the model has an asset outside its `assets` folder, or operations that use the
-            network, Python, or files in any other way. The message names these operations.
+        ValueError: If the model has an asset outside its `assets` folder, or operations that use
+            the network, Python, or files in any other way. The message names these operations.
 
     Example:
     >>> from tensorflow.core.protobuf import saved_model_pb2
