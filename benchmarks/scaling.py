@@ -9,8 +9,8 @@ workers, and each worker computes its part of them. Efficiency is the speed divi
 workers and by the speed of 1 worker. "Dense" are the bytes of the dense gradients of a step, which
 every worker sums with those of the others; "sparse" are the bytes of the values and indices that
 the workers gather from one another, without padding. "Reduce" is the time of the sums alone, with
-gradients of the same shapes. With --bfloat16-reduce, it is also measured with gradients that are
-cast to bfloat16 and back.
+gradients of the same shapes. With --bfloat16-reduce, it is also measured with dense gradients that
+are cast to bfloat16 and back.
 """
 
 import argparse
