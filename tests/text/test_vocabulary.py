@@ -106,8 +106,8 @@ def test_check_order():
     vocabulary.check_order({"a": 3, "b": 3, "c": 1, "<UNK>": 100, "</S>": 50})
     vocabulary.check_order([3, 0, 3, 50, 0, 100])
     with pytest.raises(
-        ValueError, match=r"'b' \(line 3\) occurs 2 times .* 'c' \(line 5\) occurs 4 times"
+        ValueError, match=r"'b' \(id 2\) occurs 2 times .* 'c' \(id 4\) occurs 4 times"
     ):
         vocabulary.check_order({"a": 3, "b": 2, "c": 4})
-    with pytest.raises(ValueError, match=r"'b' \(line 3\) occurs 0 times"):
+    with pytest.raises(ValueError, match=r"'b' \(id 2\) occurs 0 times"):
         vocabulary.check_order([1, 0, 0, 0, 1, 0])

@@ -54,8 +54,7 @@ class ReplicaLoop:
     def __init__(self, model):
         self.model = model
         self.strategy = model.distribute_strategy
-        self._train = self._function(model.train_step)
-        self._test = self._function(model.test_step)
+        self._functions = {}  # (name of a step, specs of its batches) -> traced function
 
     def begin(self):
         """Gives each replica its own random numbers. Call it once, after a checkpoint is restored.
@@ -95,9 +94,10 @@ class ReplicaLoop:
         self.model.reset_metrics()
         called.on_epoch_begin(epoch)
         logs = {}
+        train = self._function("train_step", dataset)
         for step, batch in zip(range(steps), dataset, strict=False):
             called.on_train_batch_begin(step)
-            logs = self._logs(self._train(batch))
+            logs = self._logs(train(batch))
             for callback in called.callbacks:  # a `CallbackList` would pass them another dict
                 callback.on_train_batch_end(step, logs)
             if self.model.stop_training:
@@ -123,23 +123,35 @@ class ReplicaLoop:
         called.on_test_begin()
         self.model.reset_metrics()
         logs = {}
+        test = self._function("test_step", dataset)
         for step, batch in enumerate(dataset):
             called.on_test_batch_begin(step)
-            logs = self._logs(self._test(batch))
+            logs = self._logs(test(batch))
             called.on_test_batch_end(step, logs)
         logs = logs.exact() if logs else {}
         called.on_test_end(logs)
         return logs
 
-    def _function(self, step):
-        def own_step(batch):
-            return step(rows_of_replica(batch, self.model.shared_features))
+    def _function(self, name, dataset):
+        """Returns a step for the batches of a data set.
 
-        return tf.function(
-            lambda batch: self.strategy.run(own_step, args=(batch,)),
-            reduce_retracing=True,
-            autograph=False,
-        )
+        It is traced once for all shapes, so that a resumed run, which begins with a batch of
+        another shape, rounds in the same way.
+        """
+        specs = dataset.element_spec
+        key = name, str(specs)
+        if key not in self._functions:
+            step = getattr(self.model, name)
+
+            def own_step(batch):
+                return step(rows_of_replica(batch, self.model.shared_features))
+
+            self._functions[key] = tf.function(
+                lambda batch: self.strategy.run(own_step, args=(batch,)),
+                input_signature=[specs],
+                autograph=False,
+            )
+        return self._functions[key]
 
     def _logs(self, of_replicas):
         first = {n: self.strategy.experimental_local_results(v)[0] for n, v in of_replicas.items()}

@@ -192,8 +192,8 @@ def _check(encoder):
         raise ValueError(f"`num_layers` must be at least 1; got {encoder.num_layers}.")
     if encoder.num_heads < 1 or encoder.hidden_dim < 1 or encoder.hidden_dim % encoder.num_heads:
         raise ValueError(
-            "`num_heads` must be at least 1 and divide `hidden_dim`; "
-            f"got {encoder.num_heads} heads for {encoder.hidden_dim}."
+            "`hidden_dim` and `num_heads` must be at least 1, and `num_heads` must divide "
+            f"`hidden_dim`; got {encoder.num_heads} heads for {encoder.hidden_dim} dimensions."
         )
     if encoder.positions not in (None, *KINDS):
         raise ValueError(

@@ -29,7 +29,7 @@ def check_names(path: pathlib.Path, names: Sequence[str], word: str) -> None:
 
 
 def check_table(path: pathlib.Path, vocabulary, model) -> None:
-    """Checks that a vocabulary has as many tokens as the model's token table has rows.
+    """Checks that a vocabulary has as many tokens as the model was created with.
 
     Args:
         path: `pathlib.Path`. Path of the vocabulary file.

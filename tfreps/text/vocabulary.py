@@ -173,8 +173,8 @@ class Vocabulary:
             if fewest is not None and count > fewest:
                 raise ValueError(
                     f"{self.source} is not sorted by descending count, as sampled softmax "
-                    f"requires: {self.tokens[rarest]!r} (line {rarest + 1}) occurs {fewest} times "
-                    f"in the text, but {token!r} (line {index + 1}) occurs {count} times. Build "
+                    f"requires: {self.tokens[rarest]!r} (id {rarest}) occurs {fewest} times "
+                    f"in the text, but {token!r} (id {index}) occurs {count} times. Build "
                     "the vocabulary from this text with `tfreps build-vocabulary`, or train with "
                     "the full softmax."
                 )

@@ -87,8 +87,9 @@ class Terms(NamedTuple):
 class Gradients(NamedTuple):
     """Gradients with respect to `Terms`.
 
-    `gates`, of shape `[B, T, G*H]`, is the gradient of the sum of `products`, `from_inputs` and
-    `from_sentence`. The others belong to the terms of the same name and have their shapes.
+    `gates`, of shape `[B, T, G*H]`, is the gradient with respect to the sum of `products`,
+    `from_inputs` and `from_sentence`. The others are the gradients with respect to the terms of the
+    same names, or 0.0 for terms that a step does not use.
     """
 
     gates: tf.Tensor
