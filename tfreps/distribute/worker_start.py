@@ -1,4 +1,4 @@
-"""wait_for_workers: waits until all workers have started, but not for ever.
+"""wait_for_workers: waits for a limited time until all workers have started.
 
 TensorFlow waits for missing workers without end, in a call that neither Python nor a signal can
 interrupt. All workers therefore meet here first.
