@@ -5,6 +5,7 @@ Mistakes in TF_CONFIG itself are in test_cluster.py, and a port in use in test_s
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -140,7 +141,7 @@ def test_data_that_one_worker_does_not_have(tagger, tmp_path):
     for name in "a", "b":
         (tmp_path / name).mkdir()
     place = tagger.index("--train") + 1
-    (tmp_path / "a" / "train.conll").write_bytes(open(tagger[place], "rb").read())
+    shutil.copy(tagger[place], tmp_path / "a" / "train.conll")
     line = [*tagger, "--run", str(tmp_path / "run")]
     line[place] = "train.conll"
     codes, messages = started([line, line], {0: tmp_path / "a", 1: tmp_path / "b"})
