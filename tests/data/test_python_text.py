@@ -47,3 +47,9 @@ def test_paragraphs_leave_out_code_and_part_at_bullets():
     text = "One line\nand its end.\n\n>>> code()\n- first\n  point\n* second\n=====\n1. third"
     expected = ["One line and its end.", "first point", "second", "third"]
     assert list(python_text.paragraphs(text)) == expected
+
+
+def test_docstrings_with_nul_characters_are_left_out(tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text('"""Backslashes become nulls (\\0)."""\n\ndef f():\n    """Returns one."""\n')
+    assert python_text.docstrings_of_file(str(path)) == ["Returns one."]

@@ -67,6 +67,7 @@ def docstrings_of_file(path: str) -> list[str]:
     """Returns the docstrings of one source file.
 
     The list is empty if the file cannot be read or parsed, or has no triple double quotes.
+    Docstrings with NUL characters are left out, because text files must not contain them.
     """
     try:
         source = pathlib.Path(path).read_text(encoding="utf-8")
@@ -77,7 +78,8 @@ def docstrings_of_file(path: str) -> list[str]:
             tree = ast.parse(source)
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return []
-    return [text for text in map(ast.get_docstring, documented(tree)) if text]
+    texts = map(ast.get_docstring, documented(tree))
+    return [text for text in texts if text and "\0" not in text]
 
 
 def documented(tree: ast.Module) -> list[ast.AST]:
