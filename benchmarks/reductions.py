@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks.gemm import timed
+from tfreps.layers.ops.replicas import num_replicas, sum_over_replicas
 from tfreps.models import bilm_pretrainer
 from tfreps.optimizers import summed_gradients
 
@@ -22,7 +23,7 @@ def recorded_gradients():
     steps, original = [], summed_gradients.sum_gradients
 
     def record_and_sum(gradients):
-        if tf.distribute.get_replica_context().num_replicas_in_sync > 1:
+        if num_replicas() > 1:
             given = [gradient for gradient in gradients if gradient is not None]
             _record(given, steps)
         return original(gradients)
@@ -71,10 +72,9 @@ def seconds_to_reduce(strategy, gradients, times, dtype=None):
 
 def reduce_all(gradients, dtype):
     """Sums the gradients over the replicas and returns 0.0 after all sums are computed."""
-    context = tf.distribute.get_replica_context()
     own = [cast(tf.identity(g), dtype or g.dtype) for g in gradients]  # an argument has no device
-    sums = context.all_reduce("SUM", own)
-    sums = [cast(total, g.dtype) for total, g in zip(sums, gradients, strict=True)]
+    sums = zip(sum_over_replicas(own), gradients, strict=True)
+    sums = [cast(total, g.dtype) for total, g in sums]
     with tf.control_dependencies(tf.nest.flatten(sums, expand_composites=True)):
         return tf.zeros([])
 

@@ -32,10 +32,9 @@ def test_only_dense_gradients_are_cast(gradients):
 
 def test_gradients_of_each_traced_step_are_recorded(gradients, strategy, monkeypatch):
     original = summed_gradients.sum_gradients
-    context = type("Context", (), {"num_replicas_in_sync": 2})
     with reductions.recorded_gradients() as steps, monkeypatch.context() as patch:
-        patch.setattr(tf.distribute, "get_replica_context", lambda: context)
-        patch.setattr(summed_gradients, "_num_replicas", lambda: 1)
+        patch.setattr(reductions, "num_replicas", lambda: 2)
+        patch.setattr(summed_gradients, "num_replicas", lambda: 1)
         assert bilm_pretrainer.sum_gradients is summed_gradients.sum_gradients
         step = tf.function(lambda x: summed_gradients.sum_gradients([x, None, gradients[1]])[0])
         for value in 1.0, 2.0:

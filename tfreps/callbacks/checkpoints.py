@@ -121,7 +121,7 @@ class Checkpoints(CountedSteps):
         build_optimizer(model)
         self._restore_variables(model, arrays)
         if state["in_epoch"]:
-            self.metrics_to_restore = arrays
+            self.metrics_to_restore = {n: a for n, a in arrays.items() if n.startswith("metrics/")}
         if set(state["callbacks"]) != set(self.callbacks):
             raise ValueError(
                 f"The checkpoint in {self.folder} has the states of "

@@ -2,6 +2,8 @@
 
 import tensorflow as tf
 
+from tfreps.layers.ops.replicas import own_rows, replica_number
+
 
 def assign_to_replicas(model, variables, arrays):
     """Assigns arrays to variables, so that reading the variables returns the arrays.
@@ -28,15 +30,13 @@ def assign_to_replicas(model, variables, arrays):
             variable.assign(array)
 
     def assign_own_part(values):
-        context = tf.distribute.get_replica_context()
-        replica, number = context.replica_id_in_sync_group, context.num_replicas_in_sync
         for (variable, _), value in zip(summed, values, strict=True):
             if id(variable) in with_rows:
-                rows, size = tf.range(value.shape[0]), value.shape[0]
-                first, end = replica * size // number, (replica + 1) * size // number
+                rows = tf.range(value.shape[0])
+                first, end = own_rows(value.shape[0])
                 is_own = tf.reshape((rows >= first) & (rows < end), [-1] + [1] * (value.ndim - 1))
             else:
-                is_own = tf.equal(replica, 0)
+                is_own = tf.equal(replica_number(), 0)
             variable.assign(tf.where(is_own, value, tf.zeros_like(value)))
 
     values = [tf.cast(array, variable.dtype) for variable, array in summed]

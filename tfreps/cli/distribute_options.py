@@ -4,7 +4,7 @@ import contextlib
 import os
 
 from tfreps import __version__
-from tfreps.cli.option_rules import with_flags
+from tfreps.cli.option_rules import naming_options
 from tfreps.distribute.strategies import open_strategy
 from tfreps.distribute.worker_runs import begin_run_folder, create_on_chief
 from tfreps.distribute.workers import Workers
@@ -32,10 +32,8 @@ def open_workers(options):
     Raises:
         ValueError: If the strategy cannot be opened, or another worker has other options.
     """
-    try:
+    with naming_options(options):
         workers = Workers(opened(options))
-    except ValueError as error:
-        raise ValueError(with_flags(str(error), vars(options))) from error
     given = {f"--{name.replace('_', '-')}": str(value) for name, value in vars(options).items()}
     workers.check_same({"the version of tfreps": __version__, **given}, SAME)
     return workers

@@ -5,7 +5,7 @@ import shlex
 
 from tfreps.callbacks.stop_signals import go_on_with, stopped_by_signals
 from tfreps.cli import distribute_options
-from tfreps.cli.option_rules import as_flag, unused_options, with_flags
+from tfreps.cli.option_rules import as_flag, naming_options, unused_options
 from tfreps.cli.options import add_flags, check_options, default_values, parse_options
 from tfreps.cli.program_help import program_parser
 from tfreps.data import find_files
@@ -110,10 +110,8 @@ def check_same_data(run, options):
         ValueError: If a file does not exist, or its content differs from that which the run was
             started with. The message names the flag and the file.
     """
-    try:
+    with naming_options(options):
         check_data(run.path, data_files(options))
-    except ValueError as error:
-        raise ValueError(with_flags(str(error), vars(options))) from error
 
 
 def data_files(options):

@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from tfreps.callbacks.step_logs import StepLogs
-from tfreps.layers.ops.replicas import SEEDS_APART, own_rows
+from tfreps.layers.ops.replicas import SEEDS_APART, own_rows, replica_number
 
 
 class FitLoop:
@@ -68,9 +68,8 @@ class ReplicaLoop:
         seeds = [v for v in variables if "seed_generator" in v.path and id(v) not in common]
 
         def add_replica():
-            replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+            own = tf.stack([replica_number() * SEEDS_APART, 0])
             for seed in seeds:
-                own = tf.stack([replica * SEEDS_APART, 0])
                 seed.assign(tf.convert_to_tensor(seed) + tf.cast(own, seed.dtype))
 
         if seeds:

@@ -168,9 +168,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
         with tf.GradientTape() as tape:
             nll, states = self(batch, initial_state=initial_state, training=True)
             mask = self._of_directions(batch, "mask")  # [G, B, T]
-            rows = tf.cast(tf.size(mask) / tf.shape(mask)[-1], "float32")  # G * B
-            if num_replicas() > 1:
-                rows = float(mask.shape[0] * self.batch_size)  # of the global batch
+            rows = mask.shape[0] * self.batch_size  # G * B, with the rows of all replicas
             objective = tf.reduce_sum(tf.where(mask, nll, 0.0)) / rows
             scaled = self.optimizer.scale_loss(objective)
         gradients = sum_gradients(tape.gradient(scaled, self.trainable_variables))

@@ -9,6 +9,8 @@ Keras changes the private method that is replaced here.
 
 import tensorflow as tf
 
+from tfreps.layers.ops.replicas import num_replicas, sum_over_replicas
+
 
 def apply_summed(optimizer, gradients, variables):
     """Sums gradients over the replicas of `tf.distribute`, then clips and applies the sums once.
@@ -39,7 +41,7 @@ def apply_once(optimizer, gradients, variables):
         gradients: list of tensors, `tf.IndexedSlices` or `None`, the same on every replica.
         variables: list of variables, in the same order.
     """
-    if _num_replicas() > 1:
+    if num_replicas() > 1:
         for part in _all_parts(optimizer):
             # An attribute of this optimizer, because the replicas trace this one after another.
             part._all_reduce_sum_gradients = _as_given
@@ -58,11 +60,10 @@ def sum_gradients(gradients):
     Returns:
         list of the sums, in the same order. Without a strategy, the gradients themselves.
     """
-    if _num_replicas() == 1:
+    if num_replicas() == 1:
         return gradients
     given = [gradient for gradient in gradients if gradient is not None]
-    context = tf.distribute.get_replica_context()
-    sums = iter(context.all_reduce(tf.distribute.ReduceOp.SUM, given))
+    sums = iter(sum_over_replicas(given))
     return [None if gradient is None else with_distinct_rows(next(sums)) for gradient in gradients]
 
 
@@ -73,11 +74,6 @@ def with_distinct_rows(gradient):
     indices, which = tf.unique(gradient.indices)
     values = tf.math.unsorted_segment_sum(gradient.values, which, tf.size(indices))
     return tf.IndexedSlices(values, indices, gradient.dense_shape)
-
-
-def _num_replicas():
-    context = tf.distribute.get_replica_context()
-    return 1 if context is None else context.num_replicas_in_sync
 
 
 def _as_given(gradients_and_variables):

@@ -25,8 +25,8 @@ def sum_over_replicas(values):
     """Returns the sums of tensors over all replicas, which must all call it.
 
     Args:
-        values: Tensor, or a list of tensors of the same shapes on every replica. They are summed
-            in one operation.
+        values: Tensor, or a list of tensors or `tf.IndexedSlices`, which have the same shapes on
+            every replica.
 
     Returns:
         The sums, in the same structure.
