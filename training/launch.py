@@ -1,7 +1,7 @@
 """Starts a program that trains as several worker processes on this machine.
 
 The command after -- is run N times with --distribute multiworker, and TF_CONFIG describes the
-worker that each process is. The output of worker 0 is unchanged; lines of the others begin with
+worker that each process is. The lines of worker 0 are unchanged; those of the others begin with
 [worker 1], [worker 2] and so on. If a worker fails, the others are ended with SIGTERM, and with
 SIGKILL 10 seconds later; one line on standard error says which worker failed, and its exit code is
 returned (128 + n if signal n killed it). Ctrl-C or SIGTERM is passed on to all workers once, so
@@ -53,7 +53,7 @@ def main(argv=None):
     addresses = local_addresses(options.workers, options.port)
     threads = options.threads_per_worker or threads_per_worker(options.workers)
     command = [sys.executable, "-m", "tfreps", *with_distribute(options.command)]
-    sys.stdout.flush()  # worker 0 writes to the same file
+    sys.stdout.flush()  # worker 0 may write to the same file
     outputs = sys.stdout.buffer, sys.stderr.buffer
     outcome = run_workers(command, addresses, os.environ, outputs, threads)
     if outcome.failure:

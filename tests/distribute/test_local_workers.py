@@ -124,15 +124,36 @@ print("error", index, repr(sys.stdin.read()), file=sys.stderr)
         json.dumps({"cluster": {"worker": ADDRESSES}, "task": {"type": "worker", "index": index}})
         for index in range(3)
     ]
-    lines = [f"[worker {index}] out {configs[index]} 5" for index in (1, 2)]
-    assert sorted(out.splitlines()) == lines
-    assert sorted(error.splitlines()) == ["[worker 1] error 1 ''", "[worker 2] error 2 ''"]
-    assert capfd.readouterr() == (f"out {configs[0]} 5\n", "error 0 ''\n")
+    prefixes = "", "[worker 1] ", "[worker 2] "
+    lines = [f"{prefix}out {config} 5" for prefix, config in zip(prefixes, configs)]
+    assert sorted(out.splitlines()) == sorted(lines)
+    lines = [f"{prefix}error {index} ''" for index, prefix in enumerate(prefixes)]
+    assert sorted(error.splitlines()) == sorted(lines)
+    assert capfd.readouterr() == ("", "")
 
 
-def test_one_worker(tmp_path, capfd):
-    outcome, out, _ = run(tmp_path, "sys.stdout.write('a\\rb')", workers=1)
-    assert (outcome, out) == (Outcome(0), "") and capfd.readouterr().out == "a\rb"
+def test_lines_are_whole(tmp_path):
+    """Each worker writes its lines in two parts, at the same time as the others."""
+    code = "for _ in range(200):\n    os.write(1, b'ab'); time.sleep(1e-4); os.write(1, b'cd\\n')"
+    outcome, out, _ = run(tmp_path, code)
+    assert outcome == Outcome(0, "")
+    assert set(out.splitlines()) == {"abcd", "[worker 1] abcd", "[worker 2] abcd"}
+    assert out.count("\n") == 600
+
+
+class Terminal(io.BytesIO):
+    def isatty(self):
+        return True
+
+
+def test_worker_0_inherits_a_terminal(tmp_path, capfd):
+    outputs = Terminal(), io.BytesIO()
+    code = START + "sys.stdout.write('a\\rb'); print('error', index, file=sys.stderr)"
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    assert run_workers(command, ADDRESSES[:2], os.environ, outputs) == Outcome(0)
+    assert outputs[0].getvalue() == b"\r\033[K[worker 1] a\rb\n"
+    assert sorted(outputs[1].getvalue().splitlines()) == [b"[worker 1] error 1", b"error 0"]
+    assert capfd.readouterr() == ("a\rb", "")
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,8 @@ def worker_environ(environ: Mapping[str, str], cluster: Cluster, threads: int) -
     - TF_NUM_INTRAOP_THREADS, TF_NUM_INTEROP_THREADS and OMP_NUM_THREADS, unless they are set.
     - no_grpc_proxy, extended by this machine. With http_proxy set, TensorFlow's workers would
       otherwise look for each other through the proxy, and wait without end.
-    - PYTHONUNBUFFERED, unless it is set, for all but worker 0: their output is read from a pipe,
-      and should appear when it is printed.
+    - PYTHONUNBUFFERED, unless it is set: the output is read from a pipe, and should appear when it
+      is printed.
 
     Args:
         environ: mapping of str to str. Environment variables of this process.
@@ -77,8 +77,7 @@ def worker_environ(environ: Mapping[str, str], cluster: Cluster, threads: int) -
     found = {**dict.fromkeys(THREADS, str(threads)), **environ, NAME: cluster.as_tf_config()}
     direct = environ.get("no_grpc_proxy") or environ.get("no_proxy")
     found["no_grpc_proxy"] = ",".join([*([direct] if direct else []), HOST])
-    if not cluster.is_chief:
-        found.setdefault("PYTHONUNBUFFERED", "1")
+    found.setdefault("PYTHONUNBUFFERED", "1")
     return found
 
 

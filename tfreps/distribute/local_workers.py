@@ -59,9 +59,10 @@ def run_workers(
 ) -> Outcome:
     """Runs a command once for every address, with TF_CONFIG set, until all processes have ended.
 
-    Worker 0 inherits the standard output and standard error of this process. The lines of the
-    other workers are copied to `outputs`, with the prefix `[worker 1] `. The standard input of all
-    workers is empty.
+    The lines of all workers are copied to `outputs`, whole, and those of other workers than worker
+    0 with a prefix, `[worker 1] `. If an output is a terminal, worker 0 inherits that stream of this
+    process instead, so that it can redraw its line of progress. The standard input of all workers is
+    empty.
 
     If a worker fails, which is when its exit code is not 0, the others get SIGTERM, and SIGKILL if
     they have not ended in time. SIGINT and SIGTERM are passed on to all workers once. The function
@@ -90,8 +91,8 @@ def run_workers(
     >>> environ = {**os.environ, "OMP_NUM_THREADS": "3"}
     >>> run_workers(command, ["127.0.0.1:2222", "127.0.0.1:2223"], environ, (out, err))
     Outcome(code=0, failure='')
-    >>> out.getvalue()
-    b'[worker 1] 3\\n'
+    >>> sorted(out.getvalue().splitlines())
+    [b'3', b'[worker 1] 3']
     """
     joined = [JoinedOutput(output) for output in outputs]
     workers = []
@@ -99,10 +100,11 @@ def run_workers(
         try:
             for index in range(len(addresses)):
                 own = worker_environ(environ, Cluster(tuple(addresses), index), threads)
-                workers.append(_start(command, own, is_joined=index > 0))
-                if index > 0:
-                    joined[0].follow(workers[index].stdout, f"[worker {index}] ")
-                    joined[1].follow(workers[index].stderr, f"[worker {index}] ")
+                inherits = [index == 0 and output.isatty() for output in outputs]
+                workers.append(_start(command, own, *inherits))
+                for output, source in zip(joined, (workers[-1].stdout, workers[-1].stderr)):
+                    if source is not None:
+                        output.follow(source, f"[worker {index}] " if index > 0 else "")
             outcome = _wait(workers, signals, seconds_to_end)
         finally:
             _kill(workers)
@@ -141,17 +143,16 @@ def _noted_signals():
             signal.signal(number, handler)
 
 
-def _start(command, environ, is_joined):
+def _start(command, environ, inherits_output, inherits_errors):
     """Returns the started process of a worker."""
-    output = subprocess.PIPE if is_joined else None
     if sys.platform == "linux":
         command = [sys.executable, "-I", "-S", "-c", TIED, str(os.getpid()), *command]
     return subprocess.Popen(
         command,
         env=environ,
         stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=output,
+        stdout=None if inherits_output else subprocess.PIPE,
+        stderr=None if inherits_errors else subprocess.PIPE,
         start_new_session=True,
     )
 
