@@ -125,7 +125,7 @@ print("error", index, repr(sys.stdin.read()), file=sys.stderr)
         for index in range(3)
     ]
     prefixes = "", "[worker 1] ", "[worker 2] "
-    lines = [f"{prefix}out {config} 5" for prefix, config in zip(prefixes, configs)]
+    lines = [f"{prefix}out {config} 5" for prefix, config in zip(prefixes, configs, strict=True)]
     assert sorted(out.splitlines()) == sorted(lines)
     lines = [f"{prefix}error {index} ''" for index, prefix in enumerate(prefixes)]
     assert sorted(error.splitlines()) == sorted(lines)

@@ -59,10 +59,9 @@ def run_workers(
 ) -> Outcome:
     """Runs a command once for every address, with TF_CONFIG set, until all processes have ended.
 
-    The lines of all workers are copied to `outputs`, whole, and those of other workers than worker
-    0 with a prefix, `[worker 1] `. If an output is a terminal, worker 0 inherits that stream of this
-    process instead, so that it can redraw its line of progress. The standard input of all workers is
-    empty.
+    Whole lines of the workers are copied to `outputs`, those of all but worker 0 with a prefix such
+    as `[worker 1] `. If an output is a terminal, worker 0 inherits that stream of this process
+    instead, so that it can redraw its line of progress. The standard input of the workers is empty.
 
     If a worker fails, which is when its exit code is not 0, the others get SIGTERM, and SIGKILL if
     they have not ended in time. SIGINT and SIGTERM are passed on to all workers once. The function
@@ -102,9 +101,11 @@ def run_workers(
                 own = worker_environ(environ, Cluster(tuple(addresses), index), threads)
                 inherits = [index == 0 and output.isatty() for output in outputs]
                 workers.append(_start(command, own, *inherits))
-                for output, source in zip(joined, (workers[-1].stdout, workers[-1].stderr)):
-                    if source is not None:
-                        output.follow(source, f"[worker {index}] " if index > 0 else "")
+                prefix = f"[worker {index}] " if index > 0 else ""
+                if workers[-1].stdout is not None:
+                    joined[0].follow(workers[-1].stdout, prefix)
+                if workers[-1].stderr is not None:
+                    joined[1].follow(workers[-1].stderr, prefix)
             outcome = _wait(workers, signals, seconds_to_end)
         finally:
             _kill(workers)
