@@ -13,9 +13,10 @@ import keras
 from tfreps.cli import distribute_options, fit_options, training_program
 from tfreps.cli.bert_options import GROUPS, OPTIMIZERS, PRESET, SIZES, TABLES
 from tfreps.cli.messages import say_progress, say_start
+from tfreps.cli.option_rules import naming_options
 from tfreps.cli.options import first_line
 from tfreps.convert.bert_files import open_checkpoint
-from tfreps.data import MaskedLMBatches, read_documents, read_sentences
+from tfreps.data import MaskedLMBatches, find_files, read_documents, read_sentences
 from tfreps.distribute.epoch_loop import fit_epochs
 from tfreps.models import BertEncoder, BertPretrainer
 from tfreps.models.presets import BERT
@@ -56,22 +57,26 @@ def train(options, earlier):
     if options.whole_words and isinstance(tokenizer, CharacterTokenizer):
         raise ValueError("--whole-words has no effect with --tokens characters. Omit it.")
     check_length(options, model.encoder)
-    batches = {"train": make_batches(options, model, tokenizer, "train")}
+    train_batches, counts = make_train_batches(options, model, tokenizer)
+    validation = None
     if options.validation:
-        batches["validation"] = make_batches(options, model, tokenizer, "validation")
-    steps = sum(map(batches["train"].num_batches, range(options.epochs)))
+        validation = make_batches(options, model, tokenizer, "validation", options.validation)
+        say_text("validation", count(validation))
+    steps = sum(map(train_batches.num_batches, range(options.epochs)))
     with distribute_options.scope(options):
         model.compile(make_optimizer(options, steps), jit_compile=False)
         build_optimizer(model)
 
     run = training_program.begin_run(PROGRAM, options, earlier, TABLES)
     run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
-    run.write_results({**run.results(), "training": counts(model, batches["train"])})
+    sizes = {"texts": counts["texts"], "tokens": train_batches.num_tokens}
+    sizes["parameters"] = model.count_params()
+    run.write_results({**run.results(), "training": sizes})
     say_start(run, model, f": {steps:,} steps")
     best = fit_epochs(
         model,
-        batches["train"],
-        batches.get("validation"),
+        train_batches,
+        validation,
         run,
         options.epochs,
         "val_masked_perplexity",
@@ -146,15 +151,27 @@ def check_length(options, encoder):
         )
 
 
-def make_batches(options, model, tokenizer, part):
-    """Returns the batches of one part of the text and prints their size."""
-    documents = read_documents(getattr(options, part), tokenizer, options.format, options.fields)
-    batches = MaskedLMBatches(
-        documents,
+def make_train_batches(options, model, tokenizer):
+    """Returns the training batches and the counts of the text, and prints the counts."""
+    share = distribute_options.data_share(options)
+    with naming_options(options):
+        files = share.files(find_files(options.train))
+        tokens = share.part("batch_tokens", options.batch_tokens)
+        rows = share.part("batch_rows", options.batch_rows)
+    batches = make_batches(options, model, tokenizer, "train", files, tokens, rows)
+    counts = share.total(count(batches))
+    say_text("train", counts)
+    return share.batches(batches), counts
+
+
+def make_batches(options, model, tokenizer, part, files, batch_tokens=None, batch_rows=None):
+    """Returns the batches of one part of the text, of which this worker reads `files`."""
+    return MaskedLMBatches(
+        read_documents(files, tokenizer, options.format, options.fields),
         tokenizer,
-        options.batch_tokens,
+        batch_tokens or options.batch_tokens,
         max_length=options.max_length,
-        batch_rows=options.batch_rows,
+        batch_rows=batch_rows or options.batch_rows,
         next_sentence=model.next_sentence,
         next_label=options.next_label,
         mask_rate=options.mask_rate,
@@ -162,22 +179,33 @@ def make_batches(options, model, tokenizer, part):
         shuffle=part == "train",
         seed=options.seed,
     )
-    say_text(part, documents, batches)
-    return batches
 
 
-def say_text(part, documents, batches):
+def count(batches):
+    """Returns the sizes of a text by name."""
+    documents = batches.documents
+    return {
+        "tokens": documents.num_tokens,
+        "sentences": documents.num_sentences,
+        "documents": documents.num_documents,
+        "unknown": documents.num_unknown,
+        "texts": batches.num_texts,
+        "cut": batches.num_cut,
+        "left_out": batches.num_left_out,
+    }
+
+
+def say_text(part, counts):
     print(
-        f"{part.capitalize()}: {documents.num_tokens:,} tokens in {documents.num_sentences:,} "
-        f"sentences of {documents.num_documents:,} documents, "
-        f"{documents.num_unknown / documents.num_tokens:.2%} unknown, in "
-        f"{batches.num_texts:,} texts."
+        f"{part.capitalize()}: {counts['tokens']:,} tokens in {counts['sentences']:,} sentences of "
+        f"{counts['documents']:,} documents, {counts['unknown'] / counts['tokens']:.2%} unknown, "
+        f"in {counts['texts']:,} texts."
     )
-    if batches.num_cut:
-        print(f"{batches.num_cut:,} texts were truncated to --max-length.")
-    if batches.num_left_out:
+    if counts["cut"]:
+        print(f"{counts['cut']:,} texts were truncated to --max-length.")
+    if counts["left_out"]:
         print(
-            f"{batches.num_left_out:,} documents were left out: they have only one sentence and "
+            f"{counts['left_out']:,} documents were left out: they have only one sentence and "
             "therefore no pairs."
         )
 
@@ -201,15 +229,6 @@ def make_optimizer(options, total_steps):
     )
     optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
     return optimizer
-
-
-def counts(model, batches):
-    """Returns the sizes of the training data and of the model, for results.json."""
-    return {
-        "texts": batches.num_texts,
-        "tokens": batches.num_tokens,
-        "parameters": model.count_params(),
-    }
 
 
 def say_end(run, best):

@@ -4,6 +4,7 @@ tfreps build-vocabulary creates the vocabulary. --resume continues an interrupte
 checkpoint. For a first try on a laptop, use --preset elmo_tiny --minutes 3.
 """
 
+import math
 import pathlib
 import sys
 import types
@@ -15,8 +16,9 @@ from tfreps.callbacks import TrainingLog
 from tfreps.cli import distribute_options, fit_options, training_program
 from tfreps.cli.elmo_options import GROUPS, PRECISIONS, SIZES, TABLES
 from tfreps.cli.messages import say_progress
+from tfreps.cli.option_rules import naming_options
 from tfreps.cli.options import first_line
-from tfreps.data import LMBatches, LMEpochs, count_corpus, sentence_batches
+from tfreps.data import LMBatches, LMEpochs, count_corpus, find_files, sentence_batches
 from tfreps.distribute.epoch_loop import fit_epochs
 from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.models.presets import ELMO
@@ -65,8 +67,11 @@ def train(options, earlier):
 
     with distribute_options.scope(options):
         model, accumulators = make_model(options, vocabulary)
-    batches, validation, sample = make_data(options, model, vocabulary)
-    epochs = make_epochs(options, batches)
+    share = distribute_options.data_share(options)
+    batches, counts = make_batches(options, model, vocabulary, share)
+    validation, sample = make_held_out(options, model, vocabulary, counts, share)
+    per_pass = math.ceil(steps_of(1, counts, options))
+    epochs = make_epochs(options, batches, counts, per_pass)
     with distribute_options.scope(options):
         model.compile(optimizer=make_optimizer(options, epochs.total_steps), jit_compile=False)
         build_optimizer(model)
@@ -76,7 +81,7 @@ def train(options, earlier):
     run.keep(run.vocabulary_path, vocabulary.write)
     best = fit_epochs(
         model,
-        epochs,
+        share.batches(epochs),
         validation,
         run,
         epochs.num_epochs,
@@ -86,7 +91,7 @@ def train(options, earlier):
         checkpoint_every=options.checkpoint_every,
         resume=options.resume,
         log=make_log(options, run, epochs.total_steps, sample),
-        begun=lambda step: say_start(run, model, batches, step, epochs.total_steps),
+        begun=lambda step: say_start(run, model, step, epochs.total_steps, per_pass),
     )
     say_end(run, best)
     return 0
@@ -132,39 +137,55 @@ def make_model(options, vocabulary):
     return model, {}
 
 
-def make_data(options, model, vocabulary):
-    """Returns the training batches, the held-out sentences and a sample of training sentences.
+def make_batches(options, model, vocabulary, share):
+    """Returns the training batches of this worker, and the counts of the whole text by name.
 
-    Reads all text once, so that errors in it are raised before training starts.
+    Reads the text once, so that errors in it are raised before training starts.
     """
-    bilm = model.bilm
-    reading = {
+    with naming_options(options):
+        files = share.files(find_files(options.train))
+        rows = share.part("batch_size", options.batch_size)
+    order = {"shuffle": True, "seed": options.seed, "skip_blank": True}
+    shape = rows, options.unroll_steps
+    batches = LMBatches(files, vocabulary, *shape, **order, **reading_options(model.bilm))
+    counts = share.total(batches.count()._asdict())
+    print(
+        f"Training text: {counts['tokens']:,} tokens in {counts['sentences']:,} sentences, "
+        f"{counts['unknown_tokens'] / counts['tokens']:.2%} outside the vocabulary of "
+        f"{len(vocabulary):,} tokens."
+    )
+    if model.num_sampled and not options.any_order:
+        vocabulary.check_order(counts["token_counts"])
+    return batches, counts
+
+
+def make_held_out(options, model, vocabulary, counts, share):
+    """Returns the held-out sentences, and training sentences to compare them with.
+
+    If each worker reads its own files, the training sentences are those of the first file.
+    """
+    if not options.validation:
+        return None, None
+    reading = {"batch_size": options.batch_size, **reading_options(model.bilm)}
+    count_corpus(options.validation, vocabulary, skip_blank=True)
+    held_out = sentence_batches(options.validation, vocabulary, **reading)
+    validation = types.SimpleNamespace(dataset=lambda: held_out)
+    if not model.num_sampled:
+        return validation, None
+    files = find_files(options.train)
+    used = 1 if share.divided else len(files)
+    num_batches = counts["sentences"] * used // len(files) // options.batch_size
+    sample = sentence_batches(files[:used], vocabulary, **reading)
+    return validation, sample.shard(max(1, num_batches // SAMPLE_BATCHES), 0)
+
+
+def reading_options(bilm):
+    """Returns the arguments with which text is read for a biLM."""
+    return {
         "bidirectional": bilm.bidirectional,
         "characters": "table" if bilm.vocabulary_size is None else None,
         "max_characters": bilm.max_characters,
     }
-    shape = options.batch_size, options.unroll_steps
-    order = {"shuffle": True, "seed": options.seed}
-    batches = LMBatches(options.train, vocabulary, *shape, skip_blank=True, **order, **reading)
-    counts = batches.count()
-    print(
-        f"Training text: {counts.tokens:,} tokens in {counts.sentences:,} sentences, "
-        f"{counts.unknown_tokens / counts.tokens:.2%} outside the vocabulary of "
-        f"{len(vocabulary):,} tokens."
-    )
-    if model.num_sampled and not options.any_order:
-        vocabulary.check_order(counts.token_counts)
-    validation = sample = None
-    if options.validation:
-        count_corpus(options.validation, vocabulary, skip_blank=True)
-        held_out, train = options.validation, options.train
-        held_out = sentence_batches(held_out, vocabulary, options.batch_size, **reading)
-        validation = types.SimpleNamespace(dataset=lambda: held_out)
-        if model.num_sampled:
-            sample = sentence_batches(train, vocabulary, options.batch_size, **reading)
-            all_batches = counts.sentences // options.batch_size
-            sample = sample.shard(max(1, all_batches // SAMPLE_BATCHES), 0)
-    return batches, validation, sample
 
 
 def make_optimizer(options, total_steps):
@@ -180,11 +201,15 @@ def make_optimizer(options, total_steps):
     return TF1Adagrad(rate) if options.optimizer == "adagrad" else FusedAdam(rate)
 
 
-def make_epochs(options, batches):
+def steps_of(passes, counts, options):
+    """Returns the number of steps of a number of passes over the text, as a float."""
+    return passes * counts["positions"] / (options.batch_size * options.unroll_steps)
+
+
+def make_epochs(options, batches, counts, per_pass):
     """Returns the batches in epochs, after each of which the model is evaluated."""
-    positions, per_step = int(batches.count().positions), options.batch_size * options.unroll_steps
-    total = options.steps or max(1, int((options.epochs or 10) * positions / per_step))
-    return LMEpochs(batches, options.evaluate_every or -(-positions // per_step), total)
+    total = options.steps or max(1, int(steps_of(options.epochs or 10, counts, options)))
+    return LMEpochs(batches, options.evaluate_every or per_pass, total)
 
 
 def make_log(options, run, total_steps, sample):
@@ -200,10 +225,10 @@ def make_log(options, run, total_steps, sample):
     )
 
 
-def say_start(run, model, batches, step, total_steps):
+def say_start(run, model, step, total_steps, per_pass):
     print(
         f"{'Resuming' if step else 'Training'} {model.count_params():,} parameters in {run.path}: "
-        f"step {step:,} of {total_steps:,}, {batches.batches_per_pass:,} per pass.\n"
+        f"step {step:,} of {total_steps:,}, {per_pass:,} per pass.\n"
         f"Watch it with: tensorboard --logdir {run.logs_path}"
     )
 

@@ -5,6 +5,7 @@ import pathlib
 ORDER = [
     "plot_elmo_published.py",
     "plot_elmo_train.py",
+    "plot_several_workers.py",
     "plot_elmo_state.py",
     "plot_fine_tune.py",
     "plot_crf.py",

@@ -11,6 +11,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tests.training.pretraining import flags, history, losses, pretrain
 from tfreps.__main__ import main
 from tfreps.callbacks.checkpoint_file import list_checkpoints, load_latest_checkpoint
+from tfreps.distribute.data_share import DataShare
+from tfreps.distribute.workers import Workers
 from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
@@ -230,7 +232,9 @@ def test_the_training_sample_has_sentences_of_all_lengths(tmp_path):
     bilm = BiLM(vocabulary_size=4, units=4, projection_dim=4, bidirectional=False)
     vocabulary = Vocabulary.read(tmp_path / "vocabulary.txt")
     model = BiLMPretrainer(bilm, 4, num_sampled=1, batch_size=8)
-    _, _, sample = pretrain_elmo.make_data(options, model, vocabulary)
+    share = DataShare(Workers(tf.distribute.get_strategy()), divided=False)
+    counts = {"sentences": 4000}
+    _, sample = pretrain_elmo.make_held_out(options, model, vocabulary, counts, share)
     masks = [batch["mask"].numpy() for batch in sample]
     positions = np.concatenate([mask.sum(axis=1) for mask in masks])
     assert 20 <= len(masks) <= 60

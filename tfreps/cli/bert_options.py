@@ -3,6 +3,7 @@
 import keras
 
 from tfreps.cli import fit_options
+from tfreps.cli.distribute_options import WORKER_DATA
 from tfreps.cli.option_rules import brought_by
 from tfreps.cli.options import Option
 from tfreps.data.masked_lm.token_documents import FORMATS, RECORD_FIELDS
@@ -36,6 +37,7 @@ TEXT = {
     "max_length": Option(
         int, 128, "Maximum number of tokens in a text, special tokens included.", at_least=5
     ),
+    "worker_data": WORKER_DATA,
 }  # fmt: skip
 TOKENS = {
     "tokens": Option(

@@ -5,6 +5,8 @@ import os
 
 from tfreps import __version__
 from tfreps.cli.option_rules import naming_options
+from tfreps.cli.options import Option
+from tfreps.distribute.data_share import DataShare
 from tfreps.distribute.strategies import open_strategy
 from tfreps.distribute.worker_runs import begin_run_folder, create_on_chief
 from tfreps.distribute.workers import Workers
@@ -17,6 +19,11 @@ ABOUT = (
 # Environment variable with the time that a worker waits for the others to start, in seconds. The
 # default is longer than the delays with which Kubernetes restarts a worker.
 WAIT, WAIT_SECONDS = "TFREPS_WORKER_WAIT", 600.0
+WORKER_DATA = Option(
+    str, "rows", "What each of several workers reads of the training text: everything, of which it "
+    "uses its rows of every batch (rows), or its share of the files (files). With rows, training "
+    "is the same with any number of workers.", ["rows", "files"],
+)  # fmt: skip
 SAME = "Start all workers with the same version of tfreps and the same options."
 
 
@@ -53,6 +60,28 @@ def _wait_seconds():
 def opened(options):
     """Returns the strategy of this process, which is opened at the first call."""
     return open_strategy(options.distribute, _wait_seconds())
+
+
+def data_share(options):
+    """Returns the part of the training data that this worker reads.
+
+    Args:
+        options: namespace of all options of the program. A program without `worker_data` reads
+            everything.
+
+    Returns:
+        `tfreps.distribute.data_share.DataShare`.
+
+    Raises:
+        ValueError: If `worker_data` is `"files"` without workers.
+    """
+    divided = getattr(options, "worker_data", "rows") == "files"
+    if divided and options.distribute != "multiworker":
+        raise ValueError(
+            "--worker-data files requires --distribute multiworker, with as many workers as the "
+            f"run was started with; got --distribute {options.distribute or 'none'}."
+        )
+    return DataShare(Workers(opened(options)), divided)
 
 
 def scope(options):

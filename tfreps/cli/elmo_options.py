@@ -3,6 +3,7 @@
 import json
 
 from tfreps.cli import fit_options
+from tfreps.cli.distribute_options import WORKER_DATA
 from tfreps.cli.option_rules import brought_by
 from tfreps.cli.options import Option
 from tfreps.models.presets import ELMO
@@ -51,6 +52,7 @@ TEXT = {
         str, None, "Vocabulary file written by 'tfreps build-vocabulary'. Defaults to the "
         "vocabulary of the --init run folder.",
     ),
+    "worker_data": WORKER_DATA,
 }  # fmt: skip
 # Options of BiLM that have a flag of their own.
 SIZES = {

@@ -110,8 +110,9 @@ def check_same_data(run, options):
         ValueError: If a file does not exist, or its content differs from that which the run was
             started with. The message names the flag and the file.
     """
+    own = {"train": distribute_options.data_share(options).own}
     with naming_options(options):
-        check_data(run.path, data_files(options))
+        check_data(run.path, data_files(options), own)
 
 
 def data_files(options):

@@ -56,7 +56,8 @@ def fit_epochs(
             `dataset(epoch, first_batch)` and `num_batches(epoch)`, and `num_tokens` unless `log` is
             given. If the epoch and the batch do not determine the position in the data,
             `state(epoch, batch)` must return the position as a JSON-serializable dict, and
-            `restore(state)` must restore it.
+            `restore(state)` must restore it. If `is_own` exists and is `True`, the batches of each
+            worker have only its own rows.
         validation: Validation data of the same kind. If `None`, no epoch is evaluated and the
             newest model is saved.
         run: `tfreps.runs.run_folder.RunFolder`.
@@ -119,7 +120,10 @@ def fit_epochs(
         run.writes,
         workers.any,
     )
-    loop = (FitLoop if model.distribute_strategy.num_replicas_in_sync == 1 else ReplicaLoop)(model)
+    if model.distribute_strategy.num_replicas_in_sync == 1:
+        loop = FitLoop(model)
+    else:
+        loop = ReplicaLoop(model, getattr(batches, "is_own", False))
     log.evaluate = loop.evaluate
     if not run.writes:
         log.show = None

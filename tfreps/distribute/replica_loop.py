@@ -4,7 +4,8 @@ import keras
 import tensorflow as tf
 
 from tfreps.callbacks.step_logs import StepLogs
-from tfreps.layers.ops.replicas import SEEDS_APART, own_rows, replica_number
+from tfreps.distribute.workers import Workers
+from tfreps.layers.ops.replicas import SEEDS_APART, num_replicas, own_rows, replica_number
 
 
 class FitLoop:
@@ -49,10 +50,12 @@ class ReplicaLoop:
     Args:
         model: Model of tfreps, compiled in the scope of a strategy. Its `train_step` sums the
             gradients over the replicas, as that of `tfreps.models.Tagger` does.
+        own_batches: bool. Whether the training batches of a worker have only its own rows, instead
+            of all rows of a global batch. Defaults to `False`.
     """
 
-    def __init__(self, model):
-        self.model = model
+    def __init__(self, model, own_batches=False):
+        self.model, self.own_batches = model, own_batches
         self.strategy = model.distribute_strategy
         self._functions = {}  # (name of a step, specs of its batches) -> traced function
 
@@ -141,9 +144,11 @@ class ReplicaLoop:
         key = name, str(specs)
         if key not in self._functions:
             step = getattr(self.model, name)
+            of_worker = self.own_batches and name == "train_step"
+            workers = Workers(self.strategy).size if of_worker else 1
 
             def own_step(batch):
-                return step(rows_of_replica(batch, self.model.shared_features))
+                return step(rows_of_replica(batch, self.model.shared_features, workers))
 
             self._functions[key] = tf.function(
                 lambda batch: self.strategy.run(own_step, args=(batch,)),
@@ -162,19 +167,23 @@ class ReplicaLoop:
         return {name: float(results[name]) for name in names}
 
 
-def rows_of_replica(batch, shared=()):
-    """Returns the rows of a global batch that belong to this replica.
+def rows_of_replica(batch, shared=(), workers=1):
+    """Returns the rows of a batch that belong to this replica.
 
     Args:
         batch: Tensor, or a tuple or dict of tensors, whose first axis is that of the rows.
         shared: tuple of str. Keys of tensors without rows, which every replica gets whole.
             Defaults to `()`.
+        workers: int. Number of workers if the batch has the rows of one worker; 1 (the default) if
+            it has those of all replicas.
     """
     if isinstance(batch, dict):
-        return {k: v if k in shared else rows_of_replica(v, shared) for k, v in batch.items()}
+        own = {k: v for k, v in batch.items() if k not in shared}
+        return batch | {k: rows_of_replica(v, shared, workers) for k, v in own.items()}
     if isinstance(batch, tuple | list):
-        return tuple(rows_of_replica(part, shared) for part in batch)
-    first, end = own_rows(tf.shape(batch)[0])
+        return tuple(rows_of_replica(part, shared, workers) for part in batch)
+    local = num_replicas() // workers
+    first, end = own_rows(tf.shape(batch)[0], replica_number() % local, local)
     rows = batch[first:end]
     rows.set_shape([None, *batch.shape[1:]])
     return rows

@@ -7,6 +7,8 @@ import zlib
 import numpy as np
 import tensorflow as tf
 
+from tfreps.layers.ops.replicas import replica_number
+
 
 class Workers:
     """The processes of a strategy. All of them must call each method, in the same order.
@@ -88,22 +90,48 @@ class Workers:
                     f"{name} differs.{own} {expected}"
                 )
 
+    def sum(self, numbers):
+        """Returns the sums of integers over all workers.
+
+        Args:
+            numbers: array or list of int, of the same shape on all workers.
+
+        Returns:
+            int64 array of that shape.
+        """
+        numbers = np.asarray(numbers, "int64")
+        return numbers if self.size == 1 else self._sum(tf.constant(numbers)).numpy()
+
+    def gather(self, value):
+        """Returns the values of all workers.
+
+        Args:
+            value: JSON-serializable value.
+
+        Returns:
+            list of the value of each worker, in their order.
+        """
+        text = json.dumps(value).encode()
+        size = self._gather([len(text)]).max()
+        padded = text.ljust(-(-size // 8) * 8)  # JSON ignores spaces at the end
+        return [json.loads(row.tobytes()) for row in self._gather(np.frombuffer(padded, "int64"))]
+
     def _gather(self, row):
         """Returns an int64 matrix with the row of each worker."""
-        row = np.asarray(row, "int64")
-        if self.size == 1:
-            return row[None]
         rows = np.zeros([self.size, len(row)], "int64")
         rows[self.index] = row
-        local = self.strategy.num_replicas_in_sync // self.size  # each adds the row of its worker
-        return self._sum(tf.constant(rows)).numpy() // local
+        return self.sum(rows)
 
     @functools.cached_property
     def _sum(self):
         strategy = self.strategy
+        local = strategy.num_replicas_in_sync // self.size  # number of replicas of each worker
+
+        def once(numbers):
+            return tf.where(replica_number() % local == 0, numbers, 0)
 
         @tf.function(reduce_retracing=True)
-        def total(rows):
-            return strategy.reduce("SUM", strategy.run(tf.identity, args=(rows,)), axis=None)
+        def total(numbers):
+            return strategy.reduce("SUM", strategy.run(once, args=(numbers,)), axis=None)
 
         return total

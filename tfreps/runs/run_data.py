@@ -33,7 +33,9 @@ def record_data(folder: str | os.PathLike, files: Files) -> None:
     write_json(pathlib.Path(folder, DATA), found)
 
 
-def check_data(folder: str | os.PathLike, files: Files) -> None:
+def check_data(
+    folder: str | os.PathLike, files: Files, own: Mapping[str, slice] | None = None
+) -> None:
     """Checks that data files have the content that `record_data` recorded.
 
     The names of the files may differ, but not their order. Nothing is checked if the folder has no
@@ -42,6 +44,8 @@ def check_data(folder: str | os.PathLike, files: Files) -> None:
     Args:
         folder: str or path-like. Run folder.
         files: dict from the name of an option to the paths of its files, as in `record_data`.
+        own: dict from the name of an option to the part of its files that this process reads and
+            checks. If `None` (the default), all files are checked.
 
     Raises:
         ValueError: If the number of files, or the size or the SHA-256 of a file differs. The
@@ -66,10 +70,13 @@ def check_data(folder: str | os.PathLike, files: Files) -> None:
     for name, entries in known.items():
         _check_entries(record, name, entries)
     for name in dict.fromkeys([*known, *files]):
-        _check_files(folder, name, known.get(name, []), _kept(files.get(name, ())))
+        part = (own or {}).get(name, slice(None))
+        _check_files(folder, name, known.get(name, []), _kept(files.get(name, ())), part)
 
 
-def _check_files(folder, name: str, entries: list[dict], paths: list[pathlib.Path]) -> None:
+def _check_files(
+    folder, name: str, entries: list[dict], paths: list[pathlib.Path], part: slice
+) -> None:
     remedy = "Resume with the original data, or start a new run."
     if len(paths) != len(entries):
         raise ValueError(
@@ -77,7 +84,7 @@ def _check_files(folder, name: str, entries: list[dict], paths: list[pathlib.Pat
             f"{_names([entry['name'] for entry in entries])}; got "
             f"{_names([path.name for path in paths])}. {remedy}"
         )
-    for path, entry in zip(paths, entries, strict=True):
+    for path, entry in zip(paths[part], entries[part], strict=True):
         size = path.stat().st_size  # without reading the file
         if path.is_file() and size != entry["bytes"]:
             expected, found = f"{entry['bytes']:,} bytes", f"{size:,} bytes"

@@ -1,0 +1,105 @@
+"""Measures how fast one process reads and makes the batches of `pretrain-bert`.
+
+    python -m benchmarks.masked_lm_batches
+    python -m benchmarks.masked_lm_batches --megabytes 100 --max-length 512
+
+The text consists of the help topics of Python, repeated, one line as a sentence and one topic as a
+document. The WordPiece vocabulary has its frequent words and all of its characters. The program
+prints JSON with the tokens per second of reading (`read_documents`, once per run) and of the
+batches (`MaskedLMBatches`, in every epoch). Run nothing else on the machine.
+"""
+
+import argparse
+import collections
+import json
+import os
+import resource
+import statistics
+import tempfile
+import time
+from pydoc_data.topics import topics
+
+from tfreps.data import MaskedLMBatches, read_documents
+from tfreps.text.bert import WordPieceTokenizer
+
+
+def main(argv=None):
+    options = make_parser().parse_args(argv)
+    with tempfile.TemporaryDirectory() as folder:
+        print(json.dumps(measure(folder, options), indent=1))
+    return 0
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.masked_lm_batches", description=__doc__
+    )
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    add = parser.add_argument
+    add("--megabytes", type=int, default=30, metavar="N", help="Size of the text in MB (30).")
+    add("--batch-tokens", type=int, default=4096, metavar="N", help="Tokens in a batch (4096).")
+    add("--max-length", type=int, default=128, metavar="N", help="Tokens in a text (128).")
+    add("--repeats", type=int, default=3, metavar="N", help="Number of timed epochs (3).")
+    return parser
+
+
+def measure(folder, options):
+    """Reads a small file to warm up, then times a large one."""
+    tokenizer = make_tokenizer()
+    read_documents(write_text(folder, "small.txt", 1), tokenizer)
+    path = write_text(folder, "large.txt", options.megabytes)
+    memory = peak_megabytes()
+    begin = time.perf_counter()
+    documents = read_documents(path, tokenizer)
+    reading = documents.num_tokens / (time.perf_counter() - begin)
+    grown = peak_megabytes() - memory
+    sizes = {"batch_tokens": options.batch_tokens, "max_length": options.max_length}
+    batches = MaskedLMBatches(documents, tokenizer, **sizes)
+    one_epoch(batches, 0)
+    rates = [one_epoch(batches, epoch) for epoch in range(1, options.repeats + 1)]
+    return {
+        "read_tokens_per_second": round(reading),
+        "batch_tokens_per_second": round(statistics.median(rates)),
+        "batch_tokens_per_second_of_each_epoch": [round(rate) for rate in rates],
+        "tokens": documents.num_tokens,
+        "memory_growth_of_reading_MB": round(grown, 1),
+        "megabytes": options.megabytes,
+        **sizes,
+    }
+
+
+def make_tokenizer():
+    words = collections.Counter(word for text in topics.values() for word in text.lower().split())
+    frequent = [word for word, count in words.most_common(8000) if word.isalpha() and count > 2]
+    letters = sorted(set("".join(words)))
+    pieces = [*letters, *("##" + letter for letter in letters), *frequent]
+    return WordPieceTokenizer([*WordPieceTokenizer.SPECIAL_TOKENS, *dict.fromkeys(pieces)])
+
+
+def write_text(folder, name, megabytes):
+    """Writes the topics as documents until the file is large enough."""
+    documents = [[line for line in text.split("\n") if line.strip()] for text in topics.values()]
+    text = "\n\n".join("\n".join(lines) for lines in documents) + "\n\n"
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        while file.tell() < megabytes * 1e6:
+            file.write(text)
+    return path
+
+
+def one_epoch(batches, epoch):
+    """Returns the tokens per second of an epoch, from the second batch on, without padding."""
+    iterator = iter(batches.dataset(epoch))
+    next(iterator)
+    begin, tokens = time.perf_counter(), 0
+    for batch in iterator:
+        tokens += int((batch["token_ids"].numpy() != batches.tokenizer.padding_id).sum())
+    return tokens / (time.perf_counter() - begin)
+
+
+def peak_megabytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,190 @@
+"""Tests workers that read their own files: against one device, resumption, and mistakes."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.conftest import CHECKOUT
+from tests.distribute.worker_programs import (
+    LINES,
+    check_identical,
+    check_same_training,
+    command,
+    killed_after,
+    run_program,
+)
+from tfreps.distribute.data_share import DataShare, OwnBatches
+from tfreps.distribute.workers import Workers
+
+FILES = ["--worker-data", "files"]
+
+
+class Second(Workers):
+    """The second of three workers. The values of the others are given."""
+
+    def __init__(self, *values):
+        self.size, self.index, self.values = 3, 1, list(values)
+
+    def sum(self, numbers):
+        return np.asarray(numbers) + self.values.pop(0)
+
+    def gather(self, value):
+        first, last = self.values.pop(0)
+        return [first, value, last]
+
+
+@pytest.fixture
+def share():
+    return DataShare(Second(), divided=True)
+
+
+def test_every_third_file(share):
+    assert share.files(["a", "b", "c", "d", "e"]) == ["b", "e"]
+    assert share.own == slice(1, None, 3)
+
+
+def test_fewer_files_than_workers(share):
+    with pytest.raises(ValueError, match="`train` must match at least 3 files.*; got 2. Split"):
+        share.files(["a", "b"])
+
+
+def test_a_part_of_a_size(share):
+    assert share.part("batch_size", 12) == 4 and share.part("batch_rows", None) is None
+    expected = "`batch_size` must be a multiple of 3.* got 10. The next such number is 12"
+    with pytest.raises(ValueError, match=expected):
+        share.part("batch_size", 10)
+
+
+def test_counts_are_added():
+    share = DataShare(Second(100, np.array([1, 2])), divided=True)  # in order of name
+    found = share.total({"tokens": np.array([5, 6]), "number": 7})
+    assert found["number"] == 107 and found["tokens"].tolist() == [6, 8]
+
+
+def test_everything_without_division():
+    share = DataShare(Second(), divided=False)
+    batches = object()
+    assert share.files(["a"]) == ["a"] and share.part("batch_size", 10) == 10
+    assert share.total({"a": 1}) == {"a": 1} and share.batches(batches) is batches
+    assert ["a", "b"][share.own] == ["a", "b"]
+
+
+class Numbers:
+    """Epochs of 2 batches with the rows [epoch, batch]."""
+
+    num_tokens = 8
+
+    def num_batches(self, epoch=0):
+        return 2
+
+    def dataset(self, epoch=0, first_batch=0):
+        rows = tf.constant([[[epoch, batch]] for batch in range(2)])
+        return tf.data.Dataset.from_tensor_slices({"x": rows}).skip(first_batch)
+
+    def state(self, epoch, batch):
+        return [epoch, batch]
+
+    def restore(self, state):
+        self.restored = state
+
+
+@pytest.mark.parametrize("first", [0, 1, 2, 3])
+def test_batches_without_rows_at_the_end(first):
+    batches = OwnBatches(Numbers(), Second(10, (1, 4)))
+    assert batches.num_tokens == 18 and batches.num_batches(5) == 4
+    found = [batch["x"].numpy().tolist() for batch in batches.dataset(5, first)]
+    assert found == [[[5, 0]], [[5, 1]], [], []][first:]
+
+
+def test_the_longest_worker_has_no_empty_batches():
+    batches = OwnBatches(Numbers(), Second(10, (1, 2)))
+    assert len(list(batches.dataset(0))) == batches.num_batches(0) == 2
+
+
+def test_positions_of_all_workers():
+    batches = OwnBatches(Numbers(), Second(0, ([9, 9], [7, 7])))
+    state = batches.state(3, 1)
+    assert state == {"workers": [[9, 9], [3, 1], [7, 7]]}
+    batches.restore(state)
+    assert batches.own.restored == [3, 1]
+    for other in {"workers": [1, 2]}, {"number": 1}:
+        with pytest.raises(ValueError, match="must be resumed with the same number of workers"):
+            batches.restore(other)
+
+
+def elmo_line(folder):
+    """The text of the first file is divided among two."""
+    line = LINES["pretrain-elmo"](folder)
+    first = min((folder / "text").glob("train*.txt"))
+    lines = first.read_text().splitlines(keepends=True)
+    first.write_text("".join(lines[::2]))
+    first.with_name("train-more.txt").write_text("".join(lines[1::2]))
+    return line
+
+
+def bert_line(folder):
+    """Three files of unequal size, so that the first of two workers has more batches."""
+    line = LINES["pretrain-bert"](folder)
+    documents = (folder / "train.txt").read_text().split("\n\n")
+    for number, part in enumerate([documents[:20], documents[20:25], documents[25:]]):
+        (folder / f"train-{number}.txt").write_text("\n\n".join(part) + "\n")
+    line[line.index("--train") + 1] = str(folder / "train-*.txt")
+    return [*line, "--epochs", "2"]
+
+
+@pytest.fixture(scope="module", params=[elmo_line, bert_line])
+def line(request, tmp_path_factory):
+    return request.param(tmp_path_factory.mktemp("data"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [2, 3])
+def test_workers_train_like_one_device_on_their_joined_batches(line, workers, tmp_path):
+    module = [sys.executable, "-m", "tests.distribute.joined_shares", str(workers)]
+    one = subprocess.run(
+        [*module, *line, "--run", str(tmp_path / "one")], cwd=CHECKOUT, capture_output=True
+    )
+    assert one.returncode == 0, one.stderr.decode()[-3000:]
+    done = run_program([*line, *FILES], tmp_path / "run", workers=workers)
+    check_same_training(tmp_path / "run", tmp_path / "one")
+    texts = [text.replace("one:", "run:") for text in (done.stdout, one.stdout.decode())]
+    counts = [[x for x in text.splitlines() if " tokens in " in x] for text in texts]
+    assert counts[0] == counts[1] and counts[0]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
+def test_a_killed_run_resumes_bit_by_bit(line, tmp_path):
+    line = [*line, *FILES, "--deterministic"]
+    run_program(line, tmp_path / "whole", workers=2)
+    code, messages, _ = killed_after(line, tmp_path / "run", 5, 1, workers=2)
+    assert code == 137 and "Worker 1 was killed by SIGKILL" in messages
+    for workers in 3, 1:
+        other = command([*line, "--resume"], tmp_path / "run", workers=workers)
+        done = subprocess.run(other, cwd=CHECKOUT, capture_output=True, text=True)
+        assert done.returncode == 2 and "workers" in done.stderr, done.stderr[-2000:]
+        assert "Traceback" not in done.stderr
+    run_program([*line, "--resume"], tmp_path / "run", workers=2)
+    check_identical(tmp_path / "run", tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_mistakes(line, tmp_path):
+    one_file = [*line, *FILES]
+    one_file[one_file.index("--train") + 1] = str(CHECKOUT / "README.md")
+    odd = [*line, *FILES, "--batch-size" if "elmo" in line[0] else "--batch-tokens", "121"]
+    for given, expected in (
+        (one_file, "--train must match at least 2 files"),
+        (odd, "multiple of 2"),
+    ):
+        done = subprocess.run(
+            command(given, tmp_path / "run", workers=2),
+            cwd=CHECKOUT,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 2 and expected in done.stderr, done.stderr[-2000:]
+        assert "Traceback" not in done.stderr and not (tmp_path / "run").exists()

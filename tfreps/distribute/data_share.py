@@ -1,0 +1,169 @@
+"""DataShare: the part of the training data that a worker reads."""
+
+import tensorflow as tf
+
+
+class DataShare:
+    """Part of the training data that a worker reads: everything, or some of the files.
+
+    If the files are divided, worker `r` of `N` reads the files `r`, `r + N`, `r + 2 N`, ... in
+    order of name, and makes its own rows of every global batch from them. No worker reads the text
+    of another one. If they are not divided, all methods return what they are given.
+
+    All workers must call each method, in the same order.
+
+    Args:
+        workers: `tfreps.distribute.workers.Workers`.
+        divided: bool. Whether each worker reads its own files.
+
+    Example:
+    >>> from tfreps.distribute.workers import Workers
+    >>> share = DataShare(Workers(tf.distribute.get_strategy()), divided=True)
+    >>> share.size, share.part("batch_size", 12), share.total({"tokens": 5})
+    (1, 12, {'tokens': 5})
+    """
+
+    def __init__(self, workers, divided):
+        self.workers = workers
+        self.divided = divided
+        self.size = workers.size if divided else 1
+        self.index = workers.index if divided else 0
+
+    @property
+    def own(self):
+        """The files of this worker, as a slice of the list of all files."""
+        return slice(self.index, None, self.size)
+
+    def files(self, paths):
+        """Returns the paths of the files that this worker reads.
+
+        Args:
+            paths: list of str. Paths of all files, in order of name.
+
+        Returns:
+            list of str.
+
+        Raises:
+            ValueError: If there are fewer files than workers.
+        """
+        if len(paths) < self.size:
+            raise ValueError(
+                f"`train` must match at least {self.size} files, one for each worker, with "
+                f"`worker_data` files; got {len(paths)}. Split the text into more files, or use "
+                "`worker_data` rows."
+            )
+        return paths[self.own]
+
+    def part(self, name, number):
+        """Returns this worker's part of a size of a global batch.
+
+        Args:
+            name: str. Name of the option with the size.
+            number: int or `None`. Size of the global batch.
+
+        Raises:
+            ValueError: If the number of workers does not divide the size.
+        """
+        if number is None or number % self.size == 0:
+            return number and number // self.size
+        raise ValueError(
+            f"`{name}` must be a multiple of {self.size}, the number of workers, with "
+            f"`worker_data` files; got {number}. The next such number is "
+            f"{number + -number % self.size}."
+        )
+
+    def total(self, counts):
+        """Returns the sums of counts over all workers.
+
+        Args:
+            counts: dict of str -> int or int array. The keys and shapes must be the same on all
+                workers.
+
+        Returns:
+            dict of str -> int or int64 array.
+        """
+        if self.size == 1:
+            return counts
+        sums = {name: self.workers.sum(counts[name]) for name in sorted(counts)}
+        return {name: total if total.ndim else int(total) for name, total in sums.items()}
+
+    def batches(self, batches):
+        """Returns training batches for `fit_epochs` from those of this worker.
+
+        Args:
+            batches: Batches of this worker's files, as described in `fit_epochs`.
+
+        Returns:
+            `OwnBatches`; `batches` if the files are not divided.
+        """
+        return OwnBatches(batches, self.workers) if self.divided else batches
+
+
+class OwnBatches:
+    """Batches that each worker makes from its own files, as an argument of `fit_epochs`.
+
+    An epoch has as many batches as that of the worker with the most; the other workers then have
+    batches without rows. The position in the data consists of the positions of all workers.
+
+    Args:
+        batches: Batches of this worker, as described in `fit_epochs`.
+        workers: `tfreps.distribute.workers.Workers`.
+
+    Attributes:
+        num_tokens: int. Number of tokens in the first epochs of all workers together.
+    """
+
+    is_own = True
+
+    def __init__(self, batches, workers):
+        self.own, self.workers = batches, workers
+        self._sizes = {}  # epoch -> number of batches
+        if hasattr(batches, "num_tokens"):
+            self.num_tokens = int(workers.sum([batches.num_tokens])[0])
+        if hasattr(batches, "total_steps"):
+            self.total_steps = batches.total_steps
+
+    def num_batches(self, epoch=0):
+        """Returns the number of batches of an epoch, the same on all workers."""
+        if epoch not in self._sizes:
+            self._sizes[epoch] = max(self.workers.gather(self.own.num_batches(epoch)))
+        return self._sizes[epoch]
+
+    def dataset(self, epoch=0, first_batch=0):
+        """Returns the batches of an epoch from a given batch onward.
+
+        Batches without rows follow those of this worker, up to the number that `num_batches`
+        returns.
+        """
+        own = self.own.num_batches(epoch)
+        batches = self.own.dataset(epoch, min(first_batch, own))
+        missing = self.num_batches(epoch) - max(own, first_batch)
+        if missing <= 0:
+            return batches
+        empty = tf.nest.map_structure(_without_rows, batches.element_spec)
+        return batches.concatenate(tf.data.Dataset.from_tensors(empty).repeat(missing))
+
+    def state(self, epoch, batch):
+        """Returns the position after `batch` batches of an epoch, as a JSON-serializable dict."""
+        has_state = hasattr(self.own, "state")
+        return {"workers": self.workers.gather(self.own.state(epoch, batch) if has_state else None)}
+
+    def restore(self, state):
+        """Restores a position that `state` returned.
+
+        Raises:
+            ValueError: If the number of workers was another one.
+        """
+        positions = state.get("workers", ["rows"])
+        if len(positions) != self.workers.size:
+            raise ValueError(
+                f"A run with `worker_data` files must be resumed with the same number of workers: "
+                f"expected {len(positions)}; got {self.workers.size}."
+            )
+        if positions[self.workers.index] is not None:
+            self.own.restore(positions[self.workers.index])
+
+
+def _without_rows(spec):
+    """Returns a tensor of a spec with 0 rows, and 1 for every other size that varies."""
+    return tf.zeros([0, *(size or 1 for size in spec.shape[1:])], spec.dtype)
