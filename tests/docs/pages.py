@@ -26,15 +26,17 @@ def extension(name):
 
 
 def commands(text):
-    """`[program, word ...]` of the commands `tfreps ...` in the blocks of a page.
-
-    The program that `tfreps launch ... --` starts is a command of its own.
-    """
+    """`[program, word ...]` of the commands `tfreps ...` in the blocks of a page."""
     found = []
     for block in re.findall(r"^```(?:bash|\{run-program\})\n(.*?)^```", text, re.M | re.S):
         for line in re.sub(r"\\\n\s*", "", block).splitlines():
             words = line.split("#")[0].split("tfreps ", 1)
             if len(words) == 2 and (not words[0].strip() or words[0].rstrip().endswith("|")):
-                launcher, _, program = words[1].partition(" -- ")
-                found += [each.split() for each in (launcher, program) if each]
+                found += launched(words[1])
     return found
+
+
+def launched(command):
+    """`[program, word ...]` of a command, and of the program that `launch ... --` starts."""
+    launcher, _, program = command.strip().partition(" -- ")
+    return [each.split() for each in (launcher, program) if each]

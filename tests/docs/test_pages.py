@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.docs.pages import DOCS, GUIDES, PAGES, commands, extension
+from tests.docs.pages import DOCS, GUIDES, PAGES, commands, extension, launched
 from tfreps.__main__ import PROGRAMS
 
 page_code = extension("page_code")
@@ -45,7 +45,7 @@ def test_commands_have_the_flags_of_their_programs(path, flags):
     found = commands(text)
     if path.suffix == ".py":
         for call in re.findall(r'tfreps_program\(\s*f?"{1,3}(.*?)"{1,3}\s*\)', text, re.S):
-            found.append(call.split())
+            found += launched(call)
     for program, *words in found:
         assert program in PROGRAMS, program
         for word in words:
