@@ -35,7 +35,7 @@ def flags():
     parser_of = extension("program_pages").parser_of
     known = {}
     for program in set(PROGRAMS) - {"plot"}:  # whose pictures have parsers of their own
-        known[program] = set(parser_of(program)[0]._option_string_actions)
+        known[program] = {"--config", *parser_of(program)[0]._option_string_actions}
     return known
 
 
