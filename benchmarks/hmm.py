@@ -47,7 +47,9 @@ def make_parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.hmm", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("file", nargs="?", help="CoNLL file of tokens and tags.")
-    parser.add_argument("--repeats", type=int, default=7, help="Number of timed calls (7).")
+    parser.add_argument(
+        "--repeats", type=int, default=7, help="Number of timed calls. Defaults to 7."
+    )
     return parser
 
 

@@ -35,11 +35,31 @@ def make_parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lm_batches", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
-    add("--megabytes", type=int, default=30, metavar="N", help="Size of the text in MB (30).")
-    add("--batch-size", type=int, default=128, metavar="N", help="Number of rows in a batch (128).")
-    add("--unroll-steps", type=int, default=20, metavar="N", help="Number of tokens per row (20).")
+    add(
+        "--megabytes",
+        type=int,
+        default=30,
+        metavar="N",
+        help="Size of the text in MB. Defaults to 30.",
+    )
+    add(
+        "--batch-size",
+        type=int,
+        default=128,
+        metavar="N",
+        help="Number of rows in a batch. Defaults to 128.",
+    )
+    add(
+        "--unroll-steps",
+        type=int,
+        default=20,
+        metavar="N",
+        help="Number of tokens per row. Defaults to 20.",
+    )
     add("--shuffle", action="store_true", help="Shuffle the sentences.")
-    add("--repeats", type=int, default=3, metavar="N", help="Number of timed passes (3).")
+    add(
+        "--repeats", type=int, default=3, metavar="N", help="Number of timed passes. Defaults to 3."
+    )
     return parser
 
 

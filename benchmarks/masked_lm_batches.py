@@ -36,10 +36,30 @@ def make_parser():
     )
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
-    add("--megabytes", type=int, default=30, metavar="N", help="Size of the text in MB (30).")
-    add("--batch-tokens", type=int, default=4096, metavar="N", help="Tokens in a batch (4096).")
-    add("--max-length", type=int, default=128, metavar="N", help="Tokens in a text (128).")
-    add("--repeats", type=int, default=3, metavar="N", help="Number of timed epochs (3).")
+    add(
+        "--megabytes",
+        type=int,
+        default=30,
+        metavar="N",
+        help="Size of the text in MB. Defaults to 30.",
+    )
+    add(
+        "--batch-tokens",
+        type=int,
+        default=4096,
+        metavar="N",
+        help="Tokens in a batch. Defaults to 4096.",
+    )
+    add(
+        "--max-length",
+        type=int,
+        default=128,
+        metavar="N",
+        help="Tokens in a text. Defaults to 128.",
+    )
+    add(
+        "--repeats", type=int, default=3, metavar="N", help="Number of timed epochs. Defaults to 3."
+    )
     return parser
 
 

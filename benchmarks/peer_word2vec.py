@@ -15,10 +15,17 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("text", help="Text with one tokenized sentence per line.")
     parser.add_argument("output", help="File in which to write the vectors.")
-    parser.add_argument("--dim", type=int, default=100, help="Width of the vectors (100).")
-    parser.add_argument("--epochs", type=int, default=5, help="Number of passes over the text (5).")
     parser.add_argument(
-        "--min-count", type=int, default=3, help="Minimum number of occurrences of a word (3)."
+        "--dim", type=int, default=100, help="Width of the vectors. Defaults to 100."
+    )
+    parser.add_argument(
+        "--epochs", type=int, default=5, help="Number of passes over the text. Defaults to 5."
+    )
+    parser.add_argument(
+        "--min-count",
+        type=int,
+        default=3,
+        help="Minimum number of occurrences of a word. Defaults to 3.",
     )
     options = parser.parse_args(argv)
 

@@ -65,7 +65,7 @@ def make_parser():
     parser.add_argument("--data", required=True, help="Folder of the data sets.")
     parser.add_argument("--runs", required=True, help="Folder of the run folders.")
     parser.add_argument(
-        "--only", choices=["vectors", "elmo", "bert"], help="Input to create (all)."
+        "--only", choices=["vectors", "elmo", "bert"], help="Input to create. Defaults to all."
     )
     parser.add_argument("--peer-python", help="Python with benchmarks/peers.txt installed.")
     parser.add_argument(

@@ -51,7 +51,9 @@ def make_parser():
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--export", help="Exported model that reads text and has one version.")
     parser.add_argument("--text", default=TEXT, help="Sentence to send.")
-    parser.add_argument("--seconds", type=float, default=5.0, help="Number of seconds per row (5).")
+    parser.add_argument(
+        "--seconds", type=float, default=5.0, help="Number of seconds per row. Defaults to 5."
+    )
     parser.add_argument(
         "--requests",
         type=int,

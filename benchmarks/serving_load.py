@@ -37,7 +37,7 @@ class Load(NamedTuple):
 
 
 def grpc_client(port, model, text):
-    """Returns functions that send a request over a new gRPC connection and that close it."""
+    """Opens a gRPC connection; returns a function that sends a request and one that closes it."""
     import grpc
     import tensorflow as tf
     from tensorflow_serving.apis import predict_pb2
@@ -70,7 +70,7 @@ def rest_client(port, model, text):
 
 
 def run_clients(make_client, clients, seconds=None, requests=None):
-    """Runs concurrent clients for some time, or until they have received some answers.
+    """Runs concurrent clients for a number of seconds or a number of requests.
 
     Args:
         make_client: function without arguments that returns `(ask, close)`.

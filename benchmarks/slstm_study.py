@@ -1,11 +1,12 @@
-"""Runs the S-LSTM study on one domain of fdu_mtl (training/RESULTS.md, table 4).
+"""Runs the S-LSTM study on one domain of fdu_mtl (training/RESULTS.md, section 4).
 
     python -m benchmarks.slstm_study --data PATH/TO/data --runs runs/tables
 
 The program measures the accuracy on the test set and the seconds of the fastest epoch for S-LSTMs,
-BiLSTMs, TextCNN and a Transformer; by steps and window; by the number of sentence states; and with
-and without boundaries. It also measures accuracy and time by text length, and draws two pictures.
-All models start from the word vectors of benchmarks.pretraining and use one seed.
+BiLSTMs, TextCNN and a Transformer. The S-LSTMs differ in their steps, window, number of sentence
+states and boundaries. For three of the models, it also measures accuracy and time by text length.
+It draws two plots. All models start from the word vectors of benchmarks.pretraining and use the
+same seed.
 """
 
 import argparse
@@ -66,10 +67,12 @@ def make_parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.slstm_study", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--data", required=True, help="Folder of the data sets.")
-    parser.add_argument("--runs", required=True, help="Folder of the run folders.")
+    parser.add_argument("--runs", required=True, help="Folder that contains the run folders.")
     about = "Domain of fdu_mtl (camera_photo)."
     parser.add_argument("--domain", default="camera_photo", choices=DOMAINS, help=about)
-    parser.add_argument("--pictures", help="Folder in which to write the two pictures (--runs).")
+    parser.add_argument(
+        "--pictures", help="Folder in which to write the two pictures. Defaults to --runs."
+    )
     return parser
 
 

@@ -205,7 +205,9 @@ def make_parser():
         metavar="PART",
         help="Train only the row PART, or rows whose name contains PART.",
     )
-    parser.add_argument("--seeds", type=int, default=3, help="Maximum number of seeds (3).")
+    parser.add_argument(
+        "--seeds", type=int, default=3, help="Maximum number of seeds. Defaults to 3."
+    )
     parser.add_argument("--domains", nargs="+", default=DOMAINS, choices=DOMAINS, metavar="DOMAIN")
     return parser
 

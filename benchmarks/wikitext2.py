@@ -32,7 +32,7 @@ def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.wikitext2", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("text", help="File valid.txt of WikiText-2.")
-    parser.add_argument("--seeds", type=int, default=3, help="Number of runs (3).")
+    parser.add_argument("--seeds", type=int, default=3, help="Number of runs. Defaults to 3.")
     parser.add_argument("--precision", default="float32", choices=["float32", "bfloat16"])
     options = parser.parse_args(argv)
     results = []

@@ -184,8 +184,8 @@ def make_parser():
     add("--model-config", metavar="FILE", help=about)
     add(
         "--label", metavar="NAME:LABEL=VERSION", action="append", default=[],
-        help="Label for a version of a model. The version is also served, with the path "
-        "/v1/models/NAME/labels/LABEL. May be repeated.",
+        help="Label for a version of a model. That version is served in addition "
+        "to those of --versions, and also as /v1/models/NAME/labels/LABEL. May be repeated.",
     )  # fmt: skip
     add(
         "--versions", metavar="NAME:POLICY", action="append", default=[],

@@ -96,8 +96,8 @@ def check(options):
         raise ValueError("--workers is missing: number of worker processes.")
     if os.environ.get(NAME):
         raise ValueError(
-            f"{NAME} must not be set, since {PROGRAM} sets it for every worker. Unset it, or run "
-            f"tfreps {program} {' '.join(DISTRIBUTE)} to train as the worker that it describes."
+            f"{NAME} must not be set, since tfreps {PROGRAM} sets it for every worker. Unset it, "
+            f"or run tfreps {program} {' '.join(DISTRIBUTE)} to train as the worker it describes."
         )
 
 

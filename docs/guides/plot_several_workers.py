@@ -135,4 +135,5 @@ for index in 0, 7:
 #   workers are useful.
 #
 # If a machine fails, all workers end within seconds, with one sentence each. Start them again with
-# ``--resume``; with ``--deterministic``, the result is the same to the bit as without the failure.
+# ``--resume``; with ``--deterministic``, the result is bit-identical to that of an uninterrupted
+# run.

@@ -173,7 +173,9 @@ def test_a_cluster_that_is_already_set(calls, capsys, monkeypatch):
     monkeypatch.setenv("TF_CONFIG", "{}")
     assert main(["launch", "--workers", "2", "--", "train-tagger"]) == 2
     error = capsys.readouterr().err
-    assert "TF_CONFIG must not be set, since launch sets it for every worker. Unset it" in error
+    assert (
+        "TF_CONFIG must not be set, since tfreps launch sets it for every worker. Unset it" in error
+    )
     assert calls == []
 
 

@@ -58,8 +58,9 @@ def text_lines(file: BinaryIO, name: str, max_line_bytes: int | None = None) -> 
         str. One line.
 
     Raises:
-        ValueError: If a line is too long or not UTF-8, starts with a byte order mark or contains a
-            NUL byte (the message names the line), or if the gzip file is damaged.
+        ValueError: If a line is too long, is not UTF-8 or contains a NUL byte, or if the first line
+            starts with a byte order mark (the message names the line); or if the gzip file is
+            damaged.
     """
     with file:
         for number, line in enumerate(_unpacked(file, name, max_line_bytes), 1):

@@ -58,7 +58,11 @@ def begin_run_folder(workers, path, program, options, free, defaults):
 
     Args:
         workers: `Workers`.
-        path, program, options, free, defaults: As for `RunFolder.begin`.
+        path: str or path-like. Path of the folder.
+        program: str. Name of the program that an existing run must have.
+        options: dict. Options of the program, including `resume` and `overwrite` (bool).
+        free: iterable of str. Options that may differ from those of the resumed run.
+        defaults: dict. Values of options that were added to the program after the run was started.
 
     Returns:
         Context manager that yields the run to resume, or `None`.
@@ -74,7 +78,7 @@ def begin_run_folder(workers, path, program, options, free, defaults):
             if workers.is_chief:
                 earlier = stack.enter_context(RunFolder.begin(*given))
             else:
-                earlier = WorkerRun._earlier(*given)
+                earlier = WorkerRun.find_earlier(*given)
         except ValueError as raised:
             error = raised
         workers.raise_together(error)

@@ -1,4 +1,4 @@
-"""Signatures of a biLM: vectors of all layers for raw strings, and the language model."""
+"""Signatures of a biLM: vectors of all layers for strings or ids, and language model scores."""
 
 import tensorflow as tf
 

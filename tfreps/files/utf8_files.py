@@ -78,7 +78,7 @@ def read_utf8(path: str | os.PathLike, what: str = "", skip_mark: bool = False) 
         path: str or path-like object. Path of the file.
         what: str. Description of the file for error messages, such as `"the vocabulary"`. Defaults
             to `""`.
-        skip_mark: bool. Whether a byte order mark is skipped instead of raising an error. Defaults
+        skip_mark: bool. Whether to skip a byte order mark instead of raising an error. Defaults
             to `False`.
 
     Returns:

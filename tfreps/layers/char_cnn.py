@@ -142,7 +142,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         return tf.reduce_max(tf.where(shown, positions, 0), axis=1)
 
     def _convolve(self, ids, lengths, characters, kernel):
-        """Computes the maximum over all windows of each token: `[u, C]` to `[u, F]`."""
+        """Computes the maximum of each filter over all windows of a token: `[u, C]` to `[u, F]`."""
         longest = tf.reduce_max(tf.concat([lengths, [1]], 0))
         starts = tf.minimum(longest + 1, self.max_characters)  # windows that can differ
         behind = tf.pad(ids, [[0, 0], [0, self.widest]], constant_values=PADDING_CHARACTER)

@@ -18,8 +18,8 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
         "learned":              y_p = x_p + table[p]
         "sinusoidal":           y_p = x_p + [sin(p / 10000^(2k/D)), cos(p / 10000^(2k/D))]
                                 for k = 0 .. D/2 - 1, with sines and cosines interleaved
-        "sinusoidal_full_index":  dimension i is sin(p / 10000^(2i/D)) for even i, cos for odd i;
-                                  zeros at position 0
+        "sinusoidal_full_index":  y_p = x_p + v_p, where dimension i of v_p is
+                                  sin(p / 10000^(2i/D)) for even i and cos(...) for odd i; v_0 = 0
 
     In `"sinusoidal_full_index"`, the exponent contains the index of the dimension, whereas that
     of the paper contains the index of the pair. Wavelengths therefore grow twice as fast and

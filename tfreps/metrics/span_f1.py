@@ -142,6 +142,6 @@ def _real_tokens_first(mask):
 
 
 def _take(ids, order, kept, boundary):
-    """Returns the ids of all sentences as one vector `[N]`, with a boundary id after each."""
+    """Returns the ids of all sentences as a vector `[N]`, with boundary ids after each sentence."""
     flat = tf.reshape(tf.pad(ids, [[0, 0], [0, 1]], constant_values=boundary), [-1])
     return tf.where(kept, tf.gather(flat, order), boundary)

@@ -261,7 +261,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
         return tf.nn.experimental.stateless_dropout(features, self.bilm.dropout, seed)
 
     def _carry(self, states):
-        """Stores the states of this replica's rows; the others are zero in its copy."""
+        """Stores the states of this replica's rows; the other rows are zero in its copy."""
         first, end = own_rows(self.batch_size)
         for kept, new in zip(self.carried, flatten_states(states), strict=True):
             if num_replicas() > 1:

@@ -209,7 +209,7 @@ def changed_encoder(old, path, changes):
     if changes.get("pooler") and not old.pooler:
         raise ValueError(
             f"{path} was trained without next-sentence prediction and has no pooler. Choose "
-            "another pooling, or set `pooler` to `False`."
+            "a pooling other than pooled, which is `pooler=False` in Python."
         )
     new = BertEncoder.from_config({**old.get_config(), **changes, "trainable": True, "frozen": []})
     names = (

@@ -136,8 +136,9 @@ class RunFolder:
         """Replaces the options of a resumed run. `write_options` stores them.
 
         Args:
-            options: dict. Options as for `create`. Earlier options that are not in it are kept.
-            unused: iterable of str. As for `create`. Defaults to `None`.
+            options: dict. Options of the program. Earlier options that are not in it are kept.
+            unused: iterable of str. Names of options that have no effect on this run. Defaults to
+                `None`.
         """
         self.options = {**self.options, **_stored(options)}
         self.unused = None if unused is None else sorted(unused)
@@ -181,16 +182,39 @@ class RunFolder:
                 into the folder.
         """
         earlier = path, program, options, free, defaults
-        cls._earlier(*earlier)  # raises before anything is written
+        cls.find_earlier(*earlier)  # raises before anything is written
         with locked(path, program):
-            run = cls._earlier(*earlier)
+            run = cls.find_earlier(*earlier)
             if run is not None:
                 run._make_folders()
             yield run
 
     @classmethod
-    def _earlier(cls, path, program, options, free, defaults):
-        """Returns the run to resume, or None."""
+    def find_earlier(
+        cls,
+        path: str | os.PathLike,
+        program: str,
+        options: dict,
+        free: Iterable[str] = (),
+        defaults: dict | None = None,
+    ) -> "RunFolder | None":
+        """Checks the folder as `begin` does, without writing into it.
+
+        Args:
+            path: str or path-like. Path of the folder.
+            program: str. Name of the program that an existing run must have.
+            options: dict. Options of the program, including `resume` and `overwrite` (bool).
+            free: iterable of str. Options that may differ from those of the resumed run. Defaults
+                to `()`.
+            defaults: dict. Values of options that were added to the program after the run was
+                started. Defaults to `None`.
+
+        Returns:
+            The run to resume, or `None` if there is none.
+
+        Raises:
+            ValueError: As `begin`, unless another process writes into the folder.
+        """
         if not options["resume"] or not (pathlib.Path(path) / OPTIONS).exists():
             cls.check_free(path, options["overwrite"])
             check_inputs(path, options)

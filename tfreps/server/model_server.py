@@ -152,7 +152,7 @@ class ModelServer:
         """Loads the models, then starts answering requests.
 
         Raises:
-            ValueError: If no version of a model can be served.
+            ValueError: If a model has no version that can be served.
         """
         pool = self.core.pool
         pool.refresh()

@@ -167,7 +167,7 @@ def _split(data: bytes, dimension: int, place: str, told_by: str) -> tuple[bytes
 
 
 def _is_number(field: bytes, token: bytes) -> bool:
-    """Returns True if `field`, the last field of a row's token, is an extra number."""
+    """Returns True if `field`, the last field of a row's token, is one number too many."""
     if field == token:
         return False  # the token itself may be a number
     try:

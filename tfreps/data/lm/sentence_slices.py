@@ -28,7 +28,8 @@ class Place(NamedTuple):
 
     `pass_number` is the number of the pass, and `shard` is the rank of the file in the order of
     that pass. `block`, `offset` and `line` are the number, first byte and first line of the block
-    in the file, and `sentence` is the rank of the sentence in the order of the block.
+    in the file, and `sentence` is the rank of the sentence in the order of the block. Lines
+    are counted from 1, everything else from 0.
     """
 
     pass_number: int = 0

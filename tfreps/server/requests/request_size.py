@@ -14,7 +14,7 @@ PLANES = 0x20000  # combining marks are searched for below this code point
 
 
 def marks():
-    """Returns a str of all combining marks, which `re` does not count as word characters."""
+    """Returns a str of the combining marks below U+20000, which `re` excludes from words."""
     found = [c for c in map(chr, range(0x300, PLANES)) if unicodedata.category(c)[0] == "M"]
     return "".join(found)
 

@@ -127,7 +127,10 @@ def may_follow(tag: TagParts, after: TagParts, scheme: str) -> bool:
 
 
 def starts(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
-    """Returns True if a span starts at `tag`, which follows `after`, unless it continues one."""
+    """Returns True if a span starts at `tag`, given the previous tag `after`.
+
+    The result has a meaning only if `continues` returns False for the same tags.
+    """
     same = tag.type == after.type
     if mode == "conlleval":
         return tag.role != "O" and (tag.role in "BS" or after.role in "OES" or not same)
