@@ -29,7 +29,8 @@ def check_equal(result):
             assert a.keys() == b.keys()
             for name in a:
                 np.testing.assert_allclose(b[name], a[name], rtol=1e-5, atol=1e-7, err_msg=name)
-    # Adam divides by the size of the gradient, which enlarges the rounding of small gradients.
+    # Adam divides by the size of the gradient, which enlarges the rounding of small gradients (see
+    # `replica_models.EPSILON`).
     assert result["weights"] < 2e-5
 
 
