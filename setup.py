@@ -35,6 +35,7 @@ DEV = ["pytest", "pytest-xdist", "hypothesis", "ruff", "seqeval", "scikit-learn"
 DEV += ["pyyaml", "kubernetes-validate"]
 DOCS = ["sphinx>=8.1", "myst-parser>=4.0", "sphinx-gallery>=0.19", "sphinx-copybutton>=0.5"]
 DOCS += ["sphinx-design>=0.6", "pydata-sphinx-theme>=0.16", "pillow"]
+DOCS += ["joblib"]  # runs guides at the same time
 
 setup(
     name="tfreps",

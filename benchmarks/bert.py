@@ -7,16 +7,16 @@
 
 The models have random weights and published shapes. Each row runs in its own process. Each peer
 runs in another process and alternates with tfreps every few batches, so that other load on the
-machine slows both: compare the ratio of the medians. Transformers uses the number of threads with
-which it is fastest.
+machine slows both: compare the ratio of the medians, which the table shows in brackets; "to reach"
+is its target. Transformers uses the number of threads with which it is fastest.
 
 Encoding and training use texts of 128 tokens without padding. Training consists of masked-LM steps
 with Adam, with 20 of 128 tokens masked and without next-sentence prediction. Fine-tuning trains a
-classifier of two labels on the first 3 layers, with texts as long as those of hotel_reviews: ours
-in the batches of `tfreps train-classifier`, those of a peer in batches of 32 in the given order,
-padded to the longest text; padding does not count as tokens. The tokenizer rows split the help
-topics of the standard library into WordPieces inside tf.data, unchanged or with accents in every
-sixth line; the peer is FastBertTokenizer of tensorflow-text in the same process.
+classifier of two labels on the first 3 layers, with texts as long as those of hotel_reviews. tfreps
+reads the texts in the batches of `tfreps train-classifier`. A peer reads them in batches of 32, in
+the given order and padded to the longest text. Padding does not count as tokens. The tokenizer rows
+split the help topics of the standard library into WordPieces inside tf.data, unchanged or with
+accents in every sixth line; the peer is FastBertTokenizer of tensorflow-text in the same process.
 """
 
 import json
@@ -74,7 +74,7 @@ def measure(name, repeats, torch_python=None, keras_hub_python=None):
 
 
 def with_figures(result, tokens, ours, theirs, peer):
-    """Adds the tokens per second of both sides to a result, from the seconds of their calls."""
+    """Adds the speeds of both sides and their ratio to a result, given the seconds of the calls."""
     result["tokens_per_second"] = tokens / statistics.median(ours)
     if peer:
         result["peers"][peer] = tokens / statistics.median(theirs)
@@ -83,7 +83,7 @@ def with_figures(result, tokens, ours, theirs, peer):
 
 
 def make_encode(shape, texts, precision):
-    """Returns a function that encodes a batch in a graph, as `predict` and exports do."""
+    """Returns a function that encodes a batch in a graph, and the number of its tokens."""
     import numpy as np
     import tensorflow as tf
 
@@ -97,7 +97,7 @@ def make_encode(shape, texts, precision):
 
 
 def make_train(shape, texts, precision):
-    """Returns a function that trains the masked language model for one step, as `fit` does."""
+    """Returns a function that runs one step of masked-LM training, and the number of its tokens."""
     import keras
     import numpy as np
 
@@ -117,7 +117,7 @@ def make_train(shape, texts, precision):
 
 
 def make_tune(shape, texts, precision):
-    """Returns a function that fine-tunes a classifier on all batches of some reviews once."""
+    """Returns a function that fine-tunes a classifier for one epoch, and the number of tokens."""
     import keras
     import tensorflow as tf
 

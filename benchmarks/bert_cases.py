@@ -66,7 +66,7 @@ RAW_TEXTS = (
 
 
 def all_cases():
-    """Returns all combinations as dicts of strings."""
+    """Returns the cases: all combinations of the choices above, as dicts of strings."""
     names = "kind", "activation", "sizes", "style", "prefix", "files"
     choices = KINDS, ACTIVATIONS, SIZES, STYLES, PREFIXES, FILES
     return [dict(zip(names, values, strict=True)) for values in itertools.product(*choices)]
@@ -133,7 +133,7 @@ def shapes_of(config, kind):
 
 
 def array_of(name, shape):
-    """Returns random numbers that depend only on the name, in every version of NumPy."""
+    """Returns random numbers that depend only on the name and shape, not on NumPy's version."""
     array = np.random.RandomState(zlib.crc32(name.encode())).normal(scale=0.3, size=shape)
     return (array + name.endswith("LayerNorm.weight")).astype(np.float32)
 
@@ -148,7 +148,7 @@ def inputs_of(config):
 
 
 def aespresso_positions(length, dim):
-    """Computes the position table of aespresso: rows of length 1, the first one zero."""
+    """Computes the position table of aespresso: rows of norm 1 after a row of zeros."""
     table = np.zeros((length, dim))
     for place in range(1, length):
         for i in range(dim):

@@ -3,11 +3,14 @@
     python3 -m venv peers && peers/bin/pip install -r benchmarks/peers.txt
     python -m benchmarks.bert_parity --peer-python peers/bin/python
 
-The checkpoints are small random models of every class of transformers, with both kinds of gelu,
-usual and unusual sizes, names of early and late versions, with and without a prefix, in one file
-and in several; one from aespresso; and taggers for raw texts. The outputs of the models that tfreps
-loads, and of those that transformers loads after tfreps saved them, must agree to 1e-5.
-`--fixtures FILE` writes the outputs of transformers for some of them, which tests/convert reads.
+The checkpoints are small random models of the BERT classes of transformers that tfreps reads, one
+model of aespresso, and taggers for raw texts. Those of transformers have all combinations of both
+kinds of gelu, usual and unusual sizes, array names of early and late versions, names with and
+without a prefix, and one or several files. The outputs of the models that tfreps loads, and of
+those that transformers loads after tfreps has saved them, must agree with the original outputs to
+1e-5. The table shows the number of models and their largest difference, for checkpoints that tfreps
+reads ("in") and writes ("out"). `--fixtures FILE` writes some of the outputs of transformers to
+FILE; the tests in tests/convert compare with them.
 """
 
 import argparse
@@ -67,14 +70,14 @@ def main(argv=None):
 
 def make_parser():
     parser = argparse.ArgumentParser(prog="bert_parity", description=__doc__.split("\n")[0])
-    about = "Python with benchmarks/peers.txt installed."
+    about = "Python interpreter with the packages of benchmarks/peers.txt."
     parser.add_argument("--peer-python", required=True, help=about)
     parser.add_argument("--fixtures", metavar="FILE.json", help="File of fixtures to write.")
     return parser
 
 
 def forth(folder):
-    """Compares tfreps on checkpoints from transformers, and saves a model of each kind."""
+    """Compares models that tfreps loads from transformers, and saves some of them for `back`."""
     rows = collections.defaultdict(list)
     for case in all_cases():
         source = folder / folder_name(case)
@@ -91,7 +94,7 @@ def forth(folder):
 
 
 def aespresso(folder):
-    """Compares the state dict of aespresso, and saves it with its sinusoids as a table."""
+    """Compares the model loaded from aespresso, and saves it with its sinusoids as a table."""
     source = folder / "bert.model.epoch.3.safetensors"
     model = BertPretrainer.from_pretrained(source, max_positions=12)
     save(model, "BertForPreTraining", "aespresso, out", folder, "aespresso")
@@ -101,7 +104,7 @@ def aespresso(folder):
 
 
 def raw_texts(folder):
-    """Compares taggers that tokenize raw texts, as in `tfreps tag` and exports."""
+    """Compares the scores of taggers for raw texts, tokenized as in `tfreps tag` and exports."""
     gaps = []
     for name in RAW_OPTIONS:
         source = folder / "raw" / name
@@ -116,7 +119,7 @@ def raw_texts(folder):
 
 
 def back(folder):
-    """Compares transformers on checkpoints from tfreps with the original models."""
+    """Compares models that tfreps saved and transformers loaded with the original models."""
     rows = collections.defaultdict(list)
     for outputs in sorted((folder / "saved").glob("*/outputs.npz")):
         request = json.loads((outputs.parent / "request.json").read_text())
@@ -143,7 +146,10 @@ def outputs_of(model, config):
 
 
 def difference(expected, found):
-    """Returns the largest difference of common outputs at real tokens; inf if none is common."""
+    """Returns the largest difference between the common outputs of two models at real tokens.
+
+    It is inf if they have no common outputs.
+    """
     worst, compared = 0.0, 0
     for name in expected:
         if found.get(name) is None:
@@ -178,7 +184,7 @@ def peer(python, task, folder):
 
 
 def write_fixtures(folder, path):
-    """Writes outputs of transformers at real tokens; all kinds share the same arrays."""
+    """Writes outputs of transformers at real tokens, once for classes that share their weights."""
     fixtures = {}
     for case in all_cases():
         found = fixtures.setdefault(f"{case['activation']}-{case['sizes']}", {})

@@ -1,4 +1,4 @@
-"""Lists the domains of fdu_mtl that have a test set, and the training files of all."""
+"""Lists the domains of fdu_mtl that have a test set, and the training files of all domains."""
 
 import pathlib
 

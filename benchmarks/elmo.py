@@ -5,9 +5,10 @@
 
 The models have random weights and published shapes. The text is Python's documentation, in which
 tokens repeat as in other real text. The two sentence boundaries count among the 25 tokens of a row,
-since they cost as much as other tokens. Each row runs in its own process. GEMM is the speed of a
-2048^3 float32 product (benchmarks/gemm.py), measured before, between and after the timed batches;
-"normalised" is tokens per second divided by GEMM in GFLOP/s, which is comparable between machines.
+since they cost as much as other tokens. Each row runs in its own process. "GEMM" is the speed, in
+GFLOP/s, of the product of two 2048 x 2048 float32 matrices (benchmarks/gemm.py), measured before,
+between and after the timed batches. "normalised" is tokens per second divided by GEMM, which is
+comparable between machines, and "to reach" is its target. "peak GiB" is the peak memory.
 """
 
 import re
@@ -49,7 +50,7 @@ def measure(name, repeats):
 
 
 def make_embed(preset, sentences, length, precision, number):
-    """Returns functions that embed a batch each: all layers, equal lengths, with boundaries."""
+    """Returns functions that each compute all layers for a batch of sentences of equal length."""
     import tensorflow as tf
 
     from tfreps.models import BiLM

@@ -5,8 +5,9 @@
     python -m benchmarks.floors hotel_reviews --data PATH/TO/data
 
 The models are those of scikit-learn, which `make install` installs, on n-grams (TF-IDF for logistic
-regression). fdu_mtl uses n-grams of 1 to 2 words: eight domains are trained and tested separately
-and their accuracies are averaged, or one model is trained on all sixteen training sets.
+regression). fdu_mtl uses n-grams of 1 to 2 words: one model is trained for each of eight domains
+or, with --together, on all sixteen training sets. The accuracies on the eight test sets are
+averaged.
 hotel_reviews uses n-grams of 1 to 3 characters (1 to 2 for naive Bayes).
 """
 

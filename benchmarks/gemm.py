@@ -1,4 +1,4 @@
-"""Measures the speed of a large float32 matrix product, the unit of other speeds.
+"""Measures the speed of a large float32 matrix product, by which other speeds are divided.
 
 python -m benchmarks.gemm
 """
@@ -36,7 +36,16 @@ def timed(function, times):
 
 
 def normalised(calls, tokens):
-    """Returns tokens per second of calls, with GEMM measured before, between and after them."""
+    """Measures the speed of calls, and of GEMM before, between and after the calls.
+
+    Args:
+        calls: list of functions without arguments.
+        tokens: int. Number of tokens that each call processes.
+
+    Returns:
+        dict. The tokens per second, the GFLOP/s of GEMM, the quotient of both (`"normalised"`) and
+        the peak memory of this process.
+    """
     rates, seconds = [gemm()], []
     for part in np.array_split(np.arange(len(calls)), 4):
         seconds += [timed(calls[i], 1)[0] for i in part]

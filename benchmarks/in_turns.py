@@ -15,7 +15,8 @@ def in_turns(call, repeats, peer_command=None):
 
     Args:
         call: function without arguments. It is called five times before it is timed.
-        repeats: int. Number of timed calls of each side.
+        repeats: int. Number of timed calls of each side. A number greater than 8 is rounded down to
+            a multiple of 8.
         peer_command: list of str. Command of a program that calls `peer_loop.answer`. If `None`,
             there is no peer.
 
@@ -36,7 +37,7 @@ def in_turns(call, repeats, peer_command=None):
 
 @contextlib.contextmanager
 def peer_process(command):
-    """Context manager that yields a function that makes the peer time batches."""
+    """Context manager that starts a peer; yields a function that returns the seconds of n calls."""
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=CHECKOUT
     ) as process:

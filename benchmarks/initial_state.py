@@ -1,10 +1,10 @@
-"""Measures the distance between each `initial_state` and the outputs of bilm-tf.
+"""Measures how far the outputs with each `initial_state` are from those of bilm-tf.
 
     python -m benchmarks.initial_state PATH/TO/bilm_tf_fixture
 
 The fixture of bilm-tf has 30 sentences in 10 batches of 3, which bilm-tf embedded with its state
-carried from batch to batch. The program prints the relative L2 distance of the top layer and the
-mean cosine of its tokens over the nine batches that do not start from zeros.
+carried from batch to batch. The program prints the relative L2 distance between the top layers and
+the mean cosine between their token vectors, over the nine batches that do not start from zeros.
 """
 
 import argparse

@@ -4,9 +4,11 @@
     python -m benchmarks.lm_batches --shuffle --megabytes 100
 
 The text consists of the help topics of Python, repeated; a tenth of its tokens are not in the
-vocabulary. The program prints JSON with `tokens_per_second` per direction while both directions are
-read, with characters given as rows of a table ("table"), and with the speed at which the tokens are
-counted before training. Run nothing else on the machine.
+vocabulary. The batches contain both directions, and characters as rows of a table. The program
+prints JSON: `tokens_per_second` is the median speed of the passes in each direction,
+`counted_tokens_per_second` is the speed at which the tokens are counted before training, and
+`peak_memory_growth_MB` is the growth of the peak memory from a pass over a small text to the passes
+over the large one. Run nothing else on the machine.
 """
 
 import argparse
@@ -70,6 +72,7 @@ def measure(folder, options):
     one_pass(small, vocabulary, options)
     memory = peak_megabytes()
     rates = [one_pass(large, vocabulary, options) for _ in range(options.repeats)]
+    grown = peak_megabytes() - memory
     begin = time.perf_counter()
     counts = make_batches(large, vocabulary, options).count()
     counted = counts.tokens / (time.perf_counter() - begin)
@@ -77,7 +80,7 @@ def measure(folder, options):
         "tokens_per_second": round(statistics.median(rates)),
         "tokens_per_second_of_each_pass": [round(rate) for rate in rates],
         "counted_tokens_per_second": round(counted),
-        "peak_memory_growth_MB": round(peak_megabytes() - memory, 1),
+        "peak_memory_growth_MB": round(grown, 1),
         "megabytes": options.megabytes,
         "batch_size": options.batch_size,
         "unroll_steps": options.unroll_steps,
@@ -87,7 +90,7 @@ def measure(folder, options):
 
 
 def write_text(folder, name, megabytes):
-    """Writes the lines of the topics as sentences until the file is large enough."""
+    """Writes the lines of the topics repeatedly, and returns the path and a vocabulary."""
     text = "\n".join(line for topic in topics.values() for line in topic.split("\n") if line)
     path = os.path.join(folder, name)
     with open(path, "w", encoding="utf-8") as file:
@@ -97,7 +100,7 @@ def write_text(folder, name, megabytes):
 
 
 def one_pass(path, vocabulary, options):
-    """Returns positions per second and direction of one pass, from the second batch on."""
+    """Returns the positions per second in each direction, from the second batch of a pass on."""
     batches = make_batches(path, vocabulary, options)
     iterator = iter(batches.dataset())
     next(iterator)

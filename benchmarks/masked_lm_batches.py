@@ -1,10 +1,10 @@
-"""Measures how fast one process reads and makes the batches of `pretrain-bert`.
+"""Measures how fast one process reads text and makes batches for `pretrain-bert`.
 
     python -m benchmarks.masked_lm_batches
     python -m benchmarks.masked_lm_batches --megabytes 100 --max-length 512
 
-The text consists of the help topics of Python, repeated, one line as a sentence and one topic as a
-document. The WordPiece vocabulary has its frequent words and all of its characters. The program
+The text consists of the help topics of Python, repeated; each line is a sentence, and each topic is
+a document. The WordPiece vocabulary has its frequent words and all of its characters. The program
 prints JSON with the tokens per second of reading (`read_documents`, once per run) and of the
 batches (`MaskedLMBatches`, in every epoch). Run nothing else on the machine.
 """
@@ -48,14 +48,14 @@ def make_parser():
         type=int,
         default=4096,
         metavar="N",
-        help="Tokens in a batch. Defaults to 4096.",
+        help="Maximum number of tokens in a batch. Defaults to 4096.",
     )
     add(
         "--max-length",
         type=int,
         default=128,
         metavar="N",
-        help="Tokens in a text. Defaults to 128.",
+        help="Maximum number of tokens in a text. Defaults to 128.",
     )
     add(
         "--repeats", type=int, default=3, metavar="N", help="Number of timed epochs. Defaults to 3."

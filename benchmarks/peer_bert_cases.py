@@ -3,8 +3,9 @@
     peers/bin/python -m benchmarks.peer_bert_cases make FOLDER
     peers/bin/python -m benchmarks.peer_bert_cases read FOLDER
 
-`make` writes a folder with a checkpoint for each case, and `expected/NAME.npz`. `read` loads every
-folder that has a `request.json` and writes its outputs to `outputs.npz` in that folder.
+`make` writes a folder with a checkpoint for each case, and the outputs of the models as
+`expected/NAME.npz`. `read` loads the checkpoint of every folder that has a `request.json` and
+writes the outputs of the model to `outputs.npz` in that folder.
 """
 
 import json
@@ -104,7 +105,7 @@ def random_model(config, kind):
     shapes = shapes_of(config, kind)
     if {name: tuple(value.shape) for name, value in found.items()} != shapes:
         raise SystemExit(
-            f"{kind}: the arrays of transformers differ from benchmarks/bert_cases.py."
+            f"{kind}: the arrays of transformers differ from those in benchmarks/bert_cases.py."
         )
     for name, value in found.items():
         value.data[:] = tensor(array_of(name, shapes[name]))

@@ -2,6 +2,7 @@
 
     keras-hub/bin/python -m benchmarks.peer_keras_hub encode '{"vocabulary_size": 30522, ...}' 8
 
+The arguments are the task (encode, train or tune), the sizes of the model, and the number of texts.
 The backend is TensorFlow. Encoding runs in a graph, and training calls `train_on_batch`.
 """
 
@@ -53,7 +54,7 @@ def prepare(task, shape, texts):
 
 
 def make_tune(model, texts):
-    """Returns a function that trains on all batches of some reviews once."""
+    """Returns a function that trains a classifier for one epoch on `texts` random texts."""
     import keras
     import numpy as np
 

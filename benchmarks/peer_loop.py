@@ -9,12 +9,14 @@ import time
 
 
 def answer(call, set_threads=None):
-    """Reads numbers from standard input and prints a JSON list of the seconds of as many calls.
+    """Times calls on request: reads numbers of calls from standard input and prints their seconds.
+
+    The first line that it prints is `"ready"`. For each number, it then prints a JSON list.
 
     Args:
         call: function without arguments.
-        set_threads: function of the number of threads. The fastest number is chosen before the
-            first answer. If `None`, the number is not changed.
+        set_threads: function that sets the number of threads. The fastest number is chosen before
+            the first answer. If `None`, the number is not changed.
     """
     if set_threads is None:
         for _ in range(3):
@@ -27,7 +29,7 @@ def answer(call, set_threads=None):
 
 
 def fastest(call, set_threads, choices=(1, 2)):
-    """Returns the number of threads of the fastest batch; the smaller one in case of a tie."""
+    """Returns the number of threads with the fastest call; the smaller number in case of a tie."""
     times = {}
     for threads in choices:
         set_threads(threads)

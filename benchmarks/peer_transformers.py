@@ -2,7 +2,9 @@
 
     peers/bin/python -m benchmarks.peer_transformers encode '{"vocabulary_size": 30522, ...}' 8
 
-It uses scaled dot-product attention, the default, and as many threads as make it fastest.
+The arguments are the task (encode, train or tune), the sizes of the model, and the number of texts.
+Transformers uses scaled dot-product attention, its default, and the number of threads with which it
+is fastest.
 """
 
 import json
@@ -63,7 +65,7 @@ def prepare(task, shape, texts):
 
 
 def make_tune(model, texts):
-    """Returns a function that trains on all batches of some reviews once."""
+    """Returns a function that trains a classifier for one epoch on `texts` random texts."""
     import torch
 
     optimizer = torch.optim.Adam(model.parameters(), 1e-4)

@@ -16,7 +16,7 @@ def main(argv=None):
     parser.add_argument("text", help="Text with one tokenized sentence per line.")
     parser.add_argument("output", help="File in which to write the vectors.")
     parser.add_argument(
-        "--dim", type=int, default=100, help="Width of the vectors. Defaults to 100."
+        "--dim", type=int, default=100, help="Dimension of the vectors. Defaults to 100."
     )
     parser.add_argument(
         "--epochs", type=int, default=5, help="Number of passes over the text. Defaults to 5."

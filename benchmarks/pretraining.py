@@ -10,10 +10,11 @@ Word vectors are trained with word2vec from gensim (benchmarks/peers.txt). On th
 of fdu_mtl, tokenized into lower-case words and punctuation, the program also trains a biLM with
 `tfreps pretrain-elmo`. `tfreps embed` then writes its vectors of the labelled reviews, truncated to
 256 tokens. On the same unlabelled reviews, and on the training texts of hotel_reviews and
-resume_ner, the program trains a BERT with `tfreps pretrain-bert` without next-sentence prediction.
-The BERT reads short texts first: on long texts, it would predict tokens by their frequency for a
-long time before it learned which positions are adjacent. All files are written to
-RUNS/TABLE-inputs. Existing files are not changed, and interrupted training runs are resumed.
+resume_ner, the program trains a BERT (two for hotel_reviews, with 6 and with 3 blocks) with `tfreps
+pretrain-bert` without next-sentence prediction. The BERT reads short texts first: on long texts, it
+would predict tokens by their frequency for a long time before it learned which positions are
+adjacent. All files are written to RUNS/TABLE-inputs. Existing files are not changed, and
+interrupted training runs are resumed.
 """
 
 import argparse
@@ -63,13 +64,21 @@ def make_parser():
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("table", choices=TABLES)
     parser.add_argument("--data", required=True, help="Folder of the data sets.")
-    parser.add_argument("--runs", required=True, help="Folder of the run folders.")
     parser.add_argument(
-        "--only", choices=["vectors", "elmo", "bert"], help="Input to create. Defaults to all."
+        "--runs",
+        required=True,
+        help="Folder for the run folders. Finished runs in it are not repeated.",
     )
-    parser.add_argument("--peer-python", help="Python with benchmarks/peers.txt installed.")
     parser.add_argument(
-        "--epochs", type=float, default=EPOCHS, help=f"Passes over the text of the biLM ({EPOCHS})."
+        "--only", choices=["vectors", "elmo", "bert"], help="Input to create. By default, all."
+    )
+    about = "Python interpreter with the packages of benchmarks/peers.txt."
+    parser.add_argument("--peer-python", help=about)
+    parser.add_argument(
+        "--epochs",
+        type=float,
+        default=EPOCHS,
+        help=f"Number of passes over the training text of the biLM. Defaults to {EPOCHS}.",
     )
     return parser
 
@@ -89,7 +98,7 @@ def review_texts(data, folder):
 
 
 def hotel_texts(data, folder):
-    """Writes train.txt, the characters of the training texts, and bert.txt, a document for each."""
+    """Writes the training texts: their characters to train.txt, one document each to bert.txt."""
     examples = read_labelled(f"{data}/hotel_reviews/train_sentiment.txt", "python")
     texts = [example.text for example in examples]
     tokens = tokenize_texts(texts, "characters")
@@ -147,7 +156,7 @@ def language_model(folder, epochs):
 
 
 def bert(options, folder):
-    """Trains each BERT on short texts (NAME-32), and continues from it on long texts (NAME)."""
+    """Trains each BERT on short texts (run NAME-32), and then on long texts (run NAME)."""
     for model, (sizes, phases) in BERTS[options.table].items():
         start = sizes.split()
         for (length, batch, epochs), name in zip(phases, (f"{model}-32", model), strict=True):

@@ -40,7 +40,7 @@ def recorded_gradients():
 def count_bytes(gradients):
     """Returns the bytes of the dense and of the sparse gradients of a replica.
 
-    Those of a `tf.IndexedSlices` are its values and its indices.
+    The bytes of a `tf.IndexedSlices` are those of its values and its indices.
     """
     sparse = [g for g in gradients if isinstance(g, tf.IndexedSlices)]
     dense = [g for g in gradients if not isinstance(g, tf.IndexedSlices)]
@@ -48,7 +48,10 @@ def count_bytes(gradients):
 
 
 def gathered_bytes(strategy, num_bytes):
-    """Returns the sum of a number of bytes over all workers. All of them must call it."""
+    """Returns the sum of a number of bytes over all workers.
+
+    Every worker must call the function.
+    """
     total = tf.function(
         lambda own: strategy.reduce("SUM", strategy.run(tf.identity, args=(own,)), axis=None)
     )
@@ -56,14 +59,16 @@ def gathered_bytes(strategy, num_bytes):
 
 
 def seconds_to_reduce(strategy, gradients, times, dtype=None):
-    """Returns the median seconds in which all replicas sum the gradients. All must call it.
+    """Returns the median time, in seconds, in which all replicas sum the gradients.
+
+    Every worker must call the function.
 
     Args:
         strategy: `tf.distribute.Strategy`.
         gradients: list of tensors and `tf.IndexedSlices`: a step of `recorded_gradients`.
         times: int. Number of timed sums, after two sums that are not timed.
-        dtype: str. Type to which dense gradients are cast before the sum. The time of this cast and
-            of that back counts. If `None` (the default), they are not cast.
+        dtype: str. Type to which dense gradients are cast before the sum. The time includes this
+            cast and the cast back. If `None` (the default), they are not cast.
     """
     run = tf.function(lambda given: strategy.run(reduce_all, args=(given, dtype)), autograph=False)
     call = lambda: strategy.experimental_local_results(run(gradients))[0].numpy()  # noqa: E731
@@ -80,7 +85,7 @@ def reduce_all(gradients, dtype):
 
 
 def cast(gradient, dtype):
-    """Returns a gradient of another type; `tf.IndexedSlices` stay as they are.
+    """Casts a gradient to another type; returns `tf.IndexedSlices` unchanged.
 
     TensorFlow sums bfloat16 over workers, but it does not gather bfloat16.
     """

@@ -14,7 +14,7 @@ QUANTILES = (
 
 
 def random_texts(count, vocabulary_size=30000):
-    """Returns lists of random token ids of at least 5, in random order.
+    """Returns random texts in random order, as lists of token ids, all of which are at least 5.
 
     Example:
     >>> [len(text) for text in random_texts(4)]

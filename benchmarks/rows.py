@@ -18,6 +18,12 @@ def run_rows(module, rows, argv, repeats, peers=None):
         repeats: int. Default number of timed batches per row.
         peers: dict of an argument of `measure` -> packages of the Python that it names. If `None`,
             there are no peers.
+
+    Returns:
+        int. Exit code, which is 0.
+
+    Raises:
+        SystemExit: If the process of a row fails.
     """
     program, peers = module.__spec__.name, peers or {}
     options = make_parser(program, module.__doc__, rows, repeats, peers).parse_args(argv)
@@ -46,10 +52,14 @@ def make_parser(program, description, rows, repeats, peers):
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
     add("--only", default="", metavar="PART", help="Measure only rows whose name contains PART.")
-    add("--repeats", type=int, default=repeats, help=f"Timed batches per row ({repeats}).")
+    about = f"Number of timed batches per row. Defaults to {repeats}."
+    add("--repeats", type=int, default=repeats, help=about)
     for name, packages in peers.items():
-        add(
-            f"--{name.replace('_', '-')}", metavar="PATH", help=f"Python with {packages} installed."
-        )
-    add("--row", choices=list(rows), help="Measure one row in this process.")
+        about = f"Python interpreter with {packages} installed."
+        add(f"--{name.replace('_', '-')}", metavar="PATH", help=about)
+    add(
+        "--row",
+        choices=list(rows),
+        help="Measure only this row, in this process; print JSON.",
+    )
     return parser

@@ -62,7 +62,7 @@ def parse(argv):
     add("--steps", type=int, default=20, help="Timed steps per row of the table. Defaults to 20.")
     add("--rows", type=int, default=32, help="Rows of a global batch. Defaults to 32.")
     add("--bfloat16-reduce", action="store_true", help="Measure sums of bfloat16 gradients, too.")
-    add("--measure", choices=MODELS, help="Measure a model as the worker in TF_CONFIG.")
+    add("--measure", choices=MODELS, help="Measure a model as the worker that TF_CONFIG describes.")
     add("--result", help="File to which worker 0 writes its result with --measure.")
     options = parser.parse_args(argv)
     for workers in options.workers:

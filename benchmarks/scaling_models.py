@@ -19,7 +19,7 @@ UNTIMED_STEPS = 3
 
 
 def make(name, rows, strategy):
-    """Returns a model, compiled in the scope of the strategy, and a dataset without end."""
+    """Returns a model, compiled in the scope of the strategy, and an infinite dataset."""
     keras.utils.set_random_seed(1)
     rng = np.random.default_rng(1)
     with strategy.scope():
@@ -67,7 +67,7 @@ def masked_batch(rng, rows):
 
 
 def frequent_ids(rng, shape):
-    """Returns random token ids from 1, in a log-uniform distribution: the first are frequent."""
+    """Returns random token ids, at least 1, from a log-uniform distribution."""
     return (VOCABULARY ** rng.random(shape)).astype("int32")
 
 

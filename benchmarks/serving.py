@@ -5,9 +5,9 @@
 
 Clients send single sentences to a tagger (by default, an untrained BiLSTM with a CRF, which is as
 fast as a trained one). The program measures latencies of 1 to 64 clients over gRPC and REST, and of
-the SavedModel called in this process; throughput with and without batching; memory after 10,000 and
-100,000 requests; and failures while new versions are loaded. The clients run on the same cores as
-the server.
+the SavedModel called in this process ("direct"); throughput with and without batching; memory after
+10,000 and 100,000 requests; and failures while new versions are loaded. The clients run on the same
+cores as the server.
 """
 
 import argparse
@@ -58,7 +58,7 @@ def make_parser():
         "--requests",
         type=int,
         default=LAST,
-        help=f"Number of requests in the memory test ({LAST}).",
+        help=f"Number of requests in the memory test. Defaults to {LAST}.",
     )
     return parser
 
@@ -166,7 +166,7 @@ def resident_mb(pid):
 
 
 def rolling(export, options):
-    """Prints the number of failures while new versions are loaded under load."""
+    """Prints the number of failures while clients send requests and new versions are loaded."""
     stopped, versions = threading.Event(), []
 
     def roll():

@@ -55,7 +55,7 @@ def grpc_client(port, model, text):
 
 
 def rest_client(port, model, text):
-    """Returns functions that send a request over a new HTTP connection and that close it."""
+    """Opens an HTTP connection; returns a function that sends a request and one that closes it."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     body = json.dumps({"instances": [text]})
 

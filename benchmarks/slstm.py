@@ -5,11 +5,12 @@
 
 Weights and inputs are random, with 300 units, 7 steps, window 1 and one sentence state. Training
 uses a softmax over two labels on the sentence state, and Adam. Rows without a suffix have the form
-of the article's PyTorch code (zero initial states, zeros beyond the ends of a sentence). Rows
-with the suffix `-paper` have the defaults of the layer: learned initial states, and `<s>` and
-`</s>` as two more words of every sentence, which do not count as tokens. The normalised speed of
-the article's code was 3.3 in training and 8.5 in inference. Each row runs in its own process; GEMM
-and "normalised" are described in benchmarks/elmo.py.
+of unofficial PyTorch code that an article about the S-LSTM describes (zero initial states, zeros
+beyond the ends of a sentence). Rows with the suffix `-paper` have the defaults of the layer:
+learned initial states, and `<s>` and `</s>` as two more words of every sentence, which do not count
+as tokens. The normalised speed of the article's code was 3.3 in training and 8.5 in inference;
+"x the article's" is the ratio to it. Each row runs in its own process. The other columns are
+described in benchmarks/elmo.py.
 """
 
 import sys

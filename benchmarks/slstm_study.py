@@ -68,7 +68,7 @@ def make_parser():
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--data", required=True, help="Folder of the data sets.")
     parser.add_argument("--runs", required=True, help="Folder that contains the run folders.")
-    about = "Domain of fdu_mtl (camera_photo)."
+    about = "Domain of fdu_mtl. Defaults to camera_photo."
     parser.add_argument("--domain", default="camera_photo", choices=DOMAINS, help=about)
     parser.add_argument(
         "--pictures", help="Folder in which to write the two pictures. Defaults to --runs."

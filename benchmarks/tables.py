@@ -3,10 +3,11 @@
     python -m benchmarks.tables resume_ner --data PATH/TO/data --runs runs/tables
     python -m benchmarks.tables resume_ner --data PATH/TO/data --runs runs/tables --only S-LSTM
 
-Each training run is a `tfreps` command with its own run folder, which is printed before it starts.
-The results of finished rows are read from results.json, and interrupted rows are resumed: run the
-same command again. Metrics of fdu_mtl are means over its domains; fdu_mtl_together is one training
-run on all sixteen. Rows with their own word vectors, ELMo or BERT need the files of
+Each training run has its own run folder; its `tfreps` command is printed before it starts. The
+results of finished rows are read from results.json, and interrupted rows are resumed: run the same
+command again. Metrics of fdu_mtl are means over the eight domains with a test set; fdu_mtl_together
+trains one model on all sixteen domains. With several seeds, the table shows the mean and half the
+range over the seeds. Rows with their own word vectors, ELMo or BERT need the files of
 benchmarks.pretraining.
 """
 
@@ -198,7 +199,11 @@ def make_parser():
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("table", choices=TABLES)
     parser.add_argument("--data", required=True, help="Folder of the data sets.")
-    parser.add_argument("--runs", required=True, help="Folder of the run folders.")
+    parser.add_argument(
+        "--runs",
+        required=True,
+        help="Folder for the run folders. Finished runs in it are not repeated.",
+    )
     parser.add_argument(
         "--only",
         default="",
@@ -213,7 +218,10 @@ def make_parser():
 
 
 def is_wanted(name, options):
-    """Returns True if a row is selected by its whole name, or else by a part of it."""
+    """Returns True if --only selects a row.
+
+    The name of a row selects only that row. Any other text selects all rows whose names contain it.
+    """
     by_name = options.only in TABLES[options.table]
     return name == options.only if by_name else options.only in name
 

@@ -6,9 +6,10 @@
 
 Each row runs in its own process on random scores without padding. With `--peer-python`, the peer
 runs in another process and alternates with tfreps every hundred batches, so that other load on the
-machine slows both: compare the ratio of the medians. The row of one sentence of four tokens shows
-the overhead of a call. The peer uses the number of threads with which it is fastest. Losses are
-timed with their gradient, inside a graph without XLA, as `fit` calls them.
+machine slows both: compare the ratio of the medians ("ratio"; "to reach" is its target). The row of
+one sentence of four tokens shows the overhead of a call. The peer uses the number of threads with
+which it is fastest. Losses are timed with their gradient, inside a graph in which the layer
+compiles the loss with XLA, as in `fit`.
 """
 
 import statistics
@@ -34,7 +35,7 @@ ROWS = {
     "viterbi-32x100x29": ("viterbi", 32, 100, 29, {"use_xla": True}, 3.0),
     "viterbi-1x4x2": ("viterbi", 1, 4, 2, {"use_xla": True}, None),
 }
-PEERS = {"peer_python": "benchmarks/peers.txt"}
+PEERS = {"peer_python": "the packages of benchmarks/peers.txt"}
 
 
 def main(argv=None):
@@ -60,7 +61,10 @@ def measure(name, repeats, peer_python=None):
 
 
 def make_loss(sentences, tokens, tags, scale=1.0, follow_themselves=False):
-    """Returns a function that computes loss and gradient; tags may follow only themselves."""
+    """Returns a function that computes the loss and its gradient.
+
+    With `follow_themselves`, each tag may be followed only by the same tag.
+    """
     import tensorflow as tf
 
     emissions, mask, crf = random_inputs(sentences, tokens, tags, scale, follow_themselves)

@@ -8,7 +8,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE / "_ext")]  # the checkout, and the extensions below
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-# All guides run in one process, so TensorFlow warns about functions that are traced again.
+# The code of several pages runs in one process: see also gallery_order.reset.
 logging.getLogger("tensorflow").setLevel(logging.ERROR)
 
 import tfreps  # noqa: E402
@@ -67,6 +67,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": False,
     "only_warn_on_example_error": False,
     "plot_gallery": "True",
+    "parallel": 2,  # guides at the same time, each in a process that loads TensorFlow
     "show_signature": False,
     "write_computation_times": False,
     "image_srcset": ["2x"],

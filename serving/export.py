@@ -7,10 +7,10 @@ installed). A README.md describes all inputs and outputs. The signatures of a bi
 `score`, which computes the losses of the language model (see `tfreps.export.bilm_signatures`).
 Published weights that read token ids need --vocabulary FILE to export signatures that read text.
 The signatures of BERT models, taggers and classifiers are `default` (raw text) and `tokens` (see
-`tfreps.export.bert_signatures` and `labelling_signatures`). --explain adds the signature `explain`
-with the k best paths, marginal probabilities, attention and surprise; a biLM without a softmax has
-no surprise. With --wordpiece, the texts of a BERT model are tokenized by TensorFlow Text, which
-TensorFlow Serving includes.
+`tfreps.export.bert_signatures` and `labelling_signatures`). --explain adds the signature `explain`.
+Depending on the model, it returns the 5 best tag sequences and the marginal probabilities of the
+tags, attention weights, or the surprise of each token (of a biLM with a softmax). With --wordpiece,
+the texts of a BERT model are tokenized by TensorFlow Text, which TensorFlow Serving includes.
 """
 
 from tfreps.cli.bilm_options import add_bilm_flags, chosen_model, naming_flags

@@ -1,14 +1,15 @@
 """Serves SavedModels over gRPC and REST with the API of TensorFlow Serving.
 
 Every DIR is the base path of a model: it contains numbered versions, such as those written by
-`tfreps export --to DIR`. The newest version is served. A newer version that appears is loaded,
-warmed up and served in its place; if it cannot be loaded, the error is reported and the previous
-version is still served. --page adds a web page that shows the outputs of all models for a text. For
-exports that were made with --explain, the outputs include best paths, attention or surprise. Serve
-only exports that you trust: a SavedModel is a program (see SECURITY.md). On Ctrl-C or SIGTERM, the
-server answers all accepted requests and then stops with exit code 0, or with 1 if requests are
-unfinished after --grace-seconds. A second signal stops it at once with exit code 130 (Ctrl-C) or
-143 (SIGTERM). To query the server, run, for example,
+`tfreps export --to DIR`. By default, the newest version is served. When a newer version appears, it
+is loaded and warmed up, and then replaces the previous one. If the new version cannot be loaded,
+the error is reported and the previous version is still served. --page adds a web page that shows
+the outputs of all models for a text. For exports that were made with --explain, the outputs include
+the best tag sequences, attention weights or the surprise of each token. Serve only exports that you
+trust: a SavedModel is a program (see SECURITY.md). On Ctrl-C or SIGTERM, the server answers all
+accepted requests and then stops with exit code 0, or with 1 if requests are unfinished after
+--grace-seconds. A second signal stops it at once with exit code 130 (Ctrl-C) or 143 (SIGTERM). To
+query the server, run, for example,
 
     curl -d '{"instances": ["Ada lived in London ."]}' localhost:8501/v1/models/ner:predict
 """
@@ -73,7 +74,7 @@ WORK = {
         at_least=1,
     ),
     "max_text_mb": Option(
-        int, 16, "Maximum size in MiB of all texts in a request, after they are padded to the "
+        int, 16, "Maximum size in MiB of all texts of an input, after they are padded to the "
         "length of the longest.",
         at_least=1,
     ),
@@ -184,8 +185,8 @@ def make_parser():
     add("--model-config", metavar="FILE", help=about)
     add(
         "--label", metavar="NAME:LABEL=VERSION", action="append", default=[],
-        help="Label for a version of a model. That version is served in addition "
-        "to those of --versions, and also as /v1/models/NAME/labels/LABEL. May be repeated.",
+        help="Label for a version of a model, for requests to /v1/models/NAME/labels/LABEL. The "
+        "version is served in addition to those of --versions. May be repeated.",
     )  # fmt: skip
     add(
         "--versions", metavar="NAME:POLICY", action="append", default=[],

@@ -47,7 +47,7 @@ def main(argv=None):
     if options.cased:
         raise ValueError(
             "--cased has no effect with --tokens spaces; it applies to --tokens bert-characters. "
-            "Omit it: spaces keeps capital letters."
+            "Omit it: --tokens spaces keeps capital letters."
         )
     counts = count_tokens(options.files, refused=BOUNDARIES, progress=make_progress())
     if not counts:

@@ -63,8 +63,9 @@ def make_parser():
     about = "Output format: columns of label, probability and text (tab), or JSON lines (json)."
     add("--format", choices=["tab", "json"], default="tab", help=about)
     about = (
-        "Minimum probability at which the second of two labels is chosen, or the word 'dev' to use "
-        "the threshold that was best on the dev data. By default, the more likely label is chosen."
+        "Minimum probability at which the second of two labels, in the order of the run's "
+        "labels.txt, is chosen, or the word 'dev' to use the threshold that was best on the dev "
+        "data. By default, the more likely label is chosen."
     )
     add("--threshold", metavar="X", help=about)
     return parser

@@ -1,9 +1,10 @@
 """Converts between published weights of ELMo or BERT and run folders.
 
 A run folder of a biLM is created from `options.json` and HDF5 weights of bilm-tf or AllenNLP, or
-from the folder that contains both, which do not include the softmax, or from a training folder of
-bilm-tf (TensorFlow 1), which does.
---to-bilm-tf writes `options.json`, `weights.hdf5` and `vocabulary.txt` for bilm-tf and AllenNLP.
+from a folder that contains both; these weights do not include the softmax. It can also be created
+from a training folder of bilm-tf (TensorFlow 1), which includes the softmax. --to-bilm-tf writes
+`options.json`, `weights.hdf5` and, if the model has a vocabulary, `vocabulary.txt` for bilm-tf and
+AllenNLP.
 
 A run folder is also created from a published BERT model with a label or tag head; the other
 programs can then evaluate, apply and export the model. --to-hugging-face writes the BERT model of a
@@ -71,8 +72,8 @@ def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
     add = parser.add_argument_group("from", "Model to convert.").add_argument
     about = (
-        "Run folder; or folder of a published BERT model with a label or tag head, or of a "
-        "published biLM (options.json and HDF5 weights)."
+        "Run folder, or folder of a published model: a BERT model with a label or tag head, or a "
+        "biLM (options.json and HDF5 weights)."
     )
     add("model", metavar="FOLDER", nargs="?", help=about)
     add("--options", metavar="FILE.json", help="options.json of a biLM from bilm-tf or AllenNLP.")
@@ -105,8 +106,8 @@ def check(options):
         flags = {name: as_flag(name) for name in given} | {"model": "FOLDER"}
         raise ValueError(
             "Expected RUN --to-bilm-tf FOLDER, or RUN --to-hugging-face FOLDER, or FOLDER --to-run "
-            "RUN, or --options FILE.json --weights FILE.hdf5 --to-run RUN, or --checkpoint FOLDER "
-            "--vocabulary FILE --to-run RUN; got "
+            "RUN [--scheme SCHEME], or --options FILE.json --weights FILE.hdf5 --to-run RUN "
+            "[--vocabulary FILE], or --checkpoint FOLDER --vocabulary FILE --to-run RUN; got "
             + (", ".join(flags[name] for name in sorted(given)) or "nothing")
             + "."
         )
@@ -114,7 +115,7 @@ def check(options):
     target = pathlib.Path(getattr(options, name))
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise ValueError(
-            f"{as_flag(name)} must be a new or an empty folder; {target} is neither. Choose "
+            f"{as_flag(name)} must be a new or empty folder; {target} is neither. Choose "
             "another folder."
         )
 
@@ -174,7 +175,7 @@ def run_from_folder(options):
 
 
 def run_from_bilm(options, trained):
-    """Creates a run folder of a published `BiLM`, with the vocabulary next to it."""
+    """Creates a run folder from a published `BiLM` and the vocabulary.txt in its folder, if any."""
     beside, vocabulary = pathlib.Path(options.model) / "vocabulary.txt", trained.vocabulary
     if vocabulary is None and beside.is_file():
         vocabulary = Vocabulary.read(beside)

@@ -25,7 +25,10 @@ SHORTEST, LONGEST = 5, 60  # tokens of a sentence
 MOST_CODE = 0.5  # largest share of code among the tokens of a sentence of prose
 SIZES = {
     "max_sentences": Option(
-        int, 20_000, "Stop after about this many sentences, once no part is empty.", at_least=10
+        int,
+        20_000,
+        "Stop after about this many sentences, but not before each file has at least one.",
+        at_least=10,
     )
 }
 EXAMPLES = (

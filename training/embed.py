@@ -179,8 +179,8 @@ def read_conll(options):
                 raise ValueError(
                     f"{options.text}, line {number}: every line must have the same number of "
                     f"columns ({width} so far), with a token in column {options.column} "
-                    f"(--column); got {len(columns)} columns: {line[:60]!r}. Remove comment lines "
-                    "first."
+                    f"(--column); got {len(columns)} columns: {line[:60]!r}. Correct --column "
+                    "or the file; comment lines must be removed."
                 )
             tokens.append(columns[options.column - 1])
     if tokens:

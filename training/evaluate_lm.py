@@ -115,7 +115,7 @@ def make_parser():
 
 
 def reading(bilm):
-    """Returns the arguments of `tfreps.data` that describe how the biLM reads text."""
+    """Returns the arguments of the readers in `tfreps.data` that depend on the biLM."""
     return {
         "bidirectional": bilm.bidirectional,
         "characters": "table" if bilm.vocabulary_size is None else None,
@@ -124,7 +124,11 @@ def reading(bilm):
 
 
 def sentence_totals(model, vocabulary, options):
-    """Returns the total NLL and the number of tokens of each direction, float64 `[2, G]`."""
+    """Returns the total negative log-likelihood (NLL) and the number of tokens.
+
+    Returns:
+        float64, shape `[2, G]`, where G is the number of directions.
+    """
     batches = sentence_batches(
         options.text,
         vocabulary,
@@ -184,7 +188,7 @@ def totals_of(model, batch, nll):
 
 
 def perplexities(totals):
-    """Returns exp(NLL / tokens) of each direction, and exp of the mean of these exponents."""
+    """Returns the perplexity exp(NLL / tokens) of each direction, and their geometric mean."""
     means = totals[0] / totals[1]
     names = ["forward_perplexity", "backward_perplexity"][: len(means)]
     each = {name: math.exp(mean) for name, mean in zip(names, means, strict=True)}

@@ -1,12 +1,13 @@
 """Starts a program that trains as several worker processes on this machine.
 
-The command after -- is run N times with --distribute multiworker, and TF_CONFIG describes the
-worker that each process is. The lines of worker 0 are unchanged; those of the others begin with
-[worker 1], [worker 2] and so on. If a worker fails, the others are ended with SIGTERM, and with
-SIGKILL 10 seconds later; one line on standard error says which worker failed, and its exit code is
-returned (128 + n if signal n killed it). Ctrl-C or SIGTERM is passed on to all workers once, so
-that they save a checkpoint, and the exit code is that of worker 0; a second signal kills them. If
-the launcher itself is killed, so are the workers (on Linux only). Every worker sees all GPUs.
+The command after -- is run N times with --distribute multiworker. In each process, the environment
+variable TF_CONFIG specifies which worker it is. The output of worker 0 is unchanged; the output
+lines of the others begin with [worker 1], [worker 2] and so on. If a worker fails, the others are
+ended with SIGTERM, and with SIGKILL 10 seconds later; one line on standard error says which worker
+failed, and its exit code is returned (128 + n if signal n killed it). Ctrl-C or SIGTERM is passed
+on to all workers once, so that they save a checkpoint, and the exit code is that of worker 0; a
+second signal kills them. If the launcher itself is killed, so are the workers (on Linux only).
+Every worker sees all GPUs.
 """
 
 import os
@@ -75,7 +76,7 @@ def make_parser():
 
 
 def check_separator(argv):
-    """Checks that -- is in front of a program with options, which are not those of the launcher."""
+    """Raises ValueError if the options of a program would be read as options of the launcher."""
     program = next((word for word in argv if word in TRAINING), None)
     if program is None or "--" in argv[: argv.index(program)]:
         return
@@ -111,8 +112,8 @@ def with_distribute(command):
     value = given[-1].partition("=")[2] or " ".join(command[place + 1 : place + 2])
     if value != expected:
         raise ValueError(
-            f"{flag} must be {expected} for workers that {PROGRAM} starts; got {value!r}. Leave "
-            "the option out."
+            f"{flag} must be {expected} for workers that tfreps {PROGRAM} starts; got {value!r}. "
+            "Leave the option out."
         )
     return command
 

@@ -122,7 +122,11 @@ def mean_cosine(vectors):
 
 
 def most_different(vectors, count):
-    """Returns the indices of dissimilar vectors, chosen greedily from the least similar pair on."""
+    """Returns the indices of up to `count` dissimilar vectors, in ascending order.
+
+    The least similar pair is chosen first, and then repeatedly the vector whose largest cosine with
+    those already chosen is the smallest.
+    """
     cosines = vectors @ vectors.T  # [n, n]
     chosen = list(np.unravel_index(cosines.argmin(), cosines.shape)) if len(vectors) > 1 else [0]
     while len(chosen) < min(count, len(vectors)):

@@ -164,11 +164,14 @@ def add_positions(parser):
 def add_curves(parser):
     parser.add_argument("runs", metavar="RUN", nargs="+", help="Run folders of training programs.")
     add = parser.add_argument_group("curves", "Metrics to draw.").add_argument
-    about = "Horizontal axis: epochs or steps. Defaults to epochs if all runs have them."
+    about = (
+        "Horizontal axis: epochs or steps. Defaults to epochs if all runs have them, and to steps "
+        "otherwise."
+    )
     add("--over", choices=PLACES, help=about)
     about = (
         "Names of the metrics to draw, such as loss. Defaults to all metrics whose names do not "
-        "begin with training/."
+        "begin with training/, or to all metrics if there are no others."
     )
     add("--figures", nargs="+", metavar="NAME", help=about)
 

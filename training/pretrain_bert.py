@@ -55,12 +55,16 @@ def train(options, earlier):
     with distribute_options.scope(options):
         model, tokenizer = make_model(options, earlier)
     if options.whole_words and isinstance(tokenizer, CharacterTokenizer):
-        raise ValueError("--whole-words has no effect with --tokens characters. Omit it.")
+        raise ValueError(
+            "--whole-words has no effect with --tokens characters or with an --init model that "
+            "reads characters. Omit it."
+        )
     check_length(options, model.encoder)
     train_batches, counts = make_train_batches(options, model, tokenizer)
     validation = None
     if options.validation:
-        validation = make_batches(options, model, tokenizer, "validation", options.validation)
+        sizes = {name: getattr(options, name) for name in ("batch_tokens", "batch_rows", "seed")}
+        validation = make_batches(options, model, tokenizer, options.validation, **sizes)
         say_text("validation", count(validation))
     steps = sum(map(train_batches.num_batches, range(options.epochs)))
     with distribute_options.scope(options):
@@ -158,31 +162,32 @@ def make_train_batches(options, model, tokenizer):
         files = share.files(find_files(options.train))
         tokens = share.part("batch_tokens", options.batch_tokens)
         rows = share.part("batch_rows", options.batch_rows)
-    batches = make_batches(options, model, tokenizer, "train", files, tokens, rows)
-    counts = share.total(count(batches))
+    sizes = {"batch_tokens": tokens, "batch_rows": rows, "seed": share.seed(options.seed)}
+    with share.workers.together():
+        batches = make_batches(options, model, tokenizer, files, shuffle=True, **sizes)
+        counts = count(batches)
+    counts = share.total(counts)
     say_text("train", counts)
     return share.batches(batches), counts
 
 
-def make_batches(options, model, tokenizer, part, files, batch_tokens=None, batch_rows=None):
-    """Returns the batches of one part of the text, of which this worker reads `files`."""
+def make_batches(options, model, tokenizer, files, shuffle=False, **sizes):
+    """Returns the batches of files that this worker reads."""
     return MaskedLMBatches(
         read_documents(files, tokenizer, options.format, options.fields),
         tokenizer,
-        batch_tokens or options.batch_tokens,
         max_length=options.max_length,
-        batch_rows=batch_rows or options.batch_rows,
         next_sentence=model.next_sentence,
         next_label=options.next_label,
         mask_rate=options.mask_rate,
         whole_words=options.whole_words,
-        shuffle=part == "train",
-        seed=options.seed,
+        shuffle=shuffle,
+        **sizes,
     )
 
 
 def count(batches):
-    """Returns the sizes of a text by name."""
+    """Returns a dict of the counts of a text: tokens, sentences, documents and so on."""
     documents = batches.documents
     return {
         "tokens": documents.num_tokens,

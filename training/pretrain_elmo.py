@@ -5,6 +5,7 @@ checkpoint. For a first try on a laptop, use --preset elmo_tiny --minutes 3.
 """
 
 import math
+import os
 import pathlib
 import sys
 import types
@@ -145,10 +146,12 @@ def make_batches(options, model, vocabulary, share):
     with naming_options(options):
         files = share.files(find_files(options.train))
         rows = share.part("batch_size", options.batch_size)
-    order = {"shuffle": True, "seed": options.seed, "skip_blank": True}
+    order = {"shuffle": True, "seed": share.seed(options.seed), "skip_blank": True}
     shape = rows, options.unroll_steps
-    batches = LMBatches(files, vocabulary, *shape, **order, **reading_options(model.bilm))
-    counts = share.total(batches.count()._asdict())
+    with share.workers.together():
+        batches = LMBatches(files, vocabulary, *shape, **order, **reading_options(model.bilm))
+        counts = batches.count()._asdict()
+    counts = share.total(counts)
     print(
         f"Training text: {counts['tokens']:,} tokens in {counts['sentences']:,} sentences, "
         f"{counts['unknown_tokens'] / counts['tokens']:.2%} outside the vocabulary of "
@@ -162,7 +165,8 @@ def make_batches(options, model, vocabulary, share):
 def make_held_out(options, model, vocabulary, counts, share):
     """Returns the held-out sentences, and training sentences to compare them with.
 
-    If each worker reads its own files, the training sentences are those of the first file.
+    Both are `None` without --validation. The training sentences are also `None` without a sampled
+    softmax. If each worker reads its own files, they are those of the first file.
     """
     if not options.validation:
         return None, None
@@ -173,9 +177,10 @@ def make_held_out(options, model, vocabulary, counts, share):
     if not model.num_sampled:
         return validation, None
     files = find_files(options.train)
-    used = 1 if share.divided else len(files)
-    num_batches = counts["sentences"] * used // len(files) // options.batch_size
-    sample = sentence_batches(files[:used], vocabulary, **reading)
+    used = files[:1] if share.divided else files
+    of_text = sum(map(os.path.getsize, used)) / sum(map(os.path.getsize, files))
+    num_batches = int(counts["sentences"] * of_text) // options.batch_size
+    sample = sentence_batches(used, vocabulary, **reading)
     return validation, sample.shard(max(1, num_batches // SAMPLE_BATCHES), 0)
 
 
@@ -189,7 +194,7 @@ def reading_options(bilm):
 
 
 def make_optimizer(options, total_steps):
-    """Returns bilm-tf's Adagrad, or Adam. The gradients are clipped by the model instead."""
+    """Returns bilm-tf's Adagrad, or Adam. The model, not the optimizer, clips the gradients."""
     rate = options.learning_rate or {"adagrad": 0.2, "adam": 1e-3}[options.optimizer]
     if options.schedule == "cosine":
         rate = keras.optimizers.schedules.CosineDecay(
@@ -207,7 +212,7 @@ def steps_of(passes, counts, options):
 
 
 def make_epochs(options, batches, counts, per_pass):
-    """Returns the batches in epochs, after each of which the model is evaluated."""
+    """Returns the batches grouped into epochs. The model is evaluated after each epoch."""
     total = options.steps or max(1, int(steps_of(options.epochs or 10, counts, options)))
     return LMEpochs(batches, options.evaluate_every or per_pass, total)
 

@@ -1,8 +1,9 @@
 """Tags raw text: prints a tag and its probability for every token.
 
 The input is raw text with one sentence per line, which is tokenized as chosen in training (see
---tokens of tfreps train-tagger), or with --input conll, columns with one token per line and blank
-lines between sentences. JSON is not read; `tfreps.load(RUN).tag(sentences)` takes lists of tokens.
+--tokens of tfreps train-tagger). With --input conll, it consists of columns, with one token per
+line and blank lines between sentences. JSON input is not supported; in Python,
+`tfreps.load(RUN).tag(sentences)` takes lists of tokens.
 
 With --format conll, the output has a line for each token, `token<TAB>tag<TAB>probability`, and a
 blank line after each sentence. With --format json, it has one JSON object per sentence:
@@ -10,7 +11,7 @@ blank line after each sentence. With --format json, it has one JSON object per s
     {"tokens": ["Ada", "slept"], "tags": ["B-PER", "O"], "confidences": [0.9981, 0.9995],
      "spans": [{"type": "PER", "start": 0, "end": 1, "tokens": ["Ada"]}]}
 
-``tokens``, ``tags`` and ``confidences``, the probabilities of the tags, have one entry per token.
+``tokens``, ``tags`` and ``confidences`` (the probabilities of the tags) have one entry per token.
 ``spans`` is left out if the model has no tag scheme; ``start`` and ``end`` count tokens from 0,
 and the end is exclusive.
 """

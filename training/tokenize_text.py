@@ -1,7 +1,7 @@
 """Tokenizes raw texts: writes one text per line, with a space between tokens.
 
-tfreps build-vocabulary, pretrain-elmo, evaluate-lm and embed read this format. train-tagger and
-train-classifier tokenize raw texts by the same rules.
+tfreps build-vocabulary, pretrain-elmo, evaluate-lm and embed read this format. The option --tokens
+of train-tagger and train-classifier selects among the same tokenizers.
 """
 
 import tensorflow as tf

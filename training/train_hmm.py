@@ -286,7 +286,7 @@ def smooth(model, counts, options, score):
 
 
 def learn_more(model, ids, counts, smoothing, options, score):
-    """Runs Baum-Welch and keeps the step that is best on dev, or the last without dev data."""
+    """Runs Baum-Welch and keeps the best step on dev, or the last step without dev data."""
     steps, kept = [], (score() if score else None, 0, model.get_weights())
 
     def progress(step, log_likelihood):

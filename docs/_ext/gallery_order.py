@@ -1,5 +1,6 @@
 """Sorts the guides and resets the state before each."""
 
+import logging
 import pathlib
 
 ORDER = [
@@ -33,7 +34,11 @@ class GuideOrder:
 
 
 def reset(gallery_conf, name):
-    """Frees the graphs of the previous guide."""
+    """Frees the graphs of the previous guide.
+
+    Several guides run in one process, so TensorFlow warns about functions that are traced again.
+    """
     import keras
 
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)
     keras.backend.clear_session()

@@ -87,9 +87,10 @@ for run in "one", "two":
     print(f"{run}: validation perplexity {perplexity(run):.4f}")
 
 # %%
-# The run folder is that of one process. Another number of workers can resume it, since a checkpoint
-# contains the states of all rows in order: ``tfreps pretrain-elmo --run runs/two --resume`` goes on
-# in one process, ``tfreps launch --workers 4 -- pretrain-elmo --run runs/two --resume`` in four.
+# The run folder is that of one process. An interrupted run can be resumed by another number of
+# workers, since a checkpoint contains the states of all rows in order: in one process with
+# ``tfreps pretrain-elmo --run runs/two --resume``, in four with
+# ``tfreps launch --workers 4 -- pretrain-elmo --run runs/two --resume``.
 #
 # Each worker its own files
 # -------------------------
@@ -134,6 +135,6 @@ for index in 0, 7:
 # - The network is fast enough for the gradients: :doc:`/explanation/scaling` computes how many
 #   workers are useful.
 #
-# If a machine fails, all workers end within seconds, with one sentence each. Start them again with
-# ``--resume``; with ``--deterministic``, the result is bit-identical to that of an uninterrupted
-# run.
+# If a machine fails, the other workers end within 10 to 20 seconds, with one sentence each. Start
+# all of them again with ``--resume``. If the run was started with ``--deterministic``, the result
+# is bit-identical to that of an uninterrupted run.

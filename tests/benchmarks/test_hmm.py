@@ -46,5 +46,5 @@ def test_loops_that_disagree_end_it(monkeypatch):
     monkeypatch.setattr(hmm, "decode_loop", lambda sentence, *tables: [9] * len(sentence))
     model = HMMTagger(4, ["X", "Y"])
     model.fit_counts(TOKENS, TAGS)
-    with pytest.raises(SystemExit, match="of the tags equal those of the loops"):
+    with pytest.raises(SystemExit, match="of the tags must equal those of the loops"):
         hmm.measure("decode-graph", model, TOKENS, TAGS, 1)

@@ -8,7 +8,11 @@ import pytest
 import safetensors
 import safetensors.numpy
 
-from tfreps.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
+from tfreps.callbacks.checkpoint_file import (
+    load_latest_checkpoint,
+    load_latest_state,
+    save_checkpoint,
+)
 
 ARRAYS = {
     "scalar": np.array(2.5, np.float32),
@@ -148,3 +152,13 @@ def test_a_header_without_a_state_is_passed_over(tmp_path, caplog):
     path.write_bytes(path.read_bytes().replace(b'"state"', b'"stata"'))
     assert load_latest_checkpoint(tmp_path)[::2] == (1, {"seed": 1})
     assert "the header does not contain 'state'" in caplog.text
+
+
+def test_the_state_alone(tmp_path):
+    """A damaged file is skipped, as by `load_latest_checkpoint`."""
+    assert load_latest_state(tmp_path) is None
+    for step in 3, 4:
+        save_checkpoint(tmp_path, step, {"x": np.ones(2)}, {"step": step})
+    assert load_latest_state(tmp_path) == {"step": 4}
+    (tmp_path / "step-00000004.safetensors").write_bytes(b"damaged")
+    assert load_latest_state(tmp_path) == {"step": 3}

@@ -31,6 +31,11 @@ def joined(batches):
     return features
 
 
+def seeds(workers, options):
+    """Returns the seed of each worker: the first has the seed of the run."""
+    return [options["seed"] + index * 1_000_003 for index in range(workers)]
+
+
 def widened(part, width):
     if part.shape.rank == 1:
         return part
@@ -44,7 +49,10 @@ class JoinedLMBatches:
     def __init__(self, workers, files, vocabulary, rows, steps, characters, **options):
         shares = [files[index::workers] for index in range(workers)]
         made = {**options, "characters": characters and "ids"}
-        self.parts = [LMBatches(f, vocabulary, rows // workers, steps, **made) for f in shares]
+        self.parts = [
+            LMBatches(f, vocabulary, rows // workers, steps, **made | {"seed": seed})
+            for f, seed in zip(shares, seeds(workers, options), strict=True)
+        ]
 
     def count(self):
         return CorpusCounts(*map(sum, zip(*(part.count() for part in self.parts), strict=True)))
@@ -60,9 +68,12 @@ class JoinedLMBatches:
 class JoinedMaskedLMBatches:
     """Batches of `MaskedLMBatches` over every N-th file. A worker may end before another."""
 
-    def __init__(self, workers, documents, tokenizer, batch_tokens, batch_rows, **options):
+    def __init__(self, workers, documents, tokenizer, batch_tokens, **options):
         size = batch_tokens // workers
-        self.parts = [MaskedLMBatches(each, tokenizer, size, **options) for each in documents]
+        self.parts = [
+            MaskedLMBatches(each, tokenizer, size, **options | {"seed": seed})
+            for each, seed in zip(documents, seeds(workers, options), strict=True)
+        ]
         self.num_tokens = sum(part.num_tokens for part in self.parts)
         for name in "num_texts", "num_cut", "num_left_out":
             setattr(self, name, sum(getattr(part, name) for part in self.parts))

@@ -1,5 +1,7 @@
 """Tests workers that read their own files: against one device, resumption, and mistakes."""
 
+import glob
+import pathlib
 import subprocess
 import sys
 
@@ -16,6 +18,7 @@ from tests.distribute.worker_programs import (
     killed_after,
     run_program,
 )
+from tfreps.callbacks.checkpoint_file import save_checkpoint
 from tfreps.distribute.data_share import DataShare, OwnBatches
 from tfreps.distribute.workers import Workers
 
@@ -26,7 +29,10 @@ class Second(Workers):
     """The second of three workers. The values of the others are given."""
 
     def __init__(self, *values):
-        self.size, self.index, self.values = 3, 1, list(values)
+        self.size, self.index, self.values, self.same = 3, 1, list(values), []
+
+    def check_same(self, values, expected):
+        self.same.append(values)
 
     def sum(self, numbers):
         return np.asarray(numbers) + self.values.pop(0)
@@ -44,6 +50,8 @@ def share():
 def test_every_third_file(share):
     assert share.files(["a", "b", "c", "d", "e"]) == ["b", "e"]
     assert share.own == slice(1, None, 3)
+    assert share.files(["/a/b", "c", "d"]) == ["c"]
+    assert share.workers.same[-1] == {"`train`": ["b", "c", "d"]}
 
 
 def test_fewer_files_than_workers(share):
@@ -70,6 +78,28 @@ def test_everything_without_division():
     assert share.files(["a"]) == ["a"] and share.part("batch_size", 10) == 10
     assert share.total({"a": 1}) == {"a": 1} and share.batches(batches) is batches
     assert ["a", "b"][share.own] == ["a", "b"]
+    assert share.seed(2**31) == 2**31
+
+
+def test_workers_have_different_seeds():
+    seeds = []
+    for index in range(3):
+        workers = Second()
+        workers.index = index
+        seeds.append(DataShare(workers, divided=True).seed(2**31 - 1))
+    assert seeds == [2**31 - 1, 1_000_002, 2_000_005]
+
+
+def test_a_run_of_another_number_of_workers(share, tmp_path):
+    share.check_resumed(tmp_path)  # there is no checkpoint
+    for number, positions in (1, [0, 0, 0]), (2, [0, 0]):
+        state = {"position": {"data": {"workers": positions}}}
+        save_checkpoint(tmp_path, number, {"w": np.ones(2)}, state)
+        if number == 1:
+            share.check_resumed(tmp_path)
+    with pytest.raises(ValueError, match="it was started with: expected 2; got 3"):
+        share.check_resumed(tmp_path)
+    DataShare(Second(), divided=False).check_resumed(tmp_path)
 
 
 class Numbers:
@@ -110,9 +140,8 @@ def test_positions_of_all_workers():
     assert state == {"workers": [[9, 9], [3, 1], [7, 7]]}
     batches.restore(state)
     assert batches.own.restored == [3, 1]
-    for other in {"workers": [1, 2]}, {"number": 1}:
-        with pytest.raises(ValueError, match="must be resumed with the same number of workers"):
-            batches.restore(other)
+    with pytest.raises(ValueError, match="must be resumed with the number of workers that it was"):
+        batches.restore({"workers": [1, 2]})
 
 
 def elmo_line(folder):
@@ -165,7 +194,12 @@ def test_a_killed_run_resumes_bit_by_bit(line, tmp_path):
     for workers in 3, 1:
         other = command([*line, "--resume"], tmp_path / "run", workers=workers)
         done = subprocess.run(other, cwd=CHECKOUT, capture_output=True, text=True)
-        assert done.returncode == 2 and "workers" in done.stderr, done.stderr[-2000:]
+        assert done.returncode == 2, done.stderr[-2000:]
+        expected = {
+            3: "A run with --worker-data files must be resumed with the number of workers",
+            1: "--worker-data files requires --distribute multiworker and the number of workers",
+        }
+        assert expected[workers] in done.stderr, done.stderr[-2000:]
         assert "Traceback" not in done.stderr
     run_program([*line, "--resume"], tmp_path / "run", workers=2)
     check_identical(tmp_path / "run", tmp_path / "whole")
@@ -188,3 +222,21 @@ def test_mistakes(line, tmp_path):
         )
         assert done.returncode == 2 and expected in done.stderr, done.stderr[-2000:]
         assert "Traceback" not in done.stderr and not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_an_error_in_the_files_of_one_worker_ends_all(line, tmp_path):
+    """The second file, which worker 1 reads, is not UTF-8."""
+    given = [*line, *FILES]
+    text = pathlib.Path(min(glob.glob(line[line.index("--train") + 1]))).read_bytes()
+    for number, added in enumerate([b"", b"\xff\n"]):
+        (tmp_path / f"part-{number}.txt").write_bytes(text + added)
+    given[given.index("--train") + 1] = str(tmp_path / "part-*.txt")
+    done = subprocess.run(
+        command(given, tmp_path / "run", workers=2), cwd=CHECKOUT, capture_output=True, text=True
+    )
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    errors = [text for text in done.stderr.splitlines() if ": error: " in text]
+    assert sorted("[worker 1]" in text for text in errors) == [False, True], errors
+    assert any("part-1.txt, line" in text for text in errors)
+    assert any("Worker 1 of 2 has stopped with an error" in text for text in errors)

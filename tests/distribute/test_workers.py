@@ -55,3 +55,34 @@ def test_a_difference_is_named():
 
     with pytest.raises(ValueError, match=r"but b differs. On this worker it is 'x'. Use the same"):
         Gathered(change_b).check_same({"b": "x", "a": 1}, "Use the same.")
+
+
+def test_an_error_in_a_block_is_raised(workers):
+    with pytest.raises(ValueError, match="line 3"), workers.together():
+        raise ValueError("line 3")
+
+
+def test_an_error_in_a_block_of_another_worker_is_an_error():
+    def fail(rows):
+        rows[2][0] = 1
+
+    done = []
+    with pytest.raises(ValueError, match="Worker 2 of 3 has stopped with an error"):
+        with Gathered(fail).together():
+            done.append(True)
+    assert done
+
+
+def test_values_of_all_workers():
+    def change(rows):
+        if len(rows[0]) == 1:  # the sizes
+            rows[2][0] = 17
+        else:
+            for index, text in (0, b'"a"'), (2, b'{"b": [1, 2, 30]}'):
+                rows[index] = list(np.frombuffer(text.ljust(24), "int64"))
+
+    assert Gathered(change).gather(["own"]) == ["a", ["own"], {"b": [1, 2, 30]}]
+
+
+def test_one_process_has_its_own_sum(workers):
+    assert workers.sum([1, 2]).tolist() == [1, 2] and workers.gather({"a": 1}) == [{"a": 1}]

@@ -306,7 +306,7 @@ def test_notices_say_where_sentences_start_and_what_explain_leaves_out():
     assert "carry the state from batch to batch, so their vectors differ" in state
     state, explain = BiLMSignatures(TextBiLM(bilm, None, "carry"), explain=True).notices
     assert 'The model itself has `initial_state="carry"`, but' in state and "score" not in state
-    assert "no surprise of the tokens, because this model has no softmax" in explain
+    assert "the surprise of each token, because this model has no softmax" in explain
     assert "no vocabulary" in BiLMSignatures(TextBiLM(pretrainer), explain=True).notices[1]
     assert len(BiLMSignatures(TextBiLM(bilm)).notices) == 1
     ids = BiLM(units=8, projection_dim=4, vocabulary_size=len(VOCABULARY))

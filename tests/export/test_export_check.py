@@ -77,7 +77,7 @@ def test_compare():
     assert compare(same, expected, 2e-4) == pytest.approx(1e-4, rel=1e-2)
     assert compare({"s": {"x": [1, 2], "y": None}}, expected, 1e-4) == 0
     for x, y, message in [
-        ([1.0, 2.1], strings, "'x' of .* 's' differs from the model's by 0.05 relative to 2"),
+        ([1.0, 2.1], strings, "'x' of .* 's' differs from the model's by 0.05 after division by 2"),
         ([1.0, np.nan], strings, "differs from the model's by nan"),
         ([1.0], strings, r"must have shape \(2,\); got \(1,\)"),
         ([1.0, 2.0], [["a", "c"]], "'y' of the signature 's' must be"),

@@ -296,7 +296,7 @@ def test_scores_are_read_and_set_only_in_a_built_layer():
     crf.build([None, None, 2])
     crf.set_scores(start_scores=[0, 1])
     assert np.array(crf.start_scores).tolist() == [0, 1]
-    with pytest.raises(ValueError, match=r"`transitions` must have the shape \(2, 2\) of the 2"):
+    with pytest.raises(ValueError, match=r"`transitions` must have the shape \(2, 2\), because"):
         crf.set_scores(transitions=[0, 1])
 
 

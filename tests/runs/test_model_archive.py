@@ -41,7 +41,7 @@ def test_a_changed_byte_is_found(whole, tmp_path):
     place = whole[0].index(whole[1]["model.weights.h5"]) + 500
     data[place] ^= 1
     (tmp_path / "model.keras").write_bytes(data)
-    with pytest.raises(ValueError, match="damaged: model.weights.h5 in it has a wrong checksum"):
+    with pytest.raises(ValueError, match="its member model.weights.h5 has a wrong checksum"):
         check_archive(tmp_path / "model.keras")
 
 

@@ -52,7 +52,7 @@ def test_published_files(run, tmp_path, capsys):
     np.testing.assert_allclose(answer(folder)["lstm_outputs2"], expected, rtol=1e-5, atol=1e-6)
     out = capsys.readouterr().out
     assert "score" not in out.splitlines()[0]
-    assert "Note: `explain` returns no surprise of the tokens, because this model has no" in out
+    assert "Note: `explain` does not return the surprise of each token, because this model" in out
 
 
 @pytest.mark.slow

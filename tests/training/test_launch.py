@@ -153,7 +153,8 @@ def test_ports(calls, capsys):
         ("train-tagger --workers 2", "Write: tfreps launch --workers N -- train-tagger"),
         (
             "--workers 2 -- train-tagger --distribute mirrored",
-            "--distribute must be multiworker for workers that launch starts; got 'mirrored'",
+            "--distribute must be multiworker for workers that tfreps launch starts; got "
+            "'mirrored'",
         ),
         ("--workers 2 -- train-tagger --distribute=none", "must be multiworker .*; got 'none'"),
         ("--workers 2 -- train-tagger --distribute", "must be multiworker .*; got ''"),

@@ -82,9 +82,25 @@ def load_latest_checkpoint(folder: str | os.PathLike) -> Checkpoint | None:
         Tuple `(step, arrays, state)` with the values that were passed to `save_checkpoint`; `None`
         if there is no readable checkpoint.
     """
+    return _first_readable(folder, read)
+
+
+def load_latest_state(folder: str | os.PathLike) -> dict | None:
+    """Loads the state of the newest readable checkpoint, without its arrays.
+
+    Args:
+        folder: str or path. Folder of the checkpoints.
+
+    Returns:
+        The `state` that was passed to `save_checkpoint`; `None` if there is no readable checkpoint.
+    """
+    return _first_readable(folder, read_state)
+
+
+def _first_readable(folder, read_file):
     for step, path in list_checkpoints(pathlib.Path(folder)):
         try:
-            return read(path, step)
+            return read_file(path, step)
         except (ValueError, OSError, safetensors.SafetensorError) as error:
             logging.getLogger(__name__).warning("skipped the checkpoint %s: %s", path, error)
     return None
@@ -133,6 +149,13 @@ def write_whole(path: pathlib.Path, arrays: dict, metadata: dict[str, str]) -> N
 
 def read(path: pathlib.Path, step: int) -> Checkpoint:
     """Reads one checkpoint; raises ValueError if the header does not match the file name."""
+    state = read_state(path, step)
+    with safetensors.safe_open(path, framework="np") as file:
+        return step, {name: file.get_tensor(name) for name in file.keys()}, state  # noqa: SIM118
+
+
+def read_state(path: pathlib.Path, step: int) -> dict:
+    """Reads the state in the header of one checkpoint; raises ValueError as `read` does."""
     with safetensors.safe_open(path, framework="np") as file:
         metadata = file.metadata() or {}
         if metadata.get("format") != FORMAT:
@@ -144,10 +167,9 @@ def read(path: pathlib.Path, step: int) -> Checkpoint:
         if "state" not in metadata:
             raise ValueError("the header does not contain 'state'")
         try:
-            state = json.loads(metadata["state"])
+            return json.loads(metadata["state"])
         except RecursionError:
             raise ValueError("the state in the header is nested too deeply") from None
-        return step, {name: file.get_tensor(name) for name in file.keys()}, state  # noqa: SIM118
 
 
 def remove_unfinished(folder: pathlib.Path) -> None:

@@ -46,10 +46,11 @@ class Checkpoints(CountedSteps):
         measure_when_over: bool. Whether the epoch in which the limit is reached ends at once and is
             evaluated. If `False`, `OutOfTime` ends `fit` without an evaluation, and a resumed run
             continues within the epoch. Defaults to `False`.
-        writes: bool. Whether this process writes the checkpoints. Of several workers, all must call
-            `save`, and one writes. Defaults to `True`.
-        agree: function of a tuple of bools that returns, for each, whether it is `True` on any of
-            several workers. They end training together. If `None` (the default), there is one.
+        writes: bool. Whether this process writes the checkpoints. With several workers, all must
+            call `save`, but only one writes. Defaults to `True`.
+        agree: function that takes a tuple of bools and returns, for each of them, whether it is
+            `True` on any worker, so that all workers stop at the same step. If `None` (the
+            default), there is only one worker.
 
     Attributes:
         unmeasured: dict or `None`. Training metrics of an epoch whose steps are complete but which

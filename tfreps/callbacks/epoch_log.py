@@ -1,4 +1,4 @@
-"""EpochLog: metrics and progress of training, written after each epoch."""
+"""EpochLog: logs the metrics of each epoch and shows the progress of training."""
 
 import time
 
@@ -23,8 +23,9 @@ class EpochLog(MetricLog):
             remaining time. If `None` (the default), there is no limit.
         every: int. Number of steps between points within an epoch, each with the metrics of the
             epoch so far. If `None` (the default), points are written only at the end of an epoch.
-        say: function that shows a line of progress, with the arguments that `MetricLog` describes.
-            If `None` (the default), nothing is shown.
+        say: function that shows a line of progress, called as
+            `say(text, final=bool, progress=bool)`; see `MetricLog.say`. If `None` (the default),
+            nothing is shown.
 
     Attributes:
         first_batch: int. Number of batches of this epoch that were processed before `fit` was
@@ -110,7 +111,7 @@ class EpochLog(MetricLog):
         return self.tokens_per_epoch * batches / (self.first_batch + self.params["steps"])
 
     def _pace(self):
-        """Returns a list of one str, the speed and the remaining time; empty without a speed."""
+        """Returns a list of one str with the speed and the remaining time, or `[]` if unknown."""
         if not self.rate:
             return []
         done = self._tokens(self.first_batch + self.batches)

@@ -18,8 +18,9 @@ class MetricLog(CountedSteps):
 
     Args:
         folder: path. Folder for the event files and `history.jsonl`.
-        say: function that shows a line of progress. It is called with the text and the keyword
-            arguments of `MetricLog.say`. If `None` (the default), nothing is shown.
+        say: function that shows a line of progress, called as
+            `say(text, final=bool, progress=bool)`; see `MetricLog.say`. If `None` (the default),
+            nothing is shown.
     """
 
     def __init__(self, folder, say=None):
@@ -33,14 +34,14 @@ class MetricLog(CountedSteps):
         }
 
     def evaluate(self, dataset):
-        """Evaluates the model in training and returns a dict of its metrics.
+        """Evaluates the model that is being trained and returns a dict of its metrics.
 
-        Replace this method for a model that is not trained by `model.fit`.
+        Override this method for a model that is not trained by `model.fit`.
         """
         return self.model.evaluate(dataset, verbose=0, return_dict=True)
 
     def learning_rate(self):
-        """Returns the learning rate of the model in training, a float."""
+        """Returns the current learning rate of the optimizer, a float."""
         return float(tf.convert_to_tensor(self.model.optimizer.learning_rate))
 
     def write(self, run, step, metrics):
@@ -74,7 +75,7 @@ class MetricLog(CountedSteps):
             writer.flush()
 
     def forget_later_steps(self):
-        """Removes the lines of steps that will be repeated from `history.jsonl`."""
+        """Removes from `history.jsonl` the lines of the steps that will be repeated."""
         if not self.history_path.exists():
             return
         lines = self.history_path.read_text(encoding="utf-8").splitlines(keepends=True)

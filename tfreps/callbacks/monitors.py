@@ -15,7 +15,7 @@ def check_mode(monitor, mode):
         mode: `"min"`, `"max"` or `"auto"`.
 
     Raises:
-        ValueError: If the mode is unknown, or the name does not determine the mode.
+        ValueError: If the mode is unknown, or `"auto"` cannot infer it from the name of the metric.
 
     Example:
     >>> check_mode("val_span_f1", "auto"), check_mode("val_perplexity", "auto")

@@ -79,7 +79,7 @@ def is_asked():
 
 
 def ask(number=signal.SIGTERM):
-    """Makes the program stop as if it had received a signal, unless it has received one.
+    """Requests a stop at the next `raise_if_asked`, unless a signal has already been received.
 
     Args:
         number: int. Number of the signal. Defaults to `signal.SIGTERM`.

@@ -32,8 +32,9 @@ class TrainingLog(MetricLog):
             run `train` is measured after each epoch. If `None` (the default), it is not measured.
         histograms: bool. Whether to write histograms of all weights after each epoch.
             Defaults to `False`.
-        say: function that shows a line of progress, with the arguments that `MetricLog` describes.
-            If `None` (the default), nothing is shown.
+        say: function that shows a line of progress, called as
+            `say(text, final=bool, progress=bool)`; see `MetricLog.say`. If `None` (the default),
+            nothing is shown.
 
     Raises:
         ValueError: During `fit`, if the loss or a perplexity is no longer finite.

@@ -19,8 +19,8 @@ class WeightAverages(keras.callbacks.Callback):
             `WeightAverages.save` to `BestModel`; it saves the model with the averages.
 
     Reference: Polyak and Juditsky, 1992, "Acceleration of stochastic approximation by averaging";
-    for moving averages: Izmailov et al., 2018, and `keras.callbacks.SwapEMAWeights`, which supports
-    only a single optimizer.
+    for neural networks: Izmailov et al., 2018. `keras.callbacks.SwapEMAWeights` supports only
+    a single optimizer.
 
     Example:
     >>> import keras, numpy as np

@@ -41,13 +41,14 @@ TEXT = {
 }  # fmt: skip
 TOKENS = {
     "tokens": Option(
-        str, None, "How to split the text into tokens: into characters, whole Latin words and "
-        "numbers (characters), or into WordPiece pieces (wordpiece). Defaults to characters. With "
-        "--init, the tokenizer of that model is used.", sorted(KINDS),
+        str, None, "How to split the text into tokens: into characters, with each Latin word and "
+        "each number as one token (characters), or into WordPiece pieces (wordpiece). Defaults to "
+        "characters. With --init, the tokenizer of that model is used.", sorted(KINDS),
     ),
     "vocabulary": Option(
         str, None, "Vocabulary file with one piece per line, or a .json dictionary from aespresso. "
-        "Required with --tokens wordpiece. By default, it is built from the training text.",
+        "Required with --tokens wordpiece. With --tokens characters, the vocabulary is built from "
+        "the training text by default.",
     ),
     "cased": Option(
         bool, False, "Keep capital letters instead of converting the text to lower case."
@@ -117,8 +118,8 @@ TRAINING = {
         int, 4096, "Maximum number of tokens in a batch, padding included.", at_least=1
     ),
     "batch_rows": Option(
-        int, None, "Maximum number of texts in a batch. By default, only --batch-tokens limits it.",
-        at_least=1,
+        int, None, "Maximum number of texts in a batch. By default, only --batch-tokens limits the "
+        "size of a batch.", at_least=1,
     ),
     "gradient_accumulation_steps": Option(
         int, 1, "Number of batches whose gradients are accumulated for one update.", at_least=1

@@ -20,7 +20,7 @@ FLAGS = {
 def add_bilm_flags(parser) -> None:
     """Adds the flags --options, --weights, --vocabulary and --state.
 
-    The files of --options and --weights replace a positional MODEL.
+    A user gives either the positional argument MODEL, or both --options and --weights.
 
     Args:
         parser: `argparse.ArgumentParser`, or one of its argument groups.

@@ -20,15 +20,17 @@ ABOUT = (
 # default is longer than the delays with which Kubernetes restarts a worker.
 WAIT, WAIT_SECONDS = "TFREPS_WORKER_WAIT", 600.0
 WORKER_DATA = Option(
-    str, "rows", "What each of several workers reads of the training text: everything, of which it "
-    "uses its rows of every batch (rows), or its share of the files (files). With rows, training "
-    "is the same with any number of workers.", ["rows", "files"],
+    str, "rows", "Which part of the training text each worker reads: all of it, to use only its "
+    "own rows of every batch (rows), or its own share of the files (files). With rows, the batches "
+    "are the same for any number of workers.", ["rows", "files"],
 )  # fmt: skip
 SAME = "Start all workers with the same version of tfreps and the same options."
 
 
 def open_workers(options):
-    """Opens the strategy of this process and checks that all workers have the same options.
+    """Opens the strategy of this process and checks that all workers agree.
+
+    All workers must have the same version of tfreps and the same options.
 
     Args:
         options: namespace of all options of the program.
@@ -37,10 +39,11 @@ def open_workers(options):
         `tfreps.distribute.workers.Workers`.
 
     Raises:
-        ValueError: If the strategy cannot be opened, or another worker has other options.
+        ValueError: If the strategy cannot be opened, `data_share` raises an error, or another
+            worker has a different version or different options.
     """
     with naming_options(options):
-        workers = Workers(opened(options))
+        workers = data_share(options).workers
     given = {f"--{name.replace('_', '-')}": str(value) for name, value in vars(options).items()}
     workers.check_same({"the version of tfreps": __version__, **given}, SAME)
     return workers
@@ -73,13 +76,14 @@ def data_share(options):
         `tfreps.distribute.data_share.DataShare`.
 
     Raises:
-        ValueError: If `worker_data` is `"files"` without workers.
+        ValueError: If `worker_data` is `"files"` and `distribute` is not `"multiworker"`.
     """
     divided = getattr(options, "worker_data", "rows") == "files"
     if divided and options.distribute != "multiworker":
+        number = " and the number of workers that the run was started with" * options.resume
         raise ValueError(
-            "--worker-data files requires --distribute multiworker, with as many workers as the "
-            f"run was started with; got --distribute {options.distribute or 'none'}."
+            f"--worker-data files requires --distribute multiworker{number}; got --distribute "
+            f"{options.distribute or 'none'}."
         )
     return DataShare(Workers(opened(options)), divided)
 

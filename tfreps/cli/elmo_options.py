@@ -50,7 +50,7 @@ TEXT = {
     ),
     "vocabulary": Option(
         str, None, "Vocabulary file written by 'tfreps build-vocabulary'. Defaults to the "
-        "vocabulary of the --init run folder.",
+        "vocabulary of the --init run folder. Required for a new run without such a folder.",
     ),
     "worker_data": WORKER_DATA,
 }  # fmt: skip
@@ -83,7 +83,7 @@ SIZES = {
 }  # fmt: skip
 MODEL = {
     "init": Option(
-        str, None, "HDF5 weights, checkpoint folder of bilm-tf or run folder from which training "
+        str, None, "Run folder, HDF5 weights file or bilm-tf training folder from which training "
         "continues.",
     ),
     "init_options": Option(

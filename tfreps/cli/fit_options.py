@@ -62,17 +62,20 @@ def fit(model, batches, validation, run, monitor, options):
     Args:
         model: `Tagger` or `Classifier` that is not compiled.
         batches: `SequenceBatches` of the training data.
-        validation: `SequenceBatches` of the held-out data. If `None`, nothing is measured.
+        validation: `SequenceBatches` of the held-out data. If `None`, no epoch is evaluated, and
+            the last weights are saved.
         run: `tfreps.runs.run_folder.RunFolder`.
         monitor: str. Metric of the held-out data by which the best weights are chosen, such as
             `"val_accuracy"`.
         options: namespace with the options of `OPTIONS`, and `resume`.
 
     Returns:
-        dict that `fit_epochs` returned, with the metrics of the best epoch.
+        dict that `fit_epochs` returned: the best value of the metric, the step at which it was
+        reached, and the total number of steps.
 
     Raises:
-        ValueError: If the model of a resumed run has changed.
+        Stopped: If a signal was received.
+        ValueError: If training diverges, or the model of a resumed run has changed.
     """
     names = "sentences", "tokens", "parameters"
     numbers = batches.num_sentences, batches.num_tokens, model.count_params()

@@ -1,4 +1,4 @@
-"""allow_memory_growth: lets TensorFlow allocate GPU memory as it needs it."""
+"""allow_memory_growth: lets TensorFlow allocate GPU memory as needed."""
 
 import os
 

@@ -146,7 +146,8 @@ def check_sentences(data, bert):
     """Checks that tagged sentences are not too long for a BERT model.
 
     Args:
-        data: dict of the part of the data -> list of `tfreps.data.TaggedSentence`.
+        data: dict that maps each part of the data, such as `"dev"`, to a list of
+            `tfreps.data.TaggedSentence`.
         bert: `EncoderAndTokenizer` that `read_bert` returned. If `None`, all lengths are allowed.
 
     Raises:

@@ -15,7 +15,8 @@ class TextPart(NamedTuple):
     Args:
         texts: list of `LabelledText`.
         tokens: list of the tokens of each text.
-        num_cut: int. Number of texts in the files that were truncated for a BERT model.
+        num_cut: int. Number of texts that were truncated for a BERT model, counted before any
+            texts are held out.
         stored: dict. Arguments of `SequenceBatches` that locate the stored vectors.
     """
 
@@ -30,7 +31,7 @@ class TextPart(NamedTuple):
         return [text.label for text in self.texts]
 
     def take(self, places):
-        """Returns a `TextPart` of the texts at these places, which keep their stored vectors."""
+        """Returns a `TextPart` of the texts at these indices, which keep their stored vectors."""
         return self._replace(
             texts=[self.texts[i] for i in places],
             tokens=[self.tokens[i] for i in places],
@@ -49,7 +50,8 @@ def read_parts(options, bert=None):
         dict of `"train"`, `"dev"` and `"test"` -> `TextPart`, without parts that were not given.
 
     Raises:
-        ValueError: If a file is invalid, or there are too few texts to hold some out.
+        ValueError: If a file is invalid, `cut_texts` raises an error, or there are too few texts
+            to hold some out.
     """
     data = {part: read_part(options, bert, part) for part in ("train", "dev", "test")}
     if data["dev"] is None and options.dev_share:
@@ -94,8 +96,9 @@ def cut_texts(options, texts, bert=None):
         texts that were truncated.
 
     Raises:
-        ValueError: If a text is too long and `too_long` is `"refuse"`. The message names the file
-            and the line.
+        ValueError: If a text is too long and `too_long` is `"refuse"` (the message names the file
+            and the line), or if `max_length` is larger than the number of positions of the BERT
+            model or too small for its special tokens.
     """
     strings, longest = [text.text for text in texts], options.max_length
     if bert is None:

@@ -67,7 +67,7 @@ def finish(run, model, best, measured, asking):
         run: `tfreps.runs.run_folder.RunFolder`.
         model: `Tagger` or `Classifier` with the best weights.
         best: dict that `tfreps.cli.fit_options.fit` returned.
-        measured: dict of the part of the data -> metrics.
+        measured: dict that maps each part of the data, such as `"test"`, to its metrics.
         asking: str. Program that applies the model, `"tag"` or `"classify"`.
     """
     run.write_results({**run.results(), "best": best, **measured})

@@ -71,7 +71,8 @@ def say_results(measured):
     """Prints the metrics of each part of the data.
 
     Args:
-        measured: dict of the part -> result of `evaluate_tagger` or `evaluate_classifier`.
+        measured: dict that maps each part, such as `"test"`, to the result of `evaluate_tagger` or
+            `evaluate_classifier`.
     """
     for part, results in measured.items():
         auc = f", AUC {results['auc']:.4f}" if "auc" in results else ""

@@ -180,7 +180,7 @@ def penalize(model, l2):
 
 
 def _bert_rates(options, bert):
-    """Returns the parts of a BERT model as in `part_rates`, or {} if no option sets their rates."""
+    """Returns what `part_rates` returns, for a BERT model; {} if no option sets its rates."""
     decay = options.layer_decay
     if decay is None and options.bert_learning_rate is None:
         return {}

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 class Term(NamedTuple):
     """Condition of a rule: an option is given, or has one of several values.
 
-    A switch that is on by default, such as `use_crf`, is named `no_use_crf`.
+    For a switch that is on by default, such as `use_crf`, the term `no_use_crf` holds if the switch
+    is off.
 
     Args:
         name: str. Name of the option.
@@ -87,9 +88,10 @@ def check_rules(options, *tables: dict[str, Any]) -> None:
 def unused_options(options, *tables: dict[str, Any]) -> list[str]:
     """Returns the names of the options that do not apply or are not set.
 
-    An option does not apply if a rule of its `needs` does not hold, or if an option is given that
-    its `excludes` or `unused_with` names or that excludes it. Options that are `None` or an empty
-    list, and switches that are off by default and not given, are not set. 0 is a value.
+    An option does not apply in three cases: a rule of its `needs` does not hold, a term of its
+    `excludes` or `unused_with` holds, or another option that is given excludes it. Options that are
+    `None` or an empty list, and switches that are off by default and not given, are not set. 0 is a
+    value.
 
     Args:
         options: namespace with the options of the tables, for which `check_rules` raised no error.
@@ -170,7 +172,7 @@ def as_clause(about: str) -> str:
 
 
 def when_required(option) -> str:
-    """Returns the sentence about when an option is required; "" if it never is.
+    """Returns a sentence that says when an option is required; "" if it never is.
 
     Example:
     >>> from tfreps.cli.options import Option
@@ -188,7 +190,7 @@ def as_flag(name: str) -> str:
 
 
 def with_flags(text: str, names) -> str:
-    """Replaces the names of options in backquotes with their flags.
+    """Replaces the names of options in backticks with their flags.
 
     Args:
         text: str. Message of the library, such as an error.
@@ -250,7 +252,7 @@ def _check_required(name, option, options, known):
 
 
 def _is_met(rule, options, known):
-    """Returns True if a rule of `needs` holds, or if its condition does not."""
+    """Returns True if a rule of `needs` holds, or if its condition does not hold."""
     rule, _, condition = rule.partition(" if ")
     if condition and not Term.read(condition).holds(options, known):
         return True

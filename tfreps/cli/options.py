@@ -158,9 +158,10 @@ def parse_options(
         Namespace of options, without `config`.
 
     Raises:
-        ValueError: If the file is not a JSON object, has a key that is not an option of the program
-            or a value that the flag would reject; if a number is out of the bounds of its `Option`;
-            or if a value is an empty text.
+        ValueError: If the `--config` file is not a JSON object, contains a key that is not an
+            option of the program, or contains a value that the flag would reject; if a number is
+            out of the bounds of its `Option`; or if a value is an empty string.
+        SystemExit: If a flag is unknown or `argparse` rejects its value, after printing the error.
 
     Example:
     >>> import argparse
@@ -312,7 +313,7 @@ def check_numbers(flag: str, value, option: Option) -> None:
 
 
 def _short(number: float) -> str:
-    """Formats a number; of an integer of more than 40 digits, only the size is given."""
+    """Formats a number. For an integer of more than 40 digits, returns only its size in bits."""
     if isinstance(number, float):
         return f"{number:g}"
     return str(number) if abs(number) < 10**40 else f"an integer of {number.bit_length():,} bits"

@@ -23,7 +23,8 @@ def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Pa
             `"-"` for standard input. Links to the same file are recognized. Defaults to `()`.
 
     Raises:
-        ValueError: If the program must not write to the file.
+        ValueError: If the path is a folder, if its parent folder does not exist, if the file is an
+            input, or if the file is not empty and `overwrite` is `False`.
 
     Example:
         >>> import pathlib, tempfile
@@ -42,7 +43,7 @@ def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Pa
 
 
 def check_overwrite(path: Path, overwrite: bool = False, inputs: Iterable[Path] = ()) -> None:
-    """Makes the checks of `check_output`, but the folder of the file need not exist yet."""
+    """Does the same checks as `check_output`, but the folder of the file need not exist yet."""
     given = path
     path = pathlib.Path(path).resolve()  # also resolves "missing/../a.txt" to "a.txt"
     if not path.exists():

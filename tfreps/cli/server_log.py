@@ -13,8 +13,8 @@ FLAGS = {"allowed_hosts": "allow_host", "allowed_origins": "allow_origin", "labe
 class ServerLog(logging.Handler):
     """Handler that prints the log of the server, with flags in place of option names.
 
-    Errors are held back until the server has started, since the error that ends the program repeats
-    one of them.
+    Errors are held back until the server has started. If it cannot start, the error that ends the
+    program repeats one of them, which is then not printed twice.
     """
 
     def __init__(self, options):
@@ -29,7 +29,7 @@ class ServerLog(logging.Handler):
             say(with_flag_names(self.format(record), self.options))
 
     def flush_errors(self, but=""):
-        """Prints the errors that were held back, except those whose exception `but` quotes."""
+        """Prints the errors that were held back, except those whose exception `but` contains."""
         held, self.held = self.held, None
         for record in held:
             reasons = [str(each) for each in record.args or () if isinstance(each, Exception)]

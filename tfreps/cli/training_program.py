@@ -107,12 +107,14 @@ def check_same_data(run, options):
         options: namespace of all options of the program.
 
     Raises:
-        ValueError: If a file does not exist, or its content differs from that which the run was
-            started with. The message names the flag and the file.
+        ValueError: If a file does not exist or its content has changed since the run was started
+            (the message names the flag and the file), or if the number of workers has changed and
+            `worker_data` is `"files"`.
     """
-    own = {"train": distribute_options.data_share(options).own}
-    with naming_options(options):
-        check_data(run.path, data_files(options), own)
+    share = distribute_options.data_share(options)
+    with naming_options(options), share.workers.together():
+        share.check_resumed(run.checkpoints_path)
+        check_data(run.path, data_files(options), {"train": share.own})
 
 
 def data_files(options):

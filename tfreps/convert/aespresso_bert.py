@@ -40,8 +40,8 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
         `Checkpoint`.
 
     Raises:
-        ValueError: If the file is damaged, is not a safetensors file, or does not contain an
-            aespresso model.
+        ValueError: If the file is missing or damaged, is not a safetensors file, or does not
+            contain an aespresso model.
 
     Reference: aespresso/a_journey_into_math_of_ml, "models/bert_model.py".
     """

@@ -115,8 +115,9 @@ def read_classifier(
     problem = checkpoint.config.get("problem_type")
     if problem not in (None, "single_label_classification") or len(found) == 1:
         raise ValueError(
-            "Classifier supports only heads that choose one of at least two labels; the head of "
-            f"{checkpoint.source} has {len(found)} labels and the `problem_type` {problem!r}."
+            "Classifier supports only heads that choose one of at least two labels; for the head "
+            f"of {checkpoint.source}, the number of labels is {len(found)} and `problem_type` is "
+            f"{problem!r}."
         )
     for name, only in ("pooling", "pooled"), ("hidden_units", None), ("linear", None):
         if options.get(name, only) != only:
@@ -272,8 +273,8 @@ def _second_task(checkpoint: Checkpoint) -> tuple[list[str], list[Row]]:
 def _renamed(found: list[str], given, option: str, checkpoint: Checkpoint) -> list[str]:
     if given is not None and len(given) != len(found):
         raise ValueError(
-            f"`{option}` must have {len(found)} names, as many as the head of "
-            f"{checkpoint.source}; got {list(given)}."
+            f"`{option}` must have {len(found)} names, one for each class of the head "
+            f"of {checkpoint.source}; got {list(given)}."
         )
     return list(found if given is None else given)
 

@@ -70,7 +70,8 @@ class HuggingFaceNames:
 class GoogleNames:
     """Names of the arrays in Google's TF 1 files.
 
-    Kernels are `[in, out]`, but those of heads are `[out, in]`.
+    Kernels are `[in, out]`, except those of output layers (`output_weights`), which are
+    `[out, in]`.
     """
 
     token_bias: str = "cls/predictions/output_bias"

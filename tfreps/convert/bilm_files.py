@@ -70,7 +70,7 @@ def find_files(
     found = _beside(source)
     if found is None or not found.exists():
         raise ValueError(
-            f"{source}: there are no weights next to it. Expected {WEIGHTS} next to {OPTIONS}, or "
+            f"{source}: no weights were found next to it. Expected {WEIGHTS} next to {OPTIONS}, or "
             f"X_{WEIGHTS} next to X_{OPTIONS}. For any other path, pass `weights_file`."
         )
     return source, found

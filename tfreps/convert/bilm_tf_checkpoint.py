@@ -171,7 +171,7 @@ def _open(folder: str | os.PathLike):
 
 
 def _newest(folder: Path) -> str:
-    """Returns the path that the file `checkpoint` names, also if the folder was moved."""
+    """Returns the path that the file `checkpoint` names, even if the folder was moved."""
     try:
         state = tf.train.get_checkpoint_state(os.fspath(folder))
     except ValueError as error:

@@ -63,12 +63,16 @@ def read(path: str | os.PathLike) -> dict:
 def from_json(options: dict, source: str) -> dict:
     """Converts bilm-tf options to keyword arguments for `BiLM`.
 
-    `bidirectional` is always `True` in the result: it applies to training folders only, whose
-    reader takes it from `training_options`.
+    The result always has `bidirectional=True`. Only biLMs in training folders can have one
+    direction; the reader of these folders takes the value from `training_options`.
 
     Args:
         options: dict. Content of an `options.json`.
-        source: str. Its path, for error messages and for the warning about unknown keys.
+        source: str. Path of the file, for error messages and for the warning about unknown keys.
+
+    Returns:
+        dict. If the biLM reads token ids, `vocabulary_size` is 0 and must be replaced with the
+        number of rows of the embedding table.
 
     Raises:
         ValueError: If a key is missing or has an invalid value.

@@ -59,7 +59,7 @@ def check_names(
 
     Raises:
         ValueError: If arrays are missing or unexpected, or have the wrong shape. The message lists
-            all of them.
+            all missing and unexpected arrays or, if there are none, all wrong shapes.
     """
     wanted = {row.foreign: tuple(row.shape) for row in rows}
     if len(wanted) != len(rows):

@@ -28,7 +28,7 @@ class LengthPlan:
 
     If `shuffle` is `True`, sentences of equal rounded length are permuted in every epoch, and so
     are the batches. Because lengths are rounded before sentences are grouped, all epochs have the
-    same number of batches with the same sizes.
+    same number of batches with the same numbers of sentences.
 
     Args:
         lengths: int array, shape `[N]`. Number of tokens of each sentence.

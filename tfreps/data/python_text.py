@@ -50,11 +50,16 @@ def docstring_documents() -> Iterator[tuple[str, str]]:
 
 
 def docstrings(root: str, leave_out: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yields the documents of the source files in a folder, as `docstring_documents` does.
+    """Yields the docstrings of the source files in a folder, one document per file.
 
     Args:
         root: str. Path of the folder, which is searched recursively.
-        leave_out: tuple of str. Names of more folders to skip.
+        leave_out: tuple of str. Names of folders to skip in addition to those of tests, vendored
+            packages and IDLE.
+
+    Yields:
+        Tuple `(path, text)` of two str: the path of the file relative to `root`, and its
+        docstrings, separated by blank lines.
     """
     leave_out = {*leave_out, "test", "tests", "testing", "__pycache__", "_vendor", "idlelib"}
     for folder, folders, files in os.walk(root):
@@ -96,9 +101,9 @@ def documented(tree: ast.Module) -> list[ast.AST]:
 
 
 def paragraphs(text: str) -> Iterator[str]:
-    """Yields the paragraphs of a text, which blank lines, bullets and code lines separate.
+    """Yields the paragraphs of a text. Blank lines, bullets and code lines separate paragraphs.
 
-    Code lines are left out, and the lines of a paragraph are joined by spaces.
+    Code lines and bullets are left out, and the lines of a paragraph are joined by spaces.
     """
     lines = []
     for line in itertools.chain(text.splitlines(), [""]):

@@ -84,8 +84,9 @@ def read_blocks(
         from 1.
 
     Raises:
-        ValueError: If the file cannot be read, is not UTF-8, or starts with a byte order mark.
-            The message names the file and the line.
+        ValueError: If the file cannot be read, is not UTF-8, contains a NUL byte, or starts with a
+            byte order mark. The message names the file and, unless the file cannot be read, the
+            line.
 
     Example:
         >>> import pathlib, tempfile
@@ -182,7 +183,8 @@ def read_text(path: str | os.PathLike, encoding: str = "utf-8") -> str:
         str. The text.
 
     Raises:
-        ValueError: If the file cannot be read, is empty, is binary or has a different encoding.
+        ValueError: If the file cannot be read, is empty, is binary or has a different encoding, or
+            if `encoding` is unknown.
 
     Example:
         >>> import pathlib, tempfile

@@ -1,3 +1,3 @@
-"""Trains over epochs and checks that a resumed run has the same data."""
+"""Trains over epochs on one device, several devices or several workers."""
 
 __all__: list[str] = []  # internal: not part of the public API

@@ -65,9 +65,10 @@ class Cluster(NamedTuple):
 def read_cluster(environ: Mapping[str, str]) -> Cluster | None:
     """Reads the cluster from the environment variable TF_CONFIG.
 
-    A cluster of one `chief` and any number of `worker`, as Kubeflow describes it, is read as well:
-    the chief is worker 0, and worker i of TF_CONFIG is worker i + 1. TensorFlow should see the
-    result of `Cluster.as_tf_config`, so that every process has the same view.
+    The cluster may also have one address of the job `chief` and any number of the job `worker`, as
+    in the TF_CONFIG that Kubeflow writes. The chief is then worker 0, and worker i of TF_CONFIG is
+    worker i + 1. Set TF_CONFIG to the result of `Cluster.as_tf_config` before TensorFlow reads it,
+    so that TensorFlow numbers the workers in the same way.
 
     Args:
         environ: mapping of str to str, such as `os.environ`.
@@ -76,7 +77,7 @@ def read_cluster(environ: Mapping[str, str]) -> Cluster | None:
         `Cluster`, or `None` if TF_CONFIG is not set or empty.
 
     Raises:
-        ValueError: If TF_CONFIG is not valid. The message is one sentence for the user.
+        ValueError: If TF_CONFIG is not valid. The message says what to correct.
 
     Example:
     >>> chief = '{"cluster": {"chief": ["a:1"], "worker": ["b:1"]}, "task": '
@@ -162,7 +163,7 @@ def _without_repetition(pairs):
 
 
 def _read_jobs(config):
-    """Returns the addresses of each job: a dict of `"chief"` and `"worker"` to lists."""
+    """Returns the addresses of each job: a dict from `"chief"` and `"worker"` to lists."""
     jobs = config.get("cluster")
     if not isinstance(jobs, dict):
         got = "it is missing" if "cluster" not in config else f"got {_shown(jobs)}"
@@ -213,7 +214,7 @@ def _read_index(config, jobs):
         got = "it is missing" if "task" not in config else f"got {_shown(task)}"
         raise ValueError(
             f"{NAME}: `task` must be an object with the type and the index of this process, as in "
-            f"{EXAMPLE}; {got}. Add `task`, with another index on every worker."
+            f"{EXAMPLE}; {got}. Set `task` on every worker, with a different index on each."
         )
     job, index = task["type"], task["index"]
     if job not in JOBS:

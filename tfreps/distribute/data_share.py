@@ -1,14 +1,19 @@
 """DataShare: the part of the training data that a worker reads."""
 
+import os
+
 import tensorflow as tf
+
+from tfreps.callbacks.checkpoint_file import load_latest_state
+from tfreps.layers.ops.replicas import SEEDS_APART
 
 
 class DataShare:
     """Part of the training data that a worker reads: everything, or some of the files.
 
-    If the files are divided, worker `r` of `N` reads the files `r`, `r + N`, `r + 2 N`, ... in
-    order of name, and makes its own rows of every global batch from them. No worker reads the text
-    of another one. If they are not divided, all methods return what they are given.
+    If the files are divided, worker `r` of `N` makes its rows of every global batch from the files
+    `r`, `r + N`, `r + 2 N`, ... in order of name. If they are not divided, all methods return what
+    they are given.
 
     All workers must call each method, in the same order.
 
@@ -44,8 +49,11 @@ class DataShare:
             list of str.
 
         Raises:
-            ValueError: If there are fewer files than workers.
+            ValueError: If there are fewer files than workers, or the workers have different files.
         """
+        if self.divided:
+            names = [os.path.basename(path) for path in paths]
+            self.workers.check_same({"`train`": names}, "Give all workers the same files.")
         if len(paths) < self.size:
             raise ValueError(
                 f"`train` must match at least {self.size} files, one for each worker, with "
@@ -55,22 +63,29 @@ class DataShare:
         return paths[self.own]
 
     def part(self, name, number):
-        """Returns this worker's part of a size of a global batch.
+        """Returns the size of this worker's part of a global batch.
 
         Args:
-            name: str. Name of the option with the size.
-            number: int or `None`. Size of the global batch.
+            name: str. Name of the option that sets the size, for the error message.
+            number: int. Size of the global batch. If `None`, the method returns `None`.
 
         Raises:
-            ValueError: If the number of workers does not divide the size.
+            ValueError: If the files are divided and the size is not a multiple of the number of
+                workers.
         """
-        if number is None or number % self.size == 0:
-            return number and number // self.size
+        if number is None:
+            return None
+        if number % self.size == 0:
+            return number // self.size
         raise ValueError(
             f"`{name}` must be a multiple of {self.size}, the number of workers, with "
             f"`worker_data` files; got {number}. The next such number is "
             f"{number + -number % self.size}."
         )
+
+    def seed(self, seed):
+        """Returns the seed of this worker, which differs between workers if files are divided."""
+        return (seed + self.index * SEEDS_APART) % 2**31 if self.divided else seed
 
     def total(self, counts):
         """Returns the sums of counts over all workers.
@@ -88,7 +103,7 @@ class DataShare:
         return {name: total if total.ndim else int(total) for name, total in sums.items()}
 
     def batches(self, batches):
-        """Returns training batches for `fit_epochs` from those of this worker.
+        """Returns the training batches to pass to `fit_epochs`.
 
         Args:
             batches: Batches of this worker's files, as described in `fit_epochs`.
@@ -98,19 +113,35 @@ class DataShare:
         """
         return OwnBatches(batches, self.workers) if self.divided else batches
 
+    def check_resumed(self, checkpoints):
+        """Checks that a run to resume was started with the same number of workers.
+
+        Nothing is checked if the files are not divided or the folder has no checkpoint.
+
+        Args:
+            checkpoints: str or path. Folder of the checkpoints of the run.
+
+        Raises:
+            ValueError: If the run was started with a different number of workers.
+        """
+        state = load_latest_state(checkpoints) if self.divided else None
+        if state is not None:
+            _check_number(state["position"]["data"]["workers"], self.workers)
+
 
 class OwnBatches:
     """Batches that each worker makes from its own files, as an argument of `fit_epochs`.
 
-    An epoch has as many batches as that of the worker with the most; the other workers then have
-    batches without rows. The position in the data consists of the positions of all workers.
+    In each epoch, all workers have as many batches as the worker with the most batches; for the
+    others, batches without rows are added at the end. The position in the data consists of
+    the positions of all workers.
 
     Args:
         batches: Batches of this worker, as described in `fit_epochs`.
         workers: `tfreps.distribute.workers.Workers`.
 
     Attributes:
-        num_tokens: int. Number of tokens in the first epochs of all workers together.
+        num_tokens: int. Number of tokens in the first epoch, summed over all workers.
     """
 
     is_own = True
@@ -152,18 +183,22 @@ class OwnBatches:
         """Restores a position that `state` returned.
 
         Raises:
-            ValueError: If the number of workers was another one.
+            ValueError: If the position is from a different number of workers.
         """
-        positions = state.get("workers", ["rows"])
-        if len(positions) != self.workers.size:
-            raise ValueError(
-                f"A run with `worker_data` files must be resumed with the same number of workers: "
-                f"expected {len(positions)}; got {self.workers.size}."
-            )
+        positions = state["workers"]
+        _check_number(positions, self.workers)
         if positions[self.workers.index] is not None:
             self.own.restore(positions[self.workers.index])
 
 
+def _check_number(positions, workers):
+    if len(positions) != workers.size:
+        raise ValueError(
+            "A run with `worker_data` files must be resumed with the number of workers that it was "
+            f"started with: expected {len(positions)}; got {workers.size}."
+        )
+
+
 def _without_rows(spec):
-    """Returns a tensor of a spec with 0 rows, and 1 for every other size that varies."""
+    """Returns a tensor that matches a spec, with 0 rows and size 1 on other unknown axes."""
     return tf.zeros([0, *(size or 1 for size in spec.shape[1:])], spec.dtype)

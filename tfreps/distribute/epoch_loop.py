@@ -48,7 +48,7 @@ def fit_epochs(
     step, and a checkpoint is saved.
 
     Before training starts, the options of the run are stored (`RunFolder.write_options`). Until
-    training ends as planned, results.json says under `unfinished` how far it has come.
+    training ends as planned, results.json says under `unfinished` how far training has come.
 
     Args:
         model: `keras.Model`, compiled.
@@ -63,7 +63,8 @@ def fit_epochs(
         run: `tfreps.runs.run_folder.RunFolder`.
         epochs: int. Maximum number of passes over the data.
         monitor: str. Name of the metric that determines the best model, such as `"val_f1"`.
-        mode: `"min"`, `"max"` or `"auto"`, as in Keras. Defaults to `"auto"`.
+        mode: `"min"` or `"max"`, whether smaller or larger values of the metric are better, or
+            `"auto"`, which infers it from the name of the metric. Defaults to `"auto"`.
         patience: int. Number of epochs without improvement after which training stops. If `None`
             (the default), training does not stop early.
         minutes: float. Time limit of training in minutes, which also applies within an epoch. The
@@ -85,16 +86,18 @@ def fit_epochs(
             improvement. Defaults to 1.0.
         average: bool. Whether to evaluate and save the model with moving averages of its weights,
             which a `GroupedOptimizer` computes (see `WeightAverages`). Defaults to `False`.
-        say: function that shows a line of progress, as described in `EpochLog`. If `None` (the
-            default), nothing is shown.
+        say: function that shows a line of progress, called as
+            `say(text, final=bool, progress=bool)`; see `MetricLog.say`. If `None` (the default),
+            nothing is shown.
         begun: function that is called with the number of steps of the interrupted run, or 0,
             before training starts. If `None` (the default), nothing is called.
 
     Returns:
-        dict. The best value of the metric, under its name without `val_`; `step`, the step at which
-        it was reached; and `steps`, the total number of steps. If they are not 0, the dict also
-        has `waited`, the number of epochs without improvement (only if `patience` is given), and
-        `cuts`, the number of reductions of the learning rate.
+        dict with `steps`, the total number of steps. If the metric was measured, the dict also has
+        its best value, under its name without `val_`, and `step`, the step at which this value was
+        reached. If they are not 0, the dict also has `waited`, the number of epochs without
+        improvement (only if `patience` is given), and `cuts`, the number of reductions of the
+        learning rate.
 
     Raises:
         Stopped: If a signal was received.
@@ -128,11 +131,13 @@ def fit_epochs(
     if not run.writes:
         log.show = None
     callbacks = [*stateful.values(), *([averages] if average else []), checkpoints]
+    position = None
     if resume:
         make_metric_variables(model, loop, batches)
-        place.restore(checkpoints.restore(model), checkpoints.unmeasured is not None)
-    loop.begin()
+        position = checkpoints.restore(model)
     workers.check_same({"the step to resume": checkpoints.step}, SHARED)
+    place.restore(position, checkpoints.unmeasured is not None)
+    loop.begin()
     run.write_options()
     if begun is not None:
         begun(checkpoints.step)
@@ -193,7 +198,10 @@ class Place:
     def restore(self, position, is_unmeasured):
         """Restores a position.
 
-        If its epoch is complete and need not be evaluated, the next epoch begins.
+        Args:
+            position: dict that `position` returned. If `None`, nothing is restored.
+            is_unmeasured: bool. Whether the epoch of the position is complete but still has to be
+                evaluated. If `False` and the epoch is complete, the next epoch begins.
         """
         if position is None:
             return
@@ -229,7 +237,7 @@ def measure_epoch(loop, validation, callbacks, epoch, metrics):
         loop: `ReplicaLoop` or `FitLoop`.
         validation: `tf.data.Dataset` to evaluate on. If `None`, nothing is evaluated.
         callbacks: list of Keras callbacks.
-        epoch: int. Number of the epoch.
+        epoch: int. Number of the epoch, from 0.
         metrics: dict of str to float. Training metrics of the epoch, as in
             `Checkpoints.unmeasured`.
     """
@@ -246,10 +254,10 @@ def measure_epoch(loop, validation, callbacks, epoch, metrics):
 
 
 def note_progress(run, place, epochs, step, is_enough=False):
-    """Writes to results.json how far training has come, or removes it if training is over.
+    """Writes the entry `unfinished` of results.json, or removes it if training is over.
 
-    Training is counted in steps if the data have `total_steps`, and in epochs otherwise. If the
-    file cannot be written, a warning is logged.
+    The entry says how far training has come, in steps if the data have `total_steps`, and in epochs
+    otherwise. If the file cannot be written, a warning is logged.
 
     Args:
         run: `tfreps.runs.run_folder.RunFolder`.

@@ -1,4 +1,4 @@
-"""JoinedOutput: joins the lines of several processes to one output."""
+"""JoinedOutput: joins the lines of several processes in one output."""
 
 import contextlib
 import threading
@@ -8,7 +8,7 @@ CLEAR_LINE = b"\r\033[K"  # removes a line of progress from a terminal
 
 
 class JoinedOutput:
-    """Copies the lines of several processes to one output, each with a prefix.
+    """Copies the lines of several processes to one output, each with the prefix of its process.
 
     Every source is read in its own thread, and lines are written whole. If the output can no longer
     be written to, for example because its reader has ended, the sources are still read to their
@@ -38,7 +38,7 @@ class JoinedOutput:
 
         Args:
             source: binary file, such as the standard output of a `subprocess.Popen`. It is closed
-                at its end.
+                when all of it has been read.
             prefix: str. Text in front of every line.
         """
         thread = threading.Thread(target=self._copy, args=(source, prefix.encode()), daemon=True)

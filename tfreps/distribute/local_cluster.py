@@ -14,8 +14,8 @@ THREADS = "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS"
 def local_addresses(count: int, first_port: int | None = None) -> tuple[str, ...]:
     """Returns addresses on this machine whose ports are free.
 
-    The ports are free when the function returns. Another process may take one of them before its
-    worker listens on it; that worker then reports it (see `check_port_is_free`).
+    The ports are free when the function returns. If another process takes a port before the worker
+    listens on it, the worker raises the error of `check_port_is_free`.
 
     Args:
         count: int. Number of addresses.
@@ -52,14 +52,16 @@ def local_addresses(count: int, first_port: int | None = None) -> tuple[str, ...
 def worker_environ(environ: Mapping[str, str], cluster: Cluster, threads: int) -> dict[str, str]:
     """Returns the environment variables of a worker on this machine.
 
-    They are those of this process, and:
+    They are the variables in `environ` and the following ones:
 
-    - TF_CONFIG.
-    - TF_NUM_INTRAOP_THREADS, TF_NUM_INTEROP_THREADS and OMP_NUM_THREADS, unless they are set.
-    - no_grpc_proxy, extended by this machine. With http_proxy set, TensorFlow's workers would
-      otherwise look for each other through the proxy, and wait without end.
-    - PYTHONUNBUFFERED, unless it is set: the output is read from a pipe, and should appear when it
-      is printed.
+    - TF_CONFIG, which describes the cluster.
+    - TF_NUM_INTRAOP_THREADS, TF_NUM_INTEROP_THREADS and OMP_NUM_THREADS: `threads`, unless they are
+      already set.
+    - no_grpc_proxy: its old value, or else that of no_proxy, followed by 127.0.0.1. With http_proxy
+      set, TensorFlow's workers would otherwise connect to each other through the proxy and wait
+      indefinitely.
+    - PYTHONUNBUFFERED, unless it is already set, so that output appears in a pipe as soon as it is
+      printed.
 
     Args:
         environ: mapping of str to str. Environment variables of this process.

@@ -1,9 +1,10 @@
 """run_workers: starts the workers of a cluster on this machine and waits for them.
 
 Every worker is the leader of its own session, so that Ctrl-C reaches it once, through this process.
-On Linux, the kernel kills the workers with SIGKILL if this process ends without ending them, also
-when it is itself killed with SIGKILL: each worker asks for that (prctl with PR_SET_PDEATHSIG)
-before it becomes the command. On other systems, workers are left running in that one case.
+On Linux, the kernel kills the workers with SIGKILL if this process ends without ending them, even
+if this process is itself killed with SIGKILL: each worker requests this (prctl with
+PR_SET_PDEATHSIG) before it runs the command. On other systems, the workers keep running in that
+case.
 """
 
 import contextlib
@@ -57,17 +58,19 @@ def run_workers(
     threads: int = 1,
     seconds_to_end: float = 10.0,
 ) -> Outcome:
-    """Runs a command once for every address, with TF_CONFIG set, until all processes have ended.
+    """Runs a command once for each address, with TF_CONFIG set, and waits for all processes.
 
-    Whole lines of the workers are copied to `outputs`, those of all but worker 0 with a prefix such
-    as `[worker 1] `. If an output is a terminal, worker 0 inherits that stream of this process
-    instead, so that it can redraw its line of progress. The standard input of the workers is empty.
+    The output of the workers is copied to `outputs` in whole lines. Lines of all workers except
+    worker 0 get a prefix such as `[worker 1] `. If an output is a terminal, worker 0 inherits that
+    stream of this process instead, so that it can redraw its line of progress. The standard input
+    of the workers is empty.
 
-    If a worker fails, which is when its exit code is not 0, the others get SIGTERM, and SIGKILL if
-    they have not ended in time. SIGINT and SIGTERM are passed on to all workers once. The function
-    then waits for them without a limit, since they save a checkpoint, but when worker 0 has ended,
-    the others must end in time. A second signal, more than a second after the first, kills all
-    workers. Outside the main thread, no signals are passed on.
+    If a worker fails (its exit code is not 0), the others receive SIGTERM, and SIGKILL if they have
+    not ended after `seconds_to_end`. The first SIGINT or SIGTERM that this process receives is
+    passed on to all workers. The function then waits without a time limit until worker 0, which may
+    be saving a checkpoint, has ended; after that, the others have `seconds_to_end` before they are
+    killed. A second signal, more than a second after the first, kills all workers. Outside the main
+    thread, no signals are passed on.
 
     Args:
         command: sequence of str. Program and arguments.
@@ -75,7 +78,8 @@ def run_workers(
         environ: mapping of str to str. Environment variables that the workers inherit.
         outputs: pair of binary files, to which standard output and standard error are copied.
         threads: int. Number of threads of each worker (see `worker_environ`). Defaults to 1.
-        seconds_to_end: float. Seconds that a worker has to end after SIGTERM. Defaults to 10.0.
+        seconds_to_end: float. Time in seconds before workers that have not ended are killed, as
+            described above. Defaults to 10.0.
 
     Returns:
         `Outcome`.
@@ -196,7 +200,7 @@ def _end(workers, seconds):
 
 
 def _wait_for(workers, seconds, signals=None):
-    """Waits until all workers have ended, a time is over, or a signal is repeated."""
+    """Waits until all workers have ended, `seconds` have passed, or a signal is repeated."""
     end = time.monotonic() + seconds
     while any(worker.poll() is None for worker in workers) and time.monotonic() < end:
         if signals is not None and signals.is_repeated:
@@ -216,7 +220,7 @@ def _kill(workers):
 
 
 def _exit_code(code):
-    """Returns the exit code of a shell: 128 + n for a process that signal n killed."""
+    """Returns an exit code as a shell does: 128 + n for a process that signal n killed."""
     return code if code >= 0 else 128 - code
 
 

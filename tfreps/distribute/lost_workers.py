@@ -1,4 +1,4 @@
-"""naming_lost_workers: one sentence when another worker has ended."""
+"""naming_lost_workers: a clear error message when another worker has ended."""
 
 import contextlib
 
@@ -15,7 +15,7 @@ class LostWorker(ValueError):
 
 @contextlib.contextmanager
 def naming_lost_workers(workers):
-    """Context manager that names the reason when another worker has ended during training.
+    """Context manager that raises `LostWorker` if another worker has ended during training.
 
     TensorFlow notices within about 10 seconds that a worker no longer runs.
 
@@ -32,6 +32,6 @@ def naming_lost_workers(workers):
             raise
         raise LostWorker(
             f"Worker {workers.index} of {workers.size} stops, because another worker has ended or "
-            "cannot be reached; its messages say why. Start all workers again and resume the run: "
-            "it continues from its last checkpoint."
+            "cannot be reached; the messages of that worker say why. Start all workers again and "
+            "resume the run: it continues from its last checkpoint."
         ) from error

@@ -45,7 +45,9 @@ class ReplicaLoop:
     It does what Keras's `fit` and `evaluate` do, for batches that Keras cannot divide among
     replicas and for strategies with which Keras 3.15 fails (`MultiWorkerMirroredStrategy`, keras
     issue 20585). Every replica gets the whole batch and computes its own rows of it. A model
-    trained with N replicas therefore has the weights of one trained on one device, up to rounding.
+    trained with N replicas therefore has the weights of one trained on one device, up to rounding
+    and different dropout masks (see `begin`). With `own_batches`, each worker has its own batch,
+    and the global batch has the rows of all.
 
     Args:
         model: Model of tfreps, compiled in the scope of a strategy. Its `train_step` sums the
@@ -63,8 +65,8 @@ class ReplicaLoop:
         """Gives each replica its own random numbers. Call it once, after a checkpoint is restored.
 
         Otherwise, dropout would use the same mask for rows of different replicas. The masks differ
-        from those on one device. Draws for all rows of a batch, such as the carried states that
-        start anew, are the same with any number of replicas.
+        from those on one device. Random numbers that are drawn for all rows of a batch, such as
+        those that select the carried states to reset, are the same for any number of replicas.
         """
         common = {id(seed) for seed in self.model.common_seeds}
         variables = self.model.variables
@@ -85,7 +87,7 @@ class ReplicaLoop:
             dataset: `tf.data.Dataset` with at least `steps` batches.
             steps: int. Number of steps.
             callbacks: list of Keras callbacks.
-            epoch: int. Number of the epoch, as passed to the callbacks.
+            epoch: int. Number of the epoch, from 0, which is passed to the callbacks.
             validation: `tf.data.Dataset` to evaluate on after the last step. Defaults to `None`.
         """
         called = keras.callbacks.CallbackList(

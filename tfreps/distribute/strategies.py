@@ -13,7 +13,7 @@ from tfreps.distribute.worker_start import wait_for_workers
 def open_strategy(kind=None, wait_seconds=600.0):
     """Returns the strategy of this process.
 
-    For `"multiworker"`, it must be called before TensorFlow runs anything else, and it returns when
+    With `"multiworker"`, call this function before TensorFlow runs anything else. It returns when
     all workers have started.
 
     Args:
@@ -21,15 +21,16 @@ def open_strategy(kind=None, wait_seconds=600.0):
             it has none, for each logical CPU device. `"multiworker"`: the workers in the
             environment variable TF_CONFIG. If `None` (the default), `"mirrored"` if TensorFlow sees
             more than one GPU, otherwise `"none"`.
-        wait_seconds: float. Time that `"multiworker"` waits for the other workers to start.
-            Defaults to 600.0.
+        wait_seconds: float. Time in seconds that `"multiworker"` waits for the other workers to
+            start. Defaults to 600.0.
 
     Returns:
         `tf.distribute.Strategy`.
 
     Raises:
-        ValueError: If the kind is unknown or there are fewer than two devices, TF_CONFIG is missing
-            or not valid, the port of this worker is in use, or another worker does not start.
+        ValueError: If the kind is unknown. With `"mirrored"`, if there are fewer than two devices.
+            With `"multiworker"`, if TF_CONFIG is missing or not valid, the port of this worker is
+            in use, or another worker does not start in time.
 
     Example:
     >>> open_strategy("none").num_replicas_in_sync

@@ -1,7 +1,4 @@
-"""Run folders of several workers: worker 0 writes, and the others only read.
-
-This is the only place that distinguishes the workers by what they write.
-"""
+"""Run folders of several workers: worker 0 writes, and the others only read."""
 
 import atexit
 import contextlib
@@ -12,17 +9,17 @@ import tempfile
 from tfreps.runs.run_folder import RunFolder
 
 SHARED = (
-    "The run folder must be on a disk that all workers share, and every worker must name it by a "
-    "path at which it finds it."
+    "The run folder must be on a disk that all workers share. Give each worker a path that leads "
+    "to this folder on its own machine."
 )
 
 
 class WorkerRun(RunFolder):
-    """Run folder of a worker other than worker 0, which writes nothing into the folder.
+    """Run folder for all workers except worker 0; nothing is written into the folder.
 
-    Logs and pictures are written to a temporary folder. A model is saved there too and removed at
-    once, because saving reads variables that are spread over the workers. The arguments are those
-    of `RunFolder`.
+    Logs and pictures are written to a temporary folder. A model is also saved there and deleted at
+    once: saving reads variables that are spread over the workers, so all workers must take part.
+    The arguments are those of `RunFolder`.
     """
 
     writes = False
@@ -54,7 +51,7 @@ class WorkerRun(RunFolder):
 
 @contextlib.contextmanager
 def begin_run_folder(workers, path, program, options, free, defaults):
-    """Does what `RunFolder.begin` does, on all workers together.
+    """Checks the folder on all workers and locks it on worker 0, with `RunFolder.begin`.
 
     Args:
         workers: `Workers`.
@@ -99,8 +96,9 @@ def create_on_chief(workers, path, program, create):
         `RunFolder`, or `WorkerRun` on workers other than worker 0.
 
     Raises:
-        ValueError: On every worker, if the folder cannot be created or another worker does not find
-            it.
+        ValueError: On every worker, if the folder cannot be created on worker 0 or another worker
+            cannot open it.
+        OSError: On worker 0, if `create` raises it; the other workers raise a ValueError.
     """
     run, error = None, None
     if workers.is_chief:

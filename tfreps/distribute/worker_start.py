@@ -1,7 +1,7 @@
 """wait_for_workers: waits for a limited time until all workers have started.
 
-TensorFlow waits for missing workers without end, in a call that neither Python nor a signal can
-interrupt. All workers therefore meet here first.
+TensorFlow waits for missing workers indefinitely, in a call that neither Python nor a signal can
+interrupt. Each worker therefore first waits here until the others have started.
 """
 
 import socket
@@ -16,10 +16,10 @@ def wait_for_workers(cluster, seconds):
 
     Args:
         cluster: `Cluster`. The port of this worker must be free.
-        seconds: float. Time limit.
+        seconds: float. Time limit in seconds.
 
     Raises:
-        ValueError: If a worker does not listen in time. The message names those that do not.
+        ValueError: If a worker does not listen in time. The message names all such workers.
 
     Example:
     >>> from tfreps.distribute.cluster import Cluster

@@ -1,5 +1,6 @@
 """Workers: the processes that train one model together, and what they must agree on."""
 
+import contextlib
 import functools
 import json
 import zlib
@@ -51,13 +52,14 @@ class Workers:
         return tuple(map(bool, self._gather(flags).any(0)))
 
     def raise_together(self, error=None):
-        """Raises an error on every worker if there is one on any worker.
+        """Raises an error on every worker if any worker has one.
 
         Args:
-            error: Exception of this worker. If `None` (the default), it has none.
+            error: Exception of this worker. If `None` (the default), this worker has no error.
 
         Raises:
-            ValueError: If another worker has an error. The message names it.
+            Exception: `error`, if it is not `None`.
+            ValueError: If only other workers have errors. The message names the first of them.
         """
         failed = np.flatnonzero(self._gather([error is not None])[:, 0])
         if error is not None:
@@ -68,19 +70,33 @@ class Workers:
                 f"stop. The messages of worker {failed[0]} say why."
             )
 
+    @contextlib.contextmanager
+    def together(self):
+        """Context manager that raises a ValueError of one worker on every worker.
+
+        Raises:
+            ValueError: If the `with` block raises a ValueError on any worker.
+        """
+        error = None
+        try:
+            yield
+        except ValueError as raised:
+            error = raised
+        self.raise_together(error)
+
     def check_same(self, values, expected):
         """Checks that values are the same on all workers.
 
         Args:
             values: dict of str -> JSON-serializable value. The keys must be the same everywhere.
-            expected: str. What to do about a difference, which ends the message.
+            expected: str. Last sentence of the error message, which says what to do.
 
         Raises:
-            ValueError: On every worker, if a value differs. The message names it.
+            ValueError: On every worker, if a value differs. The message names the key of the value.
         """
         hashes = [zlib.crc32(json.dumps(values[name]).encode()) for name in sorted(values)]
         found = self._gather([zlib.crc32(json.dumps(sorted(values)).encode()), *hashes])
-        names = ["the names", *sorted(values)]
+        names = ["the set of names", *sorted(values)]
         for number, name in enumerate(names):
             other = np.flatnonzero(found[:, number] != found[0, number])
             if other.size:
@@ -109,7 +125,7 @@ class Workers:
             value: JSON-serializable value.
 
         Returns:
-            list of the value of each worker, in their order.
+            list of the values of all workers, in the order of their numbers.
         """
         text = json.dumps(value).encode()
         size = self._gather([len(text)]).max()

@@ -17,8 +17,8 @@ class BertSignatures(StringSignatures):
     """Signatures of an exported BERT model, which map strings to dense float32 tensors.
 
         default     text str [N] (also called serving_default)
-        tokens      tokens str [N, T], sequence_len int32 [N]; the tokens are words, and those
-                    beyond sequence_len are ignored
+        tokens      tokens str [N, T], sequence_len int32 [N]; the tokens are words, and only the
+                    first sequence_len words of each row are read
 
     Both split the text into pieces, add `[CLS]` at its start and `[SEP]` at its end, and return,
     with zeros on padding,

@@ -33,7 +33,7 @@ class TokenReader:
             self.table = lookup_table(vocabulary.tokens, vocabulary.unknown_id, path)
 
     def to_ids(self, tokens, sequence_len):
-        """Converts tokens to input ids of the biLM.
+        """Converts tokens to input ids of the biLM, int32 `[N, T, C]` or `[N, T]`.
 
         The ids after the first `sequence_len` tokens are 0.
         """
@@ -57,8 +57,8 @@ class TokenReader:
             lengths: int32 tensor of shape `[N]`.
 
         Returns:
-            Tuple `(ids, mask)`. `ids` is int32 `[N, T+2, C]` or `[N, T+2]`, and `mask` is bool
-            `[N, T+2]`.
+            Tuple `(ids, mask)`. `ids` is int32 `[N, T+2, C]` or `[N, T+2]`. `mask` is bool
+            `[N, T+2]` and True on the tokens and boundaries of each sentence.
         """
         bilm = self.bilm
         if self.reads_characters:
@@ -80,6 +80,9 @@ def real_tokens(tokens, sequence_len):
     """Returns the mask of tokens `[N, T, ...]`.
 
     The mask is bool `[N, T]` and True within the length of each sentence.
+
+    Raises:
+        tf.errors.InvalidArgumentError: If the lengths do not match the tokens.
     """
     rows, longest = tf.unstack(tf.shape(tokens)[:2])
     fits = tf.reduce_all((sequence_len >= 0) & (sequence_len <= longest))

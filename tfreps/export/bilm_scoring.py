@@ -21,7 +21,8 @@ class Scoring:
 
     `nll` is the sum of both directions. The perplexity of both directions, over the full softmax
     and all tokens, is `exp(sum(nll) / (2 * sum(token_count)))`. The model stores nothing between
-    calls: the caller passes the states of one call to the next.
+    calls: the caller passes the states of one call to the next. A model that is not bidirectional
+    has no backward inputs and outputs, and its `nll` is `forward_nll`.
 
     Args:
         bilm: `BiLM`. Provides the initial states and the weights.
@@ -79,7 +80,7 @@ class Scoring:
             `forward_surprise` and `end_surprise`, and its `backward_nll` is the sum of
             `backward_surprise` and `start_surprise`. The dict also has `in_vocabulary`, int32
             `[N, T]`, which is 0 on padding and on tokens that are read as `<UNK>`, and 1 on other
-            tokens. A model that is not bidirectional has no `backward_surprise` and
+            tokens. A model that is not bidirectional has neither `backward_surprise` nor
             `start_surprise`.
         """
         dim = self.bilm.projection_dim

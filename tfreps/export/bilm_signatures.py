@@ -16,10 +16,12 @@ class BiLMSignatures:
 
     Three signatures read `N` sentences of up to `T` tokens:
 
-        default         text str [N], split like str.split() (also called serving_default)
-        tokens          tokens str [N, T], sequence_len int32 [N]; tokens beyond it are ignored
-        character_ids   character_ids int32 [N, T, C], from tfreps.text, sequence_len int32 [N]
-                        (token_ids int32 [N, T] for a model that reads token ids)
+        default         text str [N], split at white space (also called serving_default)
+        tokens          tokens str [N, T], sequence_len int32 [N]; only the first sequence_len
+                        tokens of each row are read
+        character_ids   character_ids int32 [N, T, C], as returned by tfreps.text.batch_to_ids, and
+                        sequence_len int32 [N]; for a model that reads token ids, the signature is
+                        token_ids and takes token_ids int32 [N, T]
 
     and return, with zeros on padding,
 
@@ -36,8 +38,9 @@ class BiLMSignatures:
         elmo            float32 [N, T, 2P], as above
         sequence_len    int32 [N]
 
-    and, if the model has a softmax and a vocabulary, the outputs of `Scoring.surprise`. It is left
-    out if the model reads token ids and has no vocabulary. `notices` says what is left out.
+    and, if the model has a softmax and a vocabulary, the outputs of `Scoring.surprise`. A model
+    that reads token ids and has no vocabulary has no `default`, `tokens` or `explain`, and its
+    `serving_default` is `token_ids`. `notices` says what `explain` leaves out.
 
     Args:
         loaded: `tfreps.inference.TextBiLM`. Its vocabulary is needed for `score` and for models
@@ -118,7 +121,7 @@ class BiLMSignatures:
         return Scoring(self.bilm, self.pretrainer, self.reader)
 
     def _about_explain(self):
-        """Returns what `explain` leaves out without a softmax or a vocabulary."""
+        """Describes what `explain` leaves out if the model has no softmax or no vocabulary."""
         if not self.reader.reads_characters and self.reader.table is None:
             return (
                 "There is no signature `explain`, because this model reads token ids and was "
@@ -126,8 +129,9 @@ class BiLMSignatures:
             )
         lacks = "softmax" if self.pretrainer is None else "vocabulary"
         return (
-            f"`explain` returns no surprise of the tokens, because this model has no {lacks}. It "
-            "needs the language model and the vocabulary that it was trained with."
+            "`explain` does not return the surprise of each token, because this model has no "
+            f"{lacks}. These outputs require the language model and the vocabulary that it was "
+            "trained with."
         )
 
     def module(self):

@@ -37,8 +37,8 @@ class CheckedExport(NamedTuple):
 
     Attributes:
         way: str. Description of the process that ran the export.
-        largest: float. Largest difference from the model's outputs; NaN if the check failed. The
-            difference of an output with values above 1 is divided by the largest of its values.
+        largest: float. Largest difference from the model's outputs; NaN if the check failed. If the
+            largest absolute value of an output exceeds 1, its difference is divided by that value.
         error: str or None. The error message. It is `None` if the check passed.
     """
 
@@ -134,8 +134,8 @@ def compare(answers, expected, allowed):
         answers: dict from each signature to a dict of the outputs of an export. An output is `None`
             if the process could not read it.
         expected: dict from each signature to a dict of the outputs of the model.
-        allowed: float. Largest allowed difference. The difference of an output with values above 1
-            is divided by the largest of its values.
+        allowed: float. Largest allowed difference. If the largest absolute value of an output
+            exceeds 1, its difference is divided by that value.
 
     Raises:
         ValueError: If the difference is larger than `allowed`, an output is missing, or strings or
@@ -162,7 +162,7 @@ def compare(answers, expected, allowed):
             difference = float(np.abs(found - wanted).max(initial=0)) / scale
             if not difference <= allowed:
                 raise ValueError(
-                    f"{where} differs from the model's by {difference:.2g} relative to "
+                    f"{where} differs from the model's by {difference:.2g} after division by "
                     f"{scale:.3g}; at most {allowed:g} is allowed."
                 )
             largest = max(largest, difference)
@@ -258,6 +258,7 @@ def run(command, place):
     Raises:
         RuntimeError: If the process fails. The message ends with the last 1,500 characters of its
             standard error.
+        subprocess.TimeoutExpired: If the process runs for more than 300 seconds.
     """
     # The process does not inherit the caller's Python path and TensorFlow settings.
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}

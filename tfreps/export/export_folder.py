@@ -44,10 +44,10 @@ def write_export(signatures, base, check=False, overwrite=False, on_checked=None
             `open_for_export`.
         base: str or path-like. Folder of the model, which may already contain versions. Its name is
             the name of the model.
-        check: bool or path. If `True`, processes without tfreps run the version before it appears,
-            and their answers are compared with the model's. A path selects the Python interpreter
-            of these processes, which may have a different version of TensorFlow. Defaults to
-            `False`.
+        check: bool or path. If `True`, separate processes run the new version without tfreps, and
+            it is written only if their outputs match those of the model. A path selects the Python
+            interpreter of these processes, which may have a different version of TensorFlow.
+            Defaults to `False`.
         overwrite: bool. Whether to replace a README.md, models.config or batching.config that
             tfreps did not write. Defaults to `False`.
         on_checked: function. Called with each `CheckedExport` when it is available. Defaults to

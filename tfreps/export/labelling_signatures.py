@@ -25,7 +25,8 @@ class TextSignatures(StringSignatures):
     `tokens` reads tokens:
 
         default     text str [N]
-        tokens      tokens str [N, T], sequence_len int32 [N]; tokens beyond it are ignored
+        tokens      tokens str [N, T], sequence_len int32 [N]; only the first sequence_len tokens
+                    of each row are read
 
     A tagger returns
 
@@ -53,8 +54,9 @@ class TextSignatures(StringSignatures):
     model's positions are truncated. Sentences of a tagger on a BERT model are truncated after the
     last word whose pieces all fit; `sequence_len` is the number of words that were read.
 
-    `explain` takes `text` and returns all of these, the `tokens` that a classifier read, and the
-    outputs of the functions in `tfreps.export.explanations` that apply to the model.
+    `explain` takes `text` and returns all outputs of `default` and those outputs of the functions
+    in `tfreps.export.explanations` that apply to the model. For a classifier, it also returns
+    `tokens`, the tokens or pieces that were read.
 
     Args:
         trained: `tfreps.inference.TextTagger` or `TextClassifier`.

@@ -62,8 +62,8 @@ docker run --rm -p 8500:8500 -p 8501:8501 -v "$PWD/{name}:/models/{name}:ro" {se
     --enable_batching --batching_parameters_file=/models/{name}/batching.config
 ```
 
-With `-e MODEL_NAME={name}` instead of the two files, requests are not batched. To send a request to
-either server:
+To serve without batching, add `-e MODEL_NAME={name}` before the image name and leave out the
+options after it. To send a request to either server:
 
 ```bash
 curl -d '{{"instances": ["The dog sat on the mat ."]}}' \\
@@ -132,8 +132,7 @@ def write_notes(base, version, title, functions, counts, overwrite=False, known=
             Defaults to `False`.
         known: dict. Facts about the training, as returned by `tfreps.runs.run_card.run_card`. If
             `None` (the default), the README says that the training is not recorded.
-        notices: sequence of str. What users of the signatures should know, one paragraph each.
-            Defaults to none.
+        notices: sequence of str. Paragraphs for users of the signatures. Defaults to `()`.
 
     Raises:
         ValueError: If `overwrite` is `False` and tfreps did not write one of the existing files.
@@ -163,7 +162,10 @@ def write_notes(base, version, title, functions, counts, overwrite=False, known=
 
 
 def check_notes(base, overwrite=False):
-    """Raises a ValueError if the folder has one of these files and tfreps did not write it."""
+    """Raises a ValueError if a folder has a file named in `FILES` that tfreps did not write.
+
+    With `overwrite=True`, nothing is checked.
+    """
     for path in (pathlib.Path(base, name) for name in FILES):
         if not overwrite and path.exists() and (path.is_dir() or MARK not in path.read_bytes()):
             raise ValueError(

@@ -70,12 +70,14 @@ def open_for_export(source, explain=False, core_ops=True, **options):
     if isinstance(loaded, TextBiLM):
         if not core_ops:
             raise ValueError(
-                "`core_ops=False` applies only to BERT models; a biLM reads whole tokens. Omit it."
+                "`core_ops=False` applies only to BERT models; a biLM reads whole tokens. Omit "
+                "`core_ops`."
             )
         if isinstance(loaded.model, BiLMPretrainer) and loaded.vocabulary is None:
             raise ValueError(
-                f"{loaded.source} contains a language model but no vocabulary.txt, which scoring "
-                "needs. Restore the vocabulary that the model was trained with."
+                f"{loaded.source or '`source`'} contains a language model but no vocabulary.txt, "
+                "which scoring needs. Restore the vocabulary.txt that the model was trained with. "
+                "For a model in memory, pass `vocabulary` to TextBiLM."
             )
         signatures = BiLMSignatures(loaded, explain)
     else:
@@ -86,7 +88,7 @@ def open_for_export(source, explain=False, core_ops=True, **options):
 
 
 def _loaded(source, options):
-    """Returns the loaded model, or raises a ValueError that says how to make one of `source`."""
+    """Returns `source` as a loaded model, or raises a ValueError that says what to pass instead."""
     if isinstance(source, str | os.PathLike):
         return load(source, **options)
     if isinstance(source, LoadedModel):

@@ -24,11 +24,11 @@ MEANINGS = {
     "(forward|backward)_(hidden|cell)": ("NLD", "states of the language model, input and output"),
     "nll": ("N", "-log p of the sentence in nats, sum of both directions"),
     "(forward|backward)_nll": ("N", "-log p of the sentence in nats in this direction"),
-    "token_count": ("N", "number of predictions per direction: the tokens and the end"),
+    "token_count": ("N", "predictions per direction: one per token, plus one for the boundary"),
     "forward_surprise": ("NT", "-log p(token | all tokens before it) in nats, 0 on padding"),
     "backward_surprise": ("NT", "-log p(token | all tokens after it) in nats, 0 on padding"),
     "end_surprise": ("N", "-log p(the sentence ends | all its tokens) in nats"),
-    "start_surprise": ("N", "-log p(the sentence starts | all its tokens) in nats, backward"),
+    "start_surprise": ("N", "-log p(the sentence starts | all its tokens) in nats"),
     "in_vocabulary": ("NT", "1 if the vocabulary has the token, 0 if it is read as `<UNK>`"),
     "tags": ("NT", 'the best legal tag sequence, `""` on padding'),
     "confidences": ("NT", "probability of each tag in `tags`, 0 on padding"),
@@ -42,12 +42,12 @@ MEANINGS = {
     "marginals": ("NTK", "probability of each tag at each token"),
     "tag_names": ("NK", "the tags, in the order of `marginals`; the same in every row"),
     "label": ("N", "the most probable label"),
-    "probability": ("N", "its probability"),
+    "probability": ("N", "probability of `label`"),
     "labels": ("NK", "all labels, the same in every row"),
     "probabilities": ("NK", "probability of each label in `labels`"),
     "token_weights": ("NT", "weight of each token in the pooling; the weights sum to 1"),
     "attention": ("NLHPP", "attention weights (from, to); rows of real pieces sum to 1"),
-    "attention_tokens": ("NP", 'the pieces that attention reads, `""` on padding'),
+    "attention_tokens": ("NP", 'the tokens or pieces of `attention`, `""` on padding'),
 }
 
 

@@ -19,7 +19,7 @@ def save_whole(module, folder, functions, finish=None):
             `None`, nothing is added. Defaults to `None`.
 
     Raises:
-        ValueError: If the folder is not empty.
+        ValueError: If `folder` exists and is not an empty folder.
     """
     folder = pathlib.Path(folder)
     check_free(folder)

@@ -15,7 +15,10 @@ LENGTHS = tf.TensorSpec([None], tf.int32, "sequence_len")
 
 
 def asset_folder(owner) -> str:
-    """Creates a temporary folder for assets of an export, which is deleted with its owner."""
+    """Creates a temporary folder for the assets of an export.
+
+    The folder is deleted when `owner` is garbage-collected.
+    """
     folder = tempfile.mkdtemp(prefix="tfreps-export-")
     weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -39,7 +42,7 @@ class StringSignatures:
 
     Attributes:
         known: dict. Facts about the training, as returned by `tfreps.runs.run_card.run_card`.
-        notices: tuple of str. What users of the signatures should know, for the README.
+        notices: tuple of str. Paragraphs for users of the signatures, for the README.
     """
 
     known: dict = {}
@@ -88,7 +91,7 @@ def with_vocabulary(indexer, assets, core_ops=True):
     if not isinstance(indexer, PieceIndexer):
         raise ValueError(
             "`core_ops=False` applies only to BERT models; this model reads whole "
-            "tokens, which need no WordPiece. Omit it."
+            "tokens, which need no WordPiece. Omit `core_ops`."
         )
     return indexer.with_vocabulary_file(path, core_ops=False)
 

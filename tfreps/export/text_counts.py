@@ -8,10 +8,10 @@ PLACE = "assets.extra/tfreps_counts.json"
 ATTENDED = 1024  # up to about this many tokens, attention costs less than the rest of the model
 UNITS = {
     "spaces": "every run of characters between white space",
-    "words": "every run of letters, digits and underscores, and every other character except white "
-    "space",
-    "bert_words": "every run of letters, digits and underscores, every CJK character, and every "
-    "other character except white space",
+    "words": "every run of letters, digits, combining marks and underscores, and every other "
+    "character except white space",
+    "bert_words": "every run of letters, digits and combining marks, every CJK character, and "
+    "every other character except white space",
     "characters": "every character except white space",
 }
 

@@ -1,4 +1,4 @@
-"""weight_changes: measures how fewer bits per weight change a model's answers."""
+"""weight_changes: measures how storing weights in fewer bits changes a model's outputs."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from tfreps.export.export_check import SENTENCES
 
 
 def weight_changes(signatures, kind):
-    """Stores the weights of an export in fewer bits and describes how its answers change.
+    """Stores the weights of an export in fewer bits and describes how its outputs change.
 
     Args:
         signatures: `BiLMSignatures`, `BertSignatures` or `TextSignatures`, as returned by
@@ -14,8 +14,8 @@ def weight_changes(signatures, kind):
         kind: str. `"float32"` (unchanged), `"bfloat16"` or `"int8"`.
 
     Returns:
-        str. A message with the largest difference of each output on `SENTENCES`; empty for
-        `"float32"`.
+        str. A message with the largest change of each float output, and the number of changed
+        values of each string output, on `SENTENCES`. It is empty for `"float32"`.
 
     Raises:
         ValueError: If `kind` is none of these, or Keras has already quantized the model.

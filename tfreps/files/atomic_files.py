@@ -116,7 +116,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def is_temporary(name: str) -> bool:
-    """Returns True if `replacing` gives such a name to temporary files and folders."""
+    """Returns True if a name has the form that `replacing` gives to temporary files and folders."""
     return _process_id(name) is not None
 
 

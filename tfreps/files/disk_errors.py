@@ -19,8 +19,8 @@ def naming(path: Path, temporary: pathlib.Path | None = None) -> Iterator[None]:
 
     Args:
         path: str or path-like object. The path as the user gave it.
-        temporary: `pathlib.Path` or None. Temporary path, or its folder, which errors may name
-            instead of `path`. If `None`, there is no temporary path. Defaults to `None`.
+        temporary: `pathlib.Path` or None. Temporary file, or folder of temporary files, that errors
+            may name instead of `path`. If `None`, there is none. Defaults to `None`.
 
     Raises:
         OSError: With `path` as `filename`. It replaces an OSError that names the temporary path,

@@ -144,7 +144,9 @@ def _lie_about_text(found: h5py.Dataset, file_size: int) -> str | None:
 
 
 def _is_whole_heap(file: BinaryIO, start: int, file_size: int) -> bool:
-    """Returns True if a heap ends within the file. HDF5 would never finish reading other heaps.
+    """Returns True if a heap ends within the file, and its objects end within the heap.
+
+    HDF5 may never finish reading a heap for which this is not the case.
 
     Reference: HDF5 File Format Specification 3.0, III.E, "Disk Format: Level 1E - Global Heap".
     """

@@ -133,7 +133,8 @@ def measured(results: Mapping, parts: Sequence[str] = ("validation", "dev", "tes
             `("validation", "dev", "test")`.
 
     Returns:
-        dict from a part to a dict from the name of a metric to its value, as in `ModelCard`.
+        dict for the argument `metrics` of `ModelCard`: from a part to a dict from the name of a
+        metric to its value. Parts without metrics are left out.
     """
     found = {}
     for part in parts:

@@ -158,7 +158,7 @@ def refuse_mark(data: bytes, path: str | os.PathLike) -> None:
 
 
 def check_unicode(text: str, place: str) -> str:
-    """Checks that UTF-8 can store a text without NUL characters, and returns the text.
+    """Checks that a text can be encoded in UTF-8 and has no NUL character, and returns the text.
 
     Args:
         text: str. Text such as a value in a JSON file.

@@ -85,8 +85,8 @@ def load(
         weights_file: str or path-like. HDF5 file with the weights for an `options.json`. If
             `None`, the weights are expected next to the `options.json`. Defaults to `None`.
         vocabulary: `tfreps.text.Vocabulary`, or the path of its file. Required for a bilm-tf
-            training folder, and for a published biLM that reads token ids, unless its folder
-            contains a `vocabulary.txt`. Defaults to `None`.
+            training folder. A published biLM that reads token ids needs it to read texts, unless
+            `path` is a folder that contains a `vocabulary.txt`. Defaults to `None`.
         initial_state: str. LSTM state that a biLM starts from, as defined in `BiLM`: `"zero"`,
             `"warm"` or `"carry"`. Texts cannot be encoded with `"carry"`. If `None`, `"zero"` is
             used. Defaults to `None`.

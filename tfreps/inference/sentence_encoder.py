@@ -28,7 +28,8 @@ class SentenceEncoder:
         batch_tokens: int. Maximum number of tokens per batch, at least 1. Defaults to 4096.
         layers: str or list of float. Vectors to compute: those of every layer (`"all"`), those of
             the last layer (`"top"`), the average of all layers (`"average"`), or, for a list with
-            one factor per layer, the weighted sum of the layers. Defaults to `"all"`.
+            one factor for the token layer and for each LSTM layer, the weighted sum of the layers.
+            Defaults to `"all"`.
         dtype: str. Data type of the vectors. Defaults to `"float32"`.
 
     Raises:
@@ -83,7 +84,7 @@ class SentenceEncoder:
 
         Args:
             tokens: list of str. Distinct tokens, usually the most frequent ones. The vector of
-                each token takes `4 * P` bytes of memory.
+                each token takes `4 * projection_dim` bytes of memory.
             progress: function. Called with the number of tokens processed so far. If `None`,
                 progress is not reported. Defaults to `None`.
         """
@@ -100,8 +101,9 @@ class SentenceEncoder:
 
         Yields:
             Tuples `(number, vectors)`, short sentences first. `number` is the index of the sentence
-            in `sentences`. `vectors` is an array of shape `[L+1, n, 2P]` for `layers="all"`,
-            otherwise `[n, 2P]`, without the sentence boundaries.
+            in `sentences`. For a sentence of n tokens, `vectors` is an array of shape
+            `[L+1, n, 2P]` for `layers="all"`, otherwise `[n, 2P]`, where P is `projection_dim`. It
+            does not include the sentence boundaries.
         """
         lengths = np.array([len(sentence) for sentence in sentences], np.int64)
         for batch in batches_by_length(lengths, self.batch_tokens):

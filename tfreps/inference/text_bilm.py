@@ -71,13 +71,18 @@ class TextBiLM(LoadedModel):
 
         Args:
             texts: list. Raw texts, or lists of tokens, which may be empty.
-            layers: str or list of float. Vectors to compute, as in `SentenceEncoder`: `"all"`,
-                `"top"`, `"average"`, or one factor per layer for a weighted sum. Defaults to
-                `"all"`.
+            layers: str or list of float. Vectors to compute: those of every layer (`"all"`), those
+                of the last layer (`"top"`), the average of all layers (`"average"`), or, for a list
+                with one factor for the token layer and for each LSTM layer, the weighted sum of
+                the layers. Defaults to `"all"`.
 
         Returns:
             list of float32 arrays without sentence boundaries, of shape `[L + 1, T, D]` for
             `layers="all"`, otherwise `[T, D]`.
+
+        Raises:
+            ValueError: If the biLM has `initial_state="carry"`, if it reads token ids and there is
+                no vocabulary, or if `layers` is invalid.
         """
         key = layers if isinstance(layers, str) else tuple(layers)
         if key not in self._encoders:
@@ -93,11 +98,16 @@ class TextBiLM(LoadedModel):
         Args:
             batch_tokens: int. Maximum number of tokens per batch, including padding and sentence
                 boundaries. Defaults to 4096.
-            layers: str or list of float. Vectors to compute, as in `encode`. Defaults to `"all"`.
+            layers: str or list of float. Vectors to compute: `"all"`, `"top"`, `"average"`, or a
+                list of factors, which `encode` describes. Defaults to `"all"`.
             dtype: str. Data type of the vectors. Defaults to `"float32"`.
 
         Returns:
             `SentenceEncoder`.
+
+        Raises:
+            ValueError: If the biLM has `initial_state="carry"`, if it reads token ids and there is
+                no vocabulary, or if `batch_tokens` or `layers` is invalid.
         """
         return SentenceEncoder(self.bilm, self.vocabulary, batch_tokens, layers, dtype)
 

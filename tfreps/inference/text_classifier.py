@@ -21,8 +21,9 @@ class TextClassifier(TextModel):
         model: `Classifier`.
         indexer: The indexer used in training: `tfreps.text.TokenIndexer`, or `PieceIndexer` for a
             BERT model.
-        tokens: str. How raw text is tokenized, as in `tfreps.text.tokenize`. Defaults to
-            `"spaces"`.
+        tokens: str. Tokenization of raw text: `"spaces"`, `"characters"` or `"words"`, which
+            `tfreps.text.tokenize` defines. Has no effect for a BERT model, whose tokenizer splits
+            texts into pieces. Defaults to `"spaces"`.
         max_length: int. Texts are truncated to this number of tokens (for a BERT model, pieces
             including `[CLS]` and `[SEP]`). If `None`, texts are not truncated. Defaults to `None`.
         source: str or path-like. Path that the model was loaded from. Defaults to `None`.
@@ -68,6 +69,10 @@ class TextClassifier(TextModel):
 
         Returns:
             list of `ClassifiedText`, one per text.
+
+        Raises:
+            ValueError: If `texts` is a single string, or if the option `vectors` is missing for a
+                model that reads stored vectors or is given for another model.
         """
         answers = []
         for label, probabilities in self._rows(self._tokens_of(texts), OUTPUTS, options):

@@ -20,8 +20,9 @@ class TextModel(LoadedModel):
         model: `Tagger`, `HMMTagger` or `Classifier`.
         indexer: The indexer used in training: `tfreps.text.TokenIndexer`, or `PieceIndexer` for a
             BERT model.
-        tokens: str. How raw text is tokenized, as in `tfreps.text.tokenize`. `"bert"` uses the word
-            boundaries of the BERT tokenizer. Defaults to `"spaces"`.
+        tokens: str. Tokenization of raw text: `"spaces"`, `"characters"` or `"words"`, which
+            `tfreps.text.tokenize` defines, or `"bert"` for the word boundaries of the BERT
+            tokenizer. Defaults to `"spaces"`.
         max_length: int. A classifier truncates texts to this number of tokens (for a BERT model,
             pieces including `[CLS]` and `[SEP]`). If `None`, texts are not truncated. Defaults to
             `None`.

@@ -22,8 +22,9 @@ class TextTagger(TextModel):
         model: `Tagger` or `HMMTagger`.
         indexer: The indexer used in training: `tfreps.text.TokenIndexer`, or for a BERT
             model a `PieceIndexer` with `words=True`.
-        tokens: str. How raw text is tokenized, as in `tfreps.text.tokenize`. `"bert"` uses the word
-            boundaries of the BERT tokenizer. Defaults to `"spaces"`.
+        tokens: str. Tokenization of raw text: `"spaces"`, `"characters"` or `"words"`, which
+            `tfreps.text.tokenize` defines, or `"bert"` for the word boundaries of the BERT
+            tokenizer. Defaults to `"spaces"`.
         max_length: int. Maximum number of pieces of a sentence for a BERT model. If `None`, the
             length is not limited. Defaults to `None`.
         source: str or path-like. Path that the model was loaded from. Defaults to `None`.
@@ -80,7 +81,9 @@ class TextTagger(TextModel):
             list of `TaggedText`, one per text.
 
         Raises:
-            ValueError: If a sentence has more pieces than the BERT model has positions.
+            ValueError: If `texts` is a single string, if a sentence has more pieces than the BERT
+                model has positions, or if the option `vectors` is missing for a model that reads
+                stored vectors or is given for another model.
         """
         sentences = self._tokens_of(texts)
         if self.tokenizer is not None:

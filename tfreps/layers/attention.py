@@ -150,7 +150,10 @@ class SelfAttention(Configurable, keras.layers.Layer):
         return tf.unstack(tf.transpose(x, [2, 0, 3, 1, 4]))
 
     def _forbidden(self, mask, length):
-        """Returns a mask of forbidden pairs (from, to), broadcastable to `[B, H, T, T]`."""
+        """Returns a mask of forbidden pairs (from, to), broadcastable to `[B, H, T, T]`.
+
+        The result is `None` if all pairs are allowed.
+        """
         forbidden = None if mask is None else tf.logical_not(mask)[:, None, None, :]
         if self.causal:
             place = tf.range(length)

@@ -23,8 +23,9 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         token = highways([y_1, y_2, ...]) @ projection_kernel + projection_bias
 
     Three optimizations leave the result unchanged. Each distinct token of a batch is encoded
-    once. Windows that contain only the padding after a token are computed once, because they
-    are all equal. All filters are computed with a single matrix product.
+    once. Tokens of similar length are processed in groups, and each group computes only one of the
+    windows that lie entirely after its longest token, because all such windows are equal. All
+    filters are computed with a single matrix product.
 
     Args:
         filters: list of `(width, count)` pairs, for example `[[1, 32], [2, 32]]`.
@@ -45,7 +46,8 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         float32, shape `[..., projection_dim]`, zero where there is no token.
 
     Raises:
-        ValueError: If `filters` is invalid for `max_characters`, or a size is out of range.
+        ValueError: If `filters` is empty, has a number below 1 or a width above `max_characters`,
+            or if another size is out of range.
         tf.errors.InvalidArgumentError: If an id is out of range.
 
     Reference: Kim et al., 2016, "Character-Aware Neural Language Models"; Jozefowicz et

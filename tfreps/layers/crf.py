@@ -62,7 +62,8 @@ class CRF(Configurable, keras.layers.Layer):
         emissions: float, shape `[B, T, K]`. The computation uses float32 or better.
         mask: bool, shape `[B, T]`. True on real tokens, which may be at any position. If `None`,
             the mask that Keras computes is used, for example with `Embedding(mask_zero=True)`;
-            without one, all tokens are real. The methods use only the mask that they are given.
+            without one, all tokens are real. `loss`, `decode` and the other methods use only the
+            mask that is passed to them.
         tags: int, shape `[B, T]`, 0 to K - 1 at real tokens. If given, `loss` is added to the
             losses of the model. Defaults to `None`.
         sample_weight: float, shape `[B]` or `[B, T]`. Weights of the sentences or tokens in
@@ -179,8 +180,8 @@ class CRF(Configurable, keras.layers.Layer):
                 scores = np.asarray(scores, "float32")
                 if scores.shape != tuple(weight.shape):
                     raise ValueError(
-                        f"`{name}` must have the shape {tuple(weight.shape)} of the "
-                        f"{self.num_tags} tags; got shape {scores.shape}."
+                        f"`{name}` must have the shape {tuple(weight.shape)}, because the layer "
+                        f"has {self.num_tags} tags; got shape {scores.shape}."
                     )
                 weight.assign(scores / self.transition_learning_rate)
 

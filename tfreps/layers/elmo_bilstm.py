@@ -13,8 +13,9 @@ class LSTMState(NamedTuple):
     """State of a stack of LSTM layers.
 
     Args:
-        hidden: float32, shape `[B, L, H]`. Hidden states.
-        cell: float32, shape `[B, L, U]`. Cell states.
+        hidden: float32, shape `[B, L, P]`. Hidden states of the `L` layers, with
+            `P = projection_dim`.
+        cell: float32, shape `[B, L, U]`. Cell states of the `L` layers, with `U = units`.
     """
 
     hidden: tf.Tensor
@@ -41,8 +42,8 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         cell_clip: float. Bound on the absolute value of the cell state. If `None`, the cell state
             is not clipped. Defaults to 3.0.
         projection_clip: float. Bound on the absolute value of the projected hidden state. If
-            `None`, it is not clipped. As in bilm-tf, it has no effect without a projection.
-            Defaults to 3.0.
+            `None`, the hidden state is not clipped. As in bilm-tf, this option has no effect
+            without a projection. Defaults to 3.0.
         use_skip_connections: bool. Whether to add the input of each layer to its output, from the
             second layer on. Defaults to True.
         dropout: float in [0, 1). Dropout rate of the input of each layer. Defaults to 0.0.
@@ -62,7 +63,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
     Raises:
         ValueError: If an option is out of range.
 
-    Reference: bilm-tf. `projected_lstm` has the equations and the reference of the cell.
+    Reference: bilm-tf. See `projected_lstm` for the equations of the cell and their source.
 
     Example:
     >>> lstm = ElmoLSTM(units=8, projection_dim=4, num_layers=2)
@@ -181,14 +182,15 @@ class ElmoBiLSTM(Configurable, keras.layers.Layer):
         cell_clip: float. Bound on the absolute value of the cell states. If `None`, they are not
             clipped. Defaults to 3.0.
         projection_clip: float. Bound on the absolute value of the projected hidden states. If
-            `None`, they are not clipped. It has no effect without a projection. Defaults to 3.0.
+            `None`, they are not clipped. This option has no effect without a projection. Defaults
+            to 3.0.
         use_skip_connections: bool. Whether to add the input of each layer to its output, from the
             second layer on. Defaults to True.
         dropout: float in [0, 1). Dropout rate of the input of each layer. Defaults to 0.0.
         bidirectional: bool. If False, there is only a forward stack. Defaults to True.
 
     Call arguments:
-        inputs: float, shape `[B, T, P]`.
+        inputs: float, shape `[B, T, P]` with `P = projection_dim`.
         mask: bool, shape `[B, T]`. True on real tokens, which must precede the padding. If
             `None`, all tokens are real. The backward stack starts at the last real token.
         initial_state: tuple of one `LSTMState` per direction. If `None`, the states are zero.
@@ -285,7 +287,7 @@ def reverse_tokens(x, mask):
 
 
 def flatten_states(states):
-    """Flattens a tuple of `LSTMState` to `[hidden, cell]` of each direction in turn."""
+    """Flattens a tuple of `LSTMState` to a list: `hidden` and `cell` of each direction in turn."""
     return [part for state in states for part in state]
 
 

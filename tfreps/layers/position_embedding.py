@@ -44,13 +44,14 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
 
     Returns:
         float32, shape `[B, T, D]`. With a mask, padding gets the position of the last token before
-        it, or 0.
+        it, or position 0 if there is no such token.
 
     Raises:
-        ValueError: If an option is out of range, or if learned positions are used without a mask
-            and the static length of the inputs is greater than `max_positions`.
-        tf.errors.InvalidArgumentError: If a text has more tokens than `max_positions`. XLA drops
-            this check; the excess tokens then become NaN.
+        ValueError: If an option is invalid, or if learned positions are used without a mask and the
+            static length of the inputs is greater than `max_positions`.
+        tf.errors.InvalidArgumentError: If learned positions are used and a text has more tokens
+            than `max_positions`. XLA drops this check; the outputs for the excess tokens are then
+            NaN.
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.5; Devlin et al., 2019,
     "BERT"; aespresso/a_journey_into_math_of_ml, "models/bert_model.py".

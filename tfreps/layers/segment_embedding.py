@@ -33,7 +33,7 @@ class SegmentEmbedding(Configurable, keras.layers.Layer):
     Masking: each position is computed independently, and the mask is passed on unchanged.
 
     Raises:
-        ValueError: If an option is out of range.
+        ValueError: If an option is out of range or `initializer` is unknown.
         tf.errors.InvalidArgumentError: If an id is out of range. XLA drops this check; the
             vectors of these ids then become NaN.
 

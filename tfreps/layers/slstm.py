@@ -27,16 +27,21 @@ class SLSTM(Configurable, keras.layers.Layer):
         num_steps: int. Number of steps, at least 1. Defaults to 9.
         window: int. Number of neighbours on each side, at least 1. Defaults to 1.
         num_sentence_nodes: int. Number of sentence nodes `S`, at least 0. Defaults to 1.
-        neighbours: str. How the neighbours are read, as in `SLSTMCell`: `"apart"`, `"summed"`
-            or `"nearest_cells"`. Defaults to `"apart"`.
-        input_term: str. Value multiplied by the input gate, as in `SLSTMCell`: `"gate"` or
-            `"embedding"`. Defaults to `"gate"`.
-        gate_normalization: str. Normalization of the gates, as in `SLSTMCell`:
-            `"softmax_of_sigmoids"`, `"softmax"` or `"none"`. Defaults to `"softmax_of_sigmoids"`.
-        sentence_normalization: str. Gates in the softmax of a sentence node, as in `SLSTMCell`:
-            `"joint"` or `"words"`. Defaults to `"joint"`.
-        sentence_term: str. State of the sentence node that words read: `"cell"` or `"hidden"`.
-            Defaults to `"cell"`.
+        neighbours: str. How the neighbours are read. `"apart"`: each neighbour is read separately
+            and has its own gate. `"summed"`: the neighbours of a side are summed first and share
+            one gate. `"nearest_cells"`: like `"apart"`, but only the cell states of the nearest two
+            neighbours are read and have gates. Defaults to `"apart"`.
+        input_term: str. Value multiplied by the input gate: `"gate"` for a candidate computed from
+            the inputs and states, or `"embedding"` for the inputs themselves, which must have the
+            width `H`. Defaults to `"gate"`.
+        gate_normalization: str. Normalization of the gates: `"softmax_of_sigmoids"`, `"softmax"`
+            (of the gates without the sigmoid) or `"none"` (sigmoids only). Defaults to
+            `"softmax_of_sigmoids"`.
+        sentence_normalization: str. Gates in the softmax of a sentence node. `"joint"`: the gate of
+            its own cell state and those of the words. `"words"`: only the gates of the words.
+            Defaults to `"joint"`.
+        sentence_term: str. State of a sentence node that is added, multiplied by a gate, to the
+            cell states of the words: `"cell"` or `"hidden"`. Defaults to `"cell"`.
         initial_state: str. Initial states. `"learned"`: one vector for all hidden states and one
             for all cell states, both zero before training. `"learned_apart"`: like `"learned"`,
             but with separate vectors for the sentence nodes. `"zeros"`: all states are zero.
@@ -69,7 +74,7 @@ class SLSTM(Configurable, keras.layers.Layer):
     sentences of its batch, up to rounding.
 
     Raises:
-        ValueError: If an option is out of range, or the inputs do not have the width `units` with
+        ValueError: If an option is invalid, or the inputs do not have the width `units` with
             `initial_state="embedding"` or `input_term="embedding"`.
 
     Reference: Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text Representation". The

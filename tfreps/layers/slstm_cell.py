@@ -75,7 +75,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
     neighbour and has zero states; `SLSTM` removes such gaps.
 
     Raises:
-        ValueError: If an option is out of range, or the inputs do not have the width `units` with
+        ValueError: If an option is invalid, or the inputs do not have the width `units` with
             `input_term="embedding"`.
 
     Reference: Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text Representation".

@@ -70,8 +70,7 @@ class TransformerBlock(Configurable, keras.layers.Layer):
     dtype policy.
 
     Raises:
-        ValueError: If an option is out of range or `num_heads` does not divide the width of the
-            inputs.
+        ValueError: If an option is invalid or `num_heads` does not divide the width of the inputs.
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need"; Devlin et al., 2019, "BERT";
     Xiong et al., 2020, "On Layer Normalization in the Transformer Architecture" (`"pre"`).
@@ -182,7 +181,7 @@ def read_blocks(blocks, x, mask, training=False, attention=None):
         mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
         training: bool. Whether to apply dropout. Defaults to False.
         attention: list. The attention probabilities of each block, float32 `[B, H, T, T]`, are
-            appended to it. If `None`, they are discarded. Defaults to `None`.
+            appended to this list. If `None`, they are not stored. Defaults to `None`.
 
     Returns:
         List of `L + 1` float32 tensors `[B, T, D]`: `x` and the output of each block.

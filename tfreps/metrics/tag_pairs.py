@@ -1,4 +1,4 @@
-"""Checks and aligns the tag ids with which metrics are updated."""
+"""Checks the tag ids that metrics receive, and computes precision, recall and F1 from counts."""
 
 import tensorflow as tf
 

@@ -40,21 +40,21 @@ class BertEncoder(WholeModel, keras.Model):
         num_heads: int. Number of attention heads per block. Defaults to 12.
         intermediate_dim: int. Width of the feed-forward network of each block. If `None` (the
             default), it is `4 * hidden_dim`.
-        normalization: `"post"` or `"pre"`. Whether the layer norms follow each part of a block or
-            precede it. With `"pre"`, an additional layer norm follows the last block.
-            Defaults to `"post"`.
+        normalization: `"post"` or `"pre"`. Whether layer norms follow (`"post"`) or precede
+            (`"pre"`) the attention and the feed-forward network of each block. With `"pre"`, an
+            additional layer norm follows the last block. Defaults to `"post"`.
         activation: str or function. Activation of the feed-forward network: `"gelu"`,
             `"gelu_tanh"`, `"relu"`, or any other that Keras accepts. Defaults to `"gelu"`.
-        dropout: float in [0, 1). Dropout rate of `x_0` and of the output of each part of a block.
-            Defaults to 0.1.
+        dropout: float in [0, 1). Dropout rate of `x_0` and of the outputs of the attention and the
+            feed-forward network of each block. Defaults to 0.1.
         attention_dropout: float in [0, 1). Dropout rate of the attention probabilities.
             Defaults to 0.1.
         layer_norm_epsilon: float. Constant added to the variance in the layer norms.
             Defaults to 1e-12.
         positions: `"learned"`, `"sinusoidal"` or `"sinusoidal_full_index"`. Kind of position
             vectors; see `PositionEmbedding`. Defaults to `"learned"`.
-        max_positions: int. Maximum length of a text in tokens. Used only with
-            `positions="learned"`. Defaults to 512.
+        max_positions: int. Maximum length of a text in tokens. Sinusoidal positions have no
+            maximum; for them, only `save_pretrained` uses this number. Defaults to 512.
         normalize_positions: bool. Whether to scale each sinusoidal position vector to length 1.
             Defaults to `False`.
         num_segments: int. Number of segment ids: 2 in BERT, 256 in aespresso's models.
@@ -63,7 +63,8 @@ class BertEncoder(WholeModel, keras.Model):
         initializer: Initializer of the token, position and segment tables: `"truncated_normal"`,
             `"orthogonal_rows"`, or any other that Keras accepts. Defaults to `"truncated_normal"`.
         initializer_range: float. Standard deviation of the truncated normal distribution from
-            which kernels and tables are drawn. Defaults to 0.02.
+            which the kernels and, with `initializer="truncated_normal"`, the tables are drawn.
+            Defaults to 0.02.
         pooler: bool. Whether to compute `pooled_output`. Defaults to `True`.
 
     Call arguments:
@@ -83,8 +84,8 @@ class BertEncoder(WholeModel, keras.Model):
     is tanh(pooler_bias).
 
     Raises:
-        ValueError: If an option is out of range, `features` has no `token_ids`, or the shapes do
-            not match.
+        ValueError: If an option is out of range, if `features` has no `token_ids` or uses a name
+            from another library, such as `input_ids`, or if the shapes do not match.
         tf.errors.InvalidArgumentError: If an id is out of range, or a text has more tokens than
             there are learned positions.
 
@@ -235,7 +236,8 @@ class BertEncoder(WholeModel, keras.Model):
 
         Raises:
             ValueError: If a file is missing, incomplete or damaged, if the files do not match each
-                other, or if they belong to a different network.
+                other, if they belong to a different network, or if an override does not match the
+                arrays.
 
         Reference: google-research/bert, "modeling.py"; transformers, "models/bert".
 
@@ -342,7 +344,7 @@ def _check(encoder):
     if encoder.hidden_dim % encoder.num_heads:
         raise ValueError(
             f"`num_heads` must divide `hidden_dim`; got {encoder.num_heads} heads for "
-            f"{encoder.hidden_dim}."
+            f"{encoder.hidden_dim} dimensions."
         )
     if encoder.positions not in KINDS:
         raise ValueError(

@@ -207,7 +207,11 @@ def _get(features, name):
 
 
 def _at(x, positions):
-    """Checks positions `[B, M]` and returns the vectors of `x` `[B, T, D]` there: `[B, M, D]`."""
+    """Returns the vectors of `x` at the given positions, and checks the positions.
+
+    The shape of `x` is `[B, T, D]`, that of the positions `[B, M]`, and that of the result
+    `[B, M, D]`.
+    """
     if not positions.dtype.is_integer or positions.shape.rank not in (None, 2):
         raise ValueError(
             f"`masked_positions` must be integers of shape [B, M]; got {positions.dtype.name} of "

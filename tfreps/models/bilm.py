@@ -66,8 +66,8 @@ class BiLM(WholeModel, keras.Model):
         ids: One of the following: an int tensor or array of character ids `[B, T, C]` or token ids
             `[B, T]`; a string tensor of tokens `[B, T]` with `""` for padding, or of sentences
             `[B]`, which are split at white space; or a dict with `character_ids` (for a token
-            model, `token_ids`) and, optionally, `mask` bool `[B, T]`, True on real tokens. Padding
-            must come last. `T` may be 0.
+            model, `token_ids`) and, optionally, `mask` bool `[B, T]`, True on real tokens. A token
+            model does not accept strings. Padding must come last. `T` may be 0.
         initial_state: dict with the final states listed under Returns. If `None` (the default),
             the constructor's `initial_state` is used.
         training: bool. Whether to apply dropout. Defaults to `False`.
@@ -78,10 +78,11 @@ class BiLM(WholeModel, keras.Model):
         tokens; `layer_outputs_with_boundaries` float32 `[B, L+1, T+2, 2P]` and
         `mask_with_boundaries` bool `[B, T+2]`; and the final states of each sentence, float32:
         `forward_hidden` and `backward_hidden` `[B, L, P]`, `forward_cell` and `backward_cell`
-        `[B, L, U]`.
+        `[B, L, U]`. `P` is `projection_dim` and `U` is `units`. With `bidirectional=False`, `P`
+        replaces `2P`, and there are no backward states.
 
     Raises:
-        ValueError: If sizes do not match, or if ids have the wrong rank or are not integers.
+        ValueError: If an option is invalid, or if ids have the wrong shape or are not integers.
         tf.errors.InvalidArgumentError: If an id is out of range, padding is between tokens, or,
             with `"carry"`, a batch has more than `max_batch_size` rows.
 
@@ -419,7 +420,8 @@ class BiLM(WholeModel, keras.Model):
         tf.debugging.assert_less_equal(
             batch_size,
             self.max_batch_size,
-            'The batch has more rows than "carry" has states for; increase `max_batch_size`.',
+            'With `initial_state="carry"`, a batch must have at most `max_batch_size` rows. Use a '
+            "smaller batch, or increase `max_batch_size`.",
         )
         return unflatten_states([state[:batch_size] for state in kept])
 

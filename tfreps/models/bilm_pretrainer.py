@@ -15,13 +15,13 @@ from tfreps.optimizers.summed_gradients import apply_once, sum_gradients
 class BiLMPretrainer(WholeModel, keras.Model):
     """Forward and backward language models that share a token encoder and a softmax.
 
-        objective = 1/2 * sum over directions of (sum of NLL / batch size)
+        objective = 1/G * sum over the G directions of (sum of NLL / batch size)
 
-    This is the objective of bilm-tf: the mean loss of both directions times the number of unroll
+    This is the objective of bilm-tf: the mean loss of the directions times the number of unroll
     steps. Training carries the LSTM state from batch to batch; evaluation starts each row from the
-    biLM's fixed state and uses the full softmax. A model trained only on carried states can perform
-    poorly when a sentence starts from the fixed state; with `reset_probability`, some rows start
-    from it in training too.
+    biLM's fixed state (zeros or the warm state) and uses the full softmax. A model trained only on
+    carried states can perform poorly when a sentence starts from the fixed state; with
+    `reset_probability`, some rows start from the fixed state in training, too.
 
     Args:
         bilm: `BiLM` with `initial_state` `"zero"` or `"warm"`.
@@ -35,17 +35,20 @@ class BiLMPretrainer(WholeModel, keras.Model):
             clipped. Defaults to 10.0.
         tied: bool. Whether the word embedding also serves as the softmax kernel. Requires a biLM
             that reads token ids. Defaults to `False`.
-        seed: int. Random seed for negative samples, dropout and resets. Defaults to 0.
-        reset_probability: float in [0, 1]. Probability that one row in one direction starts a
-            training batch from the fixed state instead of its carried state. 0 corresponds to
-            bilm-tf's training. Defaults to 0.0.
+        seed: int. Random seed for negative samples, resets and the dropout before the softmax. It
+            does not determine the dropout inside the biLM. Defaults to 0.
+        reset_probability: float in [0, 1]. Probability that a row starts a training batch from the
+            fixed state instead of its carried state. The rows are drawn separately for each
+            direction. 0 corresponds to bilm-tf's training. Defaults to 0.0.
 
     Call arguments:
-        batch: dict, such as an element of `tfreps.data.LMBatches`, with `token_ids`,
-            `next_token_id` and `mask` `[B, T]`. A biLM that reads characters also needs
-            `tokens_characters`, or `character_rows` and `unknown_characters`, which `LMBatches`
-            yields with `characters="table"`. For the backward direction, all of these except
-            `unknown_characters` are also needed with the suffix `_reverse`.
+        batch: dict, such as an element of `tfreps.data.LMBatches`, with the targets `next_token_id`
+            int `[B, T]` and the inputs. A biLM that reads token ids needs `token_ids` int `[B, T]`.
+            A biLM that reads characters needs `tokens_characters` int `[B, T, C]`, or
+            `character_rows` int `[B, T]` and `unknown_characters` int `[U, C]`, which `LMBatches`
+            yields with `characters="table"`. Training and evaluation also need `mask`
+            bool `[B, T]`. For the backward direction, all of these except `unknown_characters` are
+            also needed with the suffix `_reverse`.
         initial_state: tuple of one `LSTMState` per direction. If `None` (the default), the biLM's
             fixed state is used.
         training: bool. Whether to use the sampled softmax and dropout. Defaults to `False`.
@@ -152,7 +155,11 @@ class BiLMPretrainer(WholeModel, keras.Model):
         return tf.reshape(nll, shape[:3]), tuple(states)
 
     def input_signatures(self):
-        """Returns the input specs: the next tokens, with token ids or characters (in two forms)."""
+        """Returns the input specs; see `WholeModel.input_signatures`.
+
+        They contain the ids of the next tokens and either token ids or characters. Characters have
+        two forms: `tokens_characters`, or `character_rows` with `unknown_characters`.
+        """
         ids = feature("token_ids")
         mask = feature("mask", dtype="bool")
         if self.bilm.vocabulary_size is not None:
@@ -223,7 +230,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
 
     @property
     def common_seeds(self):
-        """Seeds of draws for all rows of a global batch, which all replicas share."""
+        """Seeds that all replicas share, because each draw is for all rows of a global batch."""
         return [self.seed_generator.state]
 
     @property
@@ -284,7 +291,11 @@ class BiLMPretrainer(WholeModel, keras.Model):
         return tf.unstack(vectors, num=rows.shape[0])
 
     def _characters(self, rows, batch):
-        """Looks up the character ids of words: rows from V on are in `unknown_characters`."""
+        """Looks up the character ids of the words in the given rows.
+
+        Rows below V are those of the character table. All other rows are those of
+        `unknown_characters`, numbered from V.
+        """
         own = batch["unknown_characters"]  # [U, C]
         own = tf.concat([own, tf.zeros_like(self.character_table[:1])], 0)  # never empty
         known = tf.gather(self.character_table, tf.minimum(rows, self.vocabulary_size - 1))

@@ -32,7 +32,7 @@ class BiLSTMEncoder(WholeModel, keras.Model):
         `layer_outputs` float32 `[B, num_layers, T, output_dim]`.
 
     Raises:
-        ValueError: If `num_layers` or `dropout` is out of range.
+        ValueError: If `units`, `num_layers` or `dropout` is out of range.
 
     Reference: Lample et al., 2016, "Neural Architectures for Named Entity Recognition".
 

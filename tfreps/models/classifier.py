@@ -28,13 +28,13 @@ class Classifier(WholeModel, keras.Model):
     `model.fit(dataset)`.
 
     Args:
-        encoder: Any encoder of tfreps. Its output must have `sequence_output` and `mask` (with
-            `pooling="pooled"`, `pooled_output`), and its attribute `output_dim` (`pooled_dim`) must
-            be the width of that output.
+        encoder: Any encoder of tfreps. Its output must have `sequence_output` and `mask`, and its
+            attribute `output_dim` must be the width of `sequence_output`. With `pooling="pooled"`,
+            the encoder needs `pooled_output` and the attribute `pooled_dim` instead.
         labels: list of str. Label names in the order of their ids.
         pooling: `"mean"`, `"max"`, `"mean_max"`, `"attention"` or `"first"` (see `Pooling`), or
-            `"pooled"` for the pooled output of the encoder: the maxima of a TextCNN, the sentence
-            node of an S-LSTM, the final states of a BiLSTM. Defaults to `"mean"`.
+            `"pooled"` for the pooled output of the encoder, such as the maxima of a TextCNN, the
+            sentence node of an S-LSTM or the final states of a BiLSTM. Defaults to `"mean"`.
         hidden_units: int. Width of a hidden layer. If `None` (the default), there is no hidden
             layer.
         dropout: float in [0, 1). Dropout rate of the input of each dense layer. Defaults to 0.5.
@@ -53,7 +53,7 @@ class Classifier(WholeModel, keras.Model):
 
     Returns:
         dict with `logits` and `probabilities`, float32 `[B, N]`. `predict` returns a dict with
-        `labels` int32 `[B]`, the most probable labels, and `probabilities`.
+        `labels` int32 `[B]`, the ids of the most probable labels, and `probabilities`.
 
     Training: each batch is `(features, labels)` with labels int `[B]`, optionally with weights
     `[B]` as a third item. The logs contain `loss`, `accuracy` and, with two labels, `auc`, with the
@@ -64,7 +64,8 @@ class Classifier(WholeModel, keras.Model):
 
     Raises:
         ValueError: If labels are repeated, or an option is invalid.
-        tf.errors.InvalidArgumentError: In training, if a label id is outside `0..N-1`.
+        tf.errors.InvalidArgumentError: In training and evaluation, if a label id is outside
+            `0..N-1`.
 
     Reference: Cheng et al., 2016, "Wide & Deep Learning", which also trains a linear model together
     with a deep one, as `linear` does.
@@ -218,8 +219,8 @@ class Classifier(WholeModel, keras.Model):
             `Classifier`.
 
         Raises:
-            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, or the checkpoint
-                has no such head.
+            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, the checkpoint has
+                no such head, or an option does not match the head.
         """
         return converter(cls, "pretrained").read(
             path, labels, encoder_options or {}, next_sentence, **options
@@ -234,8 +235,9 @@ class Classifier(WholeModel, keras.Model):
             path: str. Folder to write to; created if it does not exist.
 
         Raises:
-            ValueError: If the encoder is not a `BertEncoder`, the pooling is not `"pooled"`, or the
-                model has a hidden layer or a linear model.
+            ValueError: If the encoder is not a `BertEncoder`, `BertEncoder.save_pretrained` rejects
+                it, the pooling is not `"pooled"`, or the model has a hidden layer or a linear
+                model.
         """
         converter(type(self), "pretrained").write(self, path)
 

@@ -34,7 +34,8 @@ class Elmo(WholeModel, keras.Model):
         layer_norm: `"bilm_tf"` (normalizes over the tokens of the batch) or `"allennlp"` (also
             over the sentence boundaries); see `ScalarMix`. If `None` (the default), layers are not
             normalized. As in bilm-tf, `"bilm_tf"` has no effect if `top_only` is `True`.
-        l2: float. L2 regularization of the mix weights. Defaults to 0.0.
+        l2: float. Adds `l2` times the sum of the squared mix weights to the losses.
+            Defaults to 0.0.
         top_only: bool. Whether to use only the last layer. Defaults to `False`.
         mix_weights: list of float, one per layer. Fixed weights before the softmax, like AllenNLP's
             `scalar_mix_parameters`. If `None` (the default), the mix is learned.

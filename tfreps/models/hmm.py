@@ -183,7 +183,7 @@ class HMMTagger(WholeModel, keras.Model):
         return hmm_sentences.decode(token_ids, self.log_emissions, self.scores(), use_xla)
 
     def fit_counts(self, token_ids, tag_ids, smoothing=None, floor=None, skip_single_tokens=False):
-        """Sets the probabilities to the smoothed relative frequencies of tagged sentences.
+        """Sets the probabilities to the smoothed relative frequencies in tagged sentences.
 
         Args:
             token_ids: list of lists of int from 1 to `vocabulary_size`. Empty sentences are
@@ -259,10 +259,10 @@ class HMMTagger(WholeModel, keras.Model):
         Training starts from the current probabilities. Each step computes the expected counts of
         all sentences (the gradients of their log likelihood) and sets the probabilities to the
         relative frequencies. Without `counts` and `smoothing`, no step decreases the likelihood of
-        the sentences. With them, no step decreases the sum of its logarithm,
-        `counts_weight * log p(tagged text)` and, for each table, its smoothing times the sum of its
-        log probabilities. With `unknown="uniform"`, the probabilities of unknown tokens do not
-        change.
+        the sentences. With `counts` or `smoothing`, no step decreases the sum of three terms: the
+        log likelihood of the sentences; `counts_weight * log p(tagged text)`; and, added over all
+        tables, the smoothing of a table times the sum of its log probabilities. With
+        `unknown="uniform"`, the probabilities of unknown tokens do not change.
 
         Args:
             token_ids: list of lists of int from 1 to `vocabulary_size`.

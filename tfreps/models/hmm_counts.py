@@ -26,7 +26,8 @@ class HMMCounts:
         end: float, shape `[K]`. Number of sentences that end with each tag.
 
     Raises:
-        ValueError: If shapes do not match, or counts are negative or infinite.
+        ValueError: If shapes do not match, there are no tags, or counts are negative, infinite or
+            NaN.
 
     Example:
         >>> from tfreps.models.hmm_counts import HMMCounts
@@ -57,7 +58,7 @@ class HMMCounts:
     def from_sentences(
         cls, token_ids, tag_ids, vocabulary_size, num_tags, skip_single_tokens=False
     ):
-        """Counts tagged sentences.
+        """Counts the initial tags, transitions, emissions and final tags of tagged sentences.
 
         Args:
             token_ids: list of lists of int from 1 to `vocabulary_size`. Empty sentences are
@@ -98,7 +99,7 @@ class HMMCounts:
         )
 
     def with_unknown(self, unknown_id):
-        """Returns a copy that also counts tokens that occur once as unknown tokens."""
+        """Returns a copy that adds the counts of tokens that occur once to the unknown token."""
         emissions = self.emissions.copy()
         hapaxes = emissions.sum(1) == 1
         hapaxes[unknown_id] = False

@@ -45,8 +45,8 @@ def best_tags(token_ids, log_emissions, transitions, start, end):
 def best_tags_in_columns(token_ids, log_emissions, transitions, start, end):
     """Computes the same tags as `best_tags`, in a layout that suits XLA. Padding must come last.
 
-    The values of each tag are contiguous across the sentences, which is three times as fast with 28
-    tags.
+    The values of each tag are contiguous across the sentences, which makes decoding three times as
+    fast with 28 tags.
     """
     by_place = tf.transpose(token_ids)  # [T, B]
     emissions = tf.gather(log_emissions, by_place)  # [T, B, K], slow under XLA

@@ -145,7 +145,10 @@ class LinearEncoder(WholeModel, keras.Model):
         return around[:, far + offset : far + offset + steps]
 
     def _hashed(self, ids, mask, offsets, length, num_buckets):
-        """Returns the table rows `[B, T]` of the `length` tokens that begin at each offset."""
+        """Returns a list with one tensor of table rows, int32 `[B, T]`, per offset.
+
+        The row of token t is that of the `length` tokens that begin at `t + offset`.
+        """
         return [
             number * num_buckets + self._bucket(ids, mask, offset, length, num_buckets)
             for number, offset in enumerate(offsets)

@@ -15,7 +15,7 @@ def mean_of_rows(losses):
 
 
 def over_replicas(loss, rows, sample_weight=None):
-    """Returns this replica's part of the loss of the global batch, and what the metric needs.
+    """Returns this replica's part of the loss of the global batch, and arguments of `SentenceLoss`.
 
         part_r = loss_r * rows_r / sum over replicas of rows
 
@@ -25,9 +25,11 @@ def over_replicas(loss, rows, sample_weight=None):
         sample_weight: float, shape `[B]` or `[B, T]`. Weights of the rows. Defaults to `None`.
 
     Returns:
-        Tuple `(part, loss, sample_weight)`. `part` is the part of the loss: the sum of the parts
-        of all replicas is `loss`, the mean loss of the global batch. `sample_weight` has the same
-        mean as the weights of the global batch. With one replica, they are the arguments.
+        Tuple `(part, loss, sample_weight)`. `part` is this replica's part of the loss: the sum of
+        the parts of all replicas is `loss`, the mean loss of the global batch. `sample_weight` is
+        float32 `[1]`, the mean weight of the rows of the global batch, or `None` if the argument
+        does not have the shape `[B]`. With one replica, `part` and `loss` are the argument `loss`,
+        and `sample_weight` is returned unchanged.
     """
     if num_replicas() == 1:
         return loss, loss, sample_weight

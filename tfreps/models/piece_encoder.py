@@ -22,8 +22,8 @@ class PieceEncoder(WholeModel, keras.Model):
 
     Call arguments:
         features: dict with `piece_ids` int `[B, T, W]`, the pieces of each word followed by the
-            encoder's padding id; and, optionally, `mask` bool `[B, T]`, True on real words (words
-            with at least one piece if absent).
+            encoder's padding id; and, optionally, `mask` bool `[B, T]`, True on real words. If
+            `mask` is absent, all words with at least one piece are real.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
@@ -77,9 +77,9 @@ class PieceEncoder(WholeModel, keras.Model):
             features: dict. The features, as passed to `call`.
 
         Returns:
-            Tuple `(piece_ids, attention)`. `piece_ids` is int32 `[B, P]`: the piece ids of each
-            text between the start id and the separator id, followed by the padding id. `attention`
-            is float32 `[B, num_layers, num_heads, P, P]`: the attention probabilities; see
+            Tuple `(piece_ids, attention)`. `piece_ids` is int32 `[B, P]`: for each text, the start
+            id, the ids of all pieces and the separator id, followed by padding. `attention` is
+            float32 `[B, num_layers, num_heads, P, P]`: the attention probabilities; see
             `BertEncoder.attention`.
         """
         pieces, _, _ = self._pieces(features)

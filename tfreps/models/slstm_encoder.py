@@ -24,14 +24,16 @@ class SLSTMEncoder(WholeModel, keras.Model):
         num_sentence_nodes: int. Number of sentence nodes. The first is the pooled output; with 0,
             there is no pooled output. Defaults to 1.
         neighbours: `"apart"` (each neighbour has its own gate), `"summed"` (one gate per side for
-            the sum of the neighbours) or `"nearest_cells"` (gates and cell states of the nearest
-            two only). Defaults to `"apart"`.
-        input_term: `"gate"` or `"embedding"`. Whether the input gate controls a transformed input
-            or the input itself. Defaults to `"gate"`.
+            the sum of the neighbours) or `"nearest_cells"` (like `"apart"`, but only the nearest
+            neighbour on each side has a gate). Defaults to `"apart"`.
+        input_term: `"gate"` or `"embedding"`. Value that is multiplied by the input gate: a
+            transformed input (`"gate"`) or the input itself (`"embedding"`).
+            Defaults to `"gate"`.
         gate_normalization: `"softmax_of_sigmoids"`, `"softmax"` or `"none"`. Normalization of the
             gates. Defaults to `"softmax_of_sigmoids"`.
-        sentence_normalization: `"joint"` or `"words"`. Whether the forget gate of the sentence node
-            is part of the softmax over the gates of the words. Defaults to `"joint"`.
+        sentence_normalization: `"joint"` or `"words"`. Gates in the softmax of the sentence node:
+            its own forget gate and the gates of the words (`"joint"`), or only the gates of the
+            words (`"words"`). Defaults to `"joint"`.
         sentence_term: `"cell"` or `"hidden"`. State of the sentence node that words read through
             a gate. Defaults to `"cell"`.
         initial_state: `"learned"`, `"learned_apart"`, `"zeros"` or `"embedding"`. Initial states;
@@ -42,7 +44,8 @@ class SLSTMEncoder(WholeModel, keras.Model):
             `initial_state="embedding"`. Defaults to 0.0.
         dropout: float in [0, 1). Dropout rate of the output. `Tagger` and `Classifier` have their
             own dropout. Defaults to 0.0.
-        l2: float. L2 regularization of all kernels. Defaults to 0.0.
+        l2: float. Adds `l2` times the sum of the squared kernels of the S-LSTM to the losses.
+            Defaults to 0.0.
 
     Call arguments:
         features: dict. The features that the embedder reads.

@@ -66,7 +66,7 @@ class Tagger(WholeModel, keras.Model):
 
     Raises:
         ValueError: If a tag does not belong to the scheme or is repeated, or an option is invalid.
-        tf.errors.InvalidArgumentError: In training, if a tag id is outside `0..K-1`.
+        tf.errors.InvalidArgumentError: In training and evaluation, if a tag id is outside `0..K-1`.
 
     Reference: Huang, Xu and Yu, 2015, "Bidirectional LSTM-CRF Models for Sequence Tagging", which
     also connects context features directly to the output, as `linear` does.
@@ -299,8 +299,8 @@ class Tagger(WholeModel, keras.Model):
             `Tagger`.
 
         Raises:
-            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, or the checkpoint
-                has no such head.
+            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, the checkpoint has
+                no such head, or an option does not match the head.
         """
         return converter(cls, "pretrained").read(path, tags, encoder_options or {}, **options)
 
@@ -311,8 +311,8 @@ class Tagger(WholeModel, keras.Model):
             path: str. Folder to write to; created if it does not exist.
 
         Raises:
-            ValueError: If the encoder is not a `BertEncoder`, or the model has a CRF, no projection
-                or a linear model.
+            ValueError: If the encoder is not a `BertEncoder`, `BertEncoder.save_pretrained` rejects
+                it, or the model has a CRF, no projection or a linear model.
         """
         converter(type(self), "pretrained").write(self, path)
 

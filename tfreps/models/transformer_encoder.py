@@ -27,8 +27,9 @@ class TransformerEncoder(WholeModel, keras.Model):
         num_heads: int. Number of attention heads per block. Defaults to 4.
         intermediate_dim: int. Width of the feed-forward network of each block. If `None` (the
             default), it is `4 * hidden_dim`.
-        normalization: `"post"` or `"pre"`. Whether the layer norms follow each part of a block or
-            precede it. With `"pre"`, training needs no warm-up. Defaults to `"pre"`.
+        normalization: `"post"` or `"pre"`. Whether layer norms follow (`"post"`) or precede
+            (`"pre"`) the attention and the feed-forward network of each block. With `"pre"`,
+            training needs no warm-up of the learning rate. Defaults to `"pre"`.
         activation: str or function. Activation of the feed-forward network: `"gelu"`,
             `"gelu_tanh"`, `"relu"`, or any other that Keras accepts. Defaults to `"gelu"`.
         positions: `"sinusoidal"`, `"sinusoidal_full_index"` or `"learned"`. Kind of position
@@ -39,15 +40,15 @@ class TransformerEncoder(WholeModel, keras.Model):
             Defaults to `False`.
         causal: bool. Whether a token attends only to itself and to earlier tokens.
             Defaults to `False`.
-        dropout: float in [0, 1). Dropout rate of `x_0` and of the output of each part of a block.
-            Defaults to 0.1.
+        dropout: float in [0, 1). Dropout rate of `x_0` and of the outputs of the attention and the
+            feed-forward network of each block. Defaults to 0.1.
         attention_dropout: float in [0, 1). Dropout rate of the attention probabilities.
             Defaults to 0.1.
         layer_norm_epsilon: float. Constant added to the variance in the layer norms.
             Defaults to 1e-5.
         initializer_range: float. Standard deviation of the truncated normal distribution from
-            which kernels are drawn. If `None` (the default), they are drawn from Glorot's uniform
-            distribution.
+            which the kernels of the blocks are drawn. If `None` (the default), they are drawn from
+            the Glorot uniform distribution.
 
     Call arguments:
         features: dict. The features that the embedder reads.

@@ -248,7 +248,8 @@ class WholeModel(Configurable):
         """Creates the variables of losses and metrics under a strategy, like Keras's method.
 
         Keras 3.15 adds up the batches of all replicas for this, which fails for booleans and, with
-        several workers, for every batch (keras issue 20585). Here it is the batch of one replica.
+        several workers, for every batch (keras issue 20585). This method uses the batch of one
+        replica instead.
         """
         if self._distribute_strategy is not None and iterator is not None:
             _, _, batches = next(iter(iterator))
@@ -257,7 +258,7 @@ class WholeModel(Configurable):
         super()._maybe_symbolic_build(data_batch=data_batch)
 
     def _get_metrics_result_or_logs(self, logs):
-        """Returns the results over all replicas, where Keras returns the mean of their results."""
+        """Returns the metrics over all replicas; Keras would average the replicas' metrics."""
         if self.distribute_strategy.num_replicas_in_sync == 1:
             return super()._get_metrics_result_or_logs(logs)
         results = self.get_metrics_result()
@@ -300,8 +301,9 @@ def _check_keeps_no_state(model):
         if isinstance(part, WholeModel) and part.carries_state:
             raise ValueError(
                 f'{part.name!r} has `initial_state="carry"`, so its outputs depend on earlier '
-                "calls and it cannot be exported. Export a copy of it that "
-                '`with_initial_state("zero")` or `with_initial_state("warm")` returns.'
+                "calls and it cannot be exported. Replace it with the copy that "
+                '`with_initial_state("zero")` or `with_initial_state("warm")` returns, and export '
+                "again."
             )
 
 

@@ -25,9 +25,10 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
             `{"biLM": elmo.bilm.trainable_variables}`. If `None` (the default), all groups are
             matched by their names.
         name: str. Name of the optimizer. Defaults to `"grouped"`.
-        **kwargs: Further arguments of `keras.optimizers.Optimizer`, such as `global_clipnorm`, the
-            bound on the global norm of all gradients. The clipping options of each optimizer apply
-            only to its own variables.
+        **kwargs: Further arguments of `keras.optimizers.Optimizer`. Only `global_clipnorm`, the
+            bound on the global norm of all gradients, is supported. Pass all other options, such as
+            `clipnorm` and `weight_decay`, to the individual optimizers, which apply them only to
+            their own variables.
 
     Raises:
         ValueError: If `members` has an unknown group or, when the optimizer is built, if a group
@@ -73,8 +74,9 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
                         f"{wanted}, but the model has {paths}."
                     )
                 raise ValueError(
-                    f"The group {part!r} of `groups` matches no variable of the model, which has "
-                    f"{paths}. The name must be a regular expression that matches some of them."
+                    f"The group {part!r} of `groups` matches no variable outside earlier groups; "
+                    f"the model has {paths}. The name must be a regular expression that matches at "
+                    "least one variable that no earlier group contains."
                 )
         super().build(variables)
         for optimizer, members in zip(self.optimizers, split, strict=True):
@@ -116,7 +118,7 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
         return cls(**{**config, "default": load(config["default"]), "groups": groups})
 
     def _split(self, variables):
-        """Returns the indices of the variables of each group, those in no group last."""
+        """Returns one list of variable indices per group, then one for variables in no group."""
         members = [[] for _ in self.optimizers]
         for i, variable in enumerate(variables):
             fits = (n for n, part in enumerate(self.groups) if self._is_in(part, variable))

@@ -1,6 +1,6 @@
 """apply_summed: one update of a model whose replicas have computed parts of the gradient.
 
-Keras 3 clips the gradient of each replica before it sums them (`TFOptimizer.apply` calls
+Keras 3 clips the gradients of each replica before it sums them (`TFOptimizer.apply` calls
 `_clip_gradients` before `_all_reduce_sum_gradients`; TensorFlow issue 33929 calls this order
 wrong), so `global_clipnorm` has a different effect than on one device. Here the gradients are
 summed first and clipped once. The tests compare the result with that of one device and fail if
@@ -15,7 +15,7 @@ from tfreps.layers.ops.replicas import num_replicas, sum_over_replicas
 def apply_summed(optimizer, gradients, variables):
     """Sums gradients over the replicas of `tf.distribute`, then clips and applies the sums once.
 
-    Without a strategy, it is `optimizer.apply(gradients, variables)`.
+    Without a strategy, this function only calls `optimizer.apply(gradients, variables)`.
 
     Args:
         optimizer: Keras optimizer, `GroupedOptimizer`, or `LossScaleOptimizer` of one.
@@ -37,7 +37,7 @@ def apply_once(optimizer, gradients, variables):
     """Clips and applies gradients that `sum_gradients` returned.
 
     Args:
-        optimizer: Keras optimizer, as in `apply_summed`.
+        optimizer: Keras optimizer, `GroupedOptimizer`, or `LossScaleOptimizer` of one.
         gradients: list of tensors, `tf.IndexedSlices` or `None`, the same on every replica.
         variables: list of variables, in the same order.
     """
@@ -51,8 +51,8 @@ def apply_once(optimizer, gradients, variables):
 def sum_gradients(gradients):
     """Returns the sums of gradients over all replicas.
 
-    The rows of a sum of `tf.IndexedSlices` are distinct, as in a gradient that is computed on one
-    device, because optimizers and norms that see a row twice give other results.
+    A sum of `tf.IndexedSlices` contains each row only once, like a gradient that is computed on one
+    device. Optimizers and norms would give different results if a row occurred twice.
 
     Args:
         gradients: list of tensors, `tf.IndexedSlices` or `None`.
@@ -68,7 +68,7 @@ def sum_gradients(gradients):
 
 
 def with_distinct_rows(gradient):
-    """Returns the gradient; of `tf.IndexedSlices`, the values with the same index are summed."""
+    """Sums the values of `tf.IndexedSlices` that have the same index; returns tensors unchanged."""
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient
     indices, which = tf.unique(gradient.indices)
@@ -81,7 +81,7 @@ def _as_given(gradients_and_variables):
 
 
 def _all_parts(optimizer):
-    """Yields the optimizer and those inside it."""
+    """Yields the optimizer and all optimizers that it contains."""
     yield optimizer
     inner = getattr(optimizer, "inner_optimizer", None)
     for part in getattr(optimizer, "optimizers", [] if inner is None else [inner]):

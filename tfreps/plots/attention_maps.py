@@ -10,10 +10,12 @@ def attention_figure(probabilities, tokens, layer=None, head=None, fonts=None):
         probabilities: Float array of shape `[L, H, T, T]` (layer, head, from, to): the attention
             probabilities of one text, for example from `encoder.attention(features)`.
         tokens: List of T str. The tokens of the text.
-        layer: int. The encoder layer, counted from 1. If `None`, the mean over all layers is drawn.
-        head: int. The attention head, counted from 1. If `None`, the mean over all heads is drawn.
+        layer: int. The encoder layer, counted from 1. If `None` (the default), the mean over all
+            layers is drawn.
+        head: int. The attention head, counted from 1. If `None` (the default), the mean over all
+            heads is drawn.
         fonts: `Fonts` for the tokens. If `None`, suitable fonts are searched for, with a warning
-            about characters that no font has.
+            about characters that no font has. Defaults to `None`.
 
     Returns:
         A `matplotlib.figure.Figure`.
@@ -50,9 +52,9 @@ def chosen_attention(probabilities, layer=None, head=None):
     Args:
         probabilities: Float array of shape `[L, H, T, T]` (layer, head, from, to).
         layer: int. The encoder layer, counted from 1. If `None`, the mean over all layers is
-            returned.
+            returned. Defaults to `None`.
         head: int. The attention head, counted from 1. If `None`, the mean over all heads is
-            returned.
+            returned. Defaults to `None`.
 
     Returns:
         A float64 array of shape `[T, T]`.

@@ -40,17 +40,17 @@ def learning_curves_figure(histories, names=None, over=None):
         histories: dict from names of runs to the paths of their `history.jsonl`.
         names: List of str. The metrics to draw, such as `["loss"]`. If `None`, all metrics are
             drawn, except for those of the training process (such as `"training/learning_rate"`),
-            which are only drawn if there are no others.
+            which are only drawn if there are no others. Defaults to `None`.
         over: str. The horizontal axis: `"epoch"` draws the metrics that were measured at the end of
             each epoch; `"step"` also draws those that were measured in between. If `None`, it is
-            `"epoch"` if every history has epochs, else `"step"`.
+            `"epoch"` if every history has epochs, else `"step"`. Defaults to `None`.
 
     Returns:
         A `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: If matplotlib is not installed, if a file is not a history, if a metric of
-            `names` does not exist, or if there are no metrics.
+        ValueError: If matplotlib is not installed, if `over` is invalid, if a file is not a
+            history, if a metric of `names` does not exist, or if there are no metrics.
 
     Example:
     >>> import pathlib, tempfile

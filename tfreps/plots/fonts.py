@@ -73,7 +73,7 @@ def fonts_for(texts: Iterable[str], font: str | os.PathLike | None = None) -> Fo
     Args:
         texts: Iterable of str. The texts to draw.
         font: str or path. A font file (.ttf, .otf or .ttc) to try first. If `None`, only installed
-            fonts are tried.
+            fonts are tried. Defaults to `None`.
 
     Returns:
         A `Fonts`.

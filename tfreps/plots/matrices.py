@@ -26,10 +26,13 @@ def confusion_matrix(counts, names: list[str], path: str | os.PathLike, fonts=No
         names: List of K tags or labels.
         path: str or path. The PNG file to write.
         fonts: `Fonts` for the names. If `None`, suitable fonts are searched for, with a warning
-            about characters that no font has.
+            about characters that no font has. Defaults to `None`.
 
     Returns:
         `path` as a `pathlib.Path`.
+
+    Raises:
+        ValueError: If matplotlib is not installed.
 
     Example:
     >>> import tempfile
@@ -58,6 +61,9 @@ def matrix(values, rows, columns, path, **options):
     Returns:
         `path` as a `pathlib.Path`.
 
+    Raises:
+        ValueError: If matplotlib is not installed.
+
     Example:
     >>> import tempfile
     >>> matrix([[1.0, 0.5]], ["from"], ["to", "fro"], tempfile.mkdtemp() + "/scores.png").name
@@ -74,15 +80,15 @@ def matrix_figure(values, rows, columns, x="", y="", title="", cells=None, limit
             transitions.
         rows: List of R names.
         columns: List of C names.
-        x: str. The label of the horizontal axis.
-        y: str. The label of the vertical axis.
-        title: str. The title of the figure.
+        x: str. The label of the horizontal axis. Defaults to `""`.
+        y: str. The label of the vertical axis. Defaults to `""`.
+        title: str. The title of the figure. Defaults to `""`.
         cells: Array of shape `[R, C]` with the contents of the cells. If `None`, the cells are
-            empty.
+            empty. Defaults to `None`.
         limits: Pair of the lowest and highest value of the colour range. If `None`, it is the range
-            of `values`.
+            of `values`. Defaults to `None`.
         fonts: `Fonts` for the names. If `None`, suitable fonts are searched for, with a warning
-            about characters that no font has.
+            about characters that no font has. Defaults to `None`.
 
     Returns:
         A `matplotlib.figure.Figure`.
@@ -128,6 +134,9 @@ def mix_weights(weights, path: str | os.PathLike) -> pathlib.Path:
 
     Returns:
         `path` as a `pathlib.Path`.
+
+    Raises:
+        ValueError: If matplotlib is not installed.
 
     Example:
     >>> import tempfile

@@ -12,7 +12,7 @@ def position_map(table, title=""):
     Args:
         table: Float array of shape `[P, D]`, with a vector for each position: a learned table, or
             the result of `tfreps.layers.position_embedding.sinusoids`.
-        title: str. The title of the figure.
+        title: str. The title of the figure. Defaults to `""`.
 
     Returns:
         A `matplotlib.figure.Figure`.
@@ -45,7 +45,7 @@ def position_curves(table, dimensions=(1, 2, 3), title=""):
     Args:
         table: Float array of shape `[P, D]`, with a vector for each position.
         dimensions: List of int. The dimensions to draw, counted from 0. Defaults to `(1, 2, 3)`.
-        title: str. The title of the figure.
+        title: str. The title of the figure. Defaults to `""`.
 
     Returns:
         A `matplotlib.figure.Figure`.
@@ -85,7 +85,7 @@ def position_surface(table, title="", first=0):
 
     Args:
         table: Float array of shape `[P, D]`, with a vector for each position.
-        title: str. The title of the figure.
+        title: str. The title of the figure. Defaults to `""`.
         first: int. The first position to draw. Use 1 to leave out position 0, which is a zero
             vector in the reference implementation. Defaults to 0.
 

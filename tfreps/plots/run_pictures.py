@@ -16,8 +16,8 @@ def draw_run(run, model, confusion=None) -> list[str]:
     Args:
         run: `tfreps.runs.run_folder.RunFolder`.
         model: `Tagger` or `Classifier`.
-        confusion: Integer array of shape `[K, K]`, as for `confusion_matrix`. If `None`,
-            `confusion.png` is not drawn.
+        confusion: Integer array of shape `[K, K]`: how often each true class (row) was predicted as
+            each class (column). If `None`, `confusion.png` is not drawn. Defaults to `None`.
 
     Returns:
         A list of messages (str) for the user: why there are no plots, or which characters no

@@ -27,7 +27,8 @@ def auc(
         float in [0, 1].
 
     Raises:
-        ValueError: If all examples are of one class, a score is NaN, or the lengths differ.
+        ValueError: If all examples are of one class, a score is NaN, `positive` has values other
+            than 0 and 1, the lengths differ, or there are no examples.
 
     Example:
         >>> from tfreps import reports
@@ -63,7 +64,8 @@ def best_threshold(positive: Sequence[bool], scores: Sequence[float]) -> tuple[f
         `f1` is the F1 if examples with `score >= threshold` are predicted as positive.
 
     Raises:
-        ValueError: If there is no positive example, a score is NaN, or the lengths differ.
+        ValueError: If there is no positive example, a score is NaN, `positive` has values other
+            than 0 and 1, or the lengths differ.
 
     Example:
         >>> from tfreps import reports
@@ -73,7 +75,7 @@ def best_threshold(positive: Sequence[bool], scores: Sequence[float]) -> tuple[f
     positive, scores = _check_scores(positive, scores)
     if not positive.any():
         raise ValueError(
-            "`positive` must contain a positive example for the best threshold; none of the "
+            "`positive` must contain a positive example to find the best threshold; none of the "
             f"{len(positive)} examples is positive."
         )
     order = np.argsort(-scores, kind="stable")
@@ -97,7 +99,8 @@ def scores_at(positive: Sequence[bool], scores: Sequence[float], threshold: floa
         of positive examples).
 
     Raises:
-        ValueError: If a score is NaN, or the lengths differ.
+        ValueError: If a score is NaN, `positive` has values other than 0 and 1, the lengths differ,
+            or there are no examples.
 
     Example:
         >>> from tfreps import reports

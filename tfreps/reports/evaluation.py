@@ -19,10 +19,11 @@ def evaluate_tagger(trained, sentences, **options):
     Returns:
         A JSON-serializable dict: `sentences` and `tokens` are the numbers of sentences and tokens;
         `accuracy` is the share of correctly tagged tokens; `weighted` has the means of precision,
-        recall and F1 over the tags, weighted by their counts; `confusion` has a row for each true
-        tag. With a tag scheme, `spans` is the `reports.span_report` in strict mode, and
-        `illegal_transitions` is the `reports.illegal_transition_report` of the predictions. Without
-        a scheme, `labels` has the precision, recall and F1 of each tag.
+        recall and F1 over the tags, weighted by their counts; `confusion` is a list of rows of
+        counts, with a row for each true tag and a column for each predicted tag. With a tag scheme,
+        `spans` is the `reports.span_report` in strict mode, and `illegal_transitions` is the
+        `reports.illegal_transition_report` of the predictions. Without a scheme, `labels` has the
+        precision, recall and F1 of each tag.
 
     Raises:
         ValueError: If the model does not know a tag of the sentences, or a sentence is too long for
@@ -65,10 +66,11 @@ def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
 
     Returns:
         A JSON-serializable dict: `texts` is the number of texts; `accuracy`, `labels`, `macro` and
-        `weighted` are from `reports.classification_report`; `confusion` has a row for each true
-        label. If the model has two labels and both occur in the texts, the second label is the
-        positive one, and `auc` is the value of the metric `AreaUnderCurve`. With a threshold,
-        `threshold` is then its value, and `at_threshold` is the `reports.scores_at` for it.
+        `weighted` are from `reports.classification_report`; `confusion` is a list of rows of
+        counts, with a row for each true label and a column for each predicted label. If the model
+        has two labels and both occur in the texts, the second label is the positive one, and `auc`
+        is the value of the metric `AreaUnderCurve`. If a threshold is also given, the dict has the
+        number `threshold`, and `at_threshold` is the result of `reports.scores_at` for it.
 
     Raises:
         ValueError: If the model does not know a label of the texts. The message names the file and

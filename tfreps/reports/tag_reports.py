@@ -20,8 +20,9 @@ def span_report(
     Args:
         true: Sequence of lists of str. The true tags of each sentence.
         pred: Sequence of lists of str. The predicted tags of each sentence.
-        scheme: str. The tag scheme, as for `tfreps.text.tags.spans`.
-        mode: str. How tags are read as spans: `"strict"` or `"conlleval"`. Defaults to `"strict"`.
+        scheme: str. The tag scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`.
+        mode: str. How spans are read from illegal tag sequences: `"strict"` or `"conlleval"`; see
+            `tfreps.text.tags.spans`. Defaults to `"strict"`.
 
     Returns:
         A dict: `types` maps every type that occurs to `precision`, `recall`, `f1` (float) and
@@ -29,8 +30,9 @@ def span_report(
         the same keys. 0 / 0 counts as 0.
 
     Raises:
-        ValueError: If a sentence has different numbers of true and predicted tags, or a tag is not
-            valid in the scheme.
+        ValueError: If a sentence has different numbers of true and predicted tags, the numbers of
+            sentences differ or are 0, a tag is not valid in the scheme, or `scheme` or `mode` is
+            unknown.
 
     Example:
         >>> from tfreps import reports
@@ -66,8 +68,8 @@ def classification_report(
     Args:
         true: Sequence of str. The true labels.
         pred: Sequence of str of the same length. The predicted labels.
-        names: Sequence of str. The labels to report, in this order. If `None`, all labels that
-            occur are reported in alphabetical order.
+        names: Sequence of str. The labels to report, in this order. If `None` (the default), all
+            labels that occur are reported in alphabetical order.
 
     Returns:
         A dict: `accuracy` (float); `labels` maps each name to `precision`, `recall`, `f1` (float)
@@ -147,7 +149,7 @@ def illegal_transition_report(sentences: Iterable[Sequence[str]], scheme: str | 
         `sentences` the number of sentences with an illegal transition.
 
     Raises:
-        ValueError: If a tag is not valid in the scheme.
+        ValueError: If the scheme is unknown or a tag is not valid in it.
 
     Example:
         >>> from tfreps import reports

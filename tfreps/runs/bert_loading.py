@@ -64,8 +64,8 @@ def load_pretrainer(
     Args:
         source: str or path-like. Run folder of `tfreps pretrain-bert`, or folder of a Google or
             Hugging Face checkpoint with its vocabulary.
-        next_sentence: bool. Whether the model has the second task, next-sentence prediction. If
-            `None`, it has this task if the source does. Defaults to `None`.
+        next_sentence: bool. Whether the model has the second pre-training task, next-sentence
+            prediction. If `None` (the default), it has this task if the source does.
         **changes: Options of `BertEncoder` that replace those of the source and do not change any
             weight, such as `dropout`; for a checkpoint, also those that
             `BertPretrainer.from_pretrained` supports.
@@ -186,7 +186,7 @@ def max_length(encoder, tokenizer) -> int | None:
 
 
 def least(*lengths: int | None) -> int | None:
-    """Returns the smallest of some lengths, where `None` means unlimited."""
+    """Returns the smallest of several lengths, where `None` means unlimited."""
     return min((length for length in lengths if length is not None), default=None)
 
 
@@ -196,7 +196,7 @@ def changed_encoder(old, path, changes):
     Args:
         old: `BertEncoder`.
         path: str or path-like. Name of the old encoder in error messages.
-        changes: dict. Options of the new encoder that differ, as in `load_encoder`.
+        changes: dict. Options of `BertEncoder` that replace those of the old encoder.
 
     Raises:
         ValueError: If the old encoder has fewer blocks than requested or lacks a requested pooler.
@@ -209,7 +209,7 @@ def changed_encoder(old, path, changes):
     if changes.get("pooler") and not old.pooler:
         raise ValueError(
             f"{path} was trained without next-sentence prediction and has no pooler. Choose "
-            "a pooling other than pooled, which is `pooler=False` in Python."
+            "a pooling other than pooled (in Python, `pooler=False`)."
         )
     new = BertEncoder.from_config({**old.get_config(), **changes, "trainable": True, "frozen": []})
     names = (

@@ -33,8 +33,9 @@ def load_with_head(source: str | os.PathLike, scheme: str | None = None):
             tags of a tagger have no spans. Defaults to `None`.
 
     Returns:
-        Tuple `(model, tokenizer)`. `model` is a `Classifier`, or a `Tagger` that reads words as
-        their pieces. `tokenizer` is a tokenizer of `tfreps.text.bert`.
+        Tuple `(model, tokenizer)`. `model` is a `Classifier`, or a `Tagger` that predicts one tag
+        per word from the word's first piece (see `PieceEncoder`). `tokenizer` is a
+        tokenizer of `tfreps.text.bert`.
 
     Raises:
         ValueError: If a scheme is given for a classifier, or if `Classifier.from_pretrained`,
@@ -107,7 +108,8 @@ def write_published(run: RunFolder, folder: str | os.PathLike, name: str | None 
         str. Name of the class of Hugging Face transformers that can load the model.
 
     Raises:
-        ValueError: If the model has no BERT encoder, or if transformers cannot represent it.
+        ValueError: If the run contains no model, the model has no BERT encoder, or transformers
+            cannot represent the model.
     """
     model = run.load_model()
     if isinstance(model, Tagger) and isinstance(model.encoder, PieceEncoder):
@@ -131,7 +133,7 @@ def write_published(run: RunFolder, folder: str | os.PathLike, name: str | None 
 
 
 def _tagger_of_pieces(tagger):
-    """Returns a copy of a tagger that reads pieces instead of words, like published taggers."""
+    """Copies a tagger of words to a tagger of pieces, the kind that is published."""
     options = {"use_crf": tagger.use_crf, "linear": tagger.linear, "dropout": tagger.dropout}
     options["use_projection"] = tagger.use_projection
     found = Tagger(tagger.encoder.encoder, tagger.tags, tagger.scheme, **options)

@@ -28,8 +28,9 @@ def load_bilm(run: str | os.PathLike, initial_state: str = "zero") -> Pretrained
 
     Args:
         run: str or path-like. Run folder of a tfreps program.
-        initial_state: str. LSTM state at the start of each batch: `"zero"`, `"warm"` or
-            `"carry"`, as in `BiLM`. Defaults to `"zero"`.
+        initial_state: str. LSTM state at the start of each batch: `"zero"`, `"warm"` (the state
+            after one fixed sentence) or `"carry"` (the final state of the previous batch); see
+            `BiLM`. Defaults to `"zero"`.
 
     Returns:
         `PretrainedBiLM`.
@@ -123,8 +124,9 @@ def load_published_bilm(
             options. Defaults to `None`.
         vocabulary: `tfreps.text.Vocabulary`. Vocabulary of a biLM that reads token ids. Defaults
             to `None`.
-        initial_state: str. LSTM state at the start of each batch: `"zero"`, `"warm"` or
-            `"carry"`, as in `BiLM`. Defaults to `"zero"`.
+        initial_state: str. LSTM state at the start of each batch: `"zero"`, `"warm"` (the state
+            after one fixed sentence) or `"carry"` (the final state of the previous batch); see
+            `BiLM`. Defaults to `"zero"`.
 
     Returns:
         `BiLM`.

@@ -5,7 +5,8 @@ import zipfile
 import zlib
 
 PARTS = {"config.json", "metadata.json", "model.weights.h5"}
-# Keras does not compress archives; a repacked one may unpack to at most this many times its size.
+# Keras does not compress archives. An archive that was compressed later may unpack to at most
+# this many times its size.
 LARGEST_RATIO = 100
 UNSAFE = "safe_mode", "unsafe_deserialization"  # words in Keras's errors about code in a file
 BROKEN = zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError
@@ -18,7 +19,8 @@ def check_archive(path: str | os.PathLike) -> None:
         path: str or path-like. Path of the `.keras` file.
 
     Raises:
-        ValueError: If the file is damaged or incomplete.
+        ValueError: If the file is damaged or incomplete, or would unpack to more than
+            `LARGEST_RATIO` times its size.
 
     Example:
     >>> import pathlib, tempfile
@@ -40,7 +42,7 @@ def check_archive(path: str | os.PathLike) -> None:
                 reason = f"its {size:,} bytes would unpack to {claimed:,} bytes, which is too many"
                 raise ValueError(_damaged(path, reason))
             if (bad := archive.testzip()) is not None:
-                raise ValueError(_damaged(path, f"{bad} in it has a wrong checksum"))
+                raise ValueError(_damaged(path, f"its member {bad} has a wrong checksum"))
     except BROKEN as error:
         raise ValueError(_damaged(path, str(error) or type(error).__name__)) from error
 

@@ -27,7 +27,8 @@ def check_assets(folder: str | os.PathLike) -> None:
     """Checks the files of a folder against its `assets.json`, if it has one.
 
     Raises:
-        ValueError: If a file is missing, or if its size or hash differs from the recorded one.
+        ValueError: If a file is missing, if its size or hash differs from the recorded one, or if
+            `assets.json` is not valid.
 
     Example:
     >>> import pathlib, tempfile

@@ -49,7 +49,7 @@ def run_card(run: RunFolder) -> dict:
 
 
 def stopped_where(run: RunFolder) -> str:
-    """Returns a sentence that says where an unfinished run stopped; "" if the run is finished.
+    """Returns a sentence that says where an unfinished run stopped, or `""` if it is finished.
 
     Args:
         run: `RunFolder`.

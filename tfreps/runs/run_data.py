@@ -48,8 +48,8 @@ def check_data(
             checks. If `None` (the default), all files are checked.
 
     Raises:
-        ValueError: If the number of files, or the size or the SHA-256 of a file differs. The
-            message names the option and the file.
+        ValueError: If the number of files, or the size or the SHA-256 of a file differs (the
+            message names the option and the file), or if `data.json` is not valid.
 
     Example:
     >>> import pathlib, tempfile
@@ -142,7 +142,7 @@ def _fingerprint(path: str | os.PathLike) -> dict:
 
 
 def _names(names: list[str]) -> str:
-    """Returns a number of files with the first of their names."""
+    """Formats the number of files and up to five names, as in `2 files (a.txt, b.txt)`."""
     few = names if len(names) <= 5 else [*names[:5], "..."]
     count = f"{len(names)} file{'s' * (len(names) != 1)}"
     return f"{count} ({', '.join(few)})" if few else "no files"

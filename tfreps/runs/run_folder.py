@@ -37,7 +37,7 @@ class RunFolder:
         tokenizer.json   the tokenizer of a BERT model, with its vocabulary
         tags.txt         the tags of a tagger
         labels.txt       the labels of a classifier
-        assets.json      sizes and hashes of the previous four files, which `open` checks
+        assets.json      sizes and hashes of the four files above, which `open` checks
         data.json        sizes and hashes of the training data (`tfreps.runs.run_data`)
         model.keras      the best model so far
         checkpoints/     checkpoints to resume from (`tfreps.callbacks.checkpoint_file`)
@@ -53,7 +53,7 @@ class RunFolder:
         program: str. Name of the program, as in `tfreps <program>`.
         options: dict. Options of the run.
         unused: iterable of str. Names of the options that have no effect or no value, which model
-            cards leave out. If `None`, it is not known. Defaults to `None`.
+            cards leave out. If `None` (the default), these options are not known.
 
     Attributes:
         options_path, results_path, model_path, vocabulary_path, tokenizer_path, tags_path,
@@ -110,11 +110,12 @@ class RunFolder:
                 is `True`, the folder of an earlier run.
             program: str. Name of the program, as in `tfreps <program>`.
             options: dict. Options of the run, including defaults. The values must be
-                JSON-serializable or paths. All options except `resume` and `overwrite` are stored.
+                JSON-serializable or paths. All options except `resume`, `overwrite` and
+                `distribute` are stored.
             overwrite: bool. Whether an earlier run in the folder may be removed. A folder with
                 files but without a run is never changed. Defaults to `False`.
-            unused: iterable of str. Names of the options that have no effect or no value. If
-                `None`, it is not known. Defaults to `None`.
+            unused: iterable of str. Names of the options that have no effect or no value. If `None`
+                (the default), these options are not known.
 
         Returns:
             `RunFolder`. The new run.
@@ -137,8 +138,8 @@ class RunFolder:
 
         Args:
             options: dict. Options of the program. Earlier options that are not in it are kept.
-            unused: iterable of str. Names of options that have no effect on this run. Defaults to
-                `None`.
+            unused: iterable of str. Names of the options that have no effect or no value. If `None`
+                (the default), these options are not known.
         """
         self.options = {**self.options, **_stored(options)}
         self.unused = None if unused is None else sorted(unused)
@@ -213,7 +214,8 @@ class RunFolder:
             The run to resume, or `None` if there is none.
 
         Raises:
-            ValueError: As `begin`, unless another process writes into the folder.
+            ValueError: In the same cases as `begin`, except that another process may write into the
+                folder.
         """
         if not options["resume"] or not (pathlib.Path(path) / OPTIONS).exists():
             cls.check_free(path, options["overwrite"])
@@ -281,8 +283,8 @@ class RunFolder:
 
         Raises:
             ValueError: If the path is not a run folder, its options.json is damaged, it is a run
-                of another program or format version, or a vocabulary, tag or label file differs
-                from the original.
+                of another program or format version, or a vocabulary, tokenizer, tag or label file
+                is missing or differs from the original.
         """
         path = pathlib.Path(path)
         if not path.is_dir():
@@ -427,7 +429,7 @@ def run_files(path: str | os.PathLike) -> list[pathlib.Path]:
 
 
 def check_inputs(path: str | os.PathLike, options: dict) -> None:
-    """Raises a ValueError if an option names an input inside the run that would be removed."""
+    """Raises a ValueError if an option names an input in a run folder that would be cleared."""
     run = pathlib.Path(path).resolve()
     parts = {run, *(run / name for name in CONTENTS)}
     for name in INPUTS:

@@ -11,15 +11,16 @@ gRPC: Predict, GetModelMetadata, GetModelStatus and the standard health service.
 
 It is deliberately stricter in these respects:
 
-- It listens on the loopback interface by default and only answers requests for known hosts and
-  from known web sites (`RequestGuard`). CORS headers are sent to these sites, not to all sites.
+- It listens on the loopback interface by default, and its REST interface only answers requests for
+  known hosts and from known web sites (`RequestGuard`). CORS headers are sent to these sites, not
+  to all sites.
 - A request with both `Content-Length` and `Transfer-Encoding` is rejected with HTTP status 400.
 - Requests with too many tokens, or with texts, arrays or bodies (compressed or not) that are too
   large, are rejected before memory is allocated. Answers that are too large are rejected once they
   are computed (`ServerOptions`). Tokens are counted by the rule that `tfreps export` stores with
   the model. For other models, each text counts as one token.
-- Long requests wait in a separate queue. A request is stopped when its client disconnects or its
-  time is up.
+- Long requests wait in a separate queue. When its client disconnects or its time is up, a request
+  is stopped, unless it is already running as part of a batch.
 - An input must have the shape that its signature declares; TensorFlow Serving leaves this check to
   the graph.
 - JSON must be UTF-8, and an integer must be in the range of its type: 300 for an int8 is

@@ -45,15 +45,16 @@ class ServerOptions:
         max_body_mb: int. Maximum size of a REST request in MiB. Larger ones are rejected with HTTP
             status 413. Defaults to 128.
         max_elements: int. Maximum number of elements of an input array. Defaults to 2**24.
-        max_text_mb: int. Maximum size in MiB of all texts in a request, after they are padded to
-            the length of the longest. Defaults to 16.
+        max_text_mb: int. Maximum size in MiB of all texts of an input, after they are padded to the
+            length of the longest. Defaults to 16.
         max_tokens: int. Maximum number of tokens in a request, after all texts are padded to the
             length of the longest. Defaults to 2**14.
         max_text_tokens: int. Maximum number of tokens in a single text. Defaults to 2**12.
         max_answer_mb: int. Maximum size of an answer in MiB. Defaults to 128.
         tls_cert: str. Path of a PEM file with the TLS certificate of both interfaces. If
             `tls_cert` and `tls_key` are both `None`, TLS is not used.
-        tls_key: str. Path of a PEM file with the private key of the certificate.
+        tls_key: str. Path of a PEM file with the private key of the certificate. If `None`, the key
+            is read from the file `tls_cert`.
         allowed_hosts: Tuple of str. Additional names that the `Host` header may contain (`names`
             of `RequestGuard`).
         allowed_origins: Tuple of str. Web sites whose pages may send requests (`origins` of
@@ -153,6 +154,7 @@ class ModelServer:
 
         Raises:
             ValueError: If a model has no version that can be served.
+            OSError: If the REST interface fails to start, or takes more than 30 seconds.
         """
         pool = self.core.pool
         pool.refresh()
@@ -203,7 +205,8 @@ def why_nothing(model):
         return f"{model.name}: no version can be served. {errors[0]}"
     return (
         f"{model.config.base_path} contains no version of a model to serve: expected folders named "
-        "1, 2, ..., each with a SavedModel. `tfreps export` creates such folders."
+        "1, 2, ..., each with a SavedModel, of which the version policy selects at least one. "
+        "`tfreps export` creates such folders."
     )
 
 

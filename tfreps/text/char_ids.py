@@ -68,7 +68,7 @@ def token_rows(tokens: Sequence[str], max_characters: int = 50) -> np.ndarray:
 
 
 def sentence_start_ids(max_characters: int = 50) -> np.ndarray:
-    """Returns the character ids of the sentence start.
+    """Returns the character ids of the start-of-sentence token.
 
     Args:
         max_characters: int, at least 3. Number of ids C. Defaults to 50.
@@ -88,7 +88,7 @@ def sentence_start_ids(max_characters: int = 50) -> np.ndarray:
 
 
 def sentence_end_ids(max_characters: int = 50) -> np.ndarray:
-    """Returns the character ids of the sentence end.
+    """Returns the character ids of the end-of-sentence token.
 
     Args:
         max_characters: int, at least 3. Number of ids C. Defaults to 50.

@@ -64,7 +64,7 @@ def tokenize(texts, how="spaces"):
     - "characters": every Unicode character except white space is a token.
     - "words": runs of letters, digits, marks and underscores are tokens, and so is every other
       character except white space. `don't!` becomes `don ' t !`.
-    - a BERT tokenizer: splits texts into its words, which `word_rules` defines, not into pieces.
+    - a BERT tokenizer: splits texts into words, as its `word_rules` define them, not into pieces.
 
     The function uses only core TensorFlow operations, so that an exported model splits texts in
     the same way as in training. Letters, digits and marks are those of Unicode 15. Bytes

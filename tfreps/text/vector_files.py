@@ -167,7 +167,10 @@ def _split(data: bytes, dimension: int, place: str, told_by: str) -> tuple[bytes
 
 
 def _is_number(field: bytes, token: bytes) -> bool:
-    """Returns True if `field`, the last field of a row's token, is one number too many."""
+    """Returns True if `field`, the last field of `token`, is a number that belongs to the vector.
+
+    The row then has too many numbers. A token that consists only of `field` may be a number.
+    """
     if field == token:
         return False  # the token itself may be a number
     try:

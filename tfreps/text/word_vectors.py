@@ -103,7 +103,7 @@ class WordVectors(NamedTuple):
 
 
 def _wanted(tokens: list[str], lowercase_fallback: bool):
-    """Returns two dicts: from the bytes of tokens, and of lower-case forms, to positions."""
+    """Returns two dicts that map tokens and their lower-case forms, as bytes, to positions."""
     exact: dict[bytes, list[int]] = {}
     lower: dict[bytes, list[int]] = {}
     for place, token in enumerate(tokens):

@@ -70,7 +70,7 @@ def test_depth():
     deep = [1]
     for _ in range(32):
         deep = [deep]
-    with pytest.raises(ServingError, match="more than 32 levels"):
+    with pytest.raises(ServingError, match="at most 32 levels deep"):
         json_array(deep, "int32", "x")
 
 

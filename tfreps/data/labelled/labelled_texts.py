@@ -64,11 +64,13 @@ def read_labelled(
         list of `LabelledText(text, label, file, line)`, named tuples of three str and an int.
 
     Raises:
-        ValueError: If `format` or `empty_texts` is not one of the values above; a line has no tab;
-            a column or field is missing; a row does not match the header; a label is blank, is
-            surrounded by white space, or is neither a string nor an integer; a text is empty and
-            `empty_texts` is `"error"`; a file contains no text or has a different encoding; or a
-            class folder contains no files. The message names the file and the line.
+        ValueError: If `format` or `empty_texts` is not one of the values above; a line has no tab
+            or is not a record; a column or field is missing; a row is not valid CSV or does not
+            match the header; a label is blank, is surrounded by white space, or is neither a string
+            nor an integer; a text is not a string; a text is empty and `empty_texts` is `"error"`;
+            all texts are empty and `empty_texts` is `"skip"`; a file contains no text or has a
+            different encoding; or a class folder contains no files. The message names the file
+            and, if possible, the line.
 
     Example:
         >>> import pathlib, tempfile

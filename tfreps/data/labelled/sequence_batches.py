@@ -34,9 +34,10 @@ class SequenceBatches:
       of rows per batch. With M batches of B_b rows and N sentences, the mean of the batch losses is
       then the mean over sentences: `1/M sum_b 1/B_b sum_i (B_b M/N) loss_i = 1/N sum_i loss_i`. In
       unshuffled batches, which are meant for evaluation, the weight is 1, because Keras itself
-      weights batches by their number of rows in evaluation. (It also does so in training and
-      therefore reports too high a `loss`; `SentenceLoss` does not.) `sample_weight` is multiplied
-      by `sentence_weights`.
+      weights batches by their number of rows in evaluation. (In training, Keras also weights
+      batches in this way when it averages the reported `loss`, which is therefore too high; the
+      metric `SentenceLoss` reports the mean over sentences.) `sample_weight` is multiplied by
+      `sentence_weights`.
 
     Args:
         tokens: sequence of lists of str. The tokens of each sentence. A list may be empty.
@@ -84,8 +85,9 @@ class SequenceBatches:
     Raises:
         ValueError: If there are no sentences; a sentence has different numbers of tokens and
             tags; a target is negative or not an integer; a token is empty; arguments have
-            different numbers of sentences; an argument is out of range; or the file of vectors
-            lacks a sentence or has vectors for the wrong number of tokens.
+            different numbers of sentences; an argument is out of range; a name in `extra` is that
+            of another feature; both `cuts` and `vectors` are given; or the file of vectors lacks a
+            sentence or has vectors for the wrong number of tokens.
 
     Example:
         >>> from tfreps.data import SequenceBatches
@@ -165,7 +167,7 @@ class SequenceBatches:
                 Defaults to 1.
 
         Returns:
-            `tf.data.Dataset` of known cardinality. Every iteration yields the same elements.
+            `tf.data.Dataset` of known cardinality. Each iteration over it yields the same elements.
 
         Raises:
             ValueError: If an argument is out of range.

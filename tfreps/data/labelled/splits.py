@@ -11,7 +11,7 @@ def stratified_split(
 ) -> tuple[list[int], list[int]]:
     """Splits examples into two parts, so that every class keeps its share to within one example.
 
-    The smaller part has `round(fraction * N)` examples (halves are rounded up). It takes
+    The second part has `round(fraction * N)` examples (halves are rounded up). It takes
     `fraction * n` examples, rounded down, of a class with n examples, and one more of each of
     the classes with the largest remainders. Every class with at least two examples is in both
     parts, even if that changes the total. The same labels, fraction and seed give the same split

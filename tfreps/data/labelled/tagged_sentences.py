@@ -62,8 +62,9 @@ def read_tagged(
         separator: str or None. Column separator: `"\\t"` or `" "` for exactly one tab or space.
             If `None`, any run of spaces and tabs separates columns. Other white space is always
             part of the text. Defaults to `None`.
-        skip_document_starts: bool. Whether `-DOCSTART-` lines in CoNLL files are skipped. They
-            end a sentence in either case. Defaults to `True`.
+        skip_document_starts: bool. Whether `-DOCSTART-` lines in CoNLL files are skipped. If
+            `False`, each of these lines is a sentence of one token. They end the previous sentence
+            in either case. Defaults to `True`.
         token_field: str. Field of a record that contains the tokens. Defaults to `"text"`.
         tag_field: str or None. Field of a record that contains the tags. If `None`, no tags are
             read. Defaults to `"label"`.

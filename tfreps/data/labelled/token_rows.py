@@ -71,7 +71,12 @@ class TokenRows:
     ) -> dict[str, np.ndarray]:
         """Returns the features of the given sentences as arrays `[B, T, ...]`; T is `length`.
 
-        The arguments are those of `places`.
+        Args:
+            sentences: int array, shape `[B]`. Numbers of the sentences.
+            length: int. T, the padded length.
+            gaps: int64 array, shape `[B, 2]`, or None. Position of the first token to remove from
+                each sentence, and the number of tokens to remove. If `None`, no tokens are removed.
+                Defaults to `None`.
         """
         places, real = self.places(sentences, length, gaps)
         rows = np.where(real, self._rows[places], 0)  # [B, T]
@@ -86,7 +91,8 @@ class TokenRows:
             sentences: int array, shape `[B]`. Numbers of the sentences.
             length: int. T, the padded length.
             gaps: int64 array, shape `[B, 2]`, or None. Position of the first token to remove from
-                each sentence, and the number of tokens to remove.
+                each sentence, and the number of tokens to remove. If `None`, no tokens are removed.
+                Defaults to `None`.
 
         Returns:
             Tuple `(places, real)` of arrays of shape `[B, T]`. `places` is int64 and contains the

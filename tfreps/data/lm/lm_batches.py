@@ -29,11 +29,12 @@ class LMBatches:
     Reads text files with one sentence per line and tokens separated by white space. Each row of
     a batch is a stream that continues in the next batch where it stopped. When a row reaches the
     end of its sentence, it continues with the next sentence from the files. If several rows do
-    so, they take sentences in the order of the rows. `</S>` is never an input, and `<S>` is never
-    a target. The two directions read the files independently. The order is that of bilm-tf,
-    position for position, up to its last full batch. bilm-tf discards the positions that then
-    remain; here the last batches are padded, so that no token is lost. The position in the text
-    can be saved and restored.
+    so, they take sentences in the order of the rows. In the forward direction, `</S>` is never an
+    input, and `<S>` is never a target; in the reverse direction, the two are exchanged. The two
+    directions read the files independently. The order is that of bilm-tf, position for position,
+    up to its last full batch. bilm-tf discards the positions that then remain; here the last
+    batches are padded, so that no token is lost. The position in the text can be saved and
+    restored.
 
     Elements: a dict of tensors, with T = `unroll_steps`.
 
@@ -70,8 +71,8 @@ class LMBatches:
             next. If `None`, the passes never end. Defaults to `None`.
         skip_blank: bool. If `True`, blank lines are skipped; if `False`, a blank line is a
             sentence without words and takes one position, as in bilm-tf. Defaults to `False`.
-        block_bytes: int. Size of the block of text that each direction holds in memory, within
-            which sentences are shuffled. Defaults to 4 MiB, about 30,000 sentences.
+        block_bytes: int. Size in bytes of the block of text that each direction holds in memory and
+            within which sentences are shuffled. Defaults to 4 MiB, about 30,000 sentences.
 
     Masking: `mask` is True on real positions.
 

@@ -70,10 +70,10 @@ class LMEpochs:
         self._restored = state["number"], state["batches"]
 
     def _position(self, number: int) -> dict:
-        """Returns the state of `LMBatches` after `number` batches: the restored state if it fits.
+        """Returns the state of `LMBatches` after `number` batches.
 
-        If the restored state were not used, a resumed data set that has not been read yet would
-        read all text before this position again.
+        If the restored state is that of the same position, it is returned unchanged. Without it, a
+        resumed data set that has not been read yet would read all text before the position again.
         """
         if self._restored is not None and self._restored[0] == number:
             return self._restored[1]

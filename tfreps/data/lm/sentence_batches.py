@@ -48,8 +48,8 @@ def sentence_batches(
         characters: str or None. `"table"` or `"ids"`, the form of the character ids; see
             `LMBatches`. If `None`, elements have no character ids. Defaults to `"table"`.
         max_characters: int. Number of character ids C per token. Defaults to 50.
-        block_bytes: int. Size of the block of text within which sentences are sorted. Defaults
-            to 4 MiB.
+        block_bytes: int. Size in bytes of the block of text within which sentences are sorted.
+            Defaults to 4 MiB.
 
     Returns:
         `tf.data.Dataset` of unknown cardinality.

@@ -62,8 +62,8 @@ class MaskedLMBatches:
             excluded. Other epochs have about the same number.
         num_left_out: int. Number of documents that are left out because they have only one
             sentence. It is 0 if `next_sentence` is `False`.
-        num_cut: int. Number of texts that are longer than `max_length` before second segments are
-            replaced. It is 0 if `next_sentence` is `False`.
+        num_cut: int. Number of texts that are longer than `max_length` with their original second
+            segments. It is 0 if `next_sentence` is `False`.
 
     Raises:
         ValueError: If a size, `seed`, `next_label` or `mask_rate` is out of range; the vocabulary
@@ -211,7 +211,7 @@ class MaskedLMBatches:
         return {"token_ids": token_ids, "segment_ids": segment_ids, "lengths": begin}
 
     def _hide(self, batch):
-        """Returns a batch with randomly masked tokens; its place in the data gives the seed."""
+        """Returns a batch with randomly masked tokens; `batch["place"]` determines the seed."""
         batch = dict(batch)
         seed, epoch, number = tf.unstack(tf.cast(batch.pop("place"), "int32"))
         seed = tf.random.experimental.stateless_fold_in(tf.stack([seed, 2]), epoch)

@@ -36,9 +36,9 @@ class Stretches(NamedTuple):
 class SentencePairs:
     """Texts of whole sentences, or sentence pairs that are drawn anew in every epoch.
 
-    Consecutive sentences of a document form a text as long as they have at most `max_tokens`
-    tokens together. If `pairs` is `False`, a longer sentence is split into texts of similar
-    length, so that every token occurs once per epoch.
+    As many consecutive sentences of a document as fit in `max_tokens` tokens form a text. If
+    `pairs` is `False`, a longer sentence is split into texts of similar length, so that every token
+    occurs once per epoch.
 
     If `pairs` is `True`, a text has at least two sentences: a single sentence at the end of a
     document forms a text with the sentence before it. In every epoch, two random choices are made
@@ -64,8 +64,8 @@ class SentencePairs:
     Attributes:
         num_texts: int. Number of texts per epoch.
         num_left_out: int. Number of documents with one sentence. It is 0 if `pairs` is `False`.
-        num_cut: int. Number of texts that are longer than `max_tokens` before second segments are
-            replaced. It is 0 if `pairs` is `False`.
+        num_cut: int. Number of texts that are longer than `max_tokens` with their original second
+            segments. It is 0 if `pairs` is `False`.
 
     Raises:
         ValueError: If `pairs` is `True` and fewer than two documents have two or more sentences.
@@ -97,8 +97,7 @@ class SentencePairs:
                 "Next-sentence prediction needs at least two documents with two or more sentences, "
                 "because half of the second segments come from another document; got "
                 f"{documents.num_documents:,} documents, {self.num_left_out:,} of them with one "
-                "sentence. Separate documents by blank lines, or set `next_sentence` to "
-                "`False`."
+                "sentence. Separate documents by blank lines, or disable `next_sentence`."
             )
 
     def texts(self, epoch: int) -> Stretches:

@@ -52,7 +52,7 @@ class StatelessSelector(tf_text.RandomItemSelector):
 
 
 class StatelessChooser(tf_text.MaskValuesChooser):
-    """Variant of tensorflow-text's `MaskValuesChooser` with a given seed and without special ids.
+    """Variant of tensorflow-text's `MaskValuesChooser` that takes a seed and the ids to draw from.
 
     Args:
         mask_id: int. Id of the mask token.

@@ -159,7 +159,7 @@ def _nothing(chain, value):
 
 
 def _forward_backward(chain):
-    """Computes prefix and suffix sums in probability space, both directions in one loop.
+    """Computes prefix and suffix sums in probability space, using one loop for both directions.
 
     Each sum is stored as a vector that sums to 1, and a scale; the highest score is factored out
     of every step. The computation uses float64 and is exact if no path is lost to underflow. This

@@ -157,7 +157,7 @@ def log_sum_exp(x, axis):
 
 
 def previous_values(values, mask, first):
-    """Returns the values at the last real tokens before each position and of each row.
+    """Returns the value at the last real token before each position and before the end of each row.
 
     Args:
         values: tensor, shape `[B, T]`.
@@ -191,7 +191,7 @@ def is_possible(score):
 
 
 def _bounded(x):
-    """Replaces values below FORBIDDEN by FORBIDDEN; NaN stays NaN."""
+    """Replaces values below FORBIDDEN with FORBIDDEN; NaN stays NaN."""
     return tf.maximum(x, FORBIDDEN)
 
 

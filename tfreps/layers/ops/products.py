@@ -1,4 +1,4 @@
-"""Matrix products in a layer's compute precision, with float32 results."""
+"""Matrix products in a layer's compute precision."""
 
 import tensorflow as tf
 
@@ -36,7 +36,7 @@ def dense_of_tokens(dense, x):
     `enable_lora`.
 
     Args:
-        dense: `keras.layers.Dense`. A built layer.
+        dense: `keras.layers.Dense` with `E` units.
         x: float, shape `[B, T, D]`.
 
     Returns:

@@ -22,7 +22,7 @@ def replica_number():
 
 
 def sum_over_replicas(values):
-    """Returns the sums of tensors over all replicas, which must all call it.
+    """Returns the sums of tensors over all replicas. All replicas must call this function.
 
     Args:
         values: Tensor, or a list of tensors or `tf.IndexedSlices`, which have the same shapes on
@@ -37,14 +37,17 @@ def sum_over_replicas(values):
 
 
 def own_rows(size, replica=None, replicas=None):
-    """Returns the first and the end of this replica's rows in a global batch.
+    """Returns the range of rows of a global batch that a replica computes.
 
-        first_r = floor(r * size / N)
+        first_r = floor(r * size / N),    end_r = first_{r+1}
 
     Args:
         size: int or int scalar. Number of rows in the global batch.
-        replica: int or int scalar. Number of the replica. Defaults to the one that runs.
+        replica: int or int scalar. Number of the replica, from 0. Defaults to the current replica.
         replicas: int. Number of replicas, `N`. Defaults to the current number.
+
+    Returns:
+        Tuple `(first, end)`. `end` is one more than the last row of the replica.
 
     Example:
     >>> [own_rows(6, replica, replicas=4) for replica in range(4)]

@@ -203,7 +203,7 @@ class _Steps:
         return tf.reshape(out, [self.form.num_gates, *self.shape, self.form.units])
 
     def _rows(self, x, kernel, transpose=False):
-        """Multiplies by a kernel `[D, E]` and returns `[B, T, E]`; `None` counts as `[D, 0]`."""
+        """Multiplies `x` by a kernel: `[B, T, E]`, with `E = 0` if the kernel is `None`."""
         if kernel is None:
             return tf.zeros([*self.shape, 0])
         width = kernel.shape[0 if transpose else 1]
@@ -274,7 +274,7 @@ class _Steps:
         return d_mean, tf.cast(tf.stack(to_words), self.dtype)
 
     def _outer(self, steps, kernels):
-        """Computes the gradients of the two kernels of hidden states with one product each."""
+        """Computes the gradients of the two kernels of the hidden states, with one product each."""
         gradients = []
         for kernel, at in ((kernels.recurrent_kernel, 0), (kernels.word_kernel, 2)):
             if kernel is None:

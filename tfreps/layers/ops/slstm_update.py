@@ -20,10 +20,14 @@ class Form(NamedTuple):
         cell_groups: tuple of tuples of int. Groups of neighbours, as offsets from the word. The
             cell states of each group are summed and weighted by a gate of the group.
         num_sentence_nodes: int. Number of sentence nodes `S`.
-        input_term: str. As in `SLSTMCell`.
-        gate_normalization: str. As in `SLSTMCell`.
-        sentence_normalization: str. As in `SLSTMCell`.
-        sentence_term: str. As in `SLSTMCell`.
+        input_term: str. Value multiplied by the input gate: `"gate"` for the `tanh` of the
+            candidate, or `"embedding"` for `Terms.embedding`.
+        gate_normalization: str. Normalization of the gates: `"softmax_of_sigmoids"`, `"softmax"`
+            or `"none"` (sigmoids only).
+        sentence_normalization: str. Gates in the softmax of a sentence node: `"joint"` for its
+            own-cell gate and those of the words, or `"words"` for those of the words only.
+        sentence_term: str. State of a sentence node that a word multiplies by a gate: `"cell"` or
+            `"hidden"`.
         has_fixed: bool. Whether there are nodes with states that no step changes. Defaults to
             False.
     """

@@ -59,8 +59,8 @@ class GrpcClient:
             lists.
 
         Raises:
-            ValueError: If the server does not answer or returns an error, or the signature has
-                other inputs.
+            ValueError: If the server does not answer or returns an error, or if the signature does
+                not exist or does not have text as its only input.
         """
         which = model, version, label
         key = (*which, signature)
@@ -82,7 +82,8 @@ class GrpcClient:
         Args:
             model: str. The name of the model.
             version: int. The version to report. If `None`, all versions are reported.
-            label: str. The label of a version, which the server may ignore. Defaults to `None`.
+            label: str. The label of a version. The server may ignore it and report all versions.
+                Defaults to `None`.
 
         Returns:
             A list of tuples `(version, state, error_message)`. `version` is an int. `state` is a
@@ -138,7 +139,7 @@ class GrpcClient:
 
 
 def asking(request, model, version, label):
-    """Sets the model, version or label of a request, and returns the request."""
+    """Sets the model and the version or label, if any, of a request; returns the request."""
     request.model_spec.name = model
     if version is not None:
         request.model_spec.version.value = version

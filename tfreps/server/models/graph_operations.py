@@ -47,15 +47,16 @@ def check_operations(model, folder) -> None:
 
     A SavedModel is a program: its operations run with the rights of the process when it is loaded
     or called. Two uses of files are allowed, because ordinary SavedModels need them: saving and
-    restoring its own variables, and filling tables from its own assets.
+    restoring the model's own variables, and filling tables from its own assets.
 
     Args:
         model: `SavedModel` message.
         folder: str or path. The folder of the SavedModel.
 
     Raises:
-        ValueError: If the model has an asset outside its `assets` folder, or operations that use
-            the network, Python, or files in any other way. The message names these operations.
+        ValueError: If the model has an asset outside its `assets` folder, or operations that may
+            use the network, Python, or files in any other way, that run code which the graph does
+            not show, or that end the process. The message names these operations.
 
     Example:
     >>> from tensorflow.core.protobuf import saved_model_pb2
@@ -186,7 +187,7 @@ def ancestors(nodes, names):
 
 
 def source(nodes, name):
-    """Returns the name of the node that a tensor comes from, past nodes that only pass it on."""
+    """Returns the name of the node that computes a tensor, skipping nodes that only pass it on."""
     name = plain(name)
     seen = set()
     while name in nodes and nodes[name].op in PASSING and nodes[name].input and name not in seen:

@@ -24,7 +24,8 @@ class ModelConfig:
         labels: dict from labels to version numbers. These versions are served as well.
 
     Raises:
-        ValueError: If the name or a label cannot be part of a URL.
+        ValueError: If the name or a label is empty, has more than 255 characters, or contains `/`,
+            `:`, `=`, spaces or control characters.
 
     Example:
     >>> ModelConfig("ner", "exports/ner", labels={"stable": 1}).policy
@@ -61,8 +62,8 @@ def from_folders(folders: list[str], labels=(), versions=()) -> list[ModelConfig
         folders: List of base paths such as `"exports/ner"`. A model is named after its folder,
             unless a name precedes the path, as in `"tagger=exports/ner"`.
         labels: List of str in the form `"NAME:LABEL=VERSION"`, such as `"tagger:canary=2"`.
-        versions: List of str in the form `"NAME:POLICY"`, such as `"tagger:latest"`. The format of
-            the policy is that of `read_policy`.
+        versions: List of str in the form `"NAME:POLICY"`, such as `"tagger:latest"`. The policy is
+            `all`, `latest`, `latest:N` or comma-separated version numbers (see `read_policy`).
 
     Returns:
         A list of `ModelConfig`.

@@ -63,7 +63,11 @@ class ModelPool:
         self._stop.set()
 
     def stop(self, seconds=None):
-        """Stops the search for versions, and waits at most `seconds` for its thread to end."""
+        """Stops the search for versions, and waits for its thread to end.
+
+        Args:
+            seconds: float. Maximum number of seconds to wait. If `None`, no limit applies.
+        """
         self.ask_to_stop()
         if self._thread is not None:
             if seconds is not None:
@@ -104,8 +108,8 @@ class ModelPool:
             label: str. The label of a version. If `None`, no label is used.
 
         Raises:
-            ServingError: NOT_FOUND if there is no such model or version; INVALID_ARGUMENT if there
-                is no such label.
+            ServingError: NOT_FOUND if there is no such model or version; INVALID_ARGUMENT if `name`
+                is empty or there is no such label.
         """
         asked = None
         if version is not None:

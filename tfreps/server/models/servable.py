@@ -38,8 +38,9 @@ class Servable:
     Args:
         folder: str or path. The folder of a SavedModel.
         batching: `BatchOptions`. If `None`, the default options are used.
-        direct_runs: int. Maximum number of requests outside of batches that run concurrently. If
-            `None`, it is the number of CPUs, but at least 2.
+        direct_runs: int. Maximum number of requests that run concurrently without being merged
+            into a batch. Long requests are not counted: they run one at a time. If `None`, it is
+            the number of CPUs, but at least 2.
         most_elements: int. Maximum number of elements of an input in a warm-up request. Defaults to
             2**24.
         limits: `RequestLimits`. If `None`, the default limits are used.
@@ -103,7 +104,8 @@ class Servable:
 
         Args:
             name: str. Name of the signature. If empty, `serving_default` is returned.
-            code: str. Status code of the error for an unknown name.
+            code: str. Status code of the error for an unknown name. Defaults to
+                `"FAILED_PRECONDITION"`.
 
         Raises:
             ServingError: If there is no such signature.
@@ -241,7 +243,7 @@ def read_model(folder):
 
 
 def definitions(model):
-    """Returns the signatures as the SavedModel stores them, which loading does not preserve."""
+    """Returns the `SignatureDef`s of a SavedModel by name, which `load` does not preserve."""
     for graph in model.meta_graphs:
         if TAG in graph.meta_info_def.tags:
             return dict(graph.signature_def)

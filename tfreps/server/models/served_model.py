@@ -126,7 +126,7 @@ class ServedModel:
     def refresh(self):
         """Searches the base path, loads the versions to serve, then unloads the others.
 
-        Only one thread may call it at a time.
+        Only one thread at a time may call this method.
         """
         tried = set()  # a folder that is being copied keeps changing, so it is only tried once
         while True:

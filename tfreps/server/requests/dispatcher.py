@@ -47,8 +47,8 @@ class Dispatcher:
         """Returns a `Ticket` for a request.
 
         Args:
-            seconds: float. Seconds that the client waits for the answer. If `None`, or if larger,
-                the time limit of the server is used.
+            seconds: float. Seconds that the client waits for the answer. If `None` or larger than
+                the time limit of the server, that limit is used.
         """
         limit = self.seconds if seconds is None else min(seconds, self.seconds)
         return Ticket(limit, self.seconds)

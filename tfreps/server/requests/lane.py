@@ -20,8 +20,8 @@ class Lane:
         slots: int. Number of slots. A request occupies one or more of them while it runs.
         most_waiting: int. Maximum number of waiting requests. Further requests are rejected with
             UNAVAILABLE. Defaults to 1,000.
-        workers: int. Number of requests over their time limit at which the queue counts as stuck.
-            Defaults to `slots`.
+        workers: int. The queue counts as stuck if at least this many requests are still running
+            after their time limit. If `None`, it is `slots`.
 
     Example:
     >>> from tfreps.server.requests.ticket import Ticket

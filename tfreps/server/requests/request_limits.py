@@ -40,7 +40,8 @@ class RequestLimits:
             int. The number of bytes of the longest text.
 
         Raises:
-            ServingError: RESOURCE_EXHAUSTED if the texts are too long.
+            ServingError: RESOURCE_EXHAUSTED if the padded texts of an input have more than
+                `text_bytes` bytes.
         """
         longest = 0
         for name, value in inputs.items():
@@ -84,7 +85,7 @@ class RequestLimits:
 
         Args:
             size: int. The number of bytes of the answer.
-            what: str. The subject of the error message.
+            what: str. The subject of the error message. Defaults to `"The answer"`.
 
         Raises:
             ServingError: RESOURCE_EXHAUSTED if the answer is too large.

@@ -48,7 +48,7 @@ class ServingCore:
         return False
 
     def run(self, model, servable, signature, inputs, outputs=(), write=None):
-        """Runs a leased version and records the time that the model takes.
+        """Runs a leased version and records the time until its answer, including any wait.
 
         Args:
             model: str. The name of the model.
@@ -64,7 +64,8 @@ class ServingCore:
             The result of `write`, or a dict from names to NumPy arrays.
 
         Raises:
-            ServingError: If `Servable.run` raises it.
+            ServingError: If the request does not match the signature or exceeds a limit, too many
+                requests are waiting, the time is up, or the client has disconnected.
             tf.errors.OpError: If the model fails.
         """
         started = time.perf_counter()
@@ -80,7 +81,12 @@ class ServingCore:
         """Context manager that records the request that its block handles.
 
         Errors in the block are converted to ServingErrors. Requests for unknown models are not
-        recorded. See `ServingMetrics.record` for the arguments.
+        recorded.
+
+        Args:
+            model: str. The name of the model.
+            api: str. The name of the method, such as `"GetModelStatus"`.
+            entrypoint: str. `"GRPC"` or `"REST"`.
         """
         started = time.perf_counter()
         code = "OK"
@@ -116,8 +122,8 @@ class ServingCore:
         """Returns the `GetModelMetadataResponse` with the signatures of a version.
 
         Raises:
-            ServingError: NOT_FOUND if there is no such model or version; INVALID_ARGUMENT if there
-                is no such label.
+            ServingError: NOT_FOUND if there is no such model or version; INVALID_ARGUMENT if `name`
+                is empty or there is no such label.
         """
         message = get_model_metadata_pb2.GetModelMetadataResponse()
         signatures = get_model_metadata_pb2.SignatureDefMap()

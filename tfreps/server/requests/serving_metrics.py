@@ -49,7 +49,8 @@ class ServingMetrics:
         Args:
             model: str. The name of a loaded model. Unknown names must not be recorded, since every
                 name takes memory.
-            api: str. `"Predict"`, `"GetModelMetadata"` or `"GetModelStatus"`.
+            api: str. `"Predict"` (gRPC), `"predict"` (REST), `"GetModelMetadata"` or
+                `"GetModelStatus"`.
             entrypoint: str. `"GRPC"` or `"REST"`.
             status: str. The name of a gRPC status code, such as `"OK"`.
             seconds: float. The time between the request and its answer.
@@ -58,7 +59,7 @@ class ServingMetrics:
         self._latency.labels(model, api, entrypoint).observe(seconds * 1e6)
 
     def record_run(self, model, seconds):
-        """Records the time that a model took for a request."""
+        """Records the time from the start of a request until the answer of the model."""
         self._runtime.labels(model, "Predict", "TF2").observe(seconds * 1e6)
 
     def page(self):

@@ -92,7 +92,7 @@ class ContextNeighbours:
             raise ServingError(
                 "INVALID_ARGUMENT",
                 f"The model {model!r} must have a signature for raw text with the output `elmo`, "
-                "the contextual vectors. Export a biLM.",
+                "which contains contextual vectors. Use a biLM exported by `tfreps export`.",
             )
         words = []
         vectors = [np.zeros([0, signature.outputs["elmo"].shape[-1]], "float32")]

@@ -22,7 +22,8 @@ def json_array(value, dtype: str, where: str) -> np.ndarray:
 
     Args:
         value: A number, string, bool or nested list, in which all lists at a level have the same
-            length. Integers for a float dtype are rounded to the nearest float.
+            length. Integers for a float dtype are rounded to the nearest float. A string may also
+            be a dict `{"b64": ...}` with base64 data.
         dtype: str. The name of a TensorFlow dtype. Strings become `bytes` in an array of objects.
         where: str. The name of the value in error messages.
 
@@ -71,7 +72,8 @@ def flatten(value, where):
             )
         if len(shape) == MOST_AXES:
             raise invalid(
-                f"The value of {where} is nested more than {MOST_AXES} levels deep, the maximum."
+                f"The value of {where} must be nested at most {MOST_AXES} levels deep; it has more "
+                "levels."
             )
         shape.append(sizes.pop())
         level = list(itertools.chain.from_iterable(level))

@@ -21,7 +21,8 @@ def parse_body(body: bytes, most_elements: int) -> dict:
     Args:
         body: bytes. JSON in UTF-8, which may contain NaN, Infinity and -Infinity. Anything after
             the object is ignored, as in TensorFlow Serving.
-        most_elements: int. Maximum number of values, which is checked before the body is parsed.
+        most_elements: int. Maximum number of values. Before the body is parsed, its commas are
+            counted as an estimate of this number.
 
     Returns:
         A dict.
@@ -127,7 +128,11 @@ def named_rows(instances, signature):
         raise invalid("No values in 'instances' array")
     objects = [is_object(item) for item in instances]
     if not any(objects):
-        return {only_input(signature, "instances is a plain list, but"): instances}
+        return {
+            only_input(
+                signature, "instances is a plain list, but expecting a list of objects"
+            ): instances
+        }
     if not all(objects):
         place = objects.index(False) if objects[0] else objects.index(True)
         wanted, got = ("object", "list") if objects[0] else ("value/list", "object")
@@ -147,7 +152,9 @@ def named_rows(instances, signature):
 def named_columns(inputs, signature):
     """Returns a dict from input names to values."""
     if not is_object(inputs):
-        return {only_input(signature, "inputs is a plain value/list, but"): inputs}
+        return {
+            only_input(signature, "inputs is a plain value/list, but expecting an object"): inputs
+        }
     for name in signature.inputs:
         if name not in inputs and name not in signature.defaults:
             raise invalid(f"Missing named input: {name} in 'inputs' object.")
@@ -156,7 +163,7 @@ def named_columns(inputs, signature):
 
 def only_input(signature, found):
     if len(signature.inputs) != 1:
-        raise invalid(f"{found} expecting an object for each of the inputs of the signature")
+        raise invalid(f"{found} with a value for each input of the signature")
     return next(iter(signature.inputs))
 
 

@@ -30,8 +30,8 @@ class RequestGuard:
       rejected if its `Sec-Fetch-Site` header names another site, unless it follows a link. Answers
       to pages of `origins` have CORS headers, and their OPTIONS requests are answered.
     - The body of a request from a browser must have the type `application/json` or no type.
-      Otherwise, it is rejected with HTTP status 415, since browsers send other types without a
-      preflight request.
+      Otherwise, the request is rejected with HTTP status 415, since browsers send some other types
+      without a preflight request.
 
     A request with both `Content-Length` and `Transfer-Encoding` is rejected with HTTP
     status 400 and its connection is closed, since a proxy could use the other length (request

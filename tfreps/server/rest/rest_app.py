@@ -35,9 +35,14 @@ PART = 2**20  # bytes to decompress between two checks of the size
 class RestApp:
     """ASGI application with TensorFlow Serving's REST interface.
 
-    Its paths are `/v1/models/NAME[/versions/N|/labels/L]` with `/metadata` and `:predict`,
-    `/monitoring/prometheus/metrics`, and `/healthz`, which returns 200 if every model has a version
-    that answers in time, and 503 otherwise.
+    Its paths are:
+
+        /v1/models/NAME[/versions/N|/labels/L]             the status of the versions of a model
+        /v1/models/NAME[/versions/N|/labels/L]/metadata    the signatures of a version
+        /v1/models/NAME[/versions/N|/labels/L]:predict     answers of a version
+        /monitoring/prometheus/metrics                     metrics
+        /healthz                                           200 if every model has a version that
+                                                           answers in time, 503 otherwise
 
     Args:
         core: `ServingCore`.
@@ -133,9 +138,9 @@ class RestApp:
 
     @contextlib.contextmanager
     def _place(self):
-        """Context manager that yields a list with one int, the bytes of a body held in memory.
+        """Context manager that yields `[0]`, in which the block counts the bytes of a body.
 
-        They are subtracted from the sum of all bodies after the block.
+        After the block, this number is subtracted from the bytes of all bodies in memory.
         """
         place = [0]
         try:
@@ -189,7 +194,11 @@ class RestApp:
         return b"".join(parts)
 
     def _count(self, size, place):
-        """Adds a size to the total of all bodies in memory; rejects the body if it is too large."""
+        """Adds `size` to the bytes of all bodies in memory.
+
+        Raises:
+            ServingError: UNAVAILABLE if the sum would exceed the limit.
+        """
         with self._counting:
             if self._held + size > AT_ONCE * self._most:
                 raise ServingError(

@@ -70,7 +70,8 @@ class RestClient:
         Args:
             model: str. The name of the model.
             version: int. The version to report. If `None`, all versions are reported.
-            label: str. The label of a version, which the server may ignore. Defaults to `None`.
+            label: str. The label of a version. The server may ignore it and report all versions.
+                Defaults to `None`.
 
         Returns:
             A list of tuples `(version, state, error_message)`. `version` is an int. `state` is a
@@ -108,8 +109,8 @@ class RestClient:
             raise ValueError(f"{url} sent no answer within {self._seconds:g} seconds.") from None
         except requests.exceptions.SSLError as error:
             raise ValueError(
-                f"The certificate of {self._address} is not trusted. Pass its PEM file as "
-                f"`ca`. The reason is: {error}"
+                f"TLS with {self._address} failed: {error}. If its certificate is not trusted, "
+                "pass its PEM file as `ca` (`tls_ca` in `tfreps query`)."
             ) from None
         except requests.ConnectionError:
             raise ValueError(

@@ -28,7 +28,8 @@ class RestFront:
         header_seconds: float. A connection is closed if the headers of its next request do not
             arrive within this time. Defaults to 10.0.
         cert: str. PEM file with the certificate. If `None`, TLS is not used.
-        key: str. PEM file with the private key of the certificate.
+        key: str. PEM file with the private key of the certificate. If `None`, the key is read from
+            the file `cert`.
 
     Attributes:
         port: int. The port that the server listens on.

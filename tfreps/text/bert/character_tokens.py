@@ -58,7 +58,7 @@ class CharacterTokenizer(PieceTokenizer):
     Attributes:
         vocabulary: list of str. The tokens in the order of their ids.
         padding_id, unknown_id, start_id, separator_id, mask_id: int. Ids of the special tokens.
-        special_ids: list of int. Ids that no text produces, in ascending order.
+        special_ids: list of int. Ids of special, reserved and unused tokens, in ascending order.
 
     Raises:
         ValueError: If a special token is missing, a token is repeated, empty or not a string, or
@@ -129,8 +129,8 @@ class CharacterTokenizer(PieceTokenizer):
             `CharacterTokenizer`.
 
         Raises:
-            ValueError: If `min_count` is less than 1 or no token occurs that often, or `max_size`
-                leaves no room for a token.
+            ValueError: If `min_count` is less than 1, there are tokens but none occurs `min_count`
+                times, or `max_size` leaves no room for a token.
         """
         counts = count_tokens(texts, progress, **options)
         return cls.from_counts(counts, min_count, max_size, **options)
@@ -145,7 +145,23 @@ class CharacterTokenizer(PieceTokenizer):
     ) -> "CharacterTokenizer":
         """Creates a tokenizer from token counts, such as those that `count_tokens` returns.
 
-        See `from_texts` for the other arguments and for the order of the vocabulary.
+        Tokens are sorted by descending count, and tokens of equal count by code point.
+
+        Args:
+            counts: mapping from str to int. Number of occurrences of each token. Counts of the
+                special tokens are ignored.
+            min_count: int. Minimum count for a token to be included in the vocabulary. Defaults
+                to 1.
+            max_size: int or None. Maximum size of the vocabulary, including the 20 special and
+                reserved ids. If `None`, the size is not limited. Defaults to `None`.
+            **options: Arguments of the constructor other than `vocabulary`.
+
+        Returns:
+            `CharacterTokenizer`.
+
+        Raises:
+            ValueError: If `min_count` is less than 1, there are tokens but none occurs `min_count`
+                times, or `max_size` leaves no room for a token.
         """
         if min_count < 1:
             raise ValueError(f"`min_count` must be at least 1; got {min_count}.")
@@ -169,10 +185,10 @@ class CharacterTokenizer(PieceTokenizer):
         Args:
             path: str or path-like object. JSON file that maps each token to its id. The six
                 special tokens may be missing, as they are in bert_word2idx_extend.json.
-            vocabulary_size: int or None. Number of ids. Tokens whose id is not smaller are
-                treated as unknown. aespresso's models have embeddings of 32162 ids, which excludes
-                six tokens of bert_word2idx_extend.json. If `None`, all tokens are known. Defaults
-                to `None`.
+            vocabulary_size: int or None. Number of ids. Tokens whose id is at least this number
+                are treated as unknown. aespresso's models have embeddings for 32,162 ids, so six
+                tokens of bert_word2idx_extend.json are unknown to them. If `None`, all tokens are
+                known. Defaults to `None`.
             **options: Arguments of the constructor other than `vocabulary` and `source`.
 
         Returns:
@@ -238,7 +254,7 @@ class CharacterTokenizer(PieceTokenizer):
 
 
 def count_tokens(texts: Iterable[str], progress: Callable | None = None, **options) -> Counter:
-    """Counts the tokens of texts, none of which is replaced by `#UNK#`.
+    """Counts the tokens of texts without replacing any token by `#UNK#`.
 
     Args:
         texts: iterable of str. The texts.

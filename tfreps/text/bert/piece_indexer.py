@@ -82,8 +82,9 @@ class PieceIndexer(tf.Module):
         by_table = copy.graph.table is not None
         if by_table and not core_ops:
             raise ValueError(
-                "`core_ops` must be True for the tokenizer of this model: tensorflow-text supports "
-                "only WordPiece tokenizers that split Chinese characters."
+                "`core_ops=False` does not apply to the tokenizer of this model: tensorflow-text "
+                "supports only WordPiece tokenizers that split Chinese characters. Omit "
+                "`core_ops=False`."
             )
         vocabulary = self.tokenizer.vocabulary
         unknown = self.tokenizer.unknown_id

@@ -33,7 +33,7 @@ class PieceTokenizer(abc.ABC):
     Attributes:
         vocabulary: list of str. The pieces in the order of their ids.
         padding_id, unknown_id, start_id, separator_id, mask_id: int. Ids of the special tokens.
-        special_ids: list of int. Ids that no text produces, in ascending order.
+        special_ids: list of int. Ids of special, reserved and unused tokens, in ascending order.
 
     Raises:
         ValueError: If a special token is missing, a piece is repeated, empty or not a string, or
@@ -62,7 +62,7 @@ class PieceTokenizer(abc.ABC):
 
     @property
     def special_ids(self) -> list[int]:
-        """Ids that no text produces, in ascending order: special, reserved and unused tokens."""
+        """Ids of the special, reserved and unused tokens, in ascending order."""
         return sorted(n for n, token in enumerate(self.vocabulary) if self.is_special(token))
 
     def is_special(self, token: str) -> bool:

@@ -307,7 +307,10 @@ def _content(token):
 
 
 def _refuse_added(tokens, path: pathlib.Path) -> None:
-    """Rejects added tokens, which are matched before a text is split, other than BERT's own."""
+    """Rejects added tokens other than BERT's special tokens.
+
+    Added tokens are matched before a text is split, which tfreps does not support.
+    """
     specials = WordPieceTokenizer.SPECIAL_TOKENS
     more = [repr(token) for token in map(_content, tokens) if token not in specials]
     if more:

@@ -58,7 +58,7 @@ def tag_parts(tag: str, scheme: str) -> TagParts:
     if letter not in LETTERS[scheme] or (hyphen and not kind):
         raise ValueError(
             f"the tag {tag!r} is not valid in the scheme {scheme!r}: expected O, or one of "
-            f"{', '.join(LETTERS[scheme])} followed by a hyphen and a type"
+            f"{', '.join(LETTERS[scheme])}, optionally followed by a hyphen and a type"
         )
     return TagParts(LETTERS[scheme][letter], kind)
 
