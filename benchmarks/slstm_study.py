@@ -67,7 +67,11 @@ def make_parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.slstm_study", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--data", required=True, help="Folder of the data sets.")
-    parser.add_argument("--runs", required=True, help="Folder that contains the run folders.")
+    parser.add_argument(
+        "--runs",
+        required=True,
+        help="Folder for the run folders. Finished runs in it are not repeated.",
+    )
     about = "Domain of fdu_mtl. Defaults to camera_photo."
     parser.add_argument("--domain", default="camera_photo", choices=DOMAINS, help=about)
     parser.add_argument(

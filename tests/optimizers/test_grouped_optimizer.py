@@ -142,3 +142,12 @@ def test_grouped_under_float16_loss_scaling():
     model.fit(x, y, epochs=3, verbose=0)
     for old, new in zip(start, model.get_weights(), strict=True):
         assert np.isfinite(new).all() and (old != new).any()
+
+
+@pytest.mark.parametrize("option", [{"clipnorm": 1.0}, {"use_ema": True}, {"weight_decay": 0.1}])
+def test_options_of_members_are_rejected(option):
+    (name,) = option
+    with pytest.raises(
+        ValueError, match=f"`{name}` must be passed to the optimizers of the groups"
+    ):
+        GroupedOptimizer(FusedAdam(1e-3), {"bilm": FusedAdam(1e-4)}, **option)

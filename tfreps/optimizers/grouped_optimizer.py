@@ -5,6 +5,10 @@ import re
 import keras
 import tensorflow as tf
 
+# Options of Keras's optimizers that `apply` does not use.
+OF_MEMBERS = "clipnorm", "clipvalue", "weight_decay", "use_ema", "loss_scale_factor"
+OF_MEMBERS += ("gradient_accumulation_steps",)
+
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class GroupedOptimizer(keras.optimizers.Optimizer):
@@ -31,8 +35,8 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
             their own variables.
 
     Raises:
-        ValueError: If `members` has an unknown group or, when the optimizer is built, if a group
-            has no variables.
+        ValueError: If an option is not supported or `members` has an unknown group or, when the
+            optimizer is built, if a group has no variables.
 
     Example:
     >>> sgd = keras.optimizers.SGD
@@ -45,6 +49,12 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
 
     def __init__(self, default, groups, members=None, name="grouped", **kwargs):
         kwargs.pop("learning_rate", None)
+        for option in OF_MEMBERS:
+            if kwargs.get(option):
+                raise ValueError(
+                    f"`{option}` must be passed to the optimizers of the groups, since "
+                    f"`GroupedOptimizer` does not support it; got {kwargs[option]!r}."
+                )
         super().__init__(learning_rate=0.0, name=name, **kwargs)
         self.default = default
         self.groups = dict(groups)

@@ -230,8 +230,8 @@ def _continued(old, path, next_sentence, changes):
     old = _pretrainer(old, path)
     if next_sentence and not old.next_sentence:
         raise ValueError(
-            f"{path} was trained without next-sentence prediction and has no head for it. Set "
-            "`next_sentence` to `False`, or start a new run."
+            f"{path} was trained without next-sentence prediction and has no head for it. "
+            "Disable `next_sentence`, or start a new run."
         )
     config = {**old.encoder.get_config(), **changes, "trainable": True, "frozen": []}
     has_head = old.next_sentence and next_sentence in (None, True)
