@@ -67,7 +67,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": False,
     "only_warn_on_example_error": False,
     "plot_gallery": "True",
-    "parallel": 2,  # guides at the same time, each in a process that loads TensorFlow
+    "parallel": 2,  # number of processes, each of which runs some of the guides
     "show_signature": False,
     "write_computation_times": False,
     "image_srcset": ["2x"],
