@@ -21,6 +21,8 @@ REQUIRES = [
     "h5py",
     "tensorboard",
     "safetensors",
+    "huggingface_hub>=1.0",  # downloads
+    "filelock",
 ]
 PLOTS = ["matplotlib"]
 SERVING = [
@@ -48,7 +50,11 @@ setup(
     python_requires=">=3.10,<3.14",
     packages=find_packages(include=["tfreps", "tfreps.*"]) + list(PROGRAMS),
     package_dir={"tfreps": "tfreps", **PROGRAMS},
-    package_data={"tfreps.training": ["recipes/*/*.json"], "tfreps.serving": ["page/*"]},
+    package_data={
+        "tfreps.presets": ["table.json"],
+        "tfreps.training": ["recipes/*/*.json"],
+        "tfreps.serving": ["page/*"],
+    },
     install_requires=REQUIRES,
     extras_require={
         "serving": SERVING,

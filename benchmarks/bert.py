@@ -1,4 +1,4 @@
-"""Measures the tokens per second of BERT, and compares them with other projects.
+"""Measures the tokens per second of BERT, and compares them with those of other projects.
 
     python3 -m venv peers && peers/bin/pip install -r benchmarks/peers.txt
     python3 -m venv keras-hub && keras-hub/bin/pip install keras-hub tensorflow tensorflow-text
@@ -7,16 +7,19 @@
 
 The models have random weights and published shapes. Each row runs in its own process. Each peer
 runs in another process and alternates with tfreps every few batches, so that other load on the
-machine slows both: compare the ratio of the medians, which the table shows in brackets; "to reach"
-is its target. Transformers uses the number of threads with which it is fastest.
+machine slows both. The number in brackets is the median speed of tfreps divided by that of the
+peer; "to reach" is its target, where "faster" means the faster peer. With both peers, "tokens/s" is
+from the calls that alternate with KerasHub. Transformers uses one or two threads, whichever is
+faster.
 
 Encoding and training use texts of 128 tokens without padding. Training consists of masked-LM steps
-with Adam, with 20 of 128 tokens masked and without next-sentence prediction. Fine-tuning trains a
-classifier of two labels on the first 3 layers, with texts as long as those of hotel_reviews. tfreps
-reads the texts in the batches of `tfreps train-classifier`. A peer reads them in batches of 32, in
-the given order and padded to the longest text. Padding does not count as tokens. The tokenizer rows
-split the help topics of the standard library into WordPieces inside tf.data, unchanged or with
-accents in every sixth line; the peer is FastBertTokenizer of tensorflow-text in the same process.
+with Adam; 20 of the 128 tokens are masked, and there is no next-sentence prediction. Fine-tuning
+trains a classifier with two labels on the first 3 layers, on texts as long as those of
+hotel_reviews. tfreps reads the texts in the batches of `tfreps train-classifier`. A peer reads them
+in batches of 32, in the given order and padded to the longest text of the batch. Padding does not
+count as tokens. The tokenizer rows split the help topics of the standard library into WordPieces
+inside tf.data, unchanged or with accents in every sixth line, and count pieces instead of tokens.
+Their peer is FastBertTokenizer of tensorflow-text, which runs in the same process.
 """
 
 import json
@@ -83,7 +86,7 @@ def with_figures(result, tokens, ours, theirs, peer):
 
 
 def make_encode(shape, texts, precision):
-    """Returns a function that encodes a batch in a graph, and the number of its tokens."""
+    """Returns a function that encodes a batch in a graph, and the number of tokens in the batch."""
     import numpy as np
     import tensorflow as tf
 
@@ -147,7 +150,7 @@ def make_tune(shape, texts, precision):
 
 
 def make_cut(size, texts, accents):
-    """Returns our function that tokenizes, its number of pieces, and tensorflow-text's function."""
+    """Returns a tokenizing function of tfreps, its number of pieces, and one of tensorflow-text."""
     import collections
     import itertools
 

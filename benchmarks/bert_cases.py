@@ -8,6 +8,9 @@ import zlib
 import numpy as np
 from safetensors.numpy import save_file
 
+from benchmarks.bert_family_cases import KINDS as FAMILY_KINDS
+from benchmarks.bert_family_cases import family_cases, family_config, family_shapes, model_type
+
 # Class of transformers -> parts of its checkpoints.
 KINDS = {
     "BertModel": ("pooler",),
@@ -35,6 +38,8 @@ AESPRESSO_CONFIG = {
     **{"type_vocab_size": 256, "hidden_act": "gelu", "pad_token_id": 0},
 }
 LABELS = ["O", "B-PER", "I-PER"]
+# First parts of the names of arrays that have no prefix.
+HEADS = "cls.", "classifier", "pre_classifier", "vocab_", "generator_", "discriminator_"
 # Taggers of raw texts: options of the tokenizer of transformers, pieces, sizes and texts.
 RAW_OPTIONS = {
     "uncased": {"do_lower_case": True},
@@ -66,10 +71,11 @@ RAW_TEXTS = (
 
 
 def all_cases():
-    """Returns the cases: all combinations of the choices above, as dicts of strings."""
+    """Returns the cases, as dicts of strings: all combinations above, DistilBERT and ELECTRA."""
     names = "kind", "activation", "sizes", "style", "prefix", "files"
     choices = KINDS, ACTIVATIONS, SIZES, STYLES, PREFIXES, FILES
-    return [dict(zip(names, values, strict=True)) for values in itertools.product(*choices)]
+    cases = [dict(zip(names, values, strict=True)) for values in itertools.product(*choices)]
+    return cases + family_cases()
 
 
 def folder_name(case):
@@ -82,14 +88,23 @@ def expected_name(case):
     return "-".join((case["kind"], case["activation"], case["sizes"])).replace(" ", "_")
 
 
+def fixture_name(case):
+    """Returns the name that is common to all classes whose weights of the same name are equal."""
+    family = "" if case["kind"] in KINDS else f"{model_type(case['kind'])}-"
+    return f"{family}{case['activation']}-{case['sizes']}"
+
+
 def config_of(case):
     """Returns the `config.json` of a case."""
-    config = {
-        **{"model_type": "bert", "vocab_size": 19, "hidden_size": 16, "num_hidden_layers": 3},
-        **{"num_attention_heads": 2, "max_position_embeddings": 12, "pad_token_id": 0},
-        **{"hidden_act": case["activation"], **SIZES[case["sizes"]]},
-    }
-    if "labels" in KINDS[case["kind"]]:
+    if case["kind"] in FAMILY_KINDS:
+        config = family_config(case)
+    else:
+        config = {
+            **{"model_type": "bert", "vocab_size": 19, "hidden_size": 16, "num_hidden_layers": 3},
+            **{"num_attention_heads": 2, "max_position_embeddings": 12, "pad_token_id": 0},
+            **{"hidden_act": case["activation"], **SIZES[case["sizes"]]},
+        }
+    if "labels" in {**KINDS, **FAMILY_KINDS}[case["kind"]]:
         config["id2label"] = {str(number): name for number, name in enumerate(LABELS)}
         config["label2id"] = {name: number for number, name in enumerate(LABELS)}
     if case["style"] == "late":
@@ -98,7 +113,9 @@ def config_of(case):
 
 
 def shapes_of(config, kind):
-    """Returns the names of arrays in transformers 5, without `bert.`, and their shapes."""
+    """Returns a dict from names of arrays, as in transformers 5 but without `bert.`, to shapes."""
+    if kind in FAMILY_KINDS:
+        return family_shapes(config, kind)
     dim, wide = config["hidden_size"], config["intermediate_size"]
     rows = {
         "word": config["vocab_size"],
@@ -133,17 +150,17 @@ def shapes_of(config, kind):
 
 
 def array_of(name, shape):
-    """Returns random numbers that depend only on the name and shape, not on NumPy's version."""
+    """Returns a random array that depends only on the name and shape, not on NumPy's version."""
     array = np.random.RandomState(zlib.crc32(name.encode())).normal(scale=0.3, size=shape)
-    return (array + name.endswith("LayerNorm.weight")).astype(np.float32)
+    return (array + name.endswith(("LayerNorm.weight", "layer_norm.weight"))).astype(np.float32)
 
 
 def inputs_of(config):
-    """Returns token ids, segment ids and mask, `[3, 12]`, of texts of 12, 5 and 1 tokens."""
+    """Returns token ids, segment ids and mask, each `[3, 12]`, of texts of 12, 5 and 1 tokens."""
     columns = np.arange(config["max_position_embeddings"])
     mask = columns[None] < np.array([[len(columns)], [5], [1]])
     ids = 1 + (7 * columns + 5 * np.arange(3)[:, None]) % (config["vocab_size"] - 1)
-    segments = columns // 3 % config["type_vocab_size"]
+    segments = columns // 3 % config.get("type_vocab_size", 2)
     return ids * mask, segments * mask, mask
 
 
@@ -158,7 +175,11 @@ def aespresso_positions(length, dim):
 
 
 def write(case, folder, arrays=None):
-    """Writes the files of a case; names of `arrays` are those of transformers without `bert.`."""
+    """Writes the files of a case.
+
+    `arrays` is a dict from names, as in transformers but without `bert.`, to arrays. If it is
+    `None`, `array_of` creates the arrays.
+    """
     folder, config = pathlib.Path(folder), config_of(case)
     folder.mkdir(parents=True, exist_ok=True)
     if arrays is None:
@@ -178,13 +199,13 @@ def write(case, folder, arrays=None):
 
 
 def _in_style(arrays, case):
-    """Renames the arrays for a case and adds the arrays of early versions."""
+    """Renames the arrays for a case; in the early style, adds the arrays of early versions."""
     prefix, found = case["prefix"], {}
     for name, array in arrays.items():
         if case["style"] == "early":
             name = name.replace("LayerNorm.weight", "LayerNorm.gamma")
             name = name.replace("LayerNorm.bias", "LayerNorm.beta")
-        found[name if name.startswith(("cls.", "classifier")) else prefix + name] = array
+        found[name if name.startswith(HEADS) else prefix + name] = array
     if case["style"] == "early":
         found[f"{prefix}embeddings.position_ids"] = np.arange(12)[None]
         if "masked" in KINDS[case["kind"]]:

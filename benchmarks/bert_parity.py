@@ -1,16 +1,16 @@
-"""Compares BERT with transformers on many checkpoints, in both directions.
+"""Compares BERT, DistilBERT and ELECTRA with transformers on many checkpoints, in both directions.
 
     python3 -m venv peers && peers/bin/pip install -r benchmarks/peers.txt
     python -m benchmarks.bert_parity --peer-python peers/bin/python
 
-The checkpoints are small random models of the BERT classes of transformers that tfreps reads, one
-model of aespresso, and taggers for raw texts. Those of transformers have all combinations of both
-kinds of gelu, usual and unusual sizes, array names of early and late versions, names with and
-without a prefix, and one or several files. The outputs of the models that tfreps loads, and of
-those that transformers loads after tfreps has saved them, must agree with the original outputs to
-1e-5. The table shows the number of models and their largest difference, for checkpoints that tfreps
-reads ("in") and writes ("out"). `--fixtures FILE` writes some of the outputs of transformers to
-FILE; the tests in tests/convert compare with them.
+The checkpoints are small random models of the BERT, DistilBERT and ELECTRA classes of transformers
+that tfreps reads, one model of aespresso, and taggers for raw texts. Those of transformers have all
+combinations of both kinds of gelu, usual and unusual sizes, names with and without a prefix and,
+for BERT, array names of early and late versions, and one or several files. The outputs of the
+models that tfreps loads, and of those that transformers loads after tfreps has saved them, must
+agree with the original outputs to 1e-5. The table shows the number of models and their largest
+difference, for checkpoints that tfreps reads ("in") and writes ("out"). `--fixtures FILE` writes
+some of the outputs of transformers to FILE; the tests in tests/convert compare with them.
 """
 
 import argparse
@@ -31,6 +31,7 @@ from benchmarks.bert_cases import (
     all_cases,
     config_of,
     expected_name,
+    fixture_name,
     folder_name,
     inputs_of,
 )
@@ -40,15 +41,26 @@ from tfreps.text import tokenize
 from tfreps.text.bert.piece_indexer import PieceIndexer
 
 NEXT = "BertForNextSentencePrediction"
+NOT_WRITTEN = NEXT, "ElectraForPreTraining"  # classes whose heads tfreps does not write
 TOLERANCE = 1e-5
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
+TASKS = {
+    "MaskedLM": BertPretrainer,
+    "SequenceClassification": Classifier,
+    "TokenClassification": Tagger,
+}
 READERS = {
     "BertForPreTraining": BertPretrainer.from_pretrained,
-    "BertForMaskedLM": BertPretrainer.from_pretrained,
     NEXT: functools.partial(Classifier.from_pretrained, next_sentence=True),
-    "BertForSequenceClassification": Classifier.from_pretrained,
-    "BertForTokenClassification": Tagger.from_pretrained,
+    **{f"BertFor{task}": model.from_pretrained for task, model in TASKS.items()},
+    **{f"DistilBertFor{task}": model.from_pretrained for task, model in TASKS.items()},
+    **{f"ElectraFor{task}": model.from_pretrained for task, model in TASKS.items()},
 }
+FIXTURES = (
+    *("gelu-usual", "gelu_new-unusual"),
+    *("distilbert-gelu-usual", "distilbert-gelu_new-unusual"),
+    *("electra-gelu_new-usual", "electra-gelu-unusual"),
+)
 PER_TOKEN = "layer_outputs", "token_logits", "emissions"
 MASK = inputs_of(AESPRESSO_CONFIG)[2]
 
@@ -72,7 +84,8 @@ def make_parser():
     parser = argparse.ArgumentParser(prog="bert_parity", description=__doc__.split("\n")[0])
     about = "Python interpreter with the packages of benchmarks/peers.txt."
     parser.add_argument("--peer-python", required=True, help=about)
-    parser.add_argument("--fixtures", metavar="FILE.json", help="File of fixtures to write.")
+    about = "JSON file to which to write outputs of transformers for the tests in tests/convert."
+    parser.add_argument("--fixtures", metavar="FILE.json", help=about)
     return parser
 
 
@@ -87,14 +100,14 @@ def forth(folder):
         found = [outputs_of(one, config_of(case)) for one in (model, model_encoder(model))]
         found.append(outputs_of(encoder, config_of(case)) | {"pooled_output": None})
         rows[row_name(case, "in")].append(max(difference(expected, one) for one in found))
-        if (case["style"], case["files"], case["prefix"]) == ("late", "single", "bert."):
-            if case["kind"] != NEXT:
+        if (case["style"], case["files"]) == ("late", "single") and case["prefix"]:
+            if case["kind"] not in NOT_WRITTEN:
                 save(model, case["kind"], row_name(case, "out"), folder, expected_name(case))
     return rows
 
 
 def aespresso(folder):
-    """Compares the model loaded from aespresso, and saves it with its sinusoids as a table."""
+    """Compares the model loaded from aespresso, and saves it with a table of its positions."""
     source = folder / "bert.model.epoch.3.safetensors"
     model = BertPretrainer.from_pretrained(source, max_positions=12)
     save(model, "BertForPreTraining", "aespresso, out", folder, "aespresso")
@@ -104,7 +117,7 @@ def aespresso(folder):
 
 
 def raw_texts(folder):
-    """Compares the scores of taggers for raw texts, tokenized as in `tfreps tag` and exports."""
+    """Compares the scores of taggers for raw texts, tokenized as in `tfreps tag` and in exports."""
     gaps = []
     for name in RAW_OPTIONS:
         source = folder / "raw" / name
@@ -119,7 +132,7 @@ def raw_texts(folder):
 
 
 def back(folder):
-    """Compares models that tfreps saved and transformers loaded with the original models."""
+    """Compares the original models with those that tfreps saved and transformers then loaded."""
     rows = collections.defaultdict(list)
     for outputs in sorted((folder / "saved").glob("*/outputs.npz")):
         request = json.loads((outputs.parent / "request.json").read_text())
@@ -133,7 +146,7 @@ def model_encoder(model):
 
 
 def outputs_of(model, config):
-    """Returns the outputs of a model with the names of benchmarks/peer_bert_cases.py."""
+    """Returns the outputs of a model under the names that benchmarks/peer_bert_cases.py uses."""
     ids, segments, mask = inputs_of(config)
     features = {"token_ids": ids, "segment_ids": segments, "mask": mask}
     if isinstance(model, BertPretrainer):
@@ -148,7 +161,7 @@ def outputs_of(model, config):
 def difference(expected, found):
     """Returns the largest difference between the common outputs of two models at real tokens.
 
-    It is inf if they have no common outputs.
+    It is inf if they have no common outputs or if an output is not finite.
     """
     worst, compared = 0.0, 0
     for name in expected:
@@ -187,7 +200,7 @@ def write_fixtures(folder, path):
     """Writes outputs of transformers at real tokens, once for classes that share their weights."""
     fixtures = {}
     for case in all_cases():
-        found = fixtures.setdefault(f"{case['activation']}-{case['sizes']}", {})
+        found = fixtures.setdefault(fixture_name(case), {})
         expected = np.load(folder / "expected" / f"{expected_name(case)}.npz")
         for name in expected:
             array = expected[name].astype("float64")
@@ -195,8 +208,7 @@ def write_fixtures(folder, path):
                 array = np.moveaxis(array, 1, 2)[:, :, [1, 3]]  # [B, T, 2, D]
             array = array[MASK] if name in PER_TOKEN else array
             found[name] = array.round(6).tolist()
-    wanted = ("gelu-usual", "gelu_new-unusual")
-    text = json.dumps({name: fixtures[name] for name in wanted})
+    text = json.dumps({name: fixtures[name] for name in FIXTURES if name in fixtures})
     pathlib.Path(path).write_text(text.replace("], ", "],\n") + "\n")
 
 

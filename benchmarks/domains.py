@@ -19,6 +19,6 @@ def encoding_of(domain):
 
 
 def train_files(data):
-    """Returns a dict of domain -> file of its training set, for all sixteen domains."""
+    """Returns a dict from each of the sixteen domains to the file of its training set."""
     files = sorted(pathlib.Path(data, "fdu_mtl").glob("*.task.train"))
     return {path.name.split(".")[0]: path for path in files}

@@ -1,11 +1,12 @@
-"""Measures ELMo inference and training in tokens per second and per GFLOP/s.
+"""Measures the speed of ELMo inference and training, also relative to a matrix product.
 
     python -m benchmarks.elmo
     python -m benchmarks.elmo --only small --repeats 5
 
 The models have random weights and published shapes. The text is Python's documentation, in which
-tokens repeat as in other real text. The two sentence boundaries count among the 25 tokens of a row,
-since they cost as much as other tokens. Each row runs in its own process. "GEMM" is the speed, in
+tokens repeat as in other real text. In inference, the two sentence boundaries count among the 25
+tokens of a sentence, since they cost as much as other tokens. In training, the tokens of only one
+direction are counted. Each row of the table is measured in its own process. "GEMM" is the speed, in
 GFLOP/s, of the product of two 2048 x 2048 float32 matrices (benchmarks/gemm.py), measured before,
 between and after the timed batches. "normalised" is tokens per second divided by GEMM, which is
 comparable between machines, and "to reach" is its target. "peak GiB" is the peak memory.

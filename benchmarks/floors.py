@@ -5,10 +5,10 @@
     python -m benchmarks.floors hotel_reviews --data PATH/TO/data
 
 The models are those of scikit-learn, which `make install` installs, on n-grams (TF-IDF for logistic
-regression). fdu_mtl uses n-grams of 1 to 2 words: one model is trained for each of eight domains
-or, with --together, on all sixteen training sets. The accuracies on the eight test sets are
-averaged.
-hotel_reviews uses n-grams of 1 to 3 characters (1 to 2 for naive Bayes).
+regression). For fdu_mtl, the n-grams have 1 or 2 words, and one model is trained for each of the
+eight domains with a test set or, with --together, on all sixteen training sets. The accuracies on
+the eight test sets are averaged. For hotel_reviews, the n-grams have 1 to 3 characters (1 or 2 for
+naive Bayes).
 """
 
 import argparse
@@ -22,9 +22,12 @@ from tfreps.reports import auc
 def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.floors", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("table", choices=["fdu_mtl", "hotel_reviews"])
+    about = "Data set to measure the baselines on."
+    parser.add_argument("table", choices=["fdu_mtl", "hotel_reviews"], help=about)
     parser.add_argument("--data", required=True, help="Folder of the data sets.")
-    parser.add_argument("--together", action="store_true", help="Train one model for all domains.")
+    parser.add_argument(
+        "--together", action="store_true", help="Train one model for all domains of fdu_mtl."
+    )
     options = parser.parse_args(argv)
     if options.table == "fdu_mtl":
         results = fdu_mtl(options.data, options.together)
@@ -59,7 +62,7 @@ def fdu_mtl(data, together=False):
 def hotel_reviews(data):
     """Returns the accuracy and the AUC of both baselines."""
     train, test = (
-        texts_and_labels(f"{data}/hotel_reviews/{part}_sentiment.txt", "json", "utf-8")
+        texts_and_labels(f"{data}/hotel_reviews/{part}_sentiment.txt", "python", "utf-8")
         for part in ("train", "test")
     )
     cuts = ({"analyzer": "char", "ngram_range": (1, most)} for most in (2, 3))

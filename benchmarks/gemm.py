@@ -15,7 +15,7 @@ TIMES = 20
 
 
 def gemm(warm_up=WARM_UP_SECONDS):
-    """Returns GFLOP/s of a 2048 x 2048 x 2048 float32 product: median of 20 after a warm-up."""
+    """Returns the GFLOP/s of a 2048 x 2048 x 2048 float32 product, the median of 20 calls."""
     a = tf.random.stateless_normal([SIZE, SIZE], [1, 2])
     b = tf.random.stateless_normal([SIZE, SIZE], [3, 4])
     multiply = tf.function(tf.matmul)
@@ -26,7 +26,7 @@ def gemm(warm_up=WARM_UP_SECONDS):
 
 
 def timed(function, times):
-    """Returns the seconds of each call."""
+    """Calls a function a number of times and returns the seconds of each call."""
     seconds = []
     for _ in range(times):
         begin = time.perf_counter()
@@ -43,8 +43,9 @@ def normalised(calls, tokens):
         tokens: int. Number of tokens that each call processes.
 
     Returns:
-        dict. The tokens per second, the GFLOP/s of GEMM, the quotient of both (`"normalised"`) and
-        the peak memory of this process.
+        dict with the keys `"tokens_per_second"`; `"gemm_gflops"` and `"gemm_range"`, the median and
+        the range of the GFLOP/s of GEMM; `"normalised"`, the tokens per second divided by that
+        median; and `"peak_memory_GiB"`, the peak memory of this process in GiB.
     """
     rates, seconds = [gemm()], []
     for part in np.array_split(np.arange(len(calls)), 4):

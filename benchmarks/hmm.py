@@ -1,13 +1,13 @@
-"""Compares the speed of HMMTagger with the NumPy loops of aespresso.
+"""Compares the speed of HMMTagger with that of the NumPy loops of aespresso.
 
     python -m benchmarks.hmm ../shared/data/resume_ner/train.char.bmes
     python -m benchmarks.hmm
 
 Without a file of tagged sentences, the program uses random sentences with lengths similar to those
-of resume_ner. Fitting and decoding alternate with the loops in one process: compare the ratio of
-the medians ("ratio"; "to reach" is its target). Both read ids, not strings. The loops decode only
-the first sentences, about 15,000 tokens. At least 99.9 % of their tags must be the same; paths of
-equal probability may differ.
+of resume_ner. Fitting and decoding alternate with the loops in one process. "ratio" is the median
+speed of HMMTagger divided by that of the loops, and "to reach" is its target. Both read ids, not
+strings. The loops decode only the first sentences, about 15,000 tokens. At least 99.9 % of their
+tags must equal those of HMMTagger; paths of equal probability may differ.
 """
 
 import argparse
@@ -47,7 +47,8 @@ def main(argv=None):
 def make_parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.hmm", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("file", nargs="?", help="CoNLL file of tokens and tags.")
+    about = "CoNLL file of tokens and tags. By default, random sentences are used."
+    parser.add_argument("file", nargs="?", help=about)
     parser.add_argument(
         "--repeats", type=int, default=7, help="Number of timed calls. Defaults to 7."
     )
@@ -55,7 +56,7 @@ def make_parser():
 
 
 def read(file):
-    """Returns the token ids, the tag ids, the size of the vocabulary and the tags."""
+    """Returns the token ids, the tag ids, the vocabulary size and the names of the tags."""
     sentences = read_tagged(file)
     tag_set = TagSet.from_sequences(sentence.tags for sentence in sentences)
     counts = {token: 1 for sentence in sentences for token in sentence.tokens}

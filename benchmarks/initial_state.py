@@ -4,7 +4,8 @@
 
 The fixture of bilm-tf has 30 sentences in 10 batches of 3, which bilm-tf embedded with its state
 carried from batch to batch. The program prints the relative L2 distance between the top layers and
-the mean cosine between their token vectors, over the nine batches that do not start from zeros.
+the mean cosine similarity of their token vectors, over the nine batches that do not start from
+zeros.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from tfreps.text import batch_to_ids
 
 def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.initial_state")
-    parser.add_argument("folder", type=pathlib.Path, help="Folder of the fixture.")
+    parser.add_argument("folder", type=pathlib.Path, help="Folder of the bilm-tf fixture.")
     folder = parser.parse_args(argv).folder
     lists = json.loads(folder.joinpath("lm_embeddings_sentences.json").read_text(encoding="utf-8"))
     batches = [[lists[row][i].split() for row in range(3)] for i in range(10)]

@@ -4,9 +4,9 @@
     python -m benchmarks.masked_lm_batches --megabytes 100 --max-length 512
 
 The text consists of the help topics of Python, repeated; each line is a sentence, and each topic is
-a document. The WordPiece vocabulary has its frequent words and all of its characters. The program
-prints JSON with the tokens per second of reading (`read_documents`, once per run) and of the
-batches (`MaskedLMBatches`, in every epoch). Run nothing else on the machine.
+a document. The WordPiece vocabulary contains the frequent words and all characters of the text. The
+program prints JSON with the tokens per second of reading (`read_documents`, once per run) and of
+making batches (`MaskedLMBatches`, in every epoch). Run nothing else on the machine.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def make_parser():
         type=int,
         default=4096,
         metavar="N",
-        help="Maximum number of tokens in a batch. Defaults to 4096.",
+        help="Maximum number of tokens in a batch, padding included. Defaults to 4096.",
     )
     add(
         "--max-length",
@@ -108,7 +108,7 @@ def write_text(folder, name, megabytes):
 
 
 def one_epoch(batches, epoch):
-    """Returns the tokens per second of an epoch, from the second batch on, without padding."""
+    """Returns the tokens per second of an epoch, padding excluded, from the second batch on."""
     iterator = iter(batches.dataset(epoch))
     next(iterator)
     begin, tokens = time.perf_counter(), 0

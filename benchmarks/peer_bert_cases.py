@@ -32,6 +32,7 @@ from benchmarks.bert_cases import (
     shapes_of,
     write,
 )
+from benchmarks.bert_family_cases import model_type
 
 
 def main(argv=None):
@@ -60,7 +61,7 @@ def make(folder):
 
 
 def make_raw(folder, options):
-    """Writes a tagger, its tokenizer, and its scores of the first piece of each word."""
+    """Writes a tagger, its tokenizer, and its scores for the first piece of each word."""
     import torch
     from transformers import BertTokenizer
 
@@ -96,12 +97,13 @@ def read(folder):
 
 def random_model(config, kind):
     """Returns a model all of whose weights come from `array_of`."""
-    from transformers import BertConfig
+    from transformers import AutoConfig
 
     options = {"add_pooling_layer": False} if kind.endswith("without pooler") else {}
-    settings = BertConfig(**config, attn_implementation="eager")
+    settings = AutoConfig.for_model(**config, attn_implementation="eager")
     model = class_of(kind)(settings, **options).eval()
-    found = {name.removeprefix("bert."): value for name, value in model.named_parameters()}
+    prefix = f"{config['model_type']}."
+    found = {name.removeprefix(prefix): value for name, value in model.named_parameters()}
     shapes = shapes_of(config, kind)
     if {name: tuple(value.shape) for name, value in found.items()} != shapes:
         raise SystemExit(
@@ -113,8 +115,9 @@ def random_model(config, kind):
 
 
 def write_case(model, case, folder):
-    """Writes a case with transformers if that yields its layout, else from its arrays."""
-    natural = "" if case["kind"].startswith("BertModel") else "bert."
+    """Writes a case with `save_pretrained` if that yields its layout, otherwise with `write`."""
+    prefix = f"{model_type(case['kind'])}."
+    natural = "" if "Model" in case["kind"] else prefix
     if case["style"] == "late" and case["prefix"] == natural:
         size = "2KB" if case["files"] == "sharded" else "1GB"
         model.save_pretrained(folder, max_shard_size=size)
@@ -122,22 +125,21 @@ def write_case(model, case, folder):
     with tempfile.TemporaryDirectory() as saved:
         model.save_pretrained(saved)
         arrays = load_file(f"{saved}/model.safetensors")
-    write(case, folder, {name.removeprefix("bert."): array for name, array in arrays.items()})
+    write(case, folder, {name.removeprefix(prefix): array for name, array in arrays.items()})
 
 
 def outputs_of(model, config):
-    """Returns the outputs of a model with the names that benchmarks.bert_parity uses."""
+    """Returns the outputs of a model under the names that benchmarks.bert_parity uses."""
     import torch
 
     ids, segments, mask = inputs_of(config)
+    features = {"input_ids": ids, "attention_mask": mask.astype("int64")}
+    if config["model_type"] != "distilbert":
+        features["token_type_ids"] = segments
     with torch.no_grad():
-        found = model(
-            input_ids=tensor(ids),
-            token_type_ids=tensor(segments),
-            attention_mask=tensor(mask.astype("int64")),
-            output_hidden_states=True,
-        )
-    kind = type(model).__name__
+        tensors = {name: tensor(array) for name, array in features.items()}
+        found = model(**tensors, output_hidden_states=True)
+    task = type(model).__name__.partition("For")[2]
     named = {
         "layer_outputs": torch.stack(found.hidden_states, 1),  # [B, L+1, T, D]
         "pooled_output": found.get("pooler_output"),
@@ -145,13 +147,13 @@ def outputs_of(model, config):
         "next_sentence_logits": found.get("seq_relationship_logits"),
     }
     other = {
-        "BertForMaskedLM": "token_logits",
-        "BertForNextSentencePrediction": "next_sentence_logits",
-        "BertForSequenceClassification": "logits",
-        "BertForTokenClassification": "emissions",
+        "MaskedLM": "token_logits",
+        "NextSentencePrediction": "next_sentence_logits",
+        "SequenceClassification": "logits",
+        "TokenClassification": "emissions",
     }
-    if kind in other:
-        named[other[kind]] = found.logits
+    if task in other:
+        named[other[task]] = found.logits
     return {name: value.numpy() for name, value in named.items() if value is not None}
 
 

@@ -2,8 +2,8 @@
 
     peers/bin/python -m benchmarks.peer_bert_tokens
 
-Run it in an environment with transformers. The fixture has a vocabulary, texts and options; the
-program adds the ids.
+Run it in an environment with transformers. The fixture, tests/text/bert/bert_pieces.json, contains
+a vocabulary, texts and options; the program adds the ids.
 """
 
 import json

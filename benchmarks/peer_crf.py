@@ -2,10 +2,10 @@
 
     peers/bin/python -m benchmarks.peer_crf loss 32 50 9 1.0
 
-The arguments are the task (loss or viterbi), the numbers of sentences, tokens and tags, and the
-scale of the scores. Each line of standard input gives the number of batches to time, for which
-the program prints a JSON list of the times in seconds. Before it reads the first line, it chooses
-the number of threads with which pytorch-crf is fastest.
+The arguments are the task (loss or viterbi), the numbers of sentences, tokens per sentence and
+tags, and the scale of the scores. Each line of standard input gives the number of batches to time,
+for which the program prints a JSON list of the times in seconds. Before it reads the first line, it
+chooses one or two threads, whichever is faster, and prints `"ready"`.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Times the calls of a peer when benchmarks/in_turns.py requests it.
 
-It imports only the standard library, since a peer has its own environment.
+This module imports only the standard library, since a peer has its own environment.
 """
 
 import json
@@ -15,8 +15,9 @@ def answer(call, set_threads=None):
 
     Args:
         call: function without arguments.
-        set_threads: function that sets the number of threads. The fastest number is chosen before
-            the first answer. If `None`, the number is not changed.
+        set_threads: function that sets the number of threads. One or two threads are chosen before
+            the first answer, whichever is faster. If `None` (the default), the number is not
+            changed.
     """
     if set_threads is None:
         for _ in range(3):

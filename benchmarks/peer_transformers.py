@@ -3,8 +3,8 @@
     peers/bin/python -m benchmarks.peer_transformers encode '{"vocabulary_size": 30522, ...}' 8
 
 The arguments are the task (encode, train or tune), the sizes of the model, and the number of texts.
-Transformers uses scaled dot-product attention, its default, and the number of threads with which it
-is fastest.
+Transformers uses scaled dot-product attention, its default, and one or two threads, whichever is
+faster.
 """
 
 import json

@@ -1,9 +1,9 @@
-"""Trains static word vectors with gensim, in the environment of benchmarks/peers.txt.
+"""Trains static word vectors with gensim, in an environment with benchmarks/peers.txt installed.
 
     peers/bin/python benchmarks/peer_word2vec.py corpus.txt vectors.txt
 
 The model is skip-gram with negative sampling (Mikolov et al., 2013). The text has one tokenized
-sentence per line. The output is the text format of word2vec, which `tfreps train-classifier
+sentence per line. The output has the text format of word2vec, which `tfreps train-classifier
 --vectors` reads.
 """
 
@@ -14,7 +14,7 @@ import os
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("text", help="Text with one tokenized sentence per line.")
-    parser.add_argument("output", help="File in which to write the vectors.")
+    parser.add_argument("output", help="File to which to write the vectors.")
     parser.add_argument(
         "--dim", type=int, default=100, help="Dimension of the vectors. Defaults to 100."
     )
@@ -25,7 +25,7 @@ def main(argv=None):
         "--min-count",
         type=int,
         default=3,
-        help="Minimum number of occurrences of a word. Defaults to 3.",
+        help="Minimum number of occurrences of a word that gets a vector. Defaults to 3.",
     )
     options = parser.parse_args(argv)
 

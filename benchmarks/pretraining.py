@@ -1,8 +1,8 @@
-"""Creates the inputs of benchmarks.tables: texts, word vectors, biLM and BERTs.
+"""Creates the inputs of benchmarks.tables: texts, word vectors, a biLM and BERTs.
 
-    python -m benchmarks.pretraining fdu_mtl --data PATH/TO/data --runs runs/tables \
+    python -m benchmarks.pretraining fdu_mtl --data PATH/TO/data --runs runs/tables \\
         --peer-python peers/bin/python
-    python -m benchmarks.pretraining hotel_reviews --data PATH/TO/data --runs runs/tables \
+    python -m benchmarks.pretraining hotel_reviews --data PATH/TO/data --runs runs/tables \\
         --peer-python peers/bin/python
     python -m benchmarks.pretraining resume_ner --data PATH/TO/data --runs runs/tables
 
@@ -62,7 +62,7 @@ def main(argv=None):
 def make_parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pretraining", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("table", choices=TABLES)
+    parser.add_argument("table", choices=TABLES, help="Table whose inputs to create.")
     parser.add_argument("--data", required=True, help="Folder of the data sets.")
     parser.add_argument(
         "--runs",
@@ -70,7 +70,9 @@ def make_parser():
         help="Folder for the run folders. Finished runs in it are not repeated.",
     )
     parser.add_argument(
-        "--only", choices=["vectors", "elmo", "bert"], help="Input to create. By default, all."
+        "--only",
+        choices=["vectors", "elmo", "bert"],
+        help="Kind of input to create. Defaults to all.",
     )
     about = "Python interpreter with the packages of benchmarks/peers.txt."
     parser.add_argument("--peer-python", help=about)
@@ -98,7 +100,7 @@ def review_texts(data, folder):
 
 
 def hotel_texts(data, folder):
-    """Writes the training texts: their characters to train.txt, one document each to bert.txt."""
+    """Writes the training texts, as characters to train.txt and as documents to bert.txt."""
     examples = read_labelled(f"{data}/hotel_reviews/train_sentiment.txt", "python")
     texts = [example.text for example in examples]
     tokens = tokenize_texts(texts, "characters")
@@ -126,7 +128,10 @@ def vectors(options, folder):
     if (folder / "vectors.txt").exists():
         return
     if not options.peer_python:
-        raise SystemExit("Word vectors need --peer-python. Give it, or --only elmo or --only bert.")
+        raise SystemExit(
+            "Word vectors need --peer-python. Give it, or create other inputs with --only elmo or "
+            "--only bert."
+        )
     more = ("--dim", "200", "--epochs", "15") if options.table == "fdu_mtl" else ()
     files = str(folder / "train.txt"), str(folder / "vectors.txt")
     run(options.peer_python, str(WORD2VEC), *files, *more)
@@ -170,7 +175,7 @@ def bert(options, folder):
 
 
 def all_domains(data, folder):
-    """Writes all.train.tsv and all.test.tsv, the labelled reviews of all domains."""
+    """Writes all labelled reviews to all.train.tsv and all.test.tsv; returns their paths."""
     tests = {d: pathlib.Path(data, "fdu_mtl", f"{d}.task.test") for d in DOMAINS}
     paths = {}
     for part, files in (("train", train_files(data)), ("test", tests)):

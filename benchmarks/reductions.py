@@ -15,7 +15,7 @@ CALLERS = bilm_pretrainer, summed_gradients  # modules that call `sum_gradients`
 
 @contextlib.contextmanager
 def recorded_gradients():
-    """Context manager that yields a list, to which every step adds the gradients that it sums.
+    """Context manager that yields a list to which every step adds the gradients that it sums.
 
     Only steps that are traced in the context are recorded, and only with several replicas. The
     gradients are those of this replica before the sum: tensors and `tf.IndexedSlices`.
@@ -38,9 +38,9 @@ def recorded_gradients():
 
 
 def count_bytes(gradients):
-    """Returns the bytes of the dense and of the sparse gradients of a replica.
+    """Returns the sizes in bytes of the dense and of the sparse gradients of a replica.
 
-    The bytes of a `tf.IndexedSlices` are those of its values and its indices.
+    The size of a `tf.IndexedSlices` is that of its values and its indices.
     """
     sparse = [g for g in gradients if isinstance(g, tf.IndexedSlices)]
     dense = [g for g in gradients if not isinstance(g, tf.IndexedSlices)]

@@ -1,6 +1,6 @@
 """Generates random texts with the lengths of hotel_reviews.
 
-It imports only the standard library, since a peer has its own environment.
+This module imports only the standard library, since a peer has its own environment.
 """
 
 import random
@@ -34,6 +34,6 @@ def random_texts(count, vocabulary_size=30000):
 
 
 def padded_batches(texts):
-    """Returns batches of 32 texts in the given order, padded with 0 to the longest text."""
+    """Returns batches of 32 texts in the given order, each padded with 0 to its longest text."""
     batches = [texts[start : start + ROWS] for start in range(0, len(texts), ROWS)]
     return [[t + [0] * (max(map(len, batch)) - len(t)) for t in batch] for batch in batches]

@@ -16,14 +16,15 @@ def run_rows(module, rows, argv, repeats, peers=None):
         argv: list of str. Arguments of the program. If `None`, the arguments of the process are
             used.
         repeats: int. Default number of timed batches per row.
-        peers: dict of an argument of `measure` -> packages of the Python that it names. If `None`,
+        peers: dict from names of arguments of `measure`, whose values are paths of Python
+            interpreters, to the packages that must be installed there. If `None` (the default),
             there are no peers.
 
     Returns:
         int. Exit code, which is 0.
 
     Raises:
-        SystemExit: If the process of a row fails.
+        SystemExit: If the process of a row fails, or `argv` is invalid.
     """
     program, peers = module.__spec__.name, peers or {}
     options = make_parser(program, module.__doc__, rows, repeats, peers).parse_args(argv)
@@ -60,6 +61,6 @@ def make_parser(program, description, rows, repeats, peers):
     add(
         "--row",
         choices=list(rows),
-        help="Measure only this row, in this process; print JSON.",
+        help="Measure only this row, in this process, and print JSON.",
     )
     return parser

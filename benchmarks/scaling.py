@@ -1,12 +1,12 @@
-"""Measures the speed of training on several workers of this machine, each with one thread.
+"""Measures the speed of training with several single-threaded workers on this machine.
 
     python -m benchmarks.scaling
     python -m benchmarks.scaling --workers 1 2 --model bilm --steps 10 --bfloat16-reduce
 
 The models have random weights and train on random tokens, whose frequencies are those of a
 log-uniform distribution. The number of rows of a global batch is the same for every number of
-workers, and each worker computes its part of them. Efficiency is the speed divided by the number of
-workers and by the speed of 1 worker. "Dense" is the size of the dense gradients of a step, which
+workers, and each worker processes its part of them. Efficiency is the speed divided by the number
+of workers and by the speed of 1 worker. "Dense" is the size of the dense gradients of a step, which
 every worker sums with those of the others; "sparse" is the size of the values and indices that the
 workers gather from one another, without padding. "Reduce" is the time of the sums alone, with
 gradients of the same shapes, and "share" is that time divided by the time of a step. With
@@ -56,12 +56,19 @@ def parse(argv):
         type=int,
         nargs="+",
         default=[1, 2, 4],
-        help="Numbers of workers. Defaults to 1 2 4.",
+        help="Numbers of workers to measure. Defaults to 1 2 4.",
     )
-    add("--model", nargs="+", choices=MODELS, default=MODELS, help="Models. Defaults to both.")
-    add("--steps", type=int, default=20, help="Timed steps per row of the table. Defaults to 20.")
-    add("--rows", type=int, default=32, help="Rows of a global batch. Defaults to 32.")
-    add("--bfloat16-reduce", action="store_true", help="Measure sums of bfloat16 gradients, too.")
+    add(
+        "--model",
+        nargs="+",
+        choices=MODELS,
+        default=MODELS,
+        help="Models to measure. Defaults to both.",
+    )
+    about = "Number of timed steps per row of the table. Defaults to 20."
+    add("--steps", type=int, default=20, help=about)
+    add("--rows", type=int, default=32, help="Number of rows of a global batch. Defaults to 32.")
+    add("--bfloat16-reduce", action="store_true", help="Also measure sums of bfloat16 gradients.")
     add("--measure", choices=MODELS, help="Measure a model as the worker that TF_CONFIG describes.")
     add("--result", help="File to which worker 0 writes its result with --measure.")
     options = parser.parse_args(argv)

@@ -1,4 +1,4 @@
-"""Models, batches and training steps that benchmarks.scaling measures on several workers."""
+"""Creates models and batches, and times training steps, for benchmarks.scaling."""
 
 import time
 
@@ -72,7 +72,7 @@ def frequent_ids(rng, shape):
 
 
 def seconds_per_step(loop, data, steps):
-    """Returns the median seconds of a training step."""
+    """Returns the median time of a training step in seconds."""
     ends = []
 
     def note(step, logs):

@@ -49,8 +49,13 @@ def main(argv=None):
 def make_parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.serving", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--export", help="Exported model that reads text and has one version.")
-    parser.add_argument("--text", default=TEXT, help="Sentence to send.")
+    about = (
+        "Folder of an exported model that reads text and has one version. By default, an untrained "
+        "tagger is exported."
+    )
+    parser.add_argument("--export", help=about)
+    about = "Sentence to send. Defaults to a sentence of 16 tokens."
+    parser.add_argument("--text", default=TEXT, help=about)
     parser.add_argument(
         "--seconds", type=float, default=5.0, help="Number of seconds per row. Defaults to 5."
     )
@@ -78,7 +83,7 @@ def make_tagger(folder, units=64, num_tags=9):
 
 
 def in_process(export, text):
-    """Returns a function that calls the signature of the newest version."""
+    """Returns a function that calls the default signature of the newest version."""
     import tensorflow as tf
 
     loaded = tf.saved_model.load(str(newest(export)))
@@ -180,9 +185,11 @@ def rolling(export, options):
     with serving(export) as (_, ports):
         thread = threading.Thread(target=roll)
         thread.start()
-        load = run_clients(clients_of("gRPC", ports, options.text), 8, 5 * options.seconds)
-        stopped.set()
-        thread.join()
+        try:
+            load = run_clients(clients_of("gRPC", ports, options.text), 8, 5 * options.seconds)
+        finally:
+            stopped.set()
+            thread.join()
     print(
         f"{len(versions)} new versions under load: {len(load.latencies):,} answers, "
         f"{len(load.failures)} failures, slowest {load.percentile(1.0):.0f} ms" + failed(load)

@@ -12,9 +12,9 @@ class Load(NamedTuple):
     """Result of a group of clients.
 
     Args:
-        latencies: list of float. Seconds of each answer.
-        failures: list of str. Errors.
-        seconds: float. Total time.
+        latencies: list of float. Time of each answer in seconds.
+        failures: list of str. Errors of the failed requests.
+        seconds: float. Total time in seconds.
     """
 
     latencies: list
@@ -26,7 +26,7 @@ class Load(NamedTuple):
         return len(self.latencies) / self.seconds
 
     def percentile(self, share):
-        """Returns the percentile of the latencies in milliseconds.
+        """Returns the latency, in milliseconds, that a share of the answers did not exceed.
 
         Example:
         >>> Load([0.001, 0.002, 0.003, 0.004], [], 1.0).percentile(0.5)
@@ -37,7 +37,7 @@ class Load(NamedTuple):
 
 
 def grpc_client(port, model, text):
-    """Opens a gRPC connection; returns a function that sends a request and one that closes it."""
+    """Opens a gRPC connection; returns functions that send a request and close the connection."""
     import grpc
     import tensorflow as tf
     from tensorflow_serving.apis import predict_pb2
@@ -55,7 +55,7 @@ def grpc_client(port, model, text):
 
 
 def rest_client(port, model, text):
-    """Opens an HTTP connection; returns a function that sends a request and one that closes it."""
+    """Opens an HTTP connection; returns functions that send a request and close the connection."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     body = json.dumps({"instances": [text]})
 
@@ -64,7 +64,7 @@ def rest_client(port, model, text):
         answer = connection.getresponse()
         content = answer.read()
         if answer.status != 200:
-            raise OSError(f"{answer.status}: {content[:200]}")
+            raise OSError(f"HTTP status {answer.status}: {content[:200]}")
 
     return ask, connection.close
 
@@ -75,20 +75,30 @@ def run_clients(make_client, clients, seconds=None, requests=None):
     Args:
         make_client: function without arguments that returns `(ask, close)`.
         clients: int. Number of clients.
-        seconds: float. Duration. If `None`, the clients stop after `requests` requests.
-        requests: int. Number of requests of all clients together. If `None`, there is no limit.
+        seconds: float. Duration in seconds. If `None` (the default), the clients stop only after
+            `requests` requests.
+        requests: int. Number of requests of all clients together. If `None` (the default), it is
+            not limited.
 
     Returns:
         `Load`. A client whose request fails continues with the next request.
+
+    Raises:
+        OSError: If a client cannot connect, or its first request, which is not measured, fails.
     """
     left = iter(range(requests)) if requests else None
     lock, ready = threading.Lock(), threading.Barrier(clients + 1)
-    latencies, failures = [], []
+    latencies, failures, unconnected = [], [], []
 
     def client():
-        ask, close = make_client()
-        ask()  # connects
-        ready.wait()
+        try:
+            ask, close = make_client()
+            ask()  # connects
+            ready.wait()
+        except Exception as error:
+            unconnected.append(repr(error))
+            ready.abort()
+            return
         until = time.perf_counter() + (seconds or 1e9)
         while (started := time.perf_counter()) < until:
             if left is not None:
@@ -105,7 +115,10 @@ def run_clients(make_client, clients, seconds=None, requests=None):
     threads = [threading.Thread(target=client, daemon=True) for _ in range(clients)]
     for thread in threads:
         thread.start()
-    ready.wait()
+    try:
+        ready.wait()
+    except threading.BrokenBarrierError:
+        raise OSError(f"The first request of a client failed: {unconnected[0]}.") from None
     started = time.perf_counter()
     for thread in threads:
         thread.join()
@@ -113,7 +126,7 @@ def run_clients(make_client, clients, seconds=None, requests=None):
 
 
 def median_ms(call, seconds):
-    """Returns the median milliseconds of a call in this process after a warm-up."""
+    """Returns the median time of a call in this process, in milliseconds, after a warm-up."""
     for _ in range(20):
         call()
     until, found = time.perf_counter() + seconds, []

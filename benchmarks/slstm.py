@@ -1,4 +1,4 @@
-"""Measures S-LSTM training and inference in tokens per second and per GFLOP/s.
+"""Measures the speed of S-LSTM training and inference, also relative to a matrix product.
 
     python -m benchmarks.slstm
     python -m benchmarks.slstm --only train --repeats 5
@@ -9,8 +9,8 @@ of unofficial PyTorch code that an article about the S-LSTM describes (zero init
 beyond the ends of a sentence). Rows with the suffix `-paper` have the defaults of the layer:
 learned initial states, and `<s>` and `</s>` as two more words of every sentence, which do not count
 as tokens. The normalised speed of the article's code was 3.3 in training and 8.5 in inference;
-"x the article's" is the ratio to it. Each row runs in its own process. The other columns are
-described in benchmarks/elmo.py.
+"x the article's" is the normalised speed divided by it. Each row runs in its own process. The other
+columns are described in benchmarks/elmo.py.
 """
 
 import sys
@@ -78,7 +78,7 @@ def make_train(form, precision):
 
 
 def make_layer(form, precision):
-    """Returns an SLSTM and a batch of random inputs without padding."""
+    """Returns an SLSTM, a batch of random inputs without padding, and its mask."""
     import keras
     import tensorflow as tf
 

@@ -3,10 +3,10 @@
     python -m benchmarks.slstm_study --data PATH/TO/data --runs runs/tables
 
 The program measures the accuracy on the test set and the seconds of the fastest epoch for S-LSTMs,
-BiLSTMs, TextCNN and a Transformer. The S-LSTMs differ in their steps, window, number of sentence
-states and boundaries. For three of the models, it also measures accuracy and time by text length.
-It draws two plots. All models start from the word vectors of benchmarks.pretraining and use the
-same seed.
+BiLSTMs, TextCNN and a Transformer. The S-LSTMs differ in the number of steps, the window, the
+number of sentence nodes and the boundaries. For three of the models, the program also measures
+accuracy and time by text length. It draws two pictures. All models start from the word vectors of
+benchmarks.pretraining and use the same seed.
 """
 
 import argparse
@@ -75,7 +75,7 @@ def make_parser():
     about = "Domain of fdu_mtl. Defaults to camera_photo."
     parser.add_argument("--domain", default="camera_photo", choices=DOMAINS, help=about)
     parser.add_argument(
-        "--pictures", help="Folder in which to write the two pictures. Defaults to --runs."
+        "--pictures", help="Folder to which to write the two pictures. Defaults to that of --runs."
     )
     return parser
 
@@ -136,7 +136,7 @@ def length_table(lengths):
 
 
 def draw_steps(results, path):
-    """Draws accuracy and time by steps, with a curve for each window."""
+    """Draws accuracy and time by number of steps, with a curve for each window."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 3.5), layout="constrained")

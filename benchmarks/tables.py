@@ -4,7 +4,7 @@
     python -m benchmarks.tables resume_ner --data PATH/TO/data --runs runs/tables --only S-LSTM
 
 Each training run has its own run folder; its `tfreps` command is printed before it starts. The
-results of finished rows are read from results.json, and interrupted rows are resumed: run the same
+results of finished runs are read from results.json. To resume interrupted runs, run the same
 command again. Metrics of fdu_mtl are means over the eight domains with a test set; fdu_mtl_together
 trains one model on all sixteen domains. With several seeds, the table shows the mean and half the
 range over the seeds. Rows with their own word vectors, ELMo or BERT need the files of
@@ -197,7 +197,7 @@ def main(argv=None):
 def make_parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("table", choices=TABLES)
+    parser.add_argument("table", choices=TABLES, help="Table to train and print.")
     parser.add_argument("--data", required=True, help="Folder of the data sets.")
     parser.add_argument(
         "--runs",
@@ -208,12 +208,15 @@ def make_parser():
         "--only",
         default="",
         metavar="PART",
-        help="Train only the row PART, or rows whose name contains PART.",
+        help="Train only the row PART or, if there is none, all rows whose names contain PART.",
     )
     parser.add_argument(
-        "--seeds", type=int, default=3, help="Maximum number of seeds. Defaults to 3."
+        "--seeds", type=int, default=3, help="Maximum number of seeds per row. Defaults to 3."
     )
-    parser.add_argument("--domains", nargs="+", default=DOMAINS, choices=DOMAINS, metavar="DOMAIN")
+    about = "Domains of fdu_mtl. Defaults to all eight with a test set."
+    parser.add_argument(
+        "--domains", nargs="+", default=DOMAINS, choices=DOMAINS, metavar="DOMAIN", help=about
+    )
     return parser
 
 
@@ -227,7 +230,7 @@ def is_wanted(name, options):
 
 
 def train_all(options, name, command, seed):
-    """Returns the results of a row and seed, one per domain; trains those that are missing."""
+    """Returns the results of a row and seed, one per domain; runs the missing trainings first."""
     if "{domain}" not in command:
         return [train(options, f"{name}-{seed}", command, seed)]
     return [
@@ -244,7 +247,7 @@ def train_all(options, name, command, seed):
 
 
 def train(options, name, command, seed, **more):
-    """Returns the results of one training; trains first unless they exist."""
+    """Returns the results of one training, which is run first unless it is finished."""
     run = run_folder(options.runs, options.table, name)
     inputs = pathlib.Path(options.runs, f"{options.table.removesuffix('_together')}-inputs")
     words = command.format(data=options.data, run=run, inputs=inputs, seed=seed, **more).split()

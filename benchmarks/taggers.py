@@ -1,4 +1,4 @@
-"""Measures the tokens per second of CRF layers, and compares them with pytorch-crf.
+"""Measures the tokens per second of CRF layers, and compares them with those of pytorch-crf.
 
     python3 -m venv peers && peers/bin/pip install -r benchmarks/peers.txt
     python -m benchmarks.taggers --peer-python peers/bin/python
@@ -6,10 +6,10 @@
 
 Each row runs in its own process on random scores without padding. With `--peer-python`, the peer
 runs in another process and alternates with tfreps every hundred batches, so that other load on the
-machine slows both: compare the ratio of the medians ("ratio"; "to reach" is its target). The row of
-one sentence of four tokens shows the overhead of a call. The peer uses the number of threads with
-which it is fastest. Losses are timed with their gradient, inside a graph in which the layer
-compiles the loss with XLA, as in `fit`.
+machine slows both. "ratio" is the median speed of tfreps divided by that of the peer, and "to
+reach" is its target. The row of one sentence of four tokens shows the overhead of a call. The peer
+uses one or two threads, whichever is faster. Losses are timed with their gradients, inside a graph
+in which the layer compiles the loss with XLA, as in `fit`.
 """
 
 import statistics

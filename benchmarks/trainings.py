@@ -22,8 +22,15 @@ def train_once(run, words, last="test"):
 
     Args:
         run: `pathlib.Path` of the run folder. The output of the program is written to `RUN.log`.
-        words: list of str. The `tfreps` command, which includes `--run RUN` and `--resume`.
+        words: list of str. Arguments of the `tfreps` command, including `--run RUN` and, if the
+            program can resume, `--resume`.
         last: str. Key that results.json has only after the run is finished. Defaults to `"test"`.
+
+    Returns:
+        dict. The contents of results.json.
+
+    Raises:
+        subprocess.CalledProcessError: If the program fails.
     """
     finished = pathlib.Path(run, "results.json")
     if not finished.exists() or last not in json.loads(finished.read_text()):

@@ -1,15 +1,15 @@
-"""Trains a biLM on the validation text of WikiText-2 and measures it like bilm-tf.
+"""Trains a biLM on the validation text of WikiText-2 and measures it as bilm-tf does.
 
     python -m benchmarks.wikitext2 PATH/TO/valid.txt
 
 The first 90 % of the non-empty lines are the training text and yield the vocabulary; the other
-lines are the test text. `<unk>` becomes `<UNK>`. The biLM is trained for six epochs with the
+lines are the test text. `<unk>` is replaced by `<UNK>`. The biLM is trained for six epochs with the
 settings of bilm-tf. The program prints the test perplexity over the full softmax, with carried
 states in 32 rows, as the geometric mean of both directions: once over full batches as in
 `run_test.py` of bilm-tf (which drops the last tokens of the rows, here 13 % of the predictions),
 and once over all tokens. It also prints the seconds of training and their product with the speed of
-benchmarks.gemm in GFLOP/s, which is comparable between machines. bilm-tf reached 175.4 in 319 s on
-two cores at 465 GFLOP/s (GEMM).
+benchmarks.gemm in GFLOP/s, which is comparable between machines. bilm-tf reached a perplexity of
+175.4 in 319 s on two cores at 465 GFLOP/s (GEMM).
 """
 
 import argparse
@@ -33,9 +33,17 @@ MEASURE = ("--state", "carry", "--batch-size", "32", "--unroll-steps", "1")
 def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.wikitext2", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("text", help="File valid.txt of WikiText-2.")
-    parser.add_argument("--seeds", type=int, default=3, help="Number of runs. Defaults to 3.")
-    parser.add_argument("--precision", default="float32", choices=["float32", "bfloat16"])
+    parser.add_argument("text", help="Validation text of WikiText-2 (valid.txt).")
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        default=3,
+        help="Number of runs, each with its own seed. Defaults to 3.",
+    )
+    about = "Precision of training. Defaults to float32."
+    parser.add_argument(
+        "--precision", default="float32", choices=["float32", "bfloat16"], help=about
+    )
     options = parser.parse_args(argv)
     results = []
     with tempfile.TemporaryDirectory() as folder:
@@ -61,7 +69,7 @@ def write_texts(path, folder):
 
 
 def one_run(folder, seed, precision):
-    """Trains and measures once; times the whole training program."""
+    """Trains and evaluates a biLM once; times the whole training program."""
     target, rates = folder / f"run-{seed}", [gemm()]
     begin = time.monotonic()
     run(

@@ -2,10 +2,13 @@
 
 The export becomes the next version in the folder: exports/elmo/1, exports/elmo/2 and so on. It
 includes warm-up requests for TensorFlow Serving (if the package tensorflow-serving-api is
-installed). A README.md describes all inputs and outputs. The signatures of a biLM are `default`
-(sentences), `tokens`, `character_ids` and, if the model includes a softmax, `initial_states` and
-`score`, which computes the losses of the language model (see `tfreps.export.bilm_signatures`).
-Published weights that read token ids need --vocabulary FILE to export signatures that read text.
+installed). A README.md describes all inputs and outputs.
+
+The signatures of a biLM are `default` (sentences), `tokens`, `character_ids` (or `token_ids`, if
+the model reads token ids) and, if the model includes a softmax, `initial_states` and `score`, which
+computes the losses of the language model (see `tfreps.export.bilm_signatures`). Published weights
+that read token ids need --vocabulary FILE to export signatures that read text.
+
 The signatures of BERT models, taggers and classifiers are `default` (raw text) and `tokens` (see
 `tfreps.export.bert_signatures` and `labelling_signatures`). --explain adds the signature `explain`.
 Depending on the model, it returns the 5 best tag sequences and the marginal probabilities of the
@@ -74,7 +77,7 @@ def say(options, written, remarks):
 
 def make_parser():
     parser = program_parser("tfreps export", first_line(__doc__), EXAMPLES)
-    about = "Run folder of any model of tfreps, or folder of a published BERT model."
+    about = "Run folder of any model of tfreps, or published model, by path, name or address."
     parser.add_argument("model", metavar="MODEL", nargs="?", help=about)
     group = parser.add_argument_group("model", "Published model, instead of a run folder.")
     add_bilm_flags(group)

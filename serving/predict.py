@@ -3,12 +3,14 @@
 EXPORT_FOLDER is a version, such as exports/elmo/1, or a folder of versions, such as exports/elmo,
 of which the newest is used.
 
-The program prints one JSON object per sentence. For a biLM or BERT model, the object contains the
-number of tokens, the shapes of all outputs and the first numbers of `default` (with --full, all
-numbers of all outputs). For a tagger, it contains the tokens, tags, confidences and spans. For a
-classifier, it contains the label and its probability. Sentences are read from the command line,
-from --file, or from standard input, one per line (UTF-8 without a byte order mark). This file also
-runs without tfreps: python serving/predict.py exports/elmo/1 "A sentence ."
+The program prints one JSON object per sentence, which contains the sentence as `text`. For a biLM
+or BERT model, the object also contains the number of tokens (for BERT, the pieces and their
+number), the shapes of all outputs and the first numbers of `default` (with --full, all numbers of
+all outputs). For a tagger, it contains the tokens, tags, confidences and, with a tag scheme, spans.
+For a classifier, it contains the number of tokens, the label and its probability (with --full, also
+those of all labels). Sentences are read from the command line, from --file, or from standard input,
+one per line (UTF-8 without a byte order mark). This file also runs without tfreps:
+python serving/predict.py exports/elmo/1 "A sentence ."
 
 Load only exports that you trust: a SavedModel is a program, and this program does not check it (see
 SECURITY.md).
@@ -87,7 +89,7 @@ def saved_model_folder(folder):
     names = [n for n in names if os.path.isfile(os.path.join(folder, n, "saved_model.pb"))]
     if not names:
         raise ValueError(
-            f"{folder} is not a SavedModel: it has no saved_model.pb and no version with one. "
+            f"{folder} is not a SavedModel: it has no saved_model.pb and no version that has one. "
             "Expected a folder written by `tfreps export`."
         )
     return os.path.join(folder, max(names, key=int))
@@ -233,7 +235,7 @@ def answers(signature, sentences, full):
 
 
 def of_vectors(own, length, full):
-    """Returns the number of tokens of a sentence, and the shapes and numbers of its vectors."""
+    """Returns the number of tokens of a sentence, and the shapes and values of its vectors."""
     answer = {"tokens": length}
     if "tokens" in own:  # a BERT model splits words into pieces
         answer["pieces"] = [piece.decode() for piece in own.pop("tokens")[:length]]
@@ -258,7 +260,7 @@ def of_tags(own, length, full):
 
 
 def of_label(own, length, full):
-    """Returns the label of a classifier and its probability; with --full, all probabilities."""
+    """Returns the number of tokens, and the label with its probability (all, with --full)."""
     answer = {"tokens": length, "label": own["label"].decode()}
     answer["probability"] = round(float(own["probability"]), 4)
     if full:

@@ -1,9 +1,10 @@
 """Sends raw sentences to a served model over REST or gRPC and prints its answers.
 
 The server is tfreps serve or TensorFlow Serving. Sentences are read from the command line, from
---file, or from standard input, one per line (UTF-8). The program prints tags, spans, labels and
-their probabilities as text. With --json, it prints all outputs of the model as one JSON object per
-sentence. REST does not need TensorFlow on the client.
+--file, or from standard input, one per line (UTF-8). For taggers and classifiers, the program
+prints tags, spans, labels and their probabilities as text; for other models, it prints the shape
+and the first numbers of each output. With --json, it prints all outputs of the model as one JSON
+object per sentence. REST does not need TensorFlow on the client.
 """
 
 import itertools
@@ -18,7 +19,7 @@ from tfreps.server.answers import as_lines
 BATCH = 32
 WHICH = {
     "version": Option(
-        int, None, "Number of the version to query. Defaults to the newest.", at_least=0
+        int, None, "Number of the version to query. Defaults to the newest version.", at_least=0
     )
 }
 WHERE = {

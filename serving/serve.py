@@ -74,7 +74,7 @@ WORK = {
         at_least=1,
     ),
     "max_text_mb": Option(
-        int, 16, "Maximum size in MiB of all texts of an input, after they are padded to the "
+        int, 16, "Maximum total size in MiB of the texts of an input, after they are padded to the "
         "length of the longest.",
         at_least=1,
     ),
@@ -128,7 +128,7 @@ def main(argv=None):
 
 
 def run(options, stopped, log):
-    """Serves until a signal stops the server; returns the exit code."""
+    """Serves until a signal arrives or --try is finished; returns the exit code."""
     try:
         server = make_server(options)
         gc.collect()
@@ -209,13 +209,14 @@ def make_parser():
     add("--tls-key", metavar="FILE", help="Private key (PEM) of the TLS certificate.")
     add(
         "--allow-host", metavar="NAME", action="append", default=[],
-        help="Host name of this server, in addition to localhost and IP addresses. Requests to "
-        "other names are rejected with HTTP status 403. May be repeated.",
+        help="Host name of this server, in addition to localhost and IP addresses. REST requests "
+        "to other names are rejected with HTTP status 403 if this option is given or --host is a "
+        "loopback address. May be repeated.",
     )  # fmt: skip
     add(
         "--allow-origin", metavar="ORIGIN", action="append", default=[],
         help="Web site whose pages may send requests, such as https://example.org; * allows all. "
-        "By default, none may. May be repeated.",
+        "By default, only pages of this server may. May be repeated.",
     )  # fmt: skip
     add = parser.add_argument_group("page", "Web page on the REST port.").add_argument
     about = "Serve a web page that shows the outputs of all models for a text."
@@ -287,7 +288,7 @@ def spread_operations():
 
 
 def make_routes(options):
-    """Returns a function that creates the routes of the page, or None without --page."""
+    """Returns a function that creates the routes of the page, or `None` without --page."""
     if not options.page:
         return None
     from tfreps.server.rest.page_routes import page_routes

@@ -143,6 +143,20 @@ TRANSFORMERS = {
         {"features": ({"token_ids": WORDS, "segment_ids": SEGMENTS, "mask": MASK}, "BT")},
         ["BLTD", "BT", "BTD"],  # layer_outputs, mask, sequence_output
     ),
+    "BertEncoder, tables of another width": Entry(
+        models.BertEncoder,
+        lambda: {
+            "vocabulary_size": 12,
+            "hidden_dim": 6,
+            "num_layers": 1,
+            "num_heads": 2,
+            "num_segments": 0,
+            "embedding_dim": 4,
+            "pooler_activation": "relu",
+        },
+        {"features": ({"token_ids": WORDS, "segment_ids": SEGMENTS, "mask": MASK}, "BT")},
+        ["BLTD", "BT", "BD", "BTD"],
+    ),
     "BertEncoder, as published": Entry(
         models.BertEncoder,
         lambda: {"vocabulary_size": 12, "hidden_dim": 8, "num_layers": 2, "num_heads": 2},

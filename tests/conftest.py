@@ -137,3 +137,24 @@ def small_heap():
         sys.modules["tensorflow"].random.set_seed(0)
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """A `LocalHub`, which `huggingface_hub` asks, and empty caches."""
+    from huggingface_hub import constants
+
+    from tests.presets.local_hub import LocalHub
+
+    server = LocalHub()
+    monkeypatch.setattr(constants, "ENDPOINT", server.url)
+    template = server.url + "/{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub_cache"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 10_000)
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path / "keras"))
+    yield server
+    server.shutdown()
+    server.server_close()

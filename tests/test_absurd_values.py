@@ -30,6 +30,8 @@ LEAST = {
     "plot positions": ["absent", "--output", "out.png"],
     "plot curves": ["absent", "--output", "out.png"],
     "convert": ["absent", "--to-run", "out"],
+    "presets": [],
+    "publish": ["absent", "out"],
     "export": ["absent", "--to", "out"],
     "predict": ["absent", "text"],
     "serve": ["absent", "--rest-port", "0", "--grpc-port", "0"],

@@ -43,9 +43,10 @@ def test_another_backend_when_keras_is_imported_already(monkeypatch):
         require_tensorflow_backend()
 
 
-def test_keras_2_under_the_name_of_keras(monkeypatch):
-    monkeypatch.setattr(keras, "__version__", "2.15.0")
-    with pytest.raises(ImportError, match="Keras 2.15.0 is installed"):
+@pytest.mark.parametrize("version", ["2.15.0", "3.11.3"])
+def test_an_older_keras(monkeypatch, version):
+    monkeypatch.setattr(keras, "__version__", version)
+    with pytest.raises(ImportError, match=f"3.12 or newer; Keras {version} is installed"):
         require_tensorflow_backend()
 
 

@@ -1,4 +1,4 @@
-"""Contextual text representations (ELMo and relatives) on TensorFlow 2 and Keras 3."""
+"""Contextual text representations (ELMo, BERT and others) on TensorFlow 2 and Keras 3."""
 
 import importlib
 
@@ -19,6 +19,7 @@ SUBMODULES = (
     "models",
     "optimizers",
     "plots",
+    "presets",
     "reports",
     "runs",
     "server",

@@ -32,12 +32,14 @@ PROGRAMS = {
         "training.train_classifier",
         "trains a classifier on labelled texts",
     ),
-    "launch": ("training.launch", "starts a program that trains as several worker processes"),
+    "launch": ("training.launch", "starts a training program as several worker processes"),
     "evaluate": ("training.evaluate", "evaluates a tagger or classifier on held-out data"),
     "tag": ("training.tag", "tags the tokens of raw text"),
     "classify": ("training.classify", "classifies raw texts"),
     "plot": ("training.plot", "draws attention, positions or learning curves"),
     "convert": ("training.convert", "converts published weights to run folders and back"),
+    "presets": ("training.presets", "prints the published weights that can be used by name"),
+    "publish": ("training.publish", "uploads a trained model, or writes it into a folder"),
     "export": ("serving.export", "exports a run as a SavedModel that takes raw strings"),
     "predict": ("serving.predict", "prints the outputs of an exported SavedModel"),
     "serve": ("serving.serve", "serves SavedModels over gRPC and REST"),
@@ -52,9 +54,9 @@ OUT_OF_MEMORY = {"ResourceExhaustedError", "MemoryError"}
 def main(argv=None):
     """Runs `tfreps <program> ...`; returns the exit code.
 
-    Errors that the user can correct (ValueError, OSError, and values that do not fit into a tensor
-    or into memory) are printed on one line, with exit code 2. The environment variable
-    TFREPS_DEBUG=1 shows the traceback instead.
+    Errors that the user can correct (ValueError, OSError, OverflowError, MemoryError, and errors of
+    TensorFlow for invalid arguments and exhausted memory) are printed on one line, with exit code
+    2. If the environment variable TFREPS_DEBUG is set to 1, the traceback is shown instead.
 
     Example:
     >>> main(["--version"])
@@ -131,7 +133,7 @@ def run_program(name, argv):
 
 
 def unwritable(command, error, stream="standard output", *_):
-    """Reports an unwritable stream, unless its reader has ended; returns the exit code."""
+    """Reports an unwritable stream, unless its reader has closed it; returns the exit code."""
     standard_streams.drop_unwritable()
     if isinstance(error, BrokenPipeError):
         return 1
@@ -147,14 +149,14 @@ def needs_tensorflow(name, argv):
 
 
 def is_for_the_user(error):
-    """Returns True if an error is printed on one line. TensorFlow errors are found by name."""
+    """Returns True if the user can correct an error. TensorFlow's errors are recognized by name."""
     kinds = ValueError, OSError, OverflowError, MemoryError
     names = {kind.__name__ for kind in type(error).__mro__}
     return isinstance(error, kinds) or bool(names & TENSORFLOW_ERRORS)
 
 
 def start_tensorflow():
-    """Imports TensorFlow and lists the GPUs, so that the caller can filter their log lines."""
+    """Imports TensorFlow and lists the GPUs; the caller filters the log lines of both steps."""
     allow_memory_growth()  # before TensorFlow uses a GPU
     importlib.import_module("tensorflow").config.list_physical_devices()
 

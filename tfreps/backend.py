@@ -6,15 +6,15 @@ import sys
 
 
 def require_tensorflow_backend():
-    """Checks that TensorFlow and tfreps use Keras 3 with the TensorFlow backend.
+    """Checks that TensorFlow and tfreps use Keras 3.12 or newer with the TensorFlow backend.
 
     This function is called when `tfreps.layers` or `tfreps.models` is imported. It checks the
     settings before it imports Keras, because importing Keras with a backend that is not installed
     fails with a message that does not say what to do.
 
     Raises:
-        ImportError: If Keras has a different version or backend. The message names the setting to
-            change.
+        ImportError: If TensorFlow is set to use Keras 2, or Keras is older than 3.12 or has a
+            different backend. The message says what to change.
 
     Example:
     >>> require_tensorflow_backend()
@@ -28,9 +28,9 @@ def require_tensorflow_backend():
     if "keras" not in sys.modules and chosen != "tensorflow":
         raise ImportError(wrong_backend(chosen))
     keras = importlib.import_module("keras")
-    if int(keras.__version__.split(".")[0]) < 3:
+    if tuple(int(part) for part in keras.__version__.split(".")[:2]) < (3, 12):
         raise ImportError(
-            f"tfreps needs Keras 3.10 or newer; Keras {keras.__version__} is installed. "
+            f"tfreps needs Keras 3.12 or newer; Keras {keras.__version__} is installed. "
             "Run `pip install --upgrade keras`."
         )
     if keras.config.backend() != "tensorflow":

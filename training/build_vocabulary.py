@@ -3,13 +3,14 @@
 The text is UTF-8 without a byte order mark, with one tokenized sentence per line and Unicode white
 space between tokens, as in `str.split`. Files named `*.gz` are decompressed. The first three lines
 of the vocabulary are `<S>`, `</S>` and `<UNK>`. The tokens follow in order of decreasing count;
-tokens with equal counts are sorted by Unicode code points. A token `<UNK>` in the text counts as
+tokens with equal counts are sorted by Unicode code points. The token `<UNK>` in the text counts as
 an unknown token; `<S>` and `</S>` must not occur in the text, since tfreps adds them itself.
 
 With --tokens bert-characters, the text is raw, and the vocabulary is that of a BERT model that
-reads characters (`tfreps.text.CharacterTokenizer`): special and reserved ids 0 to 19, then
-characters, whole Latin words and `#NUM#` for numbers. An --output file named `*.json` is a JSON
-object that maps tokens to ids, in the format of aespresso; any other file has one token per line.
+reads characters (`tfreps.text.CharacterTokenizer`): ids 0 to 19 are reserved or belong to special
+tokens, such as `#NUM#` for numbers; characters and whole Latin words follow. An --output file named
+`*.json` contains a JSON object that maps tokens to ids, in the format of aespresso; any other file
+has one token per line.
 """
 
 import sys
@@ -29,7 +30,11 @@ TOKENS = "spaces", "bert-characters"
 SIZES = {
     "min_count": Option(int, 1, "Leave out tokens that occur fewer than N times.", at_least=1),
     "max_size": Option(
-        int, None, "Maximum size of the vocabulary, special tokens included.", at_least=4
+        int,
+        None,
+        "Maximum size of the vocabulary, special tokens and reserved ids included. By default, "
+        "there is no limit.",
+        at_least=4,
     ),
 }
 EXAMPLES = (
@@ -110,7 +115,7 @@ def make_parser():
 
 
 def make_progress():
-    """Returns a function that prints the progress to standard error, about once a second."""
+    """Returns a function that prints progress to standard error about once a second."""
     begin = last = time.monotonic()
 
     def progress(tokens, distinct):

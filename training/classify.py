@@ -14,7 +14,7 @@ from tfreps.cli.text_streams import read_texts
 from tfreps.files.atomic_files import written_whole
 from tfreps.inference.load import load_as
 from tfreps.inference.text_classifier import TextClassifier
-from tfreps.runs.run_folder import RunFolder, run_files
+from tfreps.runs.run_folder import run_files
 
 PROGRAM = "classify"
 TEXTS_AT_ONCE = 1024
@@ -52,7 +52,10 @@ def main(argv=None):
 def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
     add = parser.add_argument
-    about = "Run folder of a classifier, or folder of a published BERT model with a label head."
+    about = (
+        "Run folder of a classifier, or published BERT model with a label head, by path, name or "
+        "address."
+    )
     add("run", help=about)
     about = "File with one text per line, optionally gzipped; - reads standard input."
     add("text", nargs="?", default="-", help=about)
@@ -80,11 +83,12 @@ def threshold_of(options, trained):
             f"--threshold needs a classifier with two labels; this one has {len(trained.names)}."
         )
     if options.threshold == "dev":
-        found = RunFolder.open(options.run).results().get("dev", {}).get("threshold")
+        results = trained.run.results() if trained.run else {}
+        found = results.get("dev", {}).get("threshold")
         if found is None:
             raise ValueError(
-                f"--threshold dev needs dev data, which {options.run} was trained without. Give a "
-                "number from 0 to 1 instead."
+                "--threshold dev needs the threshold that was best on the dev data, which "
+                f"{options.run} does not contain. Give a number from 0 to 1 instead."
             )
         return found
     try:

@@ -3,10 +3,10 @@
 A run folder of a biLM is created from `options.json` and HDF5 weights of bilm-tf or AllenNLP, or
 from a folder that contains both; these weights do not include the softmax. It can also be created
 from a training folder of bilm-tf (TensorFlow 1), which includes the softmax. --to-bilm-tf writes
-`options.json`, `weights.hdf5` and, if the model has a vocabulary, `vocabulary.txt` for bilm-tf and
-AllenNLP.
+files for bilm-tf and AllenNLP: `options.json`, `weights.hdf5`, a model card (`README.md`) and, if
+the model has a vocabulary, `vocabulary.txt`.
 
-A run folder is also created from a published BERT model with a label or tag head; the other
+A run folder can also be created from a published BERT model with a label or tag head; the other
 programs can then evaluate, apply and export the model. --to-hugging-face writes the BERT model of a
 run, with its head, in the format of Hugging Face transformers. A BERT model without a head needs no
 conversion: pass its folder to --bert or to tfreps export.
@@ -72,8 +72,8 @@ def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
     add = parser.add_argument_group("from", "Model to convert.").add_argument
     about = (
-        "Run folder, or folder of a published model: a BERT model with a label or tag head, or a "
-        "biLM (options.json and HDF5 weights)."
+        "Run folder, or published model by path, name or address: a BERT model with a label or tag "
+        "head, or a biLM (options.json and HDF5 weights)."
     )
     add("model", metavar="FOLDER", nargs="?", help=about)
     add("--options", metavar="FILE.json", help="options.json of a biLM from bilm-tf or AllenNLP.")
@@ -161,7 +161,7 @@ def run_from_folder(options):
         trained = load(options.model, scheme=options.scheme)
     if trained.run is not None:
         raise ValueError(
-            f"FOLDER must contain a published model; {options.model} is a run folder already."
+            f"FOLDER must contain a published model; {options.model} is already a run folder."
         )
     if isinstance(trained, TextBiLM):
         run_from_bilm(options, trained)

@@ -88,7 +88,7 @@ def check(options):
 
 
 def own_documents(paths):
-    """Yields blocks of lines from the user's files; raises an error for an unreadable file."""
+    """Yields a pair `(name, text)` for each block of lines in the user's files."""
     for path in map(pathlib.Path, paths):
         files = sorted(item for item in path.rglob("*.txt")) if path.is_dir() else [path]
         if not files:
@@ -108,7 +108,7 @@ def read_text(path):
 
 
 def without_repetition(documents, max_tokens):
-    """Returns pairs `(name, sentences)`, without repetition, up to about `max_tokens` tokens."""
+    """Returns pairs `(name, sentences)` with about `max_tokens` tokens; no sentence is repeated."""
     seen, kept, total = set(), [], 0
     for name, text in documents:
         fresh = list(dict.fromkeys(line for line in sentences(text) if line not in seen))
@@ -152,7 +152,7 @@ def count_tokens(lines):
 def split(documents):
     """Splits documents into train, validation and test by the hash of their names.
 
-    Validation and test each get about 2 % of the tokens. If the corpus has less than a million
+    Validation and test each get about 2 % of the tokens. If the corpus has fewer than a million
     tokens, each gets 20,000 tokens or 10 % of the tokens, whichever is less.
     """
     ordered = sorted(documents, key=lambda d: hashlib.sha256(d[0].encode()).digest())

@@ -1,16 +1,18 @@
 """Builds a tagged corpus from docstrings, in which the tags mark code.
 
-Authors of docstrings put code in backquotes: pass `x` to ``np.dot``. The quotes become the tags
-(B-CODE and I-CODE, scheme bio) and are removed from the sentence. The text consists of the
+Authors of docstrings put code in backquotes, as in: pass `x` to ``np.dot``. The quotes become tags
+(B-CODE and I-CODE, scheme bio) and are removed from the sentence. The sentences are from the
 docstrings of the standard library and of the installed packages, tokenized like raw text with
-`--tokens words`. The files are train.conll, dev.conll and test.conll. No sentence occurs twice, and
-no source file contributes to two of these files.
+`--tokens words`. Only sentences of 5 to 60 tokens are used that contain code in at most half of
+their tokens. The files are train.conll, dev.conll and test.conll. No sentence occurs twice, and no
+source file contributes to two of these files.
 """
 
 import hashlib
 import pathlib
 import re
 
+from tfreps.cli.option_rules import listed
 from tfreps.cli.options import Option, add_flags, first_line, parse_options
 from tfreps.cli.output_checks import check_overwrite
 from tfreps.cli.program_help import program_parser
@@ -57,6 +59,12 @@ def main(argv=None):
                 total += 1
         if total >= options.max_sentences and all(found.values()):
             break
+    empty = [f"{part}.conll" for part in PARTS if not found[part]]
+    if empty:
+        raise ValueError(
+            f"Found no sentences with marked code for {listed(empty)} in the docstrings of the "
+            "standard library and of the installed packages. Install more packages."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     for part in ("train", "dev", "test"):
         write(folder / f"{part}.conll", found[part].values())

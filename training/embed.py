@@ -3,10 +3,11 @@
 The text is UTF-8 without a byte order mark. It has one tokenized sentence per line or, with
 --column, one token per line and an empty line after each sentence (CoNLL). The HDF5 file has the
 layout of bilm-tf and AllenNLP. The arrays "0", "1", ... each contain the vectors of one sentence,
-of shape [layers, tokens, 2P] (--layers all) or [tokens, 2P], where P is the projection dimension.
-The data set `sentence_to_index` maps each sentence to the name of its array. An empty line is a
-sentence without tokens. --resume continues after an interruption. Published biLMs that read token
-ids need --vocabulary FILE, which contains the token of each id.
+of shape [layers, tokens, 2P] (--layers all) or [tokens, 2P], where P is the projection dimension;
+without a backward direction, P replaces 2P. The data set `sentence_to_index` maps each sentence to
+the name of its array. Without --column, an empty line is a sentence without tokens. --resume
+continues after an interruption. Published biLMs that read token ids need --vocabulary FILE, which
+contains the token of each id.
 """
 
 import collections
@@ -18,7 +19,7 @@ import time
 import numpy as np
 
 from tfreps.cli.bilm_options import add_bilm_flags, chosen_model, naming_flags, open_bilm
-from tfreps.cli.options import Option, add_flags, first_line, parse_options
+from tfreps.cli.options import Option, add_flags, check_options, first_line, parse_options
 from tfreps.cli.output_checks import check_overwrite
 from tfreps.cli.program_help import program_parser
 from tfreps.data import read_blocks
@@ -27,12 +28,19 @@ from tfreps.inference.embeddings_file import EmbeddingsFile
 from tfreps.runs.run_folder import run_files
 
 WINDOW = 1 << 16  # tokens that are sorted by length and written to the file together
-LAYERS = ("all", "top", "average", "mix")
+LAYERS = {
+    "layers": Option(
+        str, "all", "Vectors to write for each token: those of all layers (all), those of the top "
+        "layer (top), their average over the layers (average), or their weighted sum (mix).",
+        ["all", "top", "average", "mix"],
+    ),
+}  # fmt: skip
 NUMBERS = {
     "gamma": Option(
-        float, 1.0, "Factor by which --layers mix multiplies the weighted sum of the layers."
+        float, 1.0, "Factor by which --layers mix multiplies the weighted sum of the layers.",
+        needs="layers=mix",
     ),
-}
+}  # fmt: skip
 INPUT = {
     "column": Option(
         int, None, "Column of the tokens in CoNLL text, counted from 1. Without this option, the "
@@ -45,10 +53,16 @@ INPUT = {
 }  # fmt: skip
 SPEED = {
     "batch_tokens": Option(
-        int, 4096, "Maximum number of tokens in a batch, padding included.", at_least=1
+        int,
+        4096,
+        "Maximum number of tokens in a batch, padding and sentence boundaries included.",
+        at_least=1,
     ),
     "cache": Option(
-        int, 100_000, "Number of frequent tokens whose token vectors are cached.", at_least=0
+        int,
+        100_000,
+        "Maximum number of frequent tokens whose token vectors are cached.",
+        at_least=0,
     ),
 }
 EXAMPLES = (
@@ -85,7 +99,8 @@ def main(argv=None):
 def make_parser():
     parser = program_parser("tfreps embed", first_line(__doc__), EXAMPLES)
     add = parser.add_argument
-    add("model", metavar="MODEL", nargs="?", help="Run folder of a biLM.")
+    about = "Run folder of a biLM, or published biLM, by path, name or address."
+    add("model", metavar="MODEL", nargs="?", help=about)
     about = (
         "UTF-8 text file with one tokenized sentence per line or, with --column, one token per "
         "line; optionally gzipped."
@@ -94,12 +109,8 @@ def make_parser():
     add_bilm_flags(parser.add_argument_group("model", "Published biLM, instead of MODEL."))
     add_flags(parser.add_argument_group("input", "Format and limits of the text."), INPUT)
     group = parser.add_argument_group("vectors", "Layers and data type of the vectors.")
+    add_flags(group, LAYERS)
     add = group.add_argument
-    about = (
-        "Vectors to write for each token: those of all layers (all), those of the top layer (top), "
-        "their average over the layers (average), or their weighted sum (mix)."
-    )
-    add("--layers", choices=LAYERS, default="all", help=about)
     about = (
         "Weights of the layers for --layers mix, the token layer first. A softmax normalizes them."
     )
@@ -118,6 +129,7 @@ def make_parser():
 
 
 def check(options):
+    check_options(options, LAYERS, NUMBERS)
     if is_stream(options.output):
         raise ValueError(
             f"--output must be a file, since HDF5 cannot be written to a stream; got "
@@ -197,8 +209,8 @@ def first_pass(options):
             place = "line" if options.column is None else "sentence"
             raise ValueError(
                 f"{options.text}, {place} {sentences}: the sentence has {len(tokens):,} tokens. At "
-                f"most {options.max_sentence_tokens:,} are allowed, because it is processed as a "
-                "whole. Split it, or raise --max-sentence-tokens."
+                f"most {options.max_sentence_tokens:,} are allowed, because a sentence is "
+                "processed as a whole. Split the sentence, or raise --max-sentence-tokens."
             )
         digest.update(("\0".join(tokens) + "\n").encode())
     if not sentences:
@@ -254,7 +266,7 @@ def windows(sentences):
 
 
 def progress(what, total):
-    """Returns a function that prints the progress to standard error at intervals."""
+    """Returns a function that prints progress to standard error at intervals."""
     start = shown = time.monotonic()
     pause = 0.5 if sys.stderr.isatty() else 30
     before = 0

@@ -14,6 +14,7 @@ from tfreps.files.atomic_files import written_whole
 from tfreps.files.json_files import as_json
 from tfreps.inference.load import load_as
 from tfreps.inference.text_model import TextModel
+from tfreps.presets import fetch
 from tfreps.reports import format_report
 from tfreps.reports.evaluation import evaluate_classifier, evaluate_tagger
 from tfreps.runs.run_folder import RunFolder, run_files
@@ -31,7 +32,7 @@ EXAMPLES = (
 def main(argv=None):
     options = parse_options(make_parser(), argv)
     check_output(options.output, options.overwrite, inputs(options))
-    run, trained = RunFolder.open(options.run), load_as(TextModel, options.run)
+    run, trained = RunFolder.open(fetch(options.run)), load_as(TextModel, options.run)
     reading = {name: run.options[name] for name in HOW_READ if name in run.options}
     given = {
         name: getattr(options, name) for name in HOW_READ if getattr(options, name) is not None
@@ -66,7 +67,7 @@ def inputs(options):
 
 def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
-    parser.add_argument("run", help="Run folder of a tagger or classifier.")
+    parser.add_argument("run", help="Run folder of a tagger or classifier, by path or address.")
     about = "Held-out data and their format, which defaults to that of the run's training data."
     add = parser.add_argument_group("data", about).add_argument
     about = "Files with tagged sentences or labelled texts, or glob patterns."

@@ -1,8 +1,9 @@
 """Measures the perplexity of a biLM on text, over the full softmax.
 
-By default, each sentence starts from the model's fixed state, so that the perplexity does not
-depend on the batch size. For comparison, --state carry starts each sentence from the state after
-the previous sentence in the same row of the batch, as bilm-tf does.
+By default, each sentence starts from the model's fixed state (zeros, or the warm state of the
+biLM), so that the perplexity does not depend on the batch size. For comparison, --state carry
+starts each sentence from the state after the previous sentence in the same row of the batch, as
+bilm-tf does.
 """
 
 import math
@@ -11,27 +12,30 @@ import time
 import numpy as np
 import tensorflow as tf
 
-from tfreps.cli.options import Option, add_flags, first_line, parse_options
+from tfreps.cli.options import Option, add_flags, check_options, first_line, parse_options
 from tfreps.cli.program_help import program_parser
 from tfreps.data import LMBatches, count_corpus, sentence_batches
 from tfreps.inference.load import load_as
 from tfreps.inference.text_bilm import TextBiLM
 from tfreps.models import BiLMPretrainer
+from tfreps.presets import fetch
 from tfreps.runs.run_folder import RunFolder
 
 PROGRAM = "evaluate-lm"
-ROWS = {
+READING = {
+    "state": Option(
+        str, "fixed", "LSTM state at the start of a sentence: the model's fixed state (fixed), or "
+        "the state after the previous sentence (carry).", ["fixed", "carry"],
+    ),
     "batch_size": Option(
-        int,
-        32,
-        "Number of rows in a batch. A row is one sentence or, with --state carry, a stream of "
-        "sentences.",
-        at_least=1,
+        int, 32, "Number of rows in a batch. A row is one sentence or, with --state carry, a "
+        "stream of sentences.", at_least=1,
     ),
     "unroll_steps": Option(
-        int, 20, "Number of tokens in each row of a batch with --state carry.", at_least=1
+        int, 20, "Number of tokens in each row of a batch with --state carry.", at_least=1,
+        needs="state=carry",
     ),
-}
+}  # fmt: skip
 EXAMPLES = (
     "tfreps evaluate-lm runs/elmo --text test.txt",
     "tfreps evaluate-lm runs/elmo --text test.txt --state carry --batch-size 32",
@@ -41,7 +45,8 @@ EXAMPLES = (
 
 def main(argv=None):
     options = parse_options(make_parser(), argv)
-    run, trained = RunFolder.open(options.model), load_as(TextBiLM, options.model)
+    check_options(options, READING)
+    run, trained = RunFolder.open(fetch(options.model)), load_as(TextBiLM, options.model)
     model, vocabulary = trained.model, trained.vocabulary
     if not isinstance(model, BiLMPretrainer):
         raise ValueError(
@@ -59,7 +64,7 @@ def main(argv=None):
     if options.unigram_from:
         unigrams = count_corpus(options.unigram_from, vocabulary, skip_blank=True)
 
-    begin = time.monotonic()
+    begin, full_totals = time.monotonic(), None
     if options.state == "carry":
         totals, full_totals = carried_totals(model, vocabulary, options)
     else:
@@ -78,6 +83,7 @@ def main(argv=None):
     }
     if options.state == "carry":
         results["batch_size"] = options.batch_size
+    if full_totals is not None:
         results["full_batches"] = {
             **perplexities(full_totals),
             "predicted_tokens_per_direction": int(full_totals[1].max()),
@@ -100,12 +106,7 @@ def make_parser():
     add = group.add_argument
     about = "Files with one tokenized sentence per line, or glob patterns."
     add("--text", nargs="+", required=True, help=about)
-    about = (
-        "LSTM state at the start of a sentence: the model's fixed state (fixed), or the state "
-        "after the previous sentence (carry)."
-    )
-    add("--state", choices=["fixed", "carry"], default="fixed", help=about)
-    add_flags(group, ROWS)
+    add_flags(group, READING)
     about = (
         "Text files or glob patterns from which to estimate a unigram model, whose perplexity on "
         "--text is printed for comparison."
@@ -124,10 +125,10 @@ def reading(bilm):
 
 
 def sentence_totals(model, vocabulary, options):
-    """Returns the total negative log-likelihood (NLL) and the number of tokens.
+    """Returns the total negative log-likelihood (NLL) and the number of tokens per direction.
 
     Returns:
-        float64, shape `[2, G]`, where G is the number of directions.
+        float64 NumPy array, shape `[2, G]`, where G is the number of directions.
     """
     batches = sentence_batches(
         options.text,
@@ -144,13 +145,13 @@ def sentence_totals(model, vocabulary, options):
 
 
 def carried_totals(model, vocabulary, options):
-    """Measures what `sentence_totals` measures, with the state carried between sentences.
+    """Computes the totals of `sentence_totals`, with the state carried between sentences.
 
     Returns:
         Tuple `(totals, full_totals)` of two arrays in the format of `sentence_totals`. `totals`
         covers all tokens. `full_totals` covers the batches before the first incomplete batch, as in
-        bilm-tf (with `--unroll-steps 1`, exactly as in its `run_test.py`). If there are no such
-        batches, it is NaN.
+        bilm-tf (with `--unroll-steps 1`, exactly as in its `run_test.py`), or is `None` if there
+        are no such batches.
     """
     batches = LMBatches(
         options.text,
@@ -177,7 +178,7 @@ def carried_totals(model, vocabulary, options):
         is_full = is_full and bool((some[1] == full).numpy().all())
         if is_full:
             full_totals = full_totals + some.numpy()
-    return totals, full_totals if np.ndim(full_totals) else np.full_like(totals, np.nan)
+    return totals, full_totals if np.ndim(full_totals) else None
 
 
 def totals_of(model, batch, nll):

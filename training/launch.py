@@ -1,13 +1,13 @@
-"""Starts a program that trains as several worker processes on this machine.
+"""Starts a training program as several worker processes on this machine.
 
-The command after -- is run N times with --distribute multiworker. In each process, the environment
-variable TF_CONFIG specifies which worker it is. The output of worker 0 is unchanged; the output
-lines of the others begin with [worker 1], [worker 2] and so on. If a worker fails, the others are
-ended with SIGTERM, and with SIGKILL 10 seconds later; one line on standard error says which worker
-failed, and its exit code is returned (128 + n if signal n killed it). Ctrl-C or SIGTERM is passed
-on to all workers once, so that they save a checkpoint, and the exit code is that of worker 0; a
-second signal kills them. If the launcher itself is killed, so are the workers (on Linux only).
-Every worker sees all GPUs.
+With --workers N, the command after -- is run N times with --distribute multiworker. In each
+process, the environment variable TF_CONFIG specifies which worker it is. The output of worker 0 is
+unchanged; the output lines of the others begin with [worker 1], [worker 2] and so on. If a worker
+fails, the others receive SIGTERM and, if they are still running 10 seconds later, SIGKILL; one line
+on standard error says which worker failed, and the exit code of that worker is returned (128 + n if
+signal n killed it). Ctrl-C or SIGTERM is passed on to all workers once, so that they save a
+checkpoint, and the exit code is that of worker 0; a second signal kills them. If the launcher
+itself is killed, so are the workers (on Linux only). Every worker sees all GPUs.
 """
 
 import os
@@ -27,13 +27,14 @@ DISTRIBUTE = ["--distribute", "multiworker"]
 WORKERS = {
     "workers": Option(int, None, "Number of worker processes.", at_least=1, at_most=256),
     "port": Option(
-        int, None, "Port of worker 0; the next workers use the ports after it. By default, free "
+        int, None, "Port of worker 0; the other workers use the ports after it. By default, free "
         "ports are chosen.", at_least=1, at_most=65535,
     ),
     "threads_per_worker": Option(
         int, None, "Number of threads of each worker: TF_NUM_INTRAOP_THREADS, "
-        "TF_NUM_INTEROP_THREADS and OMP_NUM_THREADS are set to it unless they are already set. "
-        "Defaults to the number of CPU cores divided by the number of workers.", at_least=1,
+        "TF_NUM_INTEROP_THREADS and OMP_NUM_THREADS are set to this number unless they are "
+        "already set. Defaults to the number of CPU cores divided by the number of workers.",
+        at_least=1,
     ),
 }  # fmt: skip
 TABLES = {"workers": WORKERS}
@@ -83,7 +84,7 @@ def check_separator(argv):
     place = argv.index(program)
     if any(word.startswith("-") for word in argv[place + 1 :]):
         raise ValueError(
-            f"The program and its options must follow --; got {program} without it. Write: tfreps "
+            f"The program and its options must follow --; got {program} without --. Write: tfreps "
             f"{PROGRAM} {' '.join(argv[:place]) or '--workers N'} -- {program} ..."
         )
 
@@ -94,16 +95,17 @@ def check(options):
     if program not in TRAINING:
         raise ValueError(f"PROGRAM must be {listed(TRAINING, 'or')}; got {program!r}.")
     if options.workers is None:
-        raise ValueError("--workers is missing: number of worker processes.")
+        raise ValueError("--workers is missing. Set it to the number of worker processes.")
     if os.environ.get(NAME):
         raise ValueError(
             f"{NAME} must not be set, since tfreps {PROGRAM} sets it for every worker. Unset it, "
-            f"or run tfreps {program} {' '.join(DISTRIBUTE)} to train as the worker it describes."
+            f"or run tfreps {program} {' '.join(DISTRIBUTE)} to train as the worker that it "
+            "describes."
         )
 
 
 def with_distribute(command):
-    """Returns a command with --distribute multiworker; rejects another value of the option."""
+    """Returns a command with --distribute multiworker; rejects any other value of the option."""
     flag, expected = DISTRIBUTE
     given = [word for word in command if word.split("=")[0] == flag]
     if not given:

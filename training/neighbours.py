@@ -1,8 +1,9 @@
 """Prints the nearest neighbours of a word in several contexts.
 
 The program embeds sentences and selects a word (by default, one that occurs in varied contexts).
-For the most different occurrences of the word, it prints the nearest tokens of other sentences, by
-the cosine of the top-layer vectors after their mean is subtracted.
+For the most different occurrences of the word, it prints the nearest tokens of other sentences.
+Tokens are ranked by the cosine of their top-layer vectors, after the mean of all vectors is
+subtracted.
 """
 
 import collections
@@ -61,7 +62,8 @@ def main(argv=None):
 
 def make_parser():
     parser = program_parser("tfreps neighbours", first_line(__doc__), EXAMPLES)
-    parser.add_argument("model", metavar="MODEL", nargs="?", help="Run folder of a biLM.")
+    about = "Run folder of a biLM, or published biLM, by path, name or address."
+    parser.add_argument("model", metavar="MODEL", nargs="?", help=about)
     add_bilm_flags(parser.add_argument_group("model", "Published biLM, instead of MODEL."))
     group = parser.add_argument_group("text", "Sentences to embed, and the word to look up.")
     add, about = group.add_argument, "UTF-8 text file with one tokenized sentence per line."
@@ -73,15 +75,15 @@ def make_parser():
 
 
 def read_sentences(path, limit):
-    """Returns the distinct sentences among the first `limit`, as lists of tokens."""
+    """Returns the distinct sentences among the first `limit` of 1 to `LONGEST` tokens, as lists."""
     lines = (line for block in read_blocks(path) for line in block.text.split("\n"))
     sentences = (tuple(line.split()) for line in lines)
     fitting = (sentence for sentence in sentences if 0 < len(sentence) <= LONGEST)
     distinct = list(dict.fromkeys(itertools.islice(fitting, limit)))
     if len(distinct) < 2:
         raise ValueError(
-            f"--text must contain at least two distinct sentences of 1 to {LONGEST} tokens; {path} "
-            "has fewer."
+            f"--text must contain at least two distinct sentences among its first {limit:,} "
+            f"sentences of 1 to {LONGEST} tokens (--sentences); {path} has {len(distinct)}."
         )
     return [list(sentence) for sentence in distinct]
 
@@ -114,7 +116,7 @@ def varied_word(words, vectors):
 
 
 def mean_cosine(vectors):
-    """Returns the mean cosine of all pairs of `vectors` `[n, D]`; 1 for a single vector."""
+    """Returns the mean cosine of all pairs of unit vectors `[n, D]`; 1 for a single vector."""
     n = len(vectors)
     if n == 1:
         return 1.0
@@ -122,7 +124,7 @@ def mean_cosine(vectors):
 
 
 def most_different(vectors, count):
-    """Returns the indices of up to `count` dissimilar vectors, in ascending order.
+    """Returns the indices of up to `count` dissimilar unit vectors, in ascending order.
 
     The least similar pair is chosen first, and then repeatedly the vector whose largest cosine with
     those already chosen is the smallest.

@@ -1,7 +1,8 @@
 """Draws attention, position vectors or learning curves as a PNG file.
 
-`tfreps plot attention --help` shows the options of one kind of plot. With --tensorboard RUN/logs,
-TensorBoard shows the picture too. Plots need matplotlib: pip install 'tfreps[plots]'.
+`tfreps plot KIND --help` shows the options of a kind of plot: attention, positions or curves. With
+--tensorboard RUN/logs, TensorBoard shows the picture too. Plots need matplotlib: pip install
+'tfreps[plots]'.
 """
 
 import pathlib
@@ -9,7 +10,14 @@ import sys
 
 from tfreps import plots
 from tfreps.cli.option_rules import as_flag
-from tfreps.cli.options import Option, add_flags, first_line, parse_options, short_errors
+from tfreps.cli.options import (
+    Option,
+    add_flags,
+    check_options,
+    first_line,
+    parse_options,
+    short_errors,
+)
 from tfreps.cli.output_checks import check_output
 from tfreps.cli.program_help import program_parser
 from tfreps.plots.curves import PLACES
@@ -35,6 +43,12 @@ OF_ATTENTION = {
         at_least=1,
     ),
 }
+OF_VIEW = {
+    "view": Option(
+        str, "map", "Kind of picture: a heat map (map), a curve for each of --dimensions (curves), "
+        "or a surface of the products of all pairs of vectors (surface).", VIEWS,
+    ),
+}  # fmt: skip
 OF_POSITIONS = {
     "hidden_dim": Option(
         int, None, "Width of the sinusoidal position vectors. Defaults to 128. Cannot be used "
@@ -45,11 +59,12 @@ OF_POSITIONS = {
         "learned position vectors.", at_least=1, at_most=100_000,
     ),
     "first": Option(
-        int, 0, "First position that --view surface draws, counted from 0.", at_least=0
+        int, 0, "First position that --view surface draws, counted from 0.", at_least=0,
+        needs="view=surface",
     ),
     "dimensions": Option(
         int, [1, 2, 3], "Dimensions that --view curves draws, counted from 0.", many=True,
-        at_least=0,
+        at_least=0, needs="view=curves",
     ),
 }  # fmt: skip
 ABOUT = {
@@ -144,12 +159,8 @@ def add_positions(parser):
     )
     parser.add_argument("model", metavar="MODEL", nargs="?", help=about)
     group = parser.add_argument_group("positions", "Position vectors, and how to draw them.")
+    add_flags(group, OF_VIEW)
     add = group.add_argument
-    about = (
-        "Kind of picture: a heat map (map), curves of the --dimensions (curves), or a surface of "
-        "the products of all pairs of vectors (surface)."
-    )
-    add("--view", choices=VIEWS, default="map", help=about)
     about = (
         "Sinusoidal vectors to draw: those of the Transformer paper (sinusoidal), or a variant in "
         "which each dimension has its own wavelength (sinusoidal_full_index). Defaults to "
@@ -190,12 +201,13 @@ def draw_attention(options):
     read = load(options.model).attention(options.text, options.second)
     fonts = plots.fonts_for(read.tokens, options.font)
     if fonts.hint:
-        print(fonts.hint.replace("`font`", "--font"), file=sys.stderr)
+        print(f"{fonts.hint} You can also pass a font file with --font.", file=sys.stderr)
     which = {"layer": options.layer, "head": options.head}
     return plots.attention_figure(read.probabilities, read.tokens, **which, fonts=fonts)
 
 
 def draw_positions(options):
+    check_options(options, OF_VIEW, OF_POSITIONS)
     table, title = table_and_title(options)
     if options.view == "map":
         return plots.position_map(table, title)

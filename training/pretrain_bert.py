@@ -21,6 +21,7 @@ from tfreps.distribute.epoch_loop import fit_epochs
 from tfreps.models import BertEncoder, BertPretrainer
 from tfreps.models.presets import BERT
 from tfreps.optimizers import LinearWarmup, build_optimizer
+from tfreps.presets import fetch
 from tfreps.runs.bert_loading import load_pretrainer
 from tfreps.runs.run_folder import RunFolder
 from tfreps.text.bert import (
@@ -103,7 +104,7 @@ def make_model(options, run):
     if options.init:
         check_labels(options)
         policy = keras.config.dtype_policy()
-        return load_pretrainer(options.init, next_sentence, dtype=policy.name, **sizes)
+        return load_pretrainer(fetch(options.init), next_sentence, dtype=policy.name, **sizes)
     is_kept = run and run.tokenizer_path.exists()
     tokenizer = read_tokenizer(run.tokenizer_path) if is_kept else make_tokenizer(options)
     encoder = BertEncoder(
@@ -117,7 +118,7 @@ def make_model(options, run):
 
 def check_labels(options):
     """Raises ValueError if --next-label differs from the convention of the --init model."""
-    init = pathlib.Path(options.init)
+    init = fetch(options.init)
     if not options.next_sentence or not init.exists():
         return
     if (init / "options.json").is_file():
@@ -216,7 +217,10 @@ def say_text(part, counts):
 
 
 def make_optimizer(options, total_steps):
-    """Returns AdamW or LAMB. A step is one batch, even if gradients of several are accumulated."""
+    """Returns AdamW or LAMB.
+
+    A step is one batch, even if the gradients of several batches are accumulated.
+    """
     accumulated = options.gradient_accumulation_steps
     if accumulated > total_steps:
         raise ValueError(

@@ -24,6 +24,7 @@ from tfreps.distribute.epoch_loop import fit_epochs
 from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.models.presets import ELMO
 from tfreps.optimizers import FusedAdam, TF1Adagrad, build_optimizer
+from tfreps.presets import fetch
 from tfreps.runs.bilm_continuation import (
     continue_pretraining,
     restore_accumulators,
@@ -102,7 +103,7 @@ def read_vocabulary(options, earlier):
     """Reads the vocabulary from the run to resume, else from --vocabulary, else from --init."""
     if earlier and earlier.vocabulary_path.exists():
         return earlier.vocabulary()
-    inherited = pathlib.Path(options.init or "", "vocabulary.txt")
+    inherited = pathlib.Path(fetch(options.init) if options.init else "", "vocabulary.txt")
     if options.vocabulary is None and not (options.init and inherited.exists()):
         raise ValueError("--vocabulary is missing. Create the file with tfreps build-vocabulary.")
     return Vocabulary.read(options.vocabulary or inherited)
@@ -127,7 +128,8 @@ def make_model(options, vocabulary):
         "name": "pretrainer",
     }
     if options.init:
-        return continue_pretraining(options.init, vocabulary, options.init_options, changes, **head)
+        source = fetch(options.init)
+        return continue_pretraining(source, vocabulary, options.init_options, changes, **head)
     sizes = {"dropout": 0.1, **ELMO[options.preset or "elmo_small"], **sizes, **changes}
     sizes["use_skip_connections"] = options.use_skip_connections
     sizes["bidirectional"] = options.bidirectional
@@ -163,10 +165,10 @@ def make_batches(options, model, vocabulary, share):
 
 
 def make_held_out(options, model, vocabulary, counts, share):
-    """Returns the held-out sentences, and training sentences to compare them with.
+    """Returns the held-out sentences, and a sample of the training sentences to compare with.
 
-    Both are `None` without --validation. The training sentences are also `None` without a sampled
-    softmax. If each worker reads its own files, they are those of the first file.
+    Both are `None` without --validation. The sample is also `None` without a sampled softmax. If
+    each worker reads its own files, the sample is drawn from the first file only.
     """
     if not options.validation:
         return None, None
@@ -207,7 +209,7 @@ def make_optimizer(options, total_steps):
 
 
 def steps_of(passes, counts, options):
-    """Returns the number of steps of a number of passes over the text, as a float."""
+    """Returns the number of steps in a number of passes over the text, as a float."""
     return passes * counts["positions"] / (options.batch_size * options.unroll_steps)
 
 

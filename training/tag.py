@@ -13,7 +13,7 @@ blank line after each sentence. With --format json, it has one JSON object per s
 
 ``tokens``, ``tags`` and ``confidences`` (the probabilities of the tags) have one entry per token.
 ``spans`` is left out if the model has no tag scheme; ``start`` and ``end`` count tokens from 0,
-and the end is exclusive.
+and ``end`` is exclusive.
 """
 
 import json
@@ -28,7 +28,7 @@ from tfreps.data import read_tagged
 from tfreps.files.atomic_files import written_whole
 from tfreps.inference.load import load_as
 from tfreps.inference.text_tagger import TextTagger
-from tfreps.runs.run_folder import RunFolder, run_files
+from tfreps.runs.run_folder import run_files
 from tfreps.text import tags
 
 PROGRAM = "tag"
@@ -68,7 +68,9 @@ def main(argv=None):
 def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
     add = parser.add_argument
-    about = "Run folder of a tagger, or folder of a published BERT model with a tag head."
+    about = (
+        "Run folder of a tagger, or published BERT model with a tag head, by path, name or address."
+    )
     add("run", help=about)
     about = "File to tag, optionally gzipped; - reads standard input."
     add("text", nargs="?", default="-", help=about)
@@ -97,7 +99,7 @@ def make_parser():
 def blocks(options, trained):
     """Yields groups of sentences: their locations in the file, and their tokens."""
     if options.input == "conll":
-        sentences = read_columns(options)
+        sentences = read_columns(options, trained)
         for start in range(0, len(sentences), SENTENCES_AT_ONCE):
             block = sentences[start : start + SENTENCES_AT_ONCE]
             yield [f"{s.file}, line {s.line}" for s in block], [s.tokens for s in block]
@@ -109,11 +111,13 @@ def blocks(options, trained):
         line += len(texts)
 
 
-def read_columns(options):
+def read_columns(options, trained):
     """Reads the sentences of a CoNLL file with the options of the run's training data."""
     if options.text == "-":
-        raise ValueError("--input conll cannot read standard input. Give a file after the run.")
-    kept, reading = RunFolder.open(options.run).options, {}
+        raise ValueError(
+            "--input conll cannot read standard input. Give a file after the run folder."
+        )
+    kept, reading = trained.run.options if trained.run else {}, {}
     for name in ("token_column", "encoding"):
         given = getattr(options, name)
         if given is not None or name in kept:

@@ -1,7 +1,8 @@
 """Trains a classifier, which assigns a label to every text.
 
-Without --dev, a tenth of the training texts of each label is held out. --resume continues an
-interrupted run from its last checkpoint. tfreps evaluate, classify and export read the run folder.
+Without --dev, a share of the training texts of each label is held out (--dev-share, by default a
+tenth). --resume continues an interrupted run from its last checkpoint. tfreps evaluate, classify
+and export read the run folder.
 """
 
 import pathlib
@@ -79,16 +80,17 @@ DATA = {
         TOKENIZERS, excludes="encoder=bert",
     ),
     "max_length": Option(
-        int, None, "Maximum number of tokens in a text. By default, there is no limit; with "
-        "--encoder bert, the limit is the number of positions of the BERT model.", at_least=1,
+        int, None, "Maximum number of tokens in a text; with --encoder bert, of pieces, special "
+        "tokens included. By default, there is no limit; with --encoder bert, the limit is that "
+        "of the BERT model and its tokenizer.", at_least=1,
     ),
     "too_long": Option(
-        str, None, "What to do with texts longer than --max-length: truncate them (cut), or stop "
+        str, None, "How to handle texts longer than --max-length: truncate them (cut), or stop "
         "with an error (refuse). Defaults to cut.", TOO_LONG,
     ),
     "cut_share": Option(
-        float, 0.0, "Share of training texts from which the part before or after a random "
-        "punctuation mark is removed. Texts and marks are drawn anew in every epoch.",
+        float, 0.0, "Share of the training texts from which the part before or after a random "
+        "punctuation mark is removed. Texts and marks are drawn again in every epoch.",
         at_least=0, below=1, excludes="train_vectors",
     ),
 }  # fmt: skip
@@ -203,8 +205,8 @@ def make_model(options, inputs, label_set):
 
 
 def measure(trained, data):
-    """Returns the metrics of the dev and test texts, with the threshold that is best on dev."""
-    measured, threshold = {}, "best"
+    """Returns the metrics of dev and test; for two labels, with the best threshold on dev."""
+    measured, threshold = {}, "best" if len(trained.names) == 2 else None
     for part in ("dev", "test"):
         if part in data:
             texts, tokens, stored = data[part].texts, data[part].tokens, data[part].stored

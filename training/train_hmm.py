@@ -55,8 +55,8 @@ DATA = {
         "used to choose the smoothing and, with --unlabelled, the best Baum-Welch step.", many=True,
     ),
     "test": Option(
-        str, None, "Files with tagged sentences on which the final metrics are measured, or glob "
-        "patterns.", many=True,
+        str, None, "Files with tagged test sentences, or glob patterns. The final metrics are "
+        "measured on them.", many=True,
     ),
     "format": Option(
         str, "conll", "Format of the files: columns (conll), JSON lines (json), or lines of Python "
@@ -81,7 +81,7 @@ DATA = {
         bool, False, "Convert tokens to lower case before they are looked up in the vocabulary."
     ),
     "digits_to_zero": Option(
-        bool, False, "Replace every digit by 0 before tokens are looked up in the vocabulary."
+        bool, False, "Replace every digit with 0 before tokens are looked up in the vocabulary."
     ),
     "min_count": Option(
         int, 1, "Treat tokens that occur fewer than N times in the training data as unknown.",
@@ -113,7 +113,8 @@ UNLABELLED = {
         "patterns.", many=True,
     ),
     "baum_welch_steps": Option(
-        int, 5, "Maximum number of passes over --unlabelled.", at_least=1, needs="unlabelled"
+        int, 5, "Number of Baum-Welch steps, each of which is a pass over --unlabelled.",
+        at_least=1, needs="unlabelled",
     ),
     "tagged_weight": Option(
         float, 1.0, "Weight of a tagged sentence relative to an untagged one.", at_least=0,

@@ -46,8 +46,8 @@ DATA = {
         "used to select the best weights.", many=True,
     ),
     "test": Option(
-        str, None, "Files with tagged sentences on which the final metrics are measured, or glob "
-        "patterns.", many=True,
+        str, None, "Files with tagged test sentences, or glob patterns. The final metrics are "
+        "measured on them.", many=True,
     ),
     "format": Option(
         str, "conll", "Format of the files: columns (conll), JSON lines (json), or lines of Python "
@@ -76,7 +76,7 @@ HEAD = {
         bool, True, "Score the tags of a sentence jointly with a CRF instead of one by one."
     ),
     "constrain": Option(
-        str, "both", "Where transitions that the scheme forbids are excluded: in the loss and in "
+        str, "both", "Where to exclude transitions that the scheme forbids: in the loss and in "
         "decoding (both), in decoding only (decode), or nowhere (none).",
         ["both", "decode", "none"],
     ),

@@ -39,10 +39,19 @@ def tfreps_program(command):
 # Load a checkpoint
 # -----------------
 #
-# The stand-in below is written in the format of Hugging Face; leave these lines out if you have a
-# real folder. Every option of the configuration is used, or an error names the option that is not
-# supported. The largest difference from transformers over 224 combinations of formats and heads
-# is 5.8e-6 (``python -m benchmarks.bert_parity``, 2026-11-23).
+# A published model is loaded by its address on the Hugging Face Hub, by a name of
+# ``tfreps presets``, or from a folder:
+#
+# .. code-block:: python
+#
+#    bert = tfreps.models.BertEncoder.from_preset("hf://google-bert/bert-base-uncased")
+#    bert = tfreps.models.BertEncoder.from_preset("bert_base_uncased", num_layers=6)
+#    loaded = tfreps.load("hf://google-bert/bert-base-uncased")  # reads raw text
+#
+# This page is built without a network, so the code below reads a small folder in the format of
+# Hugging Face instead. Every option of the configuration is used, or an error names the option that
+# is not supported. The largest difference from transformers over 224 combinations of formats and
+# heads is 5.8e-6 (``python -m benchmarks.bert_parity``, 2026-11-23).
 
 pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "river", "bank", "##s", "was"]
 pieces += ["by", "money", "in", "a", "good", "bad", "hotel", "very", "room", "."]

@@ -2,8 +2,17 @@
 ELMo from published weights
 ===========================
 
-This guide loads a biLM from the files that bilm-tf and AllenNLP publish, computes vectors of
-every layer, mixes them, and writes the vectors of a whole file to HDF5.
+This guide loads a published biLM by name, computes vectors of every layer, mixes them, and writes
+the vectors of a whole file to HDF5.
+
+.. code-block:: python
+
+   import tfreps
+
+   bilm = tfreps.models.BiLM.from_preset("elmo_original")  # downloads 374 MB once
+   elmo = tfreps.models.Elmo.from_preset("elmo_small", dropout=0.1)  # a layer for `model.fit`
+   encode = tfreps.load("elmo_small")  # reads raw text
+   print(tfreps.presets.table())  # all names
 
 .. image:: /pictures/drawn/elmo.svg
    :class: drawn
@@ -11,7 +20,8 @@ every layer, mixes them, and writes the vectors of a whole file to HDF5.
 
 A published model is a pair of files, ``*_options.json`` and ``*_weights.hdf5``. The model page is
 allennlp.org/elmo, archived with AllenNLP. The page states no licence for the weights; the code
-that they come from, bilm-tf and AllenNLP, is Apache-2.0.
+that they come from, bilm-tf and AllenNLP, is Apache-2.0. A source can also be an address or a
+path, in Python and in every program: see :doc:`/howto/presets`.
 
 .. list-table::
    :header-rows: 1
@@ -33,10 +43,9 @@ that they come from, bilm-tf and AllenNLP, is Apache-2.0.
      - 93.6 million
      - same sizes, trained on 5.5 billion tokens
 
-The published files are not part of tfreps, and no program downloads them. The first block below
-writes a small stand-in with random weights in the same format, so that the guide runs anywhere.
-Leave it out if you have the files. The numbers of bilm-tf, its own 30 test embeddings, are
-reproduced to 1e-6.
+This page is built without a network, so the code below reads a small model with random weights in
+the same format, from a folder instead of a name. The numbers of bilm-tf, its own 30 test
+embeddings, are reproduced to 1e-6.
 """
 
 import os

@@ -82,7 +82,7 @@ for fine_tune in (False, True):
 # %%
 # A pre-trained part needs smaller steps than a new head. `GroupedOptimizer` gives each part of a
 # model its own optimizer; groups are regular expressions over the paths of the variables. Scaling
-# gradients instead has no effect under Adam or Adagrad.
+# gradients instead has almost no effect with Adam.
 
 optimizer = tfreps.optimizers.GroupedOptimizer(
     keras.optimizers.Adam(1e-2), {"token_encoder/|bilstm/": keras.optimizers.Adam(2e-3)}

@@ -55,7 +55,7 @@ def test_hotel_reviews(tmp_path, capsys):
     folder = tmp_path / "hotel_reviews"
     folder.mkdir()
     for part, number in (("train", 60), ("test", 30)):
-        lines = [json.dumps({"text": text, "label": int(label)}) for label, text in texts(number)]
+        lines = [str({"text": text, "label": int(label)}) for label, text in texts(number)]
         (folder / f"{part}_sentiment.txt").write_text("\r\n".join(lines))
     assert floors.main(["hotel_reviews", "--data", str(tmp_path)]) == 0
     results = json.loads(capsys.readouterr().out)

@@ -29,6 +29,21 @@ def test_every_request_is_counted_once_and_failures_apart():
     assert len(load.failures) >= 11 and "the fifth" in load.failures[0] and len(closed) == 3
 
 
+def test_a_client_that_cannot_connect_ends_the_others():
+    made = []
+
+    def ask():
+        if len(made) > 2:
+            raise OSError("refused")
+
+    def make():
+        made.append(1)
+        return ask, lambda: None
+
+    with pytest.raises(OSError, match="first request of a client failed: OSError.'refused'"):
+        run_clients(make, 3, requests=60)
+
+
 @pytest.mark.parametrize("make, port", [(grpc_client, "grpc_port"), (rest_client, "rest_port")])
 def test_both_protocols(tmp_path, make, port):
     save_zoo(tmp_path / "zoo" / "1")

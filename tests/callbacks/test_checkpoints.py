@@ -67,8 +67,12 @@ def test_checkpoints_of_another_model(tmp_path):
     with pytest.raises(ValueError, match=r"different model: .*kernel has shape \(2, 1\).*\(2, 3\)"):
         checkpoints_in(tmp_path).restore(make_model(units=3))
     other = make_model(optimizer="sgd")
-    with pytest.raises(ValueError, match="belongs to a different model or optimizer: .* arrays"):
+    with pytest.raises(ValueError, match="saved with a different model or optimizer. Arrays"):
         checkpoints_in(tmp_path).restore(other)
+    more = make_model()
+    more.extra = keras.metrics.Mean(name="extra")
+    with pytest.raises(ValueError, match="with different metrics. .*: 2, such as metrics/.*/total"):
+        checkpoints_in(tmp_path).restore(more)
 
 
 def test_a_full_disk_does_not_stop_training(tmp_path, monkeypatch, caplog):

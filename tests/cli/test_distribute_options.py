@@ -5,6 +5,7 @@ import pytest
 from tfreps.cli.distribute_options import (
     check_accumulation,
     check_rows,
+    data_share,
     only_chief_prints,
     open_workers,
     scope,
@@ -23,6 +24,13 @@ def test_flags_are_named():
     wrong = types.SimpleNamespace(distribute="mirrored")
     with pytest.raises(ValueError, match="^--distribute: mirrored needs at least two GPUs"):
         open_workers(wrong)
+
+
+@pytest.mark.parametrize("distribute, given", [(None, "--distribute is not"), ("none", "got --d")])
+def test_files_are_divided_among_workers(distribute, given):
+    one = types.SimpleNamespace(distribute=distribute, worker_data="files", resume=False)
+    with pytest.raises(ValueError, match=f"requires --distribute multiworker; {given}"):
+        data_share(one)
 
 
 def test_a_size_that_does_not_divide_is_an_error(monkeypatch):

@@ -48,7 +48,7 @@ def options(**given):
         ({"elmo_options": "o"}, "--elmo-options requires --elmo-weights."),
         ({"train_vectors": "v", "test": ["t"]}, "--train-vectors requires --test-vectors."),
         ({"train_vectors": "v", "dev": ["t"]}, "--train-vectors requires --dev-vectors."),
-        ({"encoder": "bert"}, "--bert is missing: run folder of 'tfreps pretrain-bert', or"),
+        ({"encoder": "bert"}, "--bert is missing: run folder of 'tfreps pretrain-bert' or"),
         ({"bert": "b"}, "--bert has no effect with --encoder bilstm; it applies to bert."),
         ({"freeze_blocks": 1}, "--freeze-blocks has no effect with --encoder bilstm; it"),
         (

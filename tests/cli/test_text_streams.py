@@ -45,7 +45,7 @@ def test_typed_lines_are_answered_one_by_one(monkeypatch):
     "name, data, message",
     [
         ("a.txt", None, "Cannot read .*a.txt: No such file"),
-        ("a.txt", b"\xef\xbb\xbfone\n", "line 1: starts with a byte order mark"),
+        ("a.txt", b"\xef\xbb\xbfone\n", "line 1: the file starts with a byte order mark"),
         ("a.txt", b"one\nna\xefve\n", "line 2: expected UTF-8 text, found the byte 0xef"),
         ("a.txt", b"one\n\0\0\n", "line 2: .* NUL byte"),
         ("a.txt", "one\n".encode("utf-16"), "line 1"),

@@ -6,7 +6,7 @@ import pathlib
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.bert_cases import array_of, config_of, inputs_of, shapes_of, write
+from benchmarks.bert_cases import array_of, config_of, fixture_name, inputs_of, shapes_of, write
 
 # Written by `python -m benchmarks.bert_parity --fixtures`: float32 at real tokens, to 6 places.
 EXPECTED = json.loads(
@@ -87,7 +87,7 @@ def google_config(case):
 
 def check(model, case, tolerance=1e-5):
     """Compares all outputs of a model with transformers, at real tokens and for each text."""
-    expected = EXPECTED[f"{case['activation']}-{case['sizes']}"]
+    expected = EXPECTED[fixture_name(case)]
     ids, segments, mask = inputs_of(config_of(case))
     features = {"token_ids": ids, "segment_ids": segments, "mask": mask}
     features["masked_positions"] = np.tile(np.arange(ids.shape[1]), (len(ids), 1))

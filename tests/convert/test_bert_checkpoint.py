@@ -128,7 +128,7 @@ def test_a_classifier_chooses_one_label(tmp_path):
     model = Classifier.from_pretrained(tmp_path, ["x", "y", "z"], dropout=0.2)
     assert model.labels == ["x", "y", "z"] and model.dropout == 0.2
     hugging_face(tmp_path / "pairs", kind="BertForPreTraining")
-    with pytest.raises(ValueError, match="`pooler` must be True if `next_sentence` is True"):
+    with pytest.raises(ValueError, match="`pooler` must be True to load the next-sentence head"):
         BertPretrainer.from_pretrained(tmp_path / "pairs", pooler=False)
     with pytest.raises(ValueError, match="`id2label` must name .* 0 to 2, .* \\['0', '1'\\]"):
         names = {"id2label": {"0": "a", "1": "b"}}

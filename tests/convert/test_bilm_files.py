@@ -7,7 +7,7 @@ import pytest
 
 from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
 from tfreps.convert import bilm_tf, bilm_tf_checkpoint
-from tfreps.convert.bilm_files import find_files
+from tfreps.convert.bilm_files import find_files, is_published
 from tfreps.models import BiLM
 
 SENTENCES = np.array([["We", "met", "Ada"], ["Ada", "spoke", ""]])
@@ -74,6 +74,9 @@ def test_a_training_folder_of_bilm_tf(tmp_path):
     assert found.max_batch_size == 3
     warm = BiLM.from_pretrained(folder, initial_state="warm")
     assert_same(warm, expected.with_initial_state("warm"))
+    carrying = BiLM.from_pretrained(folder, initial_state="carry", max_batch_size=3)
+    assert_same(carrying, expected.with_initial_state("carry"))
+    assert carrying.max_batch_size == 3
     expected.save_pretrained(folder)  # a published pair takes precedence
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -88,3 +91,14 @@ def test_a_warning_names_the_place_that_saves(tmp_path):
     odd = BiLM(filters=[[1, 4]], units=4, projection_dim=2, activation="gelu")
     with pytest.raises(ValueError, match="`activation` must be relu or tanh for bilm-tf.*'gelu'"):
         odd.save_pretrained(tmp_path / "odd")
+
+
+def test_names_of_the_nlpl_repository(bilm, tmp_path):
+    """Its archives contain options.json, model.hdf5 and vocab.txt."""
+    bilm.save_pretrained(tmp_path)
+    (tmp_path / "weights.hdf5").rename(tmp_path / "model.hdf5")
+    assert is_published(tmp_path) and not is_published(tmp_path / "absent")
+    assert find_files(tmp_path)[1].name == "model.hdf5"
+    again = BiLM.from_pretrained(tmp_path)
+    for ours, theirs in zip(again.weights, bilm.weights, strict=True):
+        np.testing.assert_array_equal(ours, theirs)

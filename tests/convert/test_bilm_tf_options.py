@@ -5,7 +5,13 @@ import json
 
 import pytest
 
-from tfreps.convert.bilm_tf_options import TRAINING_KEYS, as_json, read, unlike_allennlp
+from tfreps.convert.bilm_tf_options import (
+    TRAINING_KEYS,
+    as_json,
+    read,
+    training_options,
+    unlike_allennlp,
+)
 from tfreps.models import BiLM
 
 # Published with the small model, and written by bilm-tf in training.
@@ -162,7 +168,7 @@ WRONG = {
     ),
     "direction a string": (
         {**PUBLISHED, "bidirectional": "yes"},
-        "`options.bidirectional` must be true or false; got 'yes'",
+        "`bidirectional` must be true or false; got 'yes'",
     ),
     "char_cnn null": (changed(char_cnn=None), "`char_cnn` must be an object; got None"),
     "no embedding": (
@@ -215,6 +221,11 @@ def test_wrong_options_name_the_file_and_the_key(tmp_path, case):
     with pytest.raises(ValueError, match=message) as error:
         BiLM.from_pretrained(path, tmp_path / "weights.hdf5")
     assert str(path) in str(error.value)
+
+
+def test_training_options_are_named_without_a_section():
+    with pytest.raises(ValueError, match="^here: `n_tokens_vocab` is missing; expected a whole"):
+        training_options(TRAINING, "here")
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe{}", b"\x00\x01", b"caf\xe9"])

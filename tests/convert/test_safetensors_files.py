@@ -84,8 +84,13 @@ def test_an_index_that_does_not_fit_its_files(tmp_path, change, message):
 def test_an_array_in_two_files(tmp_path):
     for name in "ab":
         save_file({"x": np.ones(1)}, tmp_path / name)
-    with pytest.raises(ValueError, match="b: array x is also in a. Remove"):
+    with pytest.raises(ValueError, match="b: array x is also in a. Use files"):
         open_files([tmp_path / "a", tmp_path / "b"])
+
+
+def test_no_folder(tmp_path):
+    with pytest.raises(ValueError, match="none: expected a folder with model.safetensors or"):
+        open_folder(tmp_path / "none")
 
 
 def test_every_precision_but_those_of_eight_bits(tmp_path):

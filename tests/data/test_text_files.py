@@ -45,17 +45,17 @@ def test_blocks_are_whole_lines(tmp_path, block_bytes, name):
     [
         ("a.txt", b"good\n" * 50 + b"caf\xe9\n", "a.txt, line 51: .* byte 0xe9"),
         ("a.txt", b"good\n" * 50 + b"\x00\x01", "a.txt, line 51: .* binary"),
-        ("a.txt", b"\xef\xbb\xbfgood\n", "a.txt, line 1: starts with a byte order mark, .* Save"),
+        ("a.txt", b"\xef\xbb\xbfgood\n", "a.txt, line 1: the file starts with a byte .* Save"),
         (
             "a.gz",
             gzip.compress(b"\xef\xbb\xbf", mtime=0),
-            "a.gz, line 1: starts with a byte order mark",
+            "a.gz, line 1: the file starts with a byte order mark",
         ),
-        ("a.gz", b"no gzip", "a.gz, after line 1: the file is damaged or not"),
+        ("a.gz", b"no gzip", "a.gz, line 1 or later: the file is damaged or not"),
         (
             "a.gz",
             gzip.compress(b"word\n" * 1000, mtime=0)[:-20],
-            "a.gz, after line .* is damaged",
+            "a.gz, line .* or later: .* is damaged",
         ),
         ("a.txt", gzip.compress(b"word\n" * 1000, mtime=0), "a.txt, line"),
     ],
@@ -124,8 +124,8 @@ def test_encodings(tmp_path, data, encoding, expected):
             "latin-1",
             "line 1: .* mark of UTF-8. Set `encoding` to utf-8",
         ),
-        (b"a", "latin-99", "must be a text encoding .*'latin-99'"),
-        (b"a", "hex", "must be a text encoding .*'hex'"),
+        (b"a", "latin-99", "must be the name of a Python text encoding, .*'latin-99'"),
+        (b"a", "hex", "must be the name of a Python text encoding, .*'hex'"),
         (b"abc", "utf-16", "a.txt, line 1: expected utf-16"),
     ],
 )

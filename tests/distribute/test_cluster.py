@@ -63,7 +63,7 @@ CHIEF = {"chief": ["a:1"], "worker": ["b:2"]}
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("yes", "must be JSON such as .* got 'yes' .Expecting value.* Correct it, or unset it"),
+        ("yes", "must be JSON such as .* got 'yes' .Expecting value.* Correct it, or set"),
         ("{'cluster': 1}", "must be JSON .* got \"{'cluster': 1}\""),
         ('{"cluster": ' * 5000, "must be JSON .*; got .* "),
         ("[" + "1" * 5000 + "]", "must be "),
@@ -74,7 +74,7 @@ CHIEF = {"chief": ["a:1"], "worker": ["b:2"]}
         (config([], FIRST), r"`cluster` must be an object .*; got \[\]"),
         (config({}, FIRST), "`worker` and `chief` are both missing or empty"),
         (config({"worker": []}, FIRST), "`worker` and `chief` are both missing or empty"),
-        (config({"chief": ["a:1", "b:2"]}, FIRST), "`chief` must have one address; got 2"),
+        (config({"chief": ["a:1", "b:2"]}, FIRST), "`chief` must have at most one address; got 2"),
         (config({**TWO, "ps": ["c:3"]}, FIRST), "got 'ps'. Keras 3 does not support parameter"),
         (config({**TWO, "evaluator": ["c:3"]}, FIRST), "got 'evaluator'. .* remove the evaluator"),
         (config({"master": ["c:3"]}, FIRST), "got 'master'. Rename or remove this job"),

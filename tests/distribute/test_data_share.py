@@ -196,7 +196,7 @@ def test_a_killed_run_resumes_bit_by_bit(line, tmp_path):
         done = subprocess.run(other, cwd=CHECKOUT, capture_output=True, text=True)
         assert done.returncode == 2, done.stderr[-2000:]
         expected = {
-            3: "A run with --worker-data files must be resumed with the number of workers",
+            3: "If --worker-data is files, a run must be resumed with the number of workers",
             1: "--worker-data files requires --distribute multiworker and the number of workers",
         }
         assert expected[workers] in done.stderr, done.stderr[-2000:]

@@ -45,6 +45,7 @@ def make_run(folder):
     folder.mkdir(exist_ok=True)
     return types.SimpleNamespace(
         writes=True,
+        path=folder,
         results_path=results,
         results=lambda: json.loads(results.read_text()) if results.exists() else {},
         write_results=lambda found: results.write_text(json.dumps(found)),
@@ -236,6 +237,14 @@ def test_a_run_with_averages_ends_as_if_it_had_not_been_killed(tmp_path):
     assert (torn.saved[-1] != again.layers[-1].kernel.numpy().ravel()).all()
     for ours, theirs in zip(again.variables, model.variables, strict=True):
         np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+
+def test_a_resumed_run_cannot_be_shorter_than_it_is(tmp_path):
+    run = make_run(tmp_path)
+    fit(run, epochs=2)
+    assert fit(run, epochs=2, resume=True)[2]["steps"] == 9
+    with pytest.raises(ValueError, match="epochs must be at least 2, .* already finished; got 1"):
+        fit(run, epochs=1, resume=True)
 
 
 def test_results_say_how_far_an_unfinished_run_has_come(tmp_path, monkeypatch, caplog):

@@ -14,7 +14,7 @@ REPORTS = [
 
 @pytest.mark.parametrize("report", REPORTS)
 def test_a_lost_worker_is_named(report):
-    with pytest.raises(LostWorker, match="^Worker 1 of 2 stops, because another worker has ended"):
+    with pytest.raises(LostWorker, match="^Worker 1 of 2 stopped because another worker has ended"):
         with naming_lost_workers(TWO):
             raise report
 

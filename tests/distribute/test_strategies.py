@@ -12,7 +12,7 @@ def test_one_device_without_several_gpus():
 
 
 def test_mirrored_needs_two_devices():
-    with pytest.raises(ValueError, match="mirrored needs at least two GPUs; TensorFlow sees 0"):
+    with pytest.raises(ValueError, match="mirrored needs at least two GPUs .*; TensorFlow sees 0"):
         open_strategy("mirrored")
 
 

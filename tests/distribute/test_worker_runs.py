@@ -1,3 +1,4 @@
+import contextlib
 import types
 
 import pytest
@@ -11,9 +12,9 @@ class OtherWorker(types.SimpleNamespace):
 
     is_chief = False
 
-    def raise_together(self, error=None):
-        if error is not None:
-            raise error
+    @contextlib.contextmanager
+    def together(self):
+        yield
 
     def check_same(self, values, expected):
         pass
@@ -57,3 +58,28 @@ def test_other_workers_check_the_folder_without_locking_it(tmp_path):
     options["resume"] = True
     with begin_run_folder(*given) as earlier:
         assert isinstance(earlier, WorkerRun)
+
+
+def test_a_disk_error_is_shared_with_the_other_workers(tmp_path, monkeypatch):
+    """Without this, the others would wait for a worker that has ended."""
+
+    def fail(*args):
+        raise PermissionError(13, "Permission denied", "run")
+
+    monkeypatch.setattr(WorkerRun, "find_earlier", fail)
+    worker, shared = OtherWorker(), []
+
+    @contextlib.contextmanager
+    def together():
+        try:
+            yield
+        except OSError as error:
+            shared.append(error)
+            raise
+
+    worker.together = together
+    options = {"resume": False, "overwrite": False}
+    with pytest.raises(PermissionError):
+        with begin_run_folder(worker, tmp_path / "run", "train-tagger", options, (), None):
+            pass
+    assert len(shared) == 1

@@ -60,6 +60,8 @@ def test_a_difference_is_named():
 def test_an_error_in_a_block_is_raised(workers):
     with pytest.raises(ValueError, match="line 3"), workers.together():
         raise ValueError("line 3")
+    with pytest.raises(OSError, match="disk full"), workers.together():
+        raise OSError("disk full")
 
 
 def test_an_error_in_a_block_of_another_worker_is_an_error():

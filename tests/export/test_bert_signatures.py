@@ -73,3 +73,11 @@ def test_with_an_operation_of_tensorflow_text(tmp_path):
         answers.append(loaded(text=tf.constant(TEXTS)))
     for name, expected in answers[0].items():
         np.testing.assert_array_equal(answers[1][name], expected)
+
+
+def test_the_cost_of_long_texts():
+    """Without learned positions, texts are not truncated, so attention dominates the cost."""
+    tokenizer = tiny_bert.pieces("the", "dog")
+    for options, attends in ({}, False), ({"positions": "sinusoidal"}, True):
+        encoder = tiny_bert.make_encoder(tokenizer, **options)
+        assert BertSignatures(TextBert(encoder, tokenizer)).text_counts["attends"] == attends

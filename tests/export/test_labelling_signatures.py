@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tests.exported_models import make_bert, make_trained
 from tfreps.export import write_export
-from tfreps.export.labelling_signatures import TextSignatures
+from tfreps.export.labelling_signatures import TextSignatures, text_counts
 from tfreps.text.tags.tag_sequences import spans
 
 TEXTS = ["Ada Lovelace lives in London.", "", "naïve London, London!", "."]
@@ -198,3 +198,11 @@ def test_what_is_behind_an_answer(tmp_path, kind):
         real = found["tokens"].numpy() != b""
         real = real.any(1) if kind == "attention" else real[:, None, None]
         np.testing.assert_allclose(weights, real * np.ones_like(weights), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["pieces", "words"])
+def test_the_cost_of_long_texts(kind):
+    trained = make_bert(kind)
+    assert not text_counts(trained)["attends"]  # texts are truncated to 24 pieces
+    trained.max_length = None
+    assert text_counts(trained)["attends"]

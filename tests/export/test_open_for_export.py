@@ -63,8 +63,8 @@ def test_what_cannot_be_exported(tmp_path):
 @pytest.mark.parametrize(
     "make, message",
     [
-        (make_pretrainer, "got a BiLMPretrainer. Pass `TextBiLM\\(model, vocabulary\\)` of"),
-        (lambda: keras.Sequential(), "got a Sequential. A Keras model that is not one of `tfreps"),
+        (make_pretrainer, "got a BiLMPretrainer. Pass `TextBiLM\\(model, vocabulary\\)` from"),
+        (lambda: keras.Sequential(), "got a Sequential. A Keras model of this class cannot read"),
         (lambda: None, "got a NoneType. Pass the path of a run folder or of a published model"),
     ],
 )

@@ -11,6 +11,7 @@ ONE_PLACE = {
     r"\bos\.(replace|rename)\(|\.rename\(": {
         "benchmarks/peer_word2vec.py": "runs in an environment without tfreps",
         "benchmarks/serving.py": "makes a version appear, as a user does",
+        "tfreps/presets/web_files.py": "keeps a partial download for the next attempt",
     },
     r"BOM_UTF|\\ufeff|\\xef\\xbb": {
         "serving/predict.py": "imports nothing of tfreps, to run where it is not installed",

@@ -41,11 +41,11 @@ def test_errors_name_the_line(data, message):
 
 
 def test_a_byte_order_mark():
-    with pytest.raises(ValueError, match="a.txt, line 1: starts with a byte order mark, which"):
+    with pytest.raises(ValueError, match="a.txt, line 1: the file starts with a byte order mark, "):
         decode_utf8(MARK + b"one", "a.txt")
     assert decode_utf8(MARK + b"one", "a.txt", skip_mark=True) == "one"
     assert decode_utf8(MARK + b"one", "a.txt", first_line=2) == "\ufeffone"  # text in other lines
-    with pytest.raises(ValueError, match="a.txt, line 1: starts with a byte order mark"):
+    with pytest.raises(ValueError, match="a.txt, line 1: the file starts with a byte order mark"):
         refuse_mark(MARK, "a.txt")
     refuse_mark(b"one" + MARK, "a.txt")
 
@@ -57,7 +57,7 @@ def test_files(tmp_path):
     path.write_bytes(MARK + b"one")
     assert read_utf8(path, skip_mark=True) == "one"
     for data, message in (
-        (MARK + b"one", "a.txt, line 1: starts with a byte order mark"),
+        (MARK + b"one", "a.txt, line 1: the file starts with a byte order mark"),
         (b"a\n\xe9", "a.txt, line 2: expected UTF-8 text, found the byte 0xe9"),
         (b"version https://git-lfs.github.com/spec/v1\n", "a.txt is a git-lfs pointer"),
     ):
@@ -86,7 +86,7 @@ def test_other_encodings(data, encoding, expected):
 @pytest.mark.parametrize(
     "data, encoding, message",
     [
-        (b"a", "klingon", "`encoding` must be a text encoding of Python.*'klingon'"),
+        (b"a", "klingon", "`encoding` must be the name of a Python text encoding.*'klingon'"),
         (MARK + b"a", "latin-1", "a.txt, line 1: expected latin-1 text, found the byte order mark"),
         (b"a\n\x81", "cp1252", "a.txt, line 2: expected cp1252 text"),
         (b"a\n\0", "latin-1", "a.txt, line 2: expected latin-1 text, found a NUL character.$"),

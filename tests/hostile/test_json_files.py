@@ -66,7 +66,7 @@ TOKENIZER_CONFIG = {
     "pad_token": {"content": "[PAD]"},
     "never_split": None,
 }
-RUN = {"program": "train-tagger", "format_version": 2, "options": {"units": 8, "tokens": "words"}}
+RUN = {"program": "train-tagger", "format_version": 3, "options": {"units": 8, "tokens": "words"}}
 
 
 def json_file(name, document, read, cases=6_000):

@@ -56,6 +56,8 @@ def test_a_classifier_with_bert():
     assert read.tokens == ["#CLS#", "房", "间", "#SEP#"]
     expected = attention_of(encoder, [2, *tokenizer.ids("房间"), 3])
     np.testing.assert_allclose(read.probabilities, expected, atol=1e-6)
+    classifier.max_length = 4
+    assert classifier.attention("房间很大").tokens == read.tokens  # truncated as in `classify`
 
 
 def test_a_tagger_with_bert_cuts_words_first():
@@ -70,7 +72,7 @@ def test_a_tagger_with_bert_cuts_words_first():
     ids = tokenizer.ids("the river") + [1, tokenizer.vocabulary.index("bank")]
     read = tagger.attention("the river \u200b bank")
     np.testing.assert_allclose(read.probabilities, attention_of(encoder, [2, *ids, 3]), atol=1e-6)
-    with pytest.raises(ValueError, match="positions for at most 22 pieces"):
+    with pytest.raises(ValueError, match="at most 22 pieces"):
         tagger.attention("the " * 23)
     with pytest.raises(ValueError, match="one text at a time"):
         tagger.attention("the", "bank")

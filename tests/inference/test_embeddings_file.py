@@ -71,6 +71,8 @@ def test_refusals(tmp_path):
     with pytest.raises(ValueError, match="was not written by `tfreps embed`"):
         EmbeddingsFile(path, OPTIONS, resume=True)
     assert path.read_text() == "something else"
+    with pytest.raises(ValueError, match="Cannot write to .*: it is a folder"):
+        EmbeddingsFile(tmp_path, OPTIONS, overwrite=True)
 
 
 def test_files_that_are_damaged(tmp_path):

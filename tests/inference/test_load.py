@@ -245,6 +245,6 @@ def test_a_run_of_an_earlier_version(tmp_path):
     run.options_path.write_text(json.dumps({**head, "format_version": 1}))
     with pytest.raises(ValueError, match="was written by an earlier version of tfreps") as raised:
         load(run.path)
-    assert "(format 1; this version reads 2). Train the model again, or use the" in str(
+    assert "(format 1; this version reads 3). Train the model again, or use the" in str(
         raised.value
     )

@@ -20,5 +20,5 @@ def test_no_transformer():
     assert repr(bilm) == "<TextBiLM: BiLMPretrainer of runs/elmo>"
     with pytest.raises(ValueError, match="runs/elmo contains a BiLMPretrainer .* no positions"):
         assert bilm.transformer
-    with pytest.raises(ValueError, match="runs/elmo is a biLM, which has no attention"):
+    with pytest.raises(ValueError, match="runs/elmo is a biLM, which cannot compute the attention"):
         bilm.attention("the bank")

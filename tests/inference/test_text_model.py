@@ -44,6 +44,8 @@ def test_attention_of_tokens():
     ids = INDEXER(tf.constant([found.tokens]))["token_ids"]
     expected = encoder.attention({"token_ids": ids})[0]
     np.testing.assert_allclose(found.probabilities, expected, atol=1e-6)
+    model.max_length = 3
+    assert model.attention("Ada saw Max Ada").tokens == found.tokens  # truncated as in `classify`
     with pytest.raises(ValueError, match="one text at a time"):
         model.attention("Ada", "Rome")
     with pytest.raises(ValueError, match="`text` must contain at least one token; got ' '"):

@@ -89,3 +89,8 @@ def test_a_classifier_is_no_tagger():
     words = TokenEmbedder(vocabulary_size=9, embedding_dim=2)
     with pytest.raises(ValueError, match="`model` must be a Tagger or HMMTagger; got a Classifier"):
         TextTagger(Classifier(words, ["A"]), None)
+
+
+def test_a_length_without_a_bert(tagger):
+    with pytest.raises(ValueError, match="`max_length` must be None for .* a BERT .*; got 3"):
+        TextTagger(tagger.model, tagger.indexer, "words", max_length=3)

@@ -156,7 +156,7 @@ def test_ids_out_of_range(wrong):
     [
         ({"filters": []}, "list of \\(width, count\\) pairs of positive"),
         ({"filters": [[0, 3]]}, "pairs of positive numbers"),
-        ({"filters": [[51, 3]]}, "none wider than `max_characters` \\(50\\)"),
+        ({"filters": [[51, 3]]}, "no width above `max_characters` \\(50\\)"),
         ({"activation": "swoosh"}, "swoosh"),
         ({"projection_dim": 5}, "at most the number of filters, 4; got 5"),
         ({"projection_dim": 0}, "`projection_dim` must be at least 1"),

@@ -161,3 +161,10 @@ def test_extreme_logits_stay_finite():
 def test_too_many_negatives():
     with pytest.raises(ValueError, match="smaller than the vocabulary; got 30 for a vocabulary"):
         SampledSoftmax(SIZE, num_sampled=30)
+
+
+def test_an_unknown_number_of_groups():
+    run = tf.function(lambda x, y: make(num_sampled=SAMPLED)(x, y, training=True))
+    shapes = tf.TensorSpec([None, None, DIM]), tf.TensorSpec([None, None], "int32")
+    with pytest.raises(ValueError, match=r"`features` must have a known number of groups"):
+        run.get_concrete_function(*shapes)

@@ -242,6 +242,8 @@ def test_an_empty_batch_and_a_batch_of_no_tokens():
         ({"window": 0}, "`window` must be a number, at least 1; got 0"),
         ({"units": -1}, "`units` must be a number, at least 1"),
         ({"num_sentence_nodes": -1}, "`num_sentence_nodes` must be a number, at least 0"),
+        ({"window": None}, "`window` must be a number, at least 1; got None"),
+        ({"num_steps": "3"}, "`num_steps` must be a number, at least 1; got '3'"),
         ({"state_dropout": 1.0}, "`state_dropout` must be at least 0 and below 1; got 1.0"),
         ({"initial_state": "noise"}, "`initial_state` must be one of .*'zeros'.* got 'noise'"),
         ({"boundary": None}, "`boundary` must be one of"),

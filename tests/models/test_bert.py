@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfreps.models import BertEncoder, Classifier
 from tfreps.models.bert import FOREIGN
+from tfreps.models.copy_weights import copy_weights
 
 IDS = np.array([[2, 5, 7, 3], [2, 6, 3, 0], [0, 0, 0, 0]])
 SEGMENTS = np.array([[0, 0, 1, 1], [0, 2, 2, 0], [0, 0, 0, 0]])
@@ -190,9 +191,40 @@ def test_in_a_classifier_with_its_pooled_output():
         np.testing.assert_allclose(out["logits"][0], together[row], atol=1e-6)
 
 
+def test_without_a_segment_table_the_segments_have_no_effect():
+    encoder = make(num_segments=0)
+    with_zeros = make()
+    with_zeros.segment_embedding.table.assign(np.zeros([3, 8]))
+    assert encoder.segment_embedding is None
+    parts = ["token_embedding", "add_positions", "embedding_norm", "blocks/0", "blocks/1"]
+    copy_weights(with_zeros, encoder, parts)
+    found = encoder({"token_ids": IDS, "segment_ids": SEGMENTS + 7})["sequence_output"]
+    np.testing.assert_array_equal(found, with_zeros(IDS)["sequence_output"])
+
+
+def test_tables_of_another_width():
+    encoder = make(embedding_dim=6, pooler_activation="gelu")
+    assert encoder.token_embedding.embeddings.shape == (9, 6)
+    first = {"token_ids": IDS[:1], "segment_ids": SEGMENTS[:1]}
+    out = encoder(first)
+    xs = (
+        encoder.token_embedding.embeddings.numpy()[IDS[0]]
+        + encoder.add_positions.table.numpy()[:4]
+        + encoder.segment_embedding.table.numpy()[SEGMENTS[0]]
+    )
+    xs = [dense(norm(x, encoder.embedding_norm), encoder.embedding_dense) for x in xs]
+    np.testing.assert_allclose(out["layer_outputs"][0, 0], xs, atol=2e-5)
+    pooled = gelu(dense(out["sequence_output"][0, 0].numpy(), encoder.pooler_dense))
+    np.testing.assert_allclose(out["pooled_output"][0], pooled, atol=2e-5)
+    assert make(embedding_dim=8).embedding_dense is None
+
+
 @pytest.mark.parametrize(
     "options, message",
     [
+        ({"embedding_dim": 0}, "`embedding_dim` must be at least 1, or None; got 0"),
+        ({"num_segments": -1}, "`num_segments` must be at least 0; got -1"),
+        ({"pooler_activation": "swoosh"}, "swoosh"),
         ({"vocabulary_size": 0}, "`vocabulary_size` must be at least 1; got 0"),
         ({"hidden_dim": 9}, "`num_heads` must divide `hidden_dim`; got 2 heads for 9"),
         ({"num_layers": 0}, "`num_layers` must be at least 1"),

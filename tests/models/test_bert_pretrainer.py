@@ -58,9 +58,11 @@ def loss_of(model):
     return model.compute_loss(FEATURES, y_pred=model(FEATURES))
 
 
-@pytest.mark.parametrize("next_sentence", [True, False])
-def test_loss_and_metrics_equal_numpy(next_sentence):
-    model = pretrainer(next_sentence)
+@pytest.mark.parametrize(
+    "next_sentence, options", [(True, {}), (False, {}), (False, {"embedding_dim": 6})]
+)
+def test_loss_and_metrics_equal_numpy(next_sentence, options):
+    model = pretrainer(next_sentence, **options)
     model.compile("sgd")
     masked, sentences = scores(model, FEATURES)
     expected = masked[:, 0].mean() + (sentences[:, 0].mean() if next_sentence else 0.0)

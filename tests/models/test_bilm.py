@@ -267,6 +267,8 @@ def test_wrong_ids(tmp_path):
     _, _, tokens = make(tmp_path, characters=None)
     with pytest.raises(ValueError, match=r"shape \[B, T\] \(token ids\); got \(1, 2, 50\)"):
         tokens(ids)
+    with pytest.raises(ValueError, match=r"does not accept strings; .* shape \(1, 2\)"):
+        tokens(tf.constant([["a", "dog"]]))
     for wrong in (21, -1):
         with pytest.raises(tf.errors.InvalidArgumentError, match="must lie in 0..20"):
             tokens(np.array([[3, wrong]]))

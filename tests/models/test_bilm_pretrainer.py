@@ -279,7 +279,6 @@ def test_the_perplexity_does_not_depend_on_the_batch_size(tmp_path):
 def test_characters_by_table_are_characters_in_place(tmp_path):
     """Rows below V are in the vocabulary, the others are unknown words of the batch."""
     _, model = make(tmp_path)
-    model.set_character_table(CHARACTERS)
     own = token_rows(["unheard", "of"])
     (batch,) = batches(1)
     by_table = {k: v for k, v in batch.items() if not k.startswith("tokens_characters")}
@@ -289,6 +288,9 @@ def test_characters_by_table_are_characters_in_place(tmp_path):
         batch["tokens_characters" + suffix] = np.concatenate([CHARACTERS, own])[rows]
         by_table["character_rows" + suffix] = rows
     by_table["unknown_characters"] = own
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Call `set_character_table` first"):
+        model(by_table)
+    model.set_character_table(CHARACTERS)
     np.testing.assert_allclose(model(by_table)[0], model(batch)[0], atol=1e-6)
     for suffix in ("", "_reverse"):
         rows = by_table["character_rows" + suffix]
@@ -373,6 +375,7 @@ def test_fit_and_evaluate_under_stock_keras(tmp_path):
         ({"initial_state": "carry"}, {}, "The pretrainer carries the states itself"),
         ({}, {"num_sampled": SIZE}, "smaller than the vocabulary; got 20 for a vocabulary of 20"),
         ({"vocabulary_size": None, "filters": [[1, 4]]}, {"tied": True}, "no word embedding"),
+        ({"vocabulary_size": SIZE + 1}, {"tied": True}, "must be that of the biLM, 21; got 20"),
         ({}, {"reset_probability": 1.5}, r"`reset_probability` must be in \[0, 1\]; got 1.5"),
     ],
 )

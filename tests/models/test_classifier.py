@@ -110,6 +110,11 @@ def test_label_ids_out_of_range():
             model.train_on_batch({"token_ids": IDS}, np.array([0, 1, wrong]))
 
 
+def test_token_weights_without_attention():
+    with pytest.raises(ValueError, match="needs a model with `pooling=\"attention\"`; .* 'mean'"):
+        make(pooling="mean").token_weights({"token_ids": IDS})
+
+
 @pytest.mark.parametrize(
     "options, message",
     [

@@ -279,8 +279,10 @@ def test_counts_of_another_model():
 def test_nothing_to_learn_from():
     with pytest.raises(ValueError, match="must contain at least one token"):
         learned().baum_welch([[]], 1)
-    with pytest.raises(ValueError, match="`token_ids` must be from 1 to 7; .* contains 8"):
+    with pytest.raises(ValueError, match="`token_ids` must contain .* from 1 to 7; .* contains 8"):
         learned().decode_sentences([[1], [8]])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Token ids must lie in 0..7"):
+        learned()(np.array([[1, 8]]))
 
 
 @pytest.mark.parametrize(

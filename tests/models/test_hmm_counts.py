@@ -119,17 +119,21 @@ def test_plus_weighs():
         ([[], []], [[], []], "at least one token; got 2 empty"),
         ([[1]], [[0], [1]], "the same number of sentences; got 1 and 2"),
         ([[1], [1, 2]], [[0], [1]], "one tag per token; sentence 2 has 2 tokens and 1 tags"),
-        ([[1], [], [0]], [[0], [], [1]], "`token_ids` must be from 1 to 3; sentence 3 contains 0"),
-        ([[1, 4]], [[0, 1]], "`token_ids` must be .* contains 4"),
-        ([[1, 2]], [[0, 2]], "`tag_ids` must be from 0 to 1; sentence 1 contains 2"),
-        ([[1, 2]], [[0, -1]], "`tag_ids` must be .* contains -1"),
+        ([[1], [], [0]], [[0], [], [1]], "only ids from 1 to 3; sentence 3 contains 0"),
+        ([[1, 4]], [[0, 1]], "`token_ids` must contain .* contains 4"),
+        ([[1, 2]], [[0, 2]], "`tag_ids` must contain only ids from 0 to 1; sentence 1 contains 2"),
+        ([[1, 2]], [[0, -1]], "`tag_ids` must contain .* contains -1"),
         ([[1.5]], [[0]], "`token_ids` must contain only integers; 'float' object"),
         ([[1]], [["a"]], "`tag_ids` must contain only integers; 'str' object"),
+        ([1, 2], [[0], [1]], "`token_ids` must be a list of lists of integers, one list per sent"),
     ],
 )
 def test_bad_sentences(tokens, tags, message):
     with pytest.raises(ValueError, match=message):
         HMMCounts.from_sentences(tokens, tags, 3, 2)
+
+
+WITHOUT_END = {"initial": 1, "transition": 1, "emission": 1}
 
 
 @pytest.mark.parametrize(
@@ -138,7 +142,8 @@ def test_bad_sentences(tokens, tags, message):
         ({"smoothing": 1, "floor": 1e-8}, "cannot be combined with `floor`"),
         ({"smoothing": -1}, "must be finite and not negative; got -1 for initial"),
         ({"smoothing": float("nan")}, "must be finite and not negative"),
-        ({"smoothing": {"initial": 1}}, "a number for each of initial, transition, emission, end"),
+        ({"smoothing": {"initial": 1}}, "a number for each of initial, transition, emission; got"),
+        ({"smoothing": WITHOUT_END, "use_end": True}, "each of .*, emission, end; got"),
         ({"floor": 0}, "positive and finite"),
     ],
 )

@@ -181,8 +181,9 @@ def test_carried_states_are_not_exported(tmp_path):
     bilm = models.BiLM(
         **{"units": 4, "projection_dim": 2, "vocabulary_size": 9, "initial_state": "carry"}
     )
-    with pytest.raises(ValueError, match='has `initial_state="carry"`.*`with_initial_state'):
-        models.Elmo(bilm).export(tmp_path / "elmo")
+    for given in None, [tf.TensorSpec([None, None], "int32")]:
+        with pytest.raises(ValueError, match='has `initial_state="carry"`.*`with_initial_state'):
+            models.Elmo(bilm).export(tmp_path / "elmo", input_signature=given)
     assert not (tmp_path / "elmo").exists()
 
 

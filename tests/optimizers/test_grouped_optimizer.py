@@ -114,6 +114,13 @@ def test_a_group_without_variables():
     model.compile(optimizer, loss="mse")
     with pytest.raises(ValueError, match="`members` of the group 'biLM' must be .*; got bilm/b"):
         model.fit(x, y, verbose=0)
+    members = {"biLM": ["encoder/bias", "encoder/bais"]}
+    optimizer = GroupedOptimizer(
+        keras.optimizers.Adam(), {"biLM": keras.optimizers.Adam()}, members
+    )
+    model.compile(optimizer, loss="mse")
+    with pytest.raises(ValueError, match="group 'biLM' must be .*; got encoder/bais, but"):
+        model.fit(x, y, verbose=0)
     with pytest.raises(ValueError, match="lists variables of 'b', which is not one of the"):
         GroupedOptimizer(keras.optimizers.Adam(), {"a": keras.optimizers.SGD()}, {"b": []})
 
@@ -144,10 +151,14 @@ def test_grouped_under_float16_loss_scaling():
         assert np.isfinite(new).all() and (old != new).any()
 
 
-@pytest.mark.parametrize("option", [{"clipnorm": 1.0}, {"use_ema": True}, {"weight_decay": 0.1}])
+REJECTED = {"clipnorm": 1.0, "use_ema": True, "weight_decay": 0.1, "learning_rate": 0.1}
+REJECTED |= {"ema_momentum": 0.9, "ema_overwrite_frequency": 5}
+
+
+@pytest.mark.parametrize("option", [{name: value} for name, value in REJECTED.items()], ids=str)
 def test_options_of_members_are_rejected(option):
     (name,) = option
     with pytest.raises(
-        ValueError, match=f"`{name}` must be passed to the optimizers of the groups"
+        ValueError, match=f"`{name}` must be passed to `default` and the optimizers"
     ):
         GroupedOptimizer(FusedAdam(1e-3), {"bilm": FusedAdam(1e-4)}, **option)

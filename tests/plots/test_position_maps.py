@@ -66,5 +66,7 @@ def test_what_cannot_be_drawn():
             plots.position_curves(LEARNED, dimensions)
     with pytest.raises(ValueError, match="at least two positions .*; got 1"):
         plots.position_surface(LEARNED, first=23)
+    with pytest.raises(ValueError, match="`first` must be at least 0; got -5"):
+        plots.position_surface(LEARNED, first=-5)
     with pytest.raises(ValueError, match=r"dimensions\] .*; got the shape \(6,\)"):
         plots.position_map(LEARNED[0])

@@ -74,8 +74,16 @@ def test_a_run_without_pictures(run, monkeypatch):
 def test_labels_without_a_font(run):
     model = Classifier(TokenEmbedder(vocabulary_size=9), ["a", "\U0010fffd"])
     (note,) = plots.draw_run(run, model, np.eye(2, dtype=int))
-    assert note.startswith("Pictures: No font on this machine has")
+    assert note.startswith("Pictures: No font on this machine has") and "`font`" not in note
     assert (run.pictures_path / "confusion.png").exists()
+
+
+def test_a_picture_that_cannot_be_drawn(run):
+    (run.logs_path / "history.jsonl").write_text("no history\n")
+    model = Classifier(TokenEmbedder(vocabulary_size=9), ["a", "b"])
+    (note,) = plots.draw_run(run, model, np.eye(2, dtype=int))
+    assert note.startswith("learning_curves.png was not drawn. ") and "history.jsonl" in note
+    assert [path.name for path in run.pictures_path.iterdir()] == ["confusion.png"]
 
 
 def test_a_run_without_a_history_has_no_curves(run, monkeypatch):

@@ -6,8 +6,9 @@ import pytest
 from tests import known_models
 from tests.known_models import TEXTS, softmax
 from tfreps.data import LabelledText, TaggedSentence
-from tfreps.inference import TextTagger
+from tfreps.inference import TextClassifier, TextTagger
 from tfreps.inference.load import load
+from tfreps.models import Classifier
 from tfreps.reports.evaluation import check_names, evaluate_classifier, evaluate_tagger
 
 
@@ -86,6 +87,14 @@ def test_one_label_among_the_data_has_no_auc(classifier):
     assert results["accuracy"] == 0.5 and "auc" not in results and "threshold" not in results
     assert results["labels"]["bad"]["support"] == 0
     assert np.array(results["confusion"]).tolist() == [[0, 0], [1, 1]]
+
+
+def test_a_threshold_for_three_labels(classifier):
+    three = TextClassifier(
+        Classifier(classifier.model.encoder, ["a", "b", "c"]), classifier.indexer
+    )
+    with pytest.raises(ValueError, match="`threshold` requires .* two labels; this model has 3"):
+        evaluate_classifier(three, [["Rome"]], texts(("a", "Rome")), threshold=0.5)
 
 
 def test_names_that_the_model_does_not_have(tagger, classifier):

@@ -8,8 +8,9 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny_bert
-from tfreps.models import BertEncoder, BertPretrainer
+from tfreps.models import BertEncoder, BertPretrainer, Classifier
 from tfreps.runs.bert_loading import (
+    changed_encoder,
     check_size,
     freeze_blocks,
     least,
@@ -17,8 +18,9 @@ from tfreps.runs.bert_loading import (
     load_pretrainer,
     max_length,
 )
+from tfreps.runs.preset_run import write_preset
 from tfreps.runs.run_folder import RunFolder
-from tfreps.text.bert import WordPieceTokenizer, write_tokenizer
+from tfreps.text.bert import WordPieceTokenizer, read_tokenizer, write_tokenizer
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abc"]
 
@@ -147,8 +149,9 @@ def test_the_first_blocks_and_other_dropout(source):
         load_encoder(path, num_layers=3)
 
 
-def test_freezing():
-    encoder = tiny_bert.make_encoder(TOKENIZER, pooler=False)
+@pytest.mark.parametrize("options", [{}, {"embedding_dim": 8}, {"num_segments": 0}])
+def test_freezing(options):
+    encoder = tiny_bert.make_encoder(TOKENIZER, pooler=False, **options)
 
     def trained():
         return {weight.path.split("/")[0] for weight in encoder.trainable_weights}
@@ -162,6 +165,14 @@ def test_freezing():
     assert trained() == set()
     with pytest.raises(ValueError, match=r"frozen blocks must be in \[0, 2\]; got 3"):
         freeze_blocks(encoder, 3)
+
+
+@pytest.mark.parametrize("options", [{"embedding_dim": 8}, {"num_segments": 0}])
+def test_other_options_of_the_network(options):
+    encoder = tiny_bert.make_encoder(TOKENIZER, **options)
+    found = changed_encoder(encoder, "x", {"num_layers": 1})
+    expected = encoder(IDS)["layer_outputs"][:, 1]
+    np.testing.assert_allclose(found(IDS)["sequence_output"], expected, atol=1e-6)
 
 
 def test_what_cannot_be_loaded(tmp_path):
@@ -194,3 +205,17 @@ def test_the_limit_of_a_checkpoint(tmp_path):
     found = load_encoder(path)
     assert found.tokenizer.max_length == max_length(*found) == 7
     assert (least(None, None), least(None, 3), least(4, 3)) == (None, 3, 3)
+
+
+def test_the_encoder_of_a_preset(tmp_path):
+    """Any model with a BERT encoder, if its tokenizer is there."""
+    path, encoder = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("good", "bad"))
+    tokenizer = read_tokenizer(RunFolder.open(path).tokenizer_path)
+    classifier = Classifier(encoder, ["bad", "good"], "mean")
+    write_preset(classifier, tmp_path / "mine", tokenizer=tokenizer)
+    found = load_encoder(tmp_path / "mine", num_layers=1)
+    assert len(found.encoder.blocks) == 1 and found.tokenizer.vocabulary == tokenizer.vocabulary
+    np.testing.assert_array_equal(found.encoder.weights[0], encoder.weights[0])
+    write_preset(classifier, tmp_path / "without")
+    with pytest.raises(ValueError, match="without contains no tokenizer"):
+        load_encoder(tmp_path / "without")

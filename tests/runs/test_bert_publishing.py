@@ -14,7 +14,7 @@ from tfreps.inference import TextTagger
 from tfreps.inference.load import load
 from tfreps.models import BertPretrainer, Classifier, PieceEncoder, Tagger
 from tfreps.runs.bert_publishing import has_head, load_with_head
-from tfreps.runs.run_folder import RunFolder
+from tfreps.runs.run_folder import TOKENIZER, RunFolder
 from tfreps.text.bert import (
     WordPieceTokenizer,
     checkpoint_tokenizer,
@@ -191,7 +191,7 @@ def test_a_pretrained_run_with_its_tokenizer(tmp_path, capsys, lowercase, strip)
     own = WordPieceTokenizer(
         tiny_bert.pieces(*WORDS).vocabulary, lowercase, strip, split_chinese=lowercase
     )
-    write_tokenizer(own, path / "tokenizer.json")
+    write_tokenizer(own, path / TOKENIZER)
     convert(path, "--to-hugging-face", tmp_path / "hf")
     assert "BertForPreTraining.from_pretrained" in capsys.readouterr().out
     again = BertPretrainer.from_pretrained(tmp_path / "hf").encoder

@@ -126,14 +126,14 @@ def test_token_ids_belong_to_their_vocabulary(tmp_path):
     with pytest.raises(ValueError, match="reads token ids of its own vocabulary"):
         swapped = [*VOCABULARY.tokens[:3], *VOCABULARY.tokens[:2:-1]]
         continue_pretraining(path, Vocabulary(swapped, "mine.txt"))
-    with pytest.raises(ValueError, match="with 19 tokens, but the vocabulary mine.txt has 7"):
+    with pytest.raises(ValueError, match="of 19 tokens, but mine.txt has 7"):
         continue_pretraining(path, Vocabulary(OTHER.tokens, "mine.txt"))
     files = tmp_path / "options.json", tmp_path / "weights.hdf5"
     bilm_tf.write(source.bilm, *files)
     moved = Vocabulary([*VOCABULARY.tokens[3:], "<UNK>", "<S>", "</S>"])
     model, _ = continue_pretraining(files[1], moved)
     assert (model.bilm.sentence_start_id, model.bilm.sentence_end_id) == (18, 19)
-    with pytest.raises(ValueError, match="with 19 tokens"):
+    with pytest.raises(ValueError, match="a vocabulary of 19 tokens"):
         continue_pretraining(files[1], OTHER)
 
 
@@ -144,5 +144,5 @@ def test_bad_sources(run, tmp_path):
         continue_pretraining(tmp_path, VOCABULARY)
     options = training_options(characters=None)
     folder = write_training_folder(tmp_path / "old", options, training_arrays(options))
-    with pytest.raises(ValueError, match="with 20 tokens, but the vocabulary .* has 19"):
+    with pytest.raises(ValueError, match="of 20 tokens, but .* has 19"):
         continue_pretraining(folder, VOCABULARY)

@@ -102,5 +102,5 @@ def test_published_files_of_words(tmp_path):
 def test_a_vocabulary_of_no_use(tmp_path):
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
     bilm_tf.write(make_pretrainer().bilm, *files)
-    with pytest.raises(ValueError, match="reads characters .* Omit other.txt"):
+    with pytest.raises(ValueError, match="reads characters; got other.txt. Omit `vocabulary`"):
         load_published_bilm(*files, SHORTER)

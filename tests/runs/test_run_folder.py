@@ -21,7 +21,7 @@ def run(tmp_path):
 
 
 def head(**changes):
-    return {"program": "pretrain-elmo", "format_version": 2, "options": {}, **changes}
+    return {"program": "pretrain-elmo", "format_version": 3, "options": {}, **changes}
 
 
 def test_create_then_open(tmp_path):
@@ -94,7 +94,7 @@ def test_create_refuses_options_that_json_cannot_hold(tmp_path):
             json.dumps(head(format_version=1)),
             r"an earlier version of tfreps \(format 1; this version",
         ),
-        (json.dumps(head(format_version=3)), r"another version of tfreps \(format 3; this ver"),
+        (json.dumps(head(format_version=4)), r"another version of tfreps \(format 4; this ver"),
         (json.dumps(head(program="train-tagger")), "run of `tfreps train-tagger`"),
     ],
 )

@@ -23,6 +23,7 @@ from tests.server.small_models import (
     serving,
     write_warm_up,
 )
+from tfreps.server import ServerOptions
 from tfreps.server.models.batching import BatchOptions
 
 MALFORMED = [
@@ -239,3 +240,8 @@ def test_a_version_that_loads_for_long_does_not_hold_up_the_end(half):
     assert server.stop(2.0)
     assert time.monotonic() - begin < 10
     go_on.set()
+
+
+def test_a_key_without_a_certificate():
+    with pytest.raises(ValueError, match="`tls_cert` must be .* if `tls_key` is given; got None"):
+        ServerOptions(tls_key="key.pem")

@@ -96,7 +96,7 @@ def served(run, folder, texts):
 
 def check_classifier(run, folder):
     assert results(run)["test"]["accuracy"] > 0.9
-    assert (run / "tokenizer.json").exists() and not (run / "vocabulary.txt").exists()
+    assert (run / "tfreps_tokenizer.json").exists() and not (run / "vocabulary.txt").exists()
     texts = ["房间很好", "", "差" * 40, "好 X"]
     stdin = "".join(text + "\n" for text in texts).encode()
     lines = ask("classify", run, "--format", "json", stdin=stdin).splitlines()
@@ -140,13 +140,13 @@ def test_a_tagger_on_word_pieces(tagger, tmp_path, capsys):
     check_tagger(tagger, tmp_path / "export")
     (tmp_path / "text").write_text("房\n" + "房 " * 30)
     error = refused(capsys, "tag", tagger, tmp_path / "text")
-    assert "text, line 2: the model has positions for at most 22 pieces" in error
+    assert "text, line 2: the model accepts at most 22 pieces" in error
     (tmp_path / "long.conll").write_text("房\n\n" + "房\n" * 30)
     error = refused(capsys, "tag", tagger, tmp_path / "long.conll", "--input", "conll")
-    assert "long.conll, line 3: the model has positions for at most 22 pieces" in error
+    assert "long.conll, line 3: the model accepts at most 22 pieces" in error
     (tmp_path / "long.conll").write_text("房 O\n\n" + "房 O\n" * 30)
     error = refused(capsys, "evaluate", tagger, "--data", tmp_path / "long.conll")
-    assert "long.conll, line 3: the model has positions for at most 22 pieces" in error
+    assert "long.conll, line 3: the model accepts at most 22 pieces" in error
 
 
 @pytest.mark.slow
@@ -187,13 +187,13 @@ def test_texts_that_are_too_long(characters, tmp_path, capsys):
     (tmp_path / "tagged").write_text("房 O\n" * 30)
     line = ["--train", tmp_path / "tagged", "--scheme", "none", "--run", tmp_path / "third"]
     error = refused(capsys, "train-tagger", *line, *flags(characters))
-    assert "tagged, line 1: the model has positions for at most 22 pieces" in error
+    assert "tagged, line 1: the model accepts at most 22 pieces" in error
 
 
 @pytest.mark.parametrize(
     "more, message",
     [
-        (["--encoder", "bert"], "--bert is missing: run folder of 'tfreps pretrain-bert', or"),
+        (["--encoder", "bert"], "--bert is missing: run folder of 'tfreps pretrain-bert' or"),
         (["--bert", "x"], "--bert has no effect with --encoder bilstm; it applies to bert."),
         (["--layer-decay", "0.9"], "--layer-decay requires --bert."),
         (["--encoder", "bert", "--bert", "nowhere"], "a BERT model: nowhere does not exist. Give"),

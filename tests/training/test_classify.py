@@ -59,7 +59,7 @@ def test_a_threshold(run, tmp_path, capsys):
         error = refused(capsys, "classify", run, "--threshold", wrong)
         assert f"--threshold must be dev or a number from 0 to 1; got {wrong}" in error
     error = refused(capsys, "classify", run, "--threshold", "dev")
-    assert "--threshold dev needs dev data" in error
+    assert "--threshold dev needs the threshold" in error
     results = run / "results.json"
     results.write_text('{"dev": {"threshold": 0.6}}')
     try:

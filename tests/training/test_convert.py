@@ -251,7 +251,7 @@ def test_vocabularies(training_folder, tmp_path, capsys):
     err = refused(
         capsys, "--checkpoint", training_folder / "run", "--vocabulary", own, "--to-run", new
     )
-    assert "with 20 tokens" in err
+    assert "a vocabulary of 20 tokens" in err
     err = refused(capsys, "--checkpoint", path, "--vocabulary", own, "--to-run", new)
     assert "--vocabulary applies only to" in err and "its own vocabulary" in err
     assert not new.exists()
@@ -269,7 +269,7 @@ def test_a_folder_of_a_published_bilm(run, tmp_path, capsys):
     assert isinstance(folder.load_model(), BiLM)
     assert folder.vocabulary().tokens == VOCABULARY.tokens
     err = refused(capsys, back, "--to-run", tmp_path / "again")
-    assert "is a run folder already" in err
+    assert "is already a run folder" in err
     words = tmp_path / "words"
     BiLM(units=8, projection_dim=4, vocabulary_size=9).save_pretrained(words)
     err = refused(capsys, words, "--to-run", tmp_path / "again")

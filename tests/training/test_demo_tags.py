@@ -66,6 +66,14 @@ def test_no_part_is_empty(tmp_path):
     assert all(path.read_text().count("\tB-CODE\n") for path in tmp_path.iterdir())
 
 
+def test_too_little_text_writes_nothing(tmp_path, monkeypatch):
+    documents = [("file0.py", "Give it `x` and wait.")]
+    monkeypatch.setattr(demo_tags, "docstring_documents", lambda: iter(documents))
+    with pytest.raises(ValueError, match="Found no sentences with marked code for .*conll"):
+        demo_tags.main(["--output", str(tmp_path / "new")])
+    assert not (tmp_path / "new").exists()
+
+
 def test_bad_options(tmp_path, capsys):
     assert main(["demo-tags", "--output", str(tmp_path / "new"), "--max-sentences", "9"]) == 2
     assert "--max-sentences must be at least 10; got 9" in capsys.readouterr().err

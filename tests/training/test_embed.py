@@ -203,6 +203,7 @@ def test_very_long_lines_and_tokens(tmp_path):
         (b"a b\n", ["--batch-tokens", "0"], "--batch-tokens must be at least 1"),
         (b"a b\n", ["--layers", "mix"], "--layers mix requires --mix"),
         (b"a b\n", ["--mix", "1,2,3"], "--mix requires --layers mix"),
+        (b"a b\n", ["--gamma", "2"], "--gamma has no effect with --layers all; it applies to mix"),
         (b"a b\n", ["--layers", "mix", "--mix", "1,2"], "--mix must be 3 finite numbers"),
         (b"a b\n", ["--layers", "mix", "--mix", "1,x,2"], "--mix must be 3 finite numbers"),
         (b"a b\n", ["--layers", "mix", "--mix", "1,nan,2"], "--mix must be 3 finite numbers"),

@@ -166,6 +166,13 @@ def test_unigrams_and_one_direction(one_direction, tmp_path, capsys):
     assert f"unigram perplexity   {unigrams:10.3f}" in capsys.readouterr().out
 
 
+def test_a_carried_state_without_a_full_batch(one_direction, tmp_path):
+    (tmp_path / "test.txt").write_text("the cat\n")
+    run = RunFolder.open(one_direction[0])
+    results = evaluate(run.path, "--text", tmp_path / "test.txt", "--state", "carry")
+    assert results["perplexity"] > 1 and "full_batches" not in results
+
+
 def refused(capsys, *arguments):
     assert main(["evaluate-lm", *map(str, arguments)]) == 2
     err = capsys.readouterr().err
@@ -195,6 +202,11 @@ def test_bad_numbers(one_direction, heldout, capsys):
     for more in (["--batch-size", 0], ["--state", "carry", "--unroll-steps", 0]):
         err = refused(capsys, one_direction[0], "--text", heldout, *more)
         assert "must be at least 1" in err
+
+
+def test_unroll_steps_belong_to_a_carried_state(one_direction, heldout, capsys):
+    err = refused(capsys, one_direction[0], "--text", heldout, "--unroll-steps", 5)
+    assert "--unroll-steps has no effect with --state fixed; it applies to carry." in err
 
 
 def test_bad_runs(heldout, tmp_path, capsys):

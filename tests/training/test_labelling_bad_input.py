@@ -55,7 +55,7 @@ def test_files_of_another_format_name_the_flag(files, tmp_path, capsys):
         err = refuse(capsys, tmp_path, program, "--train", lines, *more)
         assert "line 1: expected one token per line" in err and "Set --format to json." in err
         err = refuse(capsys, tmp_path, program, "--train", columns, "--format", "json", *more)
-        assert "If the file has another format, set --format." in err
+        assert "If the file has a different format, set --format." in err
     err = refuse(capsys, tmp_path, "train-classifier", "--train", lines)
     assert "got no tab" in err and "set --format." in err
     known_models.tagger_run(tmp_path / "tagger")
@@ -90,7 +90,7 @@ def test_tags_and_tokens_of_different_number(files, tmp_path, capsys):
     )
     flags = ["--train", path, "--format", "json", "--scheme", "bio"]
     err = refuse(capsys, tmp_path, "train-tagger", *flags)
-    assert "a.json, line 2: 2 tokens in 'text', but 1 tags in 'label'" in err
+    assert "line 2: expected as many tags in 'label' as tokens in 'text'; got 1 and 2" in err
 
 
 @pytest.mark.few(1)
@@ -123,7 +123,7 @@ LABELLED = {
 def test_too_few_texts_to_hold_some_out(files, tmp_path, capsys):
     path = files("two.tsv", "good\tfine\nbad\tpoor\n")
     err = refuse(capsys, tmp_path, "train-classifier", "--train", path)
-    assert "--dev-share 0.1 of 2 texts leaves none for training or none for evaluation" in err
+    assert "--dev-share 0.1 of 2 texts leaves no texts for training or none for evaluation" in err
 
 
 @pytest.mark.parametrize("part", ["--train", "--dev", "--test"])

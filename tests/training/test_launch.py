@@ -136,7 +136,7 @@ def test_ports(calls, capsys):
         ("--workers 2 -- train-hmm", "PROGRAM must be .*; got 'train-hmm'"),
         ("--workers 2", "arguments are required: PROGRAM"),
         ("--workers 2 --", "arguments are required: PROGRAM"),
-        ("-- train-tagger", "--workers is missing: number of worker processes"),
+        ("-- train-tagger", "--workers is missing. Set it to the number of worker processes"),
         ("--workers 0 -- train-tagger", "--workers must be at least 1 and at most 256; got 0"),
         ("--workers 1000 -- train-tagger", "at most 256; got 1000"),
         ("--workers two -- train-tagger", "--workers: invalid int value"),
@@ -147,7 +147,7 @@ def test_ports(calls, capsys):
         ),
         (
             "--workers 2 train-tagger --run r",
-            "must follow --; got train-tagger without it. Write: tfreps launch --workers 2 -- "
+            "must follow --; got train-tagger without --. Write: tfreps launch --workers 2 -- "
             "train-tagger ...",
         ),
         ("train-tagger --workers 2", "Write: tfreps launch --workers N -- train-tagger"),

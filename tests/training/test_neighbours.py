@@ -97,6 +97,7 @@ def test_a_word_that_occurs_once(run, small_corpus, capsys):
         (b"the dog\nthe river bank\n", ["--word", "bark"], "Similar words are bank"),
         (b"the dog\nthe river\n", ["--count", "0"], "--count must be at least 1"),
         (b"the dog\n\n", [], "at least two distinct sentences"),
+        (b"a\na\nb\n", ["--sentences", "2"], "among its first 2 sentences of 1 to 200 tokens"),
         (b"the d\xf6g\n\n", [], "line 1: expected UTF-8"),
         (None, [], "No such file"),
     ],

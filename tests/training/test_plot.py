@@ -108,6 +108,11 @@ def test_curves(run, tmp_path):
             "--normalize-positions has no effect with MODEL",
         ),
         ("positions RUN --length 25 --output a.png", "the number of learned positions"),
+        ("positions --first 1 --output a.png", "--first has no effect with --view map; it applies"),
+        (
+            "positions --dimensions 1 --view surface --output a.png",
+            "--dimensions has no effect with --view surface; it applies to curves",
+        ),
         ("positions --first -1 --view surface --output a.png", "--first must be at least 0"),
         (
             "curves RUN --figures f1 --output a.png",

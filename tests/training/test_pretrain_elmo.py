@@ -173,7 +173,7 @@ def test_minutes_stop_a_run_that_then_goes_on(corpus, tmp_path):
     assert json.loads((run / "results.json").read_text())["steps"] == 1
     pretrain(corpus, run, *LEAST, "--resume", **options)
     assert list(losses(run)) == [2, 4, 6, 8, 10]
-    assert main(["pretrain-elmo", "--run", str(run), "--resume", "--epochs", "0.01"]) == 0
+    assert main(["pretrain-elmo", "--run", str(run), "--resume", "--epochs", "0.6"]) == 0
     (run / "results.json").write_text('{"evaluation": {"perplexity": 1.0}}')
     pretrain(corpus, run, *LEAST, "--resume", **options)  # done already
     results = json.loads((run / "results.json").read_text())

@@ -11,7 +11,7 @@ class BestModel(CountedSteps):
     """Callback that saves the model whenever a monitored metric improves.
 
     If the metric is not measured, for example without validation data, the model is saved after
-    every epoch. If a model cannot be saved, a warning is logged, training continues, and the model
+    every epoch. If `save` raises OSError, a warning is logged, training continues, and the model
     does not count as the best one.
 
     Args:
@@ -24,13 +24,13 @@ class BestModel(CountedSteps):
 
     Attributes:
         best: dict. The `step` of the best model, and the value of its metric under the metric's
-            name without `val_`.
-        waited: int. Number of epochs since the best model.
+            name without `val_`. Empty until the metric is measured.
+        waited: int. Number of epochs without improvement since the best model.
 
     Raises:
-        ValueError: If the mode is unknown, or `"auto"` cannot infer it from the name of the metric.
-            During `fit`, if the training loss or perplexity is no longer finite; the model is not
-            saved.
+        ValueError: If `mode` is unknown, or is `"auto"` and cannot be inferred from the name of the
+            metric. During `fit`, if the training loss or perplexity is no longer finite; the model
+            is then not saved.
 
     Example:
     >>> import keras, numpy as np

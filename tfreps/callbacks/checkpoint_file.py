@@ -1,4 +1,4 @@
-"""Checkpoints to resume from: safetensors files, of which the newest are kept."""
+"""Saves and loads checkpoints: safetensors files, of which only the newest are kept."""
 
 import json
 import logging
@@ -36,8 +36,8 @@ def save_checkpoint(
         arrays: dict from names to arrays of any shape, including 0-d. Their data type must be float
             (including bfloat16), int or bool.
         state: JSON-serializable dict. Any other state that resuming needs.
-        keep: int, at least 1. Number of newest checkpoints to keep. Checkpoints of later steps are
-            counted, but never deleted. Defaults to 2.
+        keep: int, at least 1. Number of newest checkpoints to keep. Checkpoints of steps after
+            `step` are counted, but never deleted. Defaults to 2.
 
     Returns:
         Path of the file.
@@ -130,7 +130,7 @@ def as_metadata(step: int, state: dict) -> dict[str, str]:
 
 
 def write_whole(path: pathlib.Path, arrays: dict, metadata: dict[str, str]) -> None:
-    """Writes the arrays to a temporary file, flushes it to disk and renames it."""
+    """Writes arrays and metadata to a temporary file, flushes it to disk and renames it."""
     # safetensors copies the memory unchanged, so arrays must be in C order (0-d stays 0-d).
     arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     try:
@@ -148,14 +148,14 @@ def write_whole(path: pathlib.Path, arrays: dict, metadata: dict[str, str]) -> N
 
 
 def read(path: pathlib.Path, step: int) -> Checkpoint:
-    """Reads one checkpoint; raises ValueError if the header does not match the file name."""
+    """Reads a checkpoint; raises ValueError if its header is invalid or has a different step."""
     state = read_state(path, step)
     with safetensors.safe_open(path, framework="np") as file:
         return step, {name: file.get_tensor(name) for name in file.keys()}, state  # noqa: SIM118
 
 
 def read_state(path: pathlib.Path, step: int) -> dict:
-    """Reads the state in the header of one checkpoint; raises ValueError as `read` does."""
+    """Reads the state in the header of a checkpoint; raises ValueError if the header is invalid."""
     with safetensors.safe_open(path, framework="np") as file:
         metadata = file.metadata() or {}
         if metadata.get("format") != FORMAT:

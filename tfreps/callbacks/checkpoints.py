@@ -24,7 +24,7 @@ class Checkpoints(CountedSteps):
     negative sampling, carried LSTM states, running metrics, the position in the data, the step
     number and the states of other callbacks. It is one file, which is written completely or not at
     all. Keras's own weights files do not contain the seeds, the metrics or the position. All
-    variables of the model must exist once it is compiled.
+    variables of the model and its metrics must exist when `restore` is called.
 
     The checkpoint at the end of an epoch is saved after all callbacks have handled the end of the
     epoch, regardless of their order. If a checkpoint cannot be written, a warning is logged and
@@ -40,9 +40,10 @@ class Checkpoints(CountedSteps):
         every: int. Number of steps between checkpoints. A checkpoint is also saved at the end of
             each epoch. Defaults to 1000.
         callbacks: dict from a name to a callback with `state()` and `restore_state(state)`, such as
-            `BestModel`. Their states are saved and restored under these names. Defaults to `None`.
-        minutes: float. Time limit of training in minutes. If `None` (the default), there is no
-            limit.
+            `BestModel`. Their states are saved and restored under these names. If `None` (the
+            default), no states of other callbacks are saved.
+        minutes: float. Time limit of training in minutes, from the creation of this callback. If
+            `None` (the default) or 0, there is no limit.
         measure_when_over: bool. Whether the epoch in which the limit is reached ends at once and is
             evaluated. If `False`, `OutOfTime` ends `fit` without an evaluation, and a resumed run
             continues within the epoch. Defaults to `False`.
@@ -54,8 +55,8 @@ class Checkpoints(CountedSteps):
 
     Attributes:
         unmeasured: dict or `None`. Training metrics of an epoch whose steps are complete but which
-            has not been evaluated yet. They are the metrics that `fit` passes to `on_epoch_end`,
-            except validation metrics.
+            has not been evaluated yet; `None` if there is no such epoch. They are the metrics that
+            `fit` passes to `on_epoch_end`, except validation metrics.
 
     Raises:
         ValueError: During `fit`, if the training loss or perplexity is no longer finite; this state
@@ -112,8 +113,8 @@ class Checkpoints(CountedSteps):
             The position in the data; `None` if there is no checkpoint.
 
         Raises:
-            ValueError: If the checkpoint belongs to a different model or has the states of
-                different callbacks.
+            ValueError: If the checkpoint was saved with a different model or optimizer, or with
+                different metrics or callbacks.
         """
         found = load_latest_checkpoint(self.folder)
         if found is None:
@@ -164,7 +165,7 @@ class Checkpoints(CountedSteps):
 
         Args:
             before: function without arguments that is called before the checkpoint is saved. If
-                `None`, no function is called.
+                `None` (the default), no function is called.
         """
         try:
             yield
@@ -231,10 +232,12 @@ class Checkpoints(CountedSteps):
         variables = _variables(model)
         if set(variables) != set(arrays):
             odd = sorted(set(variables) ^ set(arrays))
+            only_metrics = all(name.startswith("metrics/") for name in odd)
+            a, what = ("", "metrics") if only_metrics else ("a ", "model or optimizer")
             raise ValueError(
-                f"The checkpoint in {self.folder} belongs to a different model or optimizer: "
-                f"{len(odd)} arrays are only in the checkpoint or only in the model, such as "
-                f"{odd[0]}. Use the model and optimizer of the earlier run."
+                f"The checkpoint in {self.folder} was saved with {a}different {what}. Arrays that "
+                f"are only in the checkpoint or only in the model: {len(odd)}, such as {odd[0]}. "
+                f"Use the {what} of the earlier run."
             )
         for name, variable in variables.items():
             if tuple(variable.shape) != arrays[name].shape:
@@ -253,8 +256,9 @@ def _names(callbacks):
 def _variables(model):
     """Returns all variables of a model, its metrics and its optimizer under unique names.
 
-    The names do not contain layer names, because Keras numbers some layers across the process. The
-    variables of the optimizer are only numbered, because their own names contain layer names.
+    The names do not contain layer names, because Keras adds a process-wide number to its default
+    layer names. The variables of the optimizer are only numbered, because their own names contain
+    layer names.
     """
     variables = {}
     for number, variable in enumerate(model.variables):

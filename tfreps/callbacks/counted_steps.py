@@ -1,17 +1,17 @@
-"""CountedSteps: a callback that counts steps and can be restored."""
+"""CountedSteps: a callback that counts steps and whose state can be restored."""
 
 import keras
 
 
 class CountedSteps(keras.callbacks.Callback):
-    """Base class for callbacks that count training steps and have a state.
+    """Base class for callbacks that count training steps and whose state can be restored.
 
     A step is counted when it begins, so that all callbacks have the same count at the end of the
     step, regardless of their order.
 
     Attributes:
-        step: int. Number of steps begun since the start of the run, including earlier calls of
-            `fit` and restored steps.
+        step: int. Number of steps begun since the start of the run, including those of earlier
+            calls to `fit` and those that `restore_state` restored.
     """
 
     def __init__(self):

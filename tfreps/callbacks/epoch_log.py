@@ -18,18 +18,19 @@ class EpochLog(MetricLog):
         epochs: int. Number of epochs of the run. If `None` (the default), the number passed to
             `fit` is used.
         tokens_per_epoch: int. Number of tokens per epoch, without padding. If `None` (the default),
-            no speed is shown.
+            or if the number of batches is unknown, the speed and the remaining time are not shown.
         minutes: float. Time limit of the run in minutes, which is used only to estimate the
             remaining time. If `None` (the default), there is no limit.
-        every: int. Number of steps between points within an epoch, each with the metrics of the
-            epoch so far. If `None` (the default), points are written only at the end of an epoch.
+        every: int. Number of steps between two log entries within an epoch. Each entry contains the
+            metrics of the epoch so far. If `None` (the default), entries are written only at the
+            end of an epoch.
         say: function that shows a line of progress, called as
             `say(text, final=bool, progress=bool)`; see `MetricLog.say`. If `None` (the default),
             nothing is shown.
 
     Attributes:
-        first_batch: int. Number of batches of this epoch that were processed before `fit` was
-            called.
+        first_batch: int. Number of batches of the current epoch that were processed before `fit`
+            was called. Set it before `fit` resumes training within an epoch. Defaults to 0.
 
     Raises:
         ValueError: During `fit`, if the training loss or perplexity is no longer finite.
@@ -111,7 +112,7 @@ class EpochLog(MetricLog):
         return self.tokens_per_epoch * batches / (self.first_batch + self.params["steps"])
 
     def _pace(self):
-        """Returns a list of one str with the speed and the remaining time, or `[]` if unknown."""
+        """Returns a list of one str with the speed and the remaining time; `[]` if unknown."""
         if not self.rate:
             return []
         done = self._tokens(self.first_batch + self.batches)
@@ -124,5 +125,5 @@ class EpochLog(MetricLog):
 
 
 def _shown(logs):
-    """Formats the metrics as in `loss 0.1234, f1 0.9012`."""
+    """Formats the metrics whose names contain no slash, as in `loss 0.1234, f1 0.9012`."""
     return ", ".join(f"{name} {float(logs[name]):.4f}" for name in logs or () if "/" not in name)

@@ -36,12 +36,12 @@ class MetricLog(CountedSteps):
     def evaluate(self, dataset):
         """Evaluates the model that is being trained and returns a dict of its metrics.
 
-        Override this method for a model that is not trained by `model.fit`.
+        Override or replace this method for a model that `model.evaluate` cannot evaluate.
         """
         return self.model.evaluate(dataset, verbose=0, return_dict=True)
 
     def learning_rate(self):
-        """Returns the current learning rate of the optimizer, a float."""
+        """Returns the current learning rate of the optimizer as a float."""
         return float(tf.convert_to_tensor(self.model.optimizer.learning_rate))
 
     def write(self, run, step, metrics):
@@ -75,7 +75,7 @@ class MetricLog(CountedSteps):
             writer.flush()
 
     def forget_later_steps(self):
-        """Removes from `history.jsonl` the lines of the steps that will be repeated."""
+        """Removes from `history.jsonl` the lines of later steps and an incomplete last line."""
         if not self.history_path.exists():
             return
         lines = self.history_path.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -87,10 +87,10 @@ class MetricLog(CountedSteps):
 def check_finite(logs, step, metrics=("loss", "perplexity")):
     """Raises a ValueError if training has diverged.
 
-    It is called before a checkpoint or a model is saved.
+    Callbacks call this function before they write metrics or save a checkpoint or model.
 
     Args:
-        logs: dict from the name of a metric to its value, as in `fit`.
+        logs: dict of the name of a metric -> its value, as in the logs of `fit`.
         step: int. Step number for the error message.
         metrics: tuple of str. Names, or suffixes of names, of metrics that must be finite.
             Defaults to `("loss", "perplexity")`.
@@ -107,7 +107,7 @@ def check_finite(logs, step, metrics=("loss", "perplexity")):
 
 
 def clock(seconds):
-    """Formats a number of seconds as in `1:02:03`."""
+    """Formats a number of seconds as in `1:02:03` or, for less than an hour, `2:03`."""
     hours, rest = divmod(int(seconds), 3600)
     minutes, seconds = divmod(rest, 60)
     return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"

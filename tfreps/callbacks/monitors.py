@@ -52,5 +52,5 @@ def is_better(value, best, mode):
 
 
 def short_name(monitor):
-    """Returns the name of a metric without `val_`, as used in results: `"loss"`."""
+    """Returns the name of a metric without the prefix `val_`, as in results, such as `"loss"`."""
     return monitor.removeprefix("val_")

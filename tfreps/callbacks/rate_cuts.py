@@ -15,7 +15,8 @@ class RateCuts(keras.callbacks.Callback):
     Args:
         factor: `tf.Variable`. The factor of a `CutRate`. Several learning rates may share it.
         cut: float in (0, 1]. Value by which the factor is multiplied at each reduction.
-        monitor: str. Name of the metric in the logs of `fit`. Defaults to `"val_loss"`.
+        monitor: str. Name of the metric in the logs of `fit`. An epoch without this metric is
+            ignored. Defaults to `"val_loss"`.
         mode: `"min"`, `"max"` or `"auto"`. With `"auto"`, the name of the metric determines the
             mode. Defaults to `"auto"`.
 

@@ -1,16 +1,16 @@
-"""StepLogs: the metrics of a training step on replicas, exact only when they are needed."""
+"""StepLogs: the metrics of a training step, computed over all replicas only when needed."""
 
 
 class StepLogs(dict):
-    """Metrics of one replica after a step, which can be computed over all replicas.
+    """Metrics of one replica after a step, with a function that computes them over all replicas.
 
-    Computing the metrics over the replicas of several machines takes time and needs all machines
-    at the same step. Callbacks therefore use the metrics of one replica to show progress, and the
-    exact ones where they write or check them.
+    Computing the metrics over the replicas of several machines takes time and requires all machines
+    to be at the same step. Callbacks therefore use the metrics of one replica to show progress, and
+    compute them over all replicas only to write or check them.
 
     Args:
-        logs: dict of the name of a metric -> value, of one replica.
-        exact: function without arguments that returns the same dict over all replicas.
+        logs: dict of the name of a metric -> its value on one replica.
+        exact: function without arguments that returns a dict of the same metrics over all replicas.
 
     Example:
     >>> logs = StepLogs({"loss": 3.0}, lambda: {"loss": 2.0})
@@ -23,7 +23,7 @@ class StepLogs(dict):
         self._compute, self._exact = exact, None
 
     def exact(self):
-        """Returns the metrics over all replicas, as they were at the first call."""
+        """Returns the metrics over all replicas, which are computed at the first call."""
         if self._exact is None:
             self._exact = self._compute()
         return dict(self._exact)
@@ -33,7 +33,8 @@ def exact_logs(logs):
     """Returns the metrics of a step over all replicas, as a dict of floats.
 
     Args:
-        logs: dict that `fit` or a `ReplicaLoop` passes to a callback, or `None`.
+        logs: dict that `fit` or a `ReplicaLoop` passes to a callback. If `None`, the result is
+            empty.
     """
     found = logs.exact() if isinstance(logs, StepLogs) else logs or {}
     return {name: float(value) for name, value in found.items()}

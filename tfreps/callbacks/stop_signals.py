@@ -15,6 +15,11 @@ _state = types.SimpleNamespace(number=None, is_held=False, way_on="")
 class Stopped(KeyboardInterrupt):
     """Exception raised when a signal ends the program.
 
+    Args:
+        number: int. Number of the signal.
+        place: str. Where the program stopped, for the message, such as `" at step 7"`.
+            Defaults to `""`.
+
     Attributes:
         code: int. Exit code of the program: 130 after SIGINT, 143 after SIGTERM.
     """
@@ -30,8 +35,9 @@ def stopped_by_signals():
     """Context manager in which SIGINT and SIGTERM raise `Stopped`.
 
     A second signal ends the process at once. Atomic file writes stay atomic. Inside `held_back`,
-    the signal is delayed. A signal that the process ignores, as under `nohup`, is still ignored.
-    Only the main thread receives signals, so this does nothing in other threads.
+    the signal is delayed. A signal that the process ignores, such as SIGINT in a background job of
+    a shell script, is still ignored. Only the main thread receives signals, so the context manager
+    has no effect in other threads.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -9,7 +9,10 @@ from tfreps.callbacks.step_logs import exact_logs
 
 
 class TrainingLog(MetricLog):
-    """Callback that logs metrics to TensorBoard and `history.jsonl` by step and shows progress.
+    """Callback that logs metrics to TensorBoard and `history.jsonl` and shows a progress line.
+
+    The metrics of training steps are logged every `every` steps, and those of evaluations after
+    each epoch.
 
     TensorBoard shows `perplexity/forward`, `perplexity/backward` and `perplexity/mean` (full
     softmax) for the runs `train` and `validation`, and `training/sampled_perplexity`,
@@ -17,15 +20,16 @@ class TrainingLog(MetricLog):
     clipping) for `train`. Other metrics of training steps get the prefix `training/`, and other
     metrics of evaluations keep their names.
 
-    The metrics of the model are reset after each point, so those that `fit` reports after an epoch
-    cover only the last steps. For a model that is trained by epochs, use `EpochLog`.
+    The metrics of the model are reset after each log entry of training steps, so those that `fit`
+    reports after an epoch cover only the last steps. For a model that is trained by epochs, use
+    `EpochLog`.
 
     Args:
         folder: path. Folder for the event files and `history.jsonl`.
         tokens_per_step: int. Number of tokens per batch and direction.
         total_steps: int. Number of steps of the run.
-        every: int. Number of steps between two points; each point is the mean over these steps.
-            Defaults to 100.
+        every: int. Number of steps between two log entries; each entry contains the means over
+            these steps. Defaults to 100.
         minutes: float. Time limit of the run in minutes, which is used only to estimate the
             remaining time. If `None` (the default), there is no limit.
         train_sample: `tf.data.Dataset` of training text on which the full-softmax perplexity of the
@@ -37,7 +41,7 @@ class TrainingLog(MetricLog):
             nothing is shown.
 
     Raises:
-        ValueError: During `fit`, if the loss or a perplexity is no longer finite.
+        ValueError: During `fit`, if the training loss or perplexity is no longer finite.
 
     Example:
     >>> import json, keras, numpy as np, pathlib, tempfile
@@ -128,7 +132,7 @@ class TrainingLog(MetricLog):
         self._say_pace(step, rate)
 
     def _rate(self, step):
-        """Returns the tokens per second since the last point."""
+        """Returns the tokens per second since the last log entry or the start of the epoch."""
         seconds = max(time.monotonic() - self.window_begin, 1e-9)
         return (step - self.window_step) * self.tokens_per_step / seconds
 

@@ -11,8 +11,8 @@ class WeightAverages(keras.callbacks.Callback):
     Training continues with the weights themselves. Averaging reduces fluctuations between epochs,
     in particular in the preference for one of two labels. The averages come from `use_ema` in the
     optimizers of a `GroupedOptimizer`, so checkpoints contain them. (If `use_ema` is set in the
-    model's own optimizer instead, Keras's `fit` overwrites the weights with the averages at its
-    end, and the next call continues from them.)
+    model's own optimizer instead, Keras's `fit` overwrites the weights with the averages when it
+    ends, and the next call continues from them.)
 
     Args:
         save: function that is called with the model and saves it. Pass the method
@@ -52,7 +52,7 @@ class WeightAverages(keras.callbacks.Callback):
         """Saves the model with the averages instead of its weights.
 
         Args:
-            model: `keras.Model`.
+            model: `keras.Model` that is being trained.
         """
         self._swap()
         try:

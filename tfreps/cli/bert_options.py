@@ -23,7 +23,7 @@ TEXT = {
     ),
     "validation": Option(
         str, None, "Files with held-out text, or glob patterns. The text is used to select the "
-        "best weights.", many=True,
+        "best weights. Without it, the last weights are saved.", many=True,
     ),
     "format": Option(
         str, "lines", "Format of the text: one sentence per line with blank lines between "
@@ -46,12 +46,13 @@ TOKENS = {
         "characters. With --init, the tokenizer of that model is used.", sorted(KINDS),
     ),
     "vocabulary": Option(
-        str, None, "Vocabulary file with one piece per line, or a .json dictionary from aespresso. "
-        "Required with --tokens wordpiece. With --tokens characters, the vocabulary is built from "
-        "the training text by default.",
+        str, None, "Vocabulary file with one piece per line or, with --tokens characters, a .json "
+        "dictionary from aespresso. Required with --tokens wordpiece. With --tokens characters, "
+        "the vocabulary is built from the training text by default.",
     ),
     "cased": Option(
-        bool, False, "Keep capital letters instead of converting the text to lower case."
+        bool, False, "Keep capital letters instead of converting the text to lower case. With "
+        "--tokens wordpiece, this also keeps accents, which are removed by default.",
     ),
     "min_count": Option(
         int, None, "When the vocabulary is built from the training text, leave out characters that "
@@ -67,8 +68,8 @@ TASKS = {
         [0, 1], excludes="no_next_sentence",
     ),
     "mask_rate": Option(
-        float, 0.15, "Share of the tokens that are masked for the model to predict.", above=0,
-        below=1,
+        float, 0.15, "Share of the tokens that are masked for the model to predict; with "
+        "--whole-words, share of the words.", above=0, below=1,
     ),
     "whole_words": Option(
         bool, False, "Mask all pieces of a word together. Cannot be used with --tokens characters."
@@ -76,7 +77,8 @@ TASKS = {
 }  # fmt: skip
 MODEL = {
     "init": Option(
-        str, None, "Run folder or published BERT checkpoint from which training continues."
+        str, None, "Run folder or published BERT checkpoint from which training continues, by "
+        "path, name or address."
     ),
     "preset": Option(
         str, None, "Named set of sizes. Flags such as --hidden-dim override individual sizes. "
@@ -109,7 +111,7 @@ MODEL = {
     ),
 }  # fmt: skip
 TRAINING = {
-    "epochs": Option(int, 40, "Number of passes over the training text.", at_least=1),
+    "epochs": Option(int, 40, "Maximum number of passes over the training text.", at_least=1),
     "patience": Option(
         int, None, "Stop after this many epochs without a better validation metric.",
         at_least=1, needs="validation",

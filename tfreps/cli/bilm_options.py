@@ -42,7 +42,7 @@ def add_bilm_flags(parser) -> None:
 
 
 def _state(value):
-    """Returns a value of --state, or raises an error that says why it cannot be `carry`."""
+    """Returns the value of --state. If it is `carry`, raises an error with the reason."""
     if value == "carry":
         raise argparse.ArgumentTypeError(
             "must be zero or warm; with carry, the vectors of a sentence would depend on the "
@@ -78,7 +78,7 @@ def chosen_model(options) -> tuple[str, dict]:
     if (None in files) if options.model is None else any(files):
         raise ValueError(
             "Expected either a run folder, or both --options FILE.json and --weights FILE.hdf5; "
-            f"got {listed(given_of(options)) or 'none of them'}."
+            f"got {listed(given_of(options)) or 'neither'}."
         )
     given = {
         "weights_file": options.weights,
@@ -118,7 +118,7 @@ def open_bilm(path, how: dict):
 
 @contextlib.contextmanager
 def naming_flags():
-    """Context manager that replaces arguments of the library with flags in error messages.
+    """Context manager that replaces names of library arguments with flags in ValueErrors.
 
     Example:
     >>> with naming_flags():

@@ -20,9 +20,9 @@ ABOUT = (
 # default is longer than the delays with which Kubernetes restarts a worker.
 WAIT, WAIT_SECONDS = "TFREPS_WORKER_WAIT", 600.0
 WORKER_DATA = Option(
-    str, "rows", "Which part of the training text each worker reads: all of it, to use only its "
-    "own rows of every batch (rows), or its own share of the files (files). With rows, the batches "
-    "are the same for any number of workers.", ["rows", "files"],
+    str, "rows", "Which part of the training text each worker reads: all of it, of which it uses "
+    "its own rows of every batch (rows), or its own share of the files (files). With rows, the "
+    "batches are the same for any number of workers.", ["rows", "files"],
 )  # fmt: skip
 SAME = "Start all workers with the same version of tfreps and the same options."
 
@@ -76,14 +76,16 @@ def data_share(options):
         `tfreps.distribute.data_share.DataShare`.
 
     Raises:
-        ValueError: If `worker_data` is `"files"` and `distribute` is not `"multiworker"`.
+        ValueError: If `worker_data` is `"files"` and `distribute` is not `"multiworker"`, or if the
+            strategy cannot be opened.
     """
     divided = getattr(options, "worker_data", "rows") == "files"
     if divided and options.distribute != "multiworker":
         number = " and the number of workers that the run was started with" * options.resume
+        given = options.distribute and f"got --distribute {options.distribute}"
         raise ValueError(
-            f"--worker-data files requires --distribute multiworker{number}; got --distribute "
-            f"{options.distribute or 'none'}."
+            f"--worker-data files requires --distribute multiworker{number}; "
+            f"{given or '--distribute is not given'}."
         )
     return DataShare(Workers(opened(options)), divided)
 
@@ -126,7 +128,7 @@ def check_accumulation(steps, options):
     """Checks that gradients are not accumulated on several replicas, which Keras cannot do.
 
     Args:
-        steps: int. Number of batches whose gradients are added up before an update.
+        steps: int. Number of batches whose gradients are accumulated for one update.
         options: namespace of all options of the program.
 
     Raises:

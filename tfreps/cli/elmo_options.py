@@ -46,7 +46,8 @@ TEXT = {
     ),
     "validation": Option(
         str, None, "Files with one tokenized held-out sentence per line, or glob patterns. They "
-        "are used to measure perplexity and to select the best weights.", many=True,
+        "are used to measure perplexity and to select the best weights. Without them, the last "
+        "weights are saved.", many=True,
     ),
     "vocabulary": Option(
         str, None, "Vocabulary file written by 'tfreps build-vocabulary'. Defaults to the "
@@ -77,14 +78,14 @@ SIZES = {
         float, None, "Bound on the absolute values of the hidden states.", above=0
     ),
     "dropout": Option(
-        float, None, "Dropout rate of the input of each LSTM layer. Defaults to 0.1, or to the "
-        "rate of the --init model.", at_least=0, below=1,
+        float, None, "Dropout rate of the inputs of each LSTM layer and of the softmax. Defaults "
+        "to 0.1, or to the rate of the --init model.", at_least=0, below=1,
     ),
 }  # fmt: skip
 MODEL = {
     "init": Option(
-        str, None, "Run folder, HDF5 weights file or bilm-tf training folder from which training "
-        "continues.",
+        str, None, "Run folder, published biLM or bilm-tf training folder from which training "
+        "continues, by path, name or address.",
     ),
     "init_options": Option(
         str, None, "options.json of the --init weights. Defaults to options.json in their folder.",
@@ -117,7 +118,7 @@ TRAINING = {
         float, None, "Number of passes over the text. Defaults to 10.", above=0, at_most=1e6,
         excludes="steps",
     ),
-    "steps": Option(int, None, "Number of updates, in place of --epochs.", at_least=1),
+    "steps": Option(int, None, "Number of updates, as an alternative to --epochs.", at_least=1),
     "minutes": fit_options.SHARED["minutes"],
     "num_sampled": Option(
         int, None, "Number of negative samples of the sampled softmax; 0 computes the full "
@@ -131,7 +132,7 @@ TRAINING = {
         ["adagrad", "adam"],
     ),
     "learning_rate": Option(
-        float, None, "Learning rate. Defaults to 0.2 for adagrad and 0.001 for adam.", above=0
+        float, None, "Learning rate. Defaults to 0.2 for adagrad and to 0.001 for adam.", above=0
     ),
     "schedule": Option(
         str, "constant", "How the learning rate changes during training: not at all (constant), or "

@@ -55,7 +55,7 @@ class EncoderInputs(NamedTuple):
         indexer: `tfreps.text.TokenIndexer` or `PieceIndexer`. Maps tokens to ids.
         num_classes: int. Number of tags or labels. Defaults to 1.
         vectors: `tfreps.text.WordVectors`. Initial word vectors, in the order of the vocabulary.
-            If `None`, they are random.
+            If `None`, the initial vectors are random.
         elmo: `Elmo`. Its vectors are concatenated with the other vectors of each token. If `None`,
             there is no biLM.
         bert: `EncoderAndTokenizer` that `tfreps.cli.input_options.read_bert` returned. If `None`,
@@ -155,8 +155,8 @@ def make_bert(options, inputs):
 WORDS = input_options.WORDS
 VECTORS = {
     "embedding_dim": Option(
-        int, 100, "Width of the word vectors. Has no effect with --vectors.", at_least=1,
-        unused_with=("vectors", "no_words"),
+        int, 100, "Width of the word vectors. Has no effect with --vectors or --no-words.",
+        at_least=1, unused_with=("vectors", "no_words"),
     ),
     "no_words": Option(
         bool, False, "Do not use word vectors. Requires character features, vectors from a biLM, "
@@ -203,8 +203,9 @@ SLSTM = {
     ),
     "num_sentence_nodes": Option(int, 1, "Number of sentence-level states of slstm.", at_least=0),
     "boundary": Option(
-        str, "learned", "What slstm reads beyond the two ends of a text: boundary tokens with "
-        "learned inputs (learned), learned states that no step changes (fixed), or zeros (zeros).",
+        str, "learned", "States that slstm reads beyond the two ends of a text: those of boundary "
+        "tokens with learned inputs (learned), learned states that no step updates (fixed), or "
+        "zeros (zeros).",
         choices=["learned", "fixed", "zeros"],
     ),
 }  # fmt: skip
@@ -216,8 +217,8 @@ CNN = {
 }
 BERT = {
     "bert": Option(
-        str, None, "Run folder of 'tfreps pretrain-bert', or folder of a published BERT "
-        "checkpoint.",
+        str, None, "Run folder of 'tfreps pretrain-bert' or published BERT model, by path, name or "
+        "address.",
         required="encoder=bert",
     ),
     "bert_dropout": Option(

@@ -9,8 +9,8 @@ DEFAULT = "bilstm"
 # Options that apply to all encoders. N-grams describe a whole text, so taggers cannot use them.
 BESIDE = {
     "dropout": Option(
-        float, 0.5, "Dropout rate of the token vectors and of the encoder's output.", at_least=0,
-        below=1,
+        float, 0.5, "Dropout rate of the token vectors, of the inputs of bilstm layers after the "
+        "first, and of the encoder's output.", at_least=0, below=1,
     ),
     "linear_features": Option(
         bool, False, "Add the scores of a linear model of tokens and token pairs, as in --encoder "
@@ -37,8 +37,8 @@ def encoder_table(head, elsewhere=()):
 
     Args:
         head: str. One of `tfreps.cli.encoder_kinds.HEADS`.
-        elsewhere: iterable of str. Names of options that belong to other tables of the program.
-            Defaults to `()`.
+        elsewhere: iterable of str. Names of options that are left out because they belong to other
+            tables of the program. Defaults to `()`.
 
     Returns:
         dict of name -> `Option`, with `encoder` first.
@@ -91,7 +91,7 @@ def make_encoder(options, inputs):
         Keras model that reads the dict that `inputs.indexer` returns.
 
     Raises:
-        ValueError: If the encoder is unknown or its parts do not fit together.
+        ValueError: If the encoder is unknown, or it does not support the value of an option.
 
     Example:
     >>> import argparse

@@ -41,7 +41,7 @@ OPTIONS = {
 
 
 def prepare(options):
-    """Sets the precision, the seed and determinism; must run before any weight is created."""
+    """Sets the precision, the seed and determinism. Call it before any weight is created."""
     keras.config.set_dtype_policy(PRECISIONS[options.precision])
     make_reproducible(options)
 
@@ -56,8 +56,8 @@ def make_reproducible(options):
 def fit(model, batches, validation, run, monitor, options):
     """Trains a model with Adam and `fit_epochs`.
 
-    The numbers of sentences, tokens and parameters are written to the run's results.json as
-    `training`.
+    The numbers of sentences, tokens and parameters are written to the run's results.json under the
+    key `training`.
 
     Args:
         model: `Tagger` or `Classifier` that is not compiled.
@@ -70,12 +70,15 @@ def fit(model, batches, validation, run, monitor, options):
         options: namespace with the options of `OPTIONS`, and `resume`.
 
     Returns:
-        dict that `fit_epochs` returned: the best value of the metric, the step at which it was
-        reached, and the total number of steps.
+        dict that `fit_epochs` returned: `steps`, the total number of steps; if the metric was
+        measured, its best value, under its name without `val_`, and `step`, the step at which this
+        value was reached; and, if they are not 0, `waited`, the number of epochs without
+        improvement, and `cuts`, the number of reductions of the learning rate.
 
     Raises:
         Stopped: If a signal was received.
-        ValueError: If training diverges, or the model of a resumed run has changed.
+        ValueError: If `fit_epochs` raises an error, for example because training diverges or the
+            model of a resumed run has changed.
     """
     names = "sentences", "tokens", "parameters"
     numbers = batches.num_sentences, batches.num_tokens, model.count_params()

@@ -9,6 +9,7 @@ from tfreps.cli.options import Option
 from tfreps.inference.load import load_as
 from tfreps.inference.text_bilm import TextBiLM
 from tfreps.models import BertEncoder, Elmo
+from tfreps.presets import fetch, fetch_file
 from tfreps.runs.bert_loading import freeze_blocks, load_encoder, max_length
 from tfreps.text import TokenIndexer, WordVectors
 from tfreps.text.bert import write_tokenizer
@@ -19,7 +20,7 @@ WORDS = {
         bool, False, "Convert words to lower case before they are looked up in the vocabulary."
     ),
     "digits_to_zero": Option(
-        bool, False, "Replace every digit by 0 before words are looked up in the vocabulary."
+        bool, False, "Replace every digit with 0 before words are looked up in the vocabulary."
     ),
     "min_count": Option(
         int,
@@ -37,11 +38,13 @@ VECTORS = {
         needs="characters or elmo or elmo_weights", unused_with=("elmo", "elmo_weights"),
     ),
     "vectors": Option(
-        str, None, "File of static word vectors (GloVe, word2vec or fastText), optionally gzipped.",
+        str, None, "File of static word vectors (GloVe, word2vec or fastText), optionally gzipped "
+        "or in a zip archive, or its URL.",
         excludes="no_words",
     ),
     "elmo": Option(
-        str, None, "Run folder of a biLM whose vectors are concatenated with the word vectors.",
+        str, None, "Run folder, name or address of a biLM whose vectors are concatenated with the "
+        "word vectors.",
         excludes=("elmo_options", "elmo_weights"),
     ),
     "elmo_options": Option(
@@ -77,6 +80,8 @@ VECTORS = {
     ),
 }  # fmt: skip
 OPTIONS = {**WORDS, **VECTORS}
+# Names of files of static word vectors, one of which an archive may contain.
+VECTOR_FILES = ".txt", ".vec", ".txt.gz", ".vec.gz"
 
 
 def read_elmo(options):
@@ -134,7 +139,7 @@ def read_bert(options, pooler=False):
     changes["attention_dropout"] = options.bert_dropout
     changes = {name: value for name, value in changes.items() if value is not None}
     policy = keras.config.dtype_policy().name
-    bert = load_encoder(options.bert, pooler=pooler, dtype=policy, **changes)
+    bert = load_encoder(fetch(options.bert), pooler=pooler, dtype=policy, **changes)
     if options.bert_from_scratch:
         bert = bert._replace(encoder=BertEncoder.from_config(bert.encoder.get_config()))
     freeze_blocks(bert.encoder, options.freeze_blocks or 0)
@@ -173,6 +178,9 @@ def make_indexer(options, sentences, elmo=None, bert=None, words=True):
         bert: `EncoderAndTokenizer` that `read_bert` returned, or `None`.
         words: bool. Whether the tokens are words instead of pieces of the BERT model. Defaults to
             `True`.
+
+    Raises:
+        ValueError: If no token occurs at least `min_count` times, or an option is out of range.
     """
     if bert is not None:
         return PieceIndexer(bert.tokenizer, words)
@@ -187,7 +195,7 @@ def make_indexer(options, sentences, elmo=None, bert=None, words=True):
 
 
 def keep(run, indexer):
-    """Writes the tokenizer of an indexer, or else its vocabulary, to the run folder.
+    """Writes the tokenizer of an indexer, or its vocabulary if it has none, to the run folder.
 
     Raises:
         ValueError: If the run is resumed with a different vocabulary or tokenizer.
@@ -206,11 +214,14 @@ def read_vectors(options, indexer):
 
     Returns:
         `WordVectors`. `None` without `--vectors`.
+
+    Raises:
+        ValueError: If the file cannot be fetched or read.
     """
     if options.vectors is None:
         return None
     vectors = WordVectors.read(
-        options.vectors,
+        fetch_file(options.vectors, VECTOR_FILES),
         indexer.vocabulary.tokens,
         lowercase_fallback=True,
         missing_std=0.1,

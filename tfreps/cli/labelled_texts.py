@@ -31,7 +31,7 @@ class TextPart(NamedTuple):
         return [text.label for text in self.texts]
 
     def take(self, places):
-        """Returns a `TextPart` of the texts at these indices, which keep their stored vectors."""
+        """Returns a `TextPart` of the texts at these indices, with their stored vectors."""
         return self._replace(
             texts=[self.texts[i] for i in places],
             tokens=[self.tokens[i] for i in places],
@@ -47,11 +47,12 @@ def read_parts(options, bert=None):
         bert: `EncoderAndTokenizer` that `tfreps.cli.input_options.read_bert` returned, or `None`.
 
     Returns:
-        dict of `"train"`, `"dev"` and `"test"` -> `TextPart`, without parts that were not given.
+        dict of `"train"`, `"dev"` and `"test"` -> `TextPart`, without parts that were neither given
+        nor held out.
 
     Raises:
         ValueError: If a file is invalid, `cut_texts` raises an error, or there are too few texts
-            to hold some out.
+            to hold out a part of them.
     """
     data = {part: read_part(options, bert, part) for part in ("train", "dev", "test")}
     if data["dev"] is None and options.dev_share:
@@ -60,8 +61,8 @@ def read_parts(options, bert=None):
         data["train"], data["dev"] = (data["train"].take(part) for part in places)
         if not (data["train"].texts and data["dev"].texts):
             raise ValueError(
-                f"--dev-share {options.dev_share} of {len(labels)} texts leaves none for training "
-                "or none for evaluation. Give more texts, --dev, or --dev-share 0."
+                f"--dev-share {options.dev_share} of {len(labels)} texts leaves no texts for "
+                "training or none for evaluation. Give more texts, use --dev, or set --dev-share 0."
             )
     return {part: texts for part, texts in data.items() if texts is not None}
 
@@ -97,8 +98,8 @@ def cut_texts(options, texts, bert=None):
 
     Raises:
         ValueError: If a text is too long and `too_long` is `"refuse"` (the message names the file
-            and the line), or if `max_length` is larger than the number of positions of the BERT
-            model or too small for its special tokens.
+            and the line), or if `max_length` is larger than the maximum text length of the BERT
+            model and its tokenizer, or too small for the special tokens.
     """
     strings, longest = [text.text for text in texts], options.max_length
     if bert is None:
@@ -107,8 +108,8 @@ def cut_texts(options, texts, bert=None):
         most = max_length(*bert)
         if most is not None and longest is not None and longest > most:
             raise ValueError(
-                f"--max-length must be at most {most}, the number of positions of --bert; got "
-                f"{longest}."
+                f"--max-length must be at most {most}, the maximum text length of the --bert model "
+                f"and its tokenizer; got {longest}."
             )
         longest = least(longest, most)
         bert.tokenizer.room(longest)  # raises an error if `longest` is too small
@@ -148,7 +149,10 @@ def check_labels(label_set, data, monitor):
     if monitor != "val_auc":
         return
     if len(label_set) != 2:
-        raise ValueError(f"--monitor val_auc needs exactly two labels; got {len(label_set)}.")
+        raise ValueError(
+            f"--monitor val_auc needs exactly two labels; got {len(label_set)}. Use val_accuracy "
+            "or val_loss."
+        )
     of_dev = set(data["dev"].labels) if "dev" in data else set()
     if len(of_dev) == 1:
         raise ValueError(

@@ -24,10 +24,10 @@ def option_tables(head, data, rest):
     Args:
         head: str. One of `tfreps.cli.encoder_kinds.HEADS`.
         data: dict of name -> `Option`. Options of the data.
-        rest: dict of title -> table. Options of the head.
+        rest: dict of the title of a group -> table. Options of the head.
 
     Returns:
-        dict of the title of a group -> table, in the order of the help.
+        dict of the title of a group -> table, in the order in which `--help` shows them.
     """
     words, training = input_options.OPTIONS, fit_options.OPTIONS
     tables = {
@@ -53,6 +53,10 @@ def read_inputs(options, sentences, num_classes, bert=None, words=True):
 
     Returns:
         `EncoderInputs`, without the size of stored vectors.
+
+    Raises:
+        ValueError: If `read_elmo`, `make_indexer` or `read_vectors` of `tfreps.cli.input_options`
+            raises an error.
     """
     elmo = input_options.read_elmo(options)
     indexer = input_options.make_indexer(options, sentences, elmo, bert, words)

@@ -48,7 +48,7 @@ def say_nothing_held_out():
 
 
 def say_start(run, model, what):
-    """Prints what is trained, the run folder, and how to watch the run.
+    """Prints the number of parameters, the run folder, and the command to watch the run.
 
     Args:
         run: `tfreps.runs.run_folder.RunFolder`.

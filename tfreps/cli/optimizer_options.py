@@ -33,8 +33,8 @@ OPTIONS = {
         "layer normalization.", at_least=0,
     ),
     "l2": Option(
-        float, 0.0, "L2 penalty: adds L2 / 2 times the sum of squared weights, biases excluded, to "
-        "the loss.", at_least=0,
+        float, 0.0, "L2 penalty: adds L2 / 2 times the sum of squared weights to the loss. Biases "
+        "and other vectors are excluded.", at_least=0,
     ),
     "embedding_learning_rate": Option(
         float, None, "Learning rate of the word vectors. Defaults to --learning-rate.", above=0,
@@ -50,8 +50,8 @@ OPTIONS = {
         needs="linear_features or ngrams",
     ),
     "bert_learning_rate": Option(
-        float, None, "Learning rate of the last BERT layer; --layer-decay sets those of the layers "
-        "before it. Defaults to --learning-rate.", above=0, needs="bert",
+        float, None, "Learning rate of the last BERT layer; --layer-decay determines the learning "
+        "rates of earlier layers. Defaults to --learning-rate.", above=0, needs="bert",
     ),
     "layer_decay": Option(
         float, None, "Learning rate of each BERT layer divided by that of the next layer. Values "
@@ -59,21 +59,21 @@ OPTIONS = {
     ),
     "average": Option(
         float, 0.0, "Momentum of the moving averages of the weights. The averages are evaluated "
-        "and saved instead of the weights; 0.99 averages about 100 updates, and 0 turns averaging "
-        "off.",
+        "and saved instead of the weights; 0.99 averages over about 100 updates, and 0 turns "
+        "averaging off.",
         at_least=0, below=1,
     ),
 }  # fmt: skip
 
 
 def make_optimizer(options, model, steps_per_epoch, factor=None):
-    """Returns Adam, or a `GroupedOptimizer` if parts of the model have their own learning rates.
+    """Returns Adam, or a `GroupedOptimizer` for separate learning rates or averaged weights.
 
     Args:
         options: namespace with the options of `OPTIONS`.
         model: `Tagger` or `Classifier` that is built.
         steps_per_epoch: int. Number of updates per epoch.
-        factor: `tf.Variable` that multiplies all learning rates. If `None`, they are not changed.
+        factor: `tf.Variable` that multiplies all learning rates. If `None`, there is no factor.
 
     Example:
     >>> import argparse
@@ -103,10 +103,11 @@ def make_adam(options, rate, steps_per_epoch, clip=None, factor=None, has_norms=
         options: namespace with the options of `OPTIONS`.
         rate: float. Learning rate before the schedule is applied.
         steps_per_epoch: int. Number of updates per epoch.
-        clip: float. Maximum norm of the gradient over all weights. If `None`, it is not clipped.
-        factor: `tf.Variable` that multiplies the learning rate. If `None`, it is not changed.
-        has_norms: bool. Whether the model has layer normalization, which is excluded from weight
-            decay. Defaults to `False`.
+        clip: float. Maximum norm of the gradient over all weights. If `None`, gradients are
+            not clipped.
+        factor: `tf.Variable` that multiplies the learning rate. If `None`, there is no factor.
+        has_norms: bool. Whether to exclude the weights of layer normalization from weight decay.
+            Defaults to `False`.
     """
     total = options.epochs * steps_per_epoch if options.schedule == "linear" else None
     if options.decay != 1.0:
@@ -180,7 +181,7 @@ def penalize(model, l2):
 
 
 def _bert_rates(options, bert):
-    """Returns what `part_rates` returns, for a BERT model; {} if no option sets its rates."""
+    """Returns the entries of `part_rates` for a BERT model; `{}` if no option sets its rates."""
     decay = options.layer_decay
     if decay is None and options.bert_learning_rate is None:
         return {}

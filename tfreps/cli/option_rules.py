@@ -1,4 +1,4 @@
-"""Rules between options: which need, exclude or require one another."""
+"""Rules between options: which options need, exclude or require one another."""
 
 import contextlib
 import re
@@ -13,7 +13,8 @@ class Term(NamedTuple):
 
     Args:
         name: str. Name of the option.
-        values: tuple of str. Values of the option; `()` if any value other than the default counts.
+        values: tuple of str. Values with which the term holds; `()` if it holds with any value
+            other than the default.
     """
 
     name: str
@@ -36,21 +37,26 @@ class Term(NamedTuple):
         return value is not None and value != known[name].default
 
     def words(self) -> str:
-        """Returns the term as typed on the command line: `--elmo`, `--encoder bilstm`."""
+        """Returns the term as typed on the command line: `--elmo`, `--encoder bilstm`.
+
+        Of several values, only the first is included.
+        """
         return " ".join([as_flag(self.name), *self.values[:1]])
 
 
 def check_rules(options, *tables: dict[str, Any]) -> None:
     """Checks the rules between options.
 
-    Three fields of `tfreps.cli.options.Option` hold the rules. A rule consists of terms joined by
-    "or": `elmo` means that --elmo is given, `encoder=bert` that --encoder is bert, and
-    `encoder=bilstm|slstm` that it is one of the two. A term about an option that the program lacks
-    never holds.
+    Three fields of `tfreps.cli.options.Option` hold the rules. A rule is a term; in `needs`, it can
+    also be several terms joined by "or". The term `elmo` means that --elmo is given, `encoder=bert`
+    that --encoder is bert, and `encoder=bilstm|slstm` that it is one of the two. An option counts
+    as given if its value is not `None` and differs from its default. A term about an option that
+    the program lacks never holds.
 
         needs       the option has no effect unless all rules hold; "a if b" applies only if b holds
-        excludes    the option cannot be combined with any of these
-        required    the option must be given: always, or if a term holds
+        excludes    the option cannot be given if any of these rules holds
+        required    the option must be given if this rule holds; `True`, which means always, is
+                    checked by `check_options`
 
     Args:
         options: namespace with the options of the tables.
@@ -90,8 +96,8 @@ def unused_options(options, *tables: dict[str, Any]) -> list[str]:
 
     An option does not apply in three cases: a rule of its `needs` does not hold, a term of its
     `excludes` or `unused_with` holds, or another option that is given excludes it. Options that are
-    `None` or an empty list, and switches that are off by default and not given, are not set. 0 is a
-    value.
+    `None` or an empty list, and switches that are off by default and not given, are not set. 0
+    counts as a value.
 
     Args:
         options: namespace with the options of the tables, for which `check_rules` raised no error.
@@ -127,7 +133,7 @@ def unused_options(options, *tables: dict[str, Any]) -> list[str]:
 
 
 def applies_to(option, name: str) -> list[str]:
-    """Returns the values of the option `name` with which `option` has an effect; `[]` for all.
+    """Returns the values of the option `name` with which `option` has an effect; `[]` if all.
 
     Example:
     >>> from tfreps.cli.options import Option
@@ -139,7 +145,7 @@ def applies_to(option, name: str) -> list[str]:
 
 
 def brought_by(name: str, table: dict[str, Any], but: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Returns a copy of a table in which an option excludes the options that it determines.
+    """Returns a copy of a table whose options exclude an option that determines them.
 
     Args:
         name: str. Option that determines the others, such as `"init"`.
@@ -161,7 +167,7 @@ def brought_by(name: str, table: dict[str, Any], but: tuple[str, ...] = ()) -> d
 
 
 def as_clause(about: str) -> str:
-    """Returns the first sentence of a help text as the end of another sentence.
+    """Returns the first sentence of a help text without the initial capital and the final period.
 
     Example:
     >>> as_clause("Files of text. Read in order of name.")
@@ -206,7 +212,7 @@ def with_flags(text: str, names) -> str:
 
 @contextlib.contextmanager
 def naming_options(options):
-    """Context manager that replaces names of options with their flags in error messages.
+    """Context manager that replaces names of options with their flags in ValueErrors.
 
     Args:
         options: namespace of the options of a program.
@@ -230,7 +236,7 @@ def as_given(name: str, option) -> str:
 
 
 def listed(words: list[str], last: str = "and") -> str:
-    """Joins words with commas and a conjunction.
+    """Joins words with commas, and with the conjunction `last` before the last word.
 
     Example:
     >>> listed(["a", "b", "c"])

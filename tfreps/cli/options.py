@@ -21,18 +21,18 @@ class Option(NamedTuple):
     """Option of a program. A table of options is a dict of name -> `Option`.
 
     Args:
-        kind: type, or function of a str. Type of the value. `bool` makes a switch, with `--no-x`
-            for a switch that is on by default.
+        kind: type of the value, or function that converts a str to the value. `bool` makes a
+            switch, with `--no-x` for a switch that is on by default.
         default: default value. `None` means that there is none.
         about: str. Help text: sentences that end with a period.
         choices: list of allowed values. If `None`, all values are allowed.
         many: bool. Whether the flag takes a list of values. Defaults to `False`.
         required: bool, or rule that says when the option is required (see
             `tfreps.cli.option_rules.check_rules`). Defaults to `False`.
-        at_least: inclusive lower bound of a number. If `None`, there is none.
-        above: exclusive lower bound of a number. If `None`, there is none.
-        below: exclusive upper bound of a number. If `None`, there is none.
-        at_most: inclusive upper bound of a number. If `None`, there is none.
+        at_least: inclusive lower bound of a number. If `None`, there is no such bound.
+        above: exclusive lower bound of a number. If `None`, there is no such bound.
+        below: exclusive upper bound of a number. If `None`, there is no such bound.
+        at_most: inclusive upper bound of a number. If `None`, there is no such bound.
         must_be: pair of a function that returns True for valid values, and a description of these
             values for the error message. If `None`, nothing else is checked.
         needs: rule or tuple of rules that name the options without which this option has no effect
@@ -142,7 +142,7 @@ def parse_options(
     """Parses the options of a program: flags override `--config`, which overrides the defaults.
 
     With `--resume`, the options of the run in the folder `--run` replace the defaults, except
-    `--minutes`, which applies to a single call of the program.
+    `--minutes` and `--overwrite`, which apply to a single call of the program.
 
     Args:
         parser: `argparse.ArgumentParser` of the program, to which the flag `--config` is added.
@@ -158,10 +158,13 @@ def parse_options(
         Namespace of options, without `config`.
 
     Raises:
-        ValueError: If the `--config` file is not a JSON object, contains a key that is not an
-            option of the program, or contains a value that the flag would reject; if a number is
-            out of the bounds of its `Option`; or if a value is an empty string.
-        SystemExit: If a flag is unknown or `argparse` rejects its value, after printing the error.
+        ValueError: If the `--config` file cannot be read, is not a JSON object, contains a key that
+            is not an option of the program, or contains a value that the flag would reject; if the
+            options of the run to resume are not valid; if a number is not finite, is out of the
+            bounds of its `Option` or is an integer that does not fit in 32 bits; or if a value is
+            an empty string.
+        SystemExit: If `argparse` rejects the arguments, for example because a flag is unknown or
+            missing, after printing the error; or after printing the help.
 
     Example:
     >>> import argparse
@@ -241,7 +244,7 @@ def _flags_of(argv: list[str]) -> set[str]:
 
 
 def earlier_options(path: pathlib.Path, flags: dict) -> dict:
-    """Returns the options in the options.json of a run that are also flags of the program."""
+    """Returns the options in options.json that a resumed run inherits; `{}` if there are none."""
     options = read_json(path).get("options") if path.is_file() else None
     if not isinstance(options, dict):
         return {}  # no run, or a damaged one, which raises an error when it is opened
@@ -255,7 +258,9 @@ def read_config(path: str, flags: dict) -> dict:
     for key in given:
         if key not in flags:
             close = difflib.get_close_matches(key, flags, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"options are {', '.join(flags)}."
+            hint = (
+                f"did you mean {close[0]!r}?" if close else f"the options are {', '.join(flags)}."
+            )
             raise ValueError(f"{path}: there is no option {key!r}; {hint}")
     return {key: checked(path, key, value, flags[key]) for key, value in given.items()}
 
@@ -288,7 +293,7 @@ def converted(value, flag):
 
 
 def check_numbers(flag: str, value, option: Option) -> None:
-    """Raises a ValueError for numbers that are not finite or are out of the bounds of an option."""
+    """Raises a ValueError for numbers that are not finite, out of bounds or too large for int32."""
     if option.kind not in (int, float) or value is None:
         return
     bounds = {
@@ -320,7 +325,7 @@ def _short(number: float) -> str:
 
 
 def exactly(value, kind: type):
-    """Returns a value of exactly this type, or raises a ValueError; a bool is not an int."""
+    """Returns the value, or raises a ValueError if its type is not `kind`; a bool is not an int."""
     if type(value) is not kind:
         raise ValueError(f"expected {kind.__name__}; got {type(value).__name__} {value!r}.")
     return value

@@ -17,10 +17,11 @@ def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Pa
     Empty files, devices and pipes such as `/dev/stdout` may be written to.
 
     Args:
-        path: output file. If `None`, nothing is checked.
+        path: str or path-like object. Output file. If `None`, nothing is checked.
         overwrite: bool. Whether the user gave `--overwrite`. Defaults to `False`.
-        inputs: inputs of the program: files, folders (including their contents), glob patterns, and
-            `"-"` for standard input. Links to the same file are recognized. Defaults to `()`.
+        inputs: iterable of str or path-like objects. Inputs of the program: files, folders
+            (including their contents), glob patterns, and `"-"` for standard input. Links to the
+            same file are recognized. Defaults to `()`.
 
     Raises:
         ValueError: If the path is a folder, if its parent folder does not exist, if the file is an
@@ -43,7 +44,7 @@ def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Pa
 
 
 def check_overwrite(path: Path, overwrite: bool = False, inputs: Iterable[Path] = ()) -> None:
-    """Does the same checks as `check_output`, but the folder of the file need not exist yet."""
+    """Performs the checks of `check_output`, except that the parent folder need not exist yet."""
     given = path
     path = pathlib.Path(path).resolve()  # also resolves "missing/../a.txt" to "a.txt"
     if not path.exists():
@@ -61,7 +62,7 @@ def check_overwrite(path: Path, overwrite: bool = False, inputs: Iterable[Path] 
 
 
 def _found(given: Path) -> list[Path | int]:
-    """Returns the files and folders that an input names; 0 for standard input."""
+    """Returns a list of the files and folders that an input names; `[0]` for standard input."""
     if given == "-":
         return [0]
     return [given] if os.path.exists(given) else glob.glob(os.fspath(given), recursive=True)

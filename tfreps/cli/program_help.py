@@ -35,9 +35,10 @@ def program_parser(prog: str, about: str, examples: tuple[str, ...] = (), usage:
 
     Args:
         prog: str. Name of the command, such as `"tfreps tag"`.
-        about: str. Description at the head of the help.
-        examples: tuple of str. Commands that end the help; a backslash continues a line.
-        usage: str. Line that replaces argparse's usage. If `None`, argparse generates it.
+        about: str. Description at the start of the help.
+        examples: tuple of str. Commands shown at the end of the help. A command may have several
+            lines, each of which except the last ends with a backslash. Defaults to `()`.
+        usage: str. Usage line. If `None`, argparse generates it. Defaults to `None`.
 
     Returns:
         `argparse.ArgumentParser`. Its attribute `general` is the group with `--help`.
@@ -75,7 +76,7 @@ def program_parser(prog: str, about: str, examples: tuple[str, ...] = (), usage:
 
 
 def default_text(action: argparse.Action) -> str:
-    """Returns the default of a flag as its help shows it; "" if it shows none.
+    """Returns the default of a flag as its help shows it, or "" if the help shows no default.
 
     Example:
     >>> parser = argparse.ArgumentParser()

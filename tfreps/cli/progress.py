@@ -10,14 +10,14 @@ OFTEN, SELDOM = 1.0, 10.0  # seconds between lines: on a terminal, and otherwise
 def make_progress(what: str) -> Callable[[int, int], None]:
     """Returns a function that counts items and tokens and prints their totals and the speed.
 
-    A line is printed at most once a second on a terminal, and every 10 seconds otherwise. Quick
-    programs print nothing.
+    The lines are printed to standard error: at most one per second on a terminal, and at most one
+    every 10 seconds otherwise. A program that ends earlier prints none.
 
     Args:
         what: str. Name of the items, such as `"lines"`.
 
     Returns:
-        function of two ints: the numbers of items and of tokens since the last call.
+        function of two ints: the number of items and the number of tokens since the last call.
 
     Example:
     >>> progress = make_progress("lines")

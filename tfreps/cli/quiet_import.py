@@ -23,10 +23,13 @@ def quiet_tensorflow():
     TensorFlow 2.21 prints some lines regardless of TF_CPP_MIN_LOG_LEVEL. The text that is written
     to stderr in this context is buffered and then printed without the excluded lines:
 
-    - If the variable is not set, it is set to "3", and information and lines about missing GPUs are
-      excluded.
-    - At level 1, information is excluded; at level 2, also warnings; at level 3, also errors.
+    - If the variable is not set, it is set to "3". Of the lines that are printed nevertheless,
+      INFO lines and lines about missing GPUs are excluded.
+    - At level 1, INFO lines are excluded; at level 2, also warnings; at level 3, also errors.
     - At level 0, no line is excluded, and the text is not buffered.
+
+    Unless the level is 0, two explanatory lines are also excluded: one about the log, and one about
+    the instructions of the CPU.
     """
     given = os.environ.get(LEVEL)
     if given is None:
@@ -57,7 +60,7 @@ def is_wanted(line: bytes, given: str | None) -> bool:
 
     Args:
         line: bytes. Line that TensorFlow or other code wrote to stderr.
-        given: str. Value of TF_CPP_MIN_LOG_LEVEL. If `None`, it was not set.
+        given: str. Value of TF_CPP_MIN_LOG_LEVEL, or `None` if the variable was not set.
 
     Example:
     >>> is_wanted(b"W0000 00:00:1.5 8849 gpu.cc:1] slow", None)
@@ -81,7 +84,7 @@ def level_of(text: str) -> int:
 
 
 def temporary_file():
-    """Opens an unnamed file, in memory if no folder for temporary files is writable."""
+    """Opens an unnamed temporary file, or a file in memory if no temporary folder is writable."""
     try:
         return tempfile.TemporaryFile()
     except OSError:

@@ -13,8 +13,11 @@ FLAGS = {"allowed_hosts": "allow_host", "allowed_origins": "allow_origin", "labe
 class ServerLog(logging.Handler):
     """Handler that prints the log of the server, with flags in place of option names.
 
-    Errors are held back until the server has started. If it cannot start, the error that ends the
-    program repeats one of them, which is then not printed twice.
+    Errors are held back until `flush_errors` is called, once the server has started or failed to
+    start.
+
+    Args:
+        options: namespace of all options of the program.
     """
 
     def __init__(self, options):
@@ -29,7 +32,12 @@ class ServerLog(logging.Handler):
             say(with_flag_names(self.format(record), self.options))
 
     def flush_errors(self, but=""):
-        """Prints the errors that were held back, except those whose exception `but` contains."""
+        """Prints the errors that were held back.
+
+        Args:
+            but: str. Error message that is printed elsewhere. An error is not printed if this text
+                contains the message of its exception. Defaults to `""`.
+        """
         held, self.held = self.held, None
         for record in held:
             reasons = [str(each) for each in record.args or () if isinstance(each, Exception)]
@@ -39,7 +47,11 @@ class ServerLog(logging.Handler):
 
 @contextlib.contextmanager
 def server_log(options):
-    """Context manager that prints the log of the server and yields its `ServerLog`."""
+    """Context manager that prints the log of the server and yields its `ServerLog`.
+
+    Args:
+        options: namespace of all options of the program.
+    """
     log, handler = logging.getLogger("tfreps.server"), ServerLog(options)
     before = log.level, log.propagate
     log.addHandler(handler)
@@ -56,7 +68,15 @@ def server_log(options):
 
 
 def with_flag_names(text, options):
-    """Replaces the names of options in a message with flags."""
+    """Replaces the names of options in a message with flags.
+
+    Args:
+        text: str. The message.
+        options: namespace of all options of the program.
+
+    Returns:
+        str. The message with flags.
+    """
     for name, flag in FLAGS.items():
         text = text.replace(f"`{name}`", f"`{flag}`")
     return with_flags(text, vars(options))

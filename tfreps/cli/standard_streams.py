@@ -11,12 +11,13 @@ NAMES = {"stdin": "standard input", "stdout": "standard output", "stderr": "stan
 
 
 def prepare() -> None:
-    """Opens closed streams as the null device, and sets the encoding of standard output to UTF-8.
+    """Connects closed streams to the null device, and makes standard output use UTF-8.
 
-    A stream that the shell closed (`>&-`) leaves its descriptor free: the next file that is opened
-    gets it, and the output of libraries ends up in that file. The environment variable
-    PYTHONIOENCODING overrides the encoding. File names that are not UTF-8 are written as their
-    original bytes. Warnings that the library logs are printed to standard error.
+    A stream that the shell closed (`>&-`) leaves its descriptor free: without the null device, the
+    next file that is opened would get it, and the output of libraries would end up in that file.
+    The environment variable PYTHONIOENCODING overrides the encoding. Otherwise, file names that are
+    not UTF-8 are written as their original bytes. Warnings that the library logs are printed to
+    standard error.
     """
     for number, name in enumerate(NAMES):
         if getattr(sys, name) is None:
@@ -41,12 +42,12 @@ def flush() -> None:
 
 
 def drop_unwritable() -> list[str]:
-    """Replaces streams that can no longer be written to with the null device.
+    """Redirects standard output and standard error to the null device if they are not writable.
 
-    A stream is no longer writable if its reader has ended (`| head`) or the disk is full.
+    A stream is not writable if the program that reads it has ended (`| head`) or its disk is full.
 
     Returns:
-        list of str. Names of the replaced streams: "standard output", "standard error".
+        list of str. Names of the redirected streams: "standard output", "standard error".
     """
     dropped = []
     for name in ("stdout", "stderr"):
@@ -92,7 +93,7 @@ def _open_null(number: int) -> None:
 
 
 def _has_no_reader(stream) -> bool:
-    """Returns True if the reader of a pipe has ended, even if no text is buffered."""
+    """Returns True if the program that reads a pipe has ended, even if no text is buffered."""
     try:
         poll = select.poll()
         poll.register(stream.fileno(), 0)

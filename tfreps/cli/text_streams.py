@@ -16,18 +16,18 @@ def read_texts(
 ) -> Iterator[list[str]]:
     """Yields the lines of a file in blocks.
 
-    A block also ends once it has 262,144 characters. If standard input is a terminal, each line is
-    a block of its own.
+    A block ends when it has `at_once` lines or at least 262,144 characters. If the lines are read
+    from a terminal, each line is a block of its own.
 
     Args:
-        path: path of the file, which is decompressed if its name ends in `.gz`; `"-"` reads
-            standard input.
+        path: str or path-like object. Path of the file, which is decompressed if its name ends in
+            `.gz`, or `"-"` for standard input.
         at_once: int. Maximum number of lines in a block.
-        max_line_bytes: int. Maximum number of bytes of a line, without its end. If `None`, lines
-            may have any length.
+        max_line_bytes: int. Maximum number of bytes in a line, without its line ending. If `None`,
+            lines may have any length. Defaults to `None`.
 
     Yields:
-        list of str. Lines without line ends or surrounding white space, including empty lines.
+        list of str. Lines without line endings or surrounding white space, including empty lines.
 
     Raises:
         ValueError: If the file cannot be read or is not valid text (see `text_lines`).
@@ -51,23 +51,23 @@ def text_lines(file: BinaryIO, name: str, max_line_bytes: int | None = None) -> 
     Args:
         file: binary file that is open for reading. It is closed at the end.
         name: str. Name of the file for error messages.
-        max_line_bytes: int. Maximum number of bytes of a line, without its end; a longer line is
-            not read to its end. If `None`, lines may have any length.
+        max_line_bytes: int. Maximum number of bytes in a line, without its line ending; a longer
+            line is not read to its end. If `None`, lines may have any length. Defaults to `None`.
 
     Yields:
-        str. One line.
+        str. A line, which may be empty.
 
     Raises:
-        ValueError: If a line is too long, is not UTF-8 or contains a NUL byte, or if the first line
-            starts with a byte order mark (the message names the line); or if the gzip file is
-            damaged.
+        ValueError: If a line is too long, is not UTF-8 or contains a NUL byte, if the first line
+            starts with a byte order mark, or if the gzip file is damaged. The message names the
+            file and, unless the gzip file is damaged, the line.
     """
     with file:
         for number, line in enumerate(_unpacked(file, name, max_line_bytes), 1):
             if max_line_bytes is not None and len(line.rstrip(b"\r\n")) > max_line_bytes:
                 raise ValueError(
                     f"{name}, line {number}: the line has more than {max_line_bytes:,} bytes, and "
-                    "a line is processed as a whole. Split it, or raise --max-line-bytes."
+                    "a line is processed as a whole. Split the line, or increase --max-line-bytes."
                 )
             yield decode_utf8(line, name, number).strip()
 

@@ -22,14 +22,20 @@ LENGTHS = {"epochs", "steps"}
 
 
 def make_parser(program, about, tables, groups=None, examples=()):
-    """Returns the parser of a program, with `--run`, `--resume`, `--overwrite` and its own options.
+    """Returns the parser of a program, with its own options and those of all training programs.
+
+    The options of all training programs are `--run`, `--resume`, `--distribute` and `--overwrite`.
 
     Args:
         program: str. Name of the program, as in `tfreps <program>`.
         about: str. Description that `--help` shows.
-        tables: dict of the title of a group -> table (dict of name -> `Option`).
-        groups: dict of the title of a group -> description. If `None`, there are no descriptions.
-        examples: tuple of str. Commands that end the help. Defaults to `()`.
+        tables: dict from the title of a group to its table, which is a dict from names to `Option`.
+        groups: dict from the title of a group to its description. If `None`, there are no
+            descriptions. Defaults to `None`.
+        examples: tuple of str. Commands shown at the end of the help. Defaults to `()`.
+
+    Returns:
+        `argparse.ArgumentParser`.
     """
     parser = program_parser(f"tfreps {program}", about, examples)
     add = parser.add_argument_group("run", "Folder of a new or a resumed run.").add_argument
@@ -52,18 +58,18 @@ def run_program(
     Args:
         program: str. Name of the program, as in `tfreps <program>`.
         parser: parser that `make_parser` returned.
-        tables: dict of the title of a group -> table (dict of name -> `Option`).
+        tables: dict from the title of a group to its table, which is a dict from names to `Option`.
         train: function of the options and the run to resume (`None` for a new run) that returns the
             exit code.
         argv: list of str. Arguments after the name of the program. If `None`, the arguments of the
-            process are used.
-        recipes: path of a folder of JSON files that `--config` accepts by name. If `None`, there
-            are no recipes.
+            process are used. Defaults to `None`.
+        recipes: `pathlib.Path` of a folder of JSON files that `--config` accepts by name. If
+            `None`, there are no recipes. Defaults to `None`.
         check: function of the options that raises a ValueError for values that the tables do not
-            exclude. If `None`, the tables are the only check.
-        free: tuple of names of options that may differ when a run is resumed, in addition to
+            exclude. If `None`, only the tables are checked. Defaults to `None`.
+        free: tuple of str. Names of options that may differ when a run is resumed, in addition to
             `MAY_CHANGE`. Defaults to `()`.
-        either: tuple of names of options that exclude each other. If one of them is given, the
+        either: tuple of str. Names of options that exclude each other. If one of them is given, the
             values of all of them in the resumed run are ignored. Defaults to `()`.
 
     Returns:
@@ -71,6 +77,7 @@ def run_program(
 
     Raises:
         ValueError: If the options, the run folder or the data are invalid.
+        SystemExit: If `argparse` rejects the arguments or prints the help; see `parse_options`.
         Stopped: If a signal ends the program.
     """
     options = parse_options(parser, argv, recipes, either)
@@ -107,9 +114,9 @@ def check_same_data(run, options):
         options: namespace of all options of the program.
 
     Raises:
-        ValueError: If a file does not exist or its content has changed since the run was started
-            (the message names the flag and the file), or if the number of workers has changed and
-            `worker_data` is `"files"`.
+        ValueError: If a file does not exist, if the number, order or content of the files has
+            changed since the run was started, if the run's `data.json` is invalid, or if the number
+            of workers has changed and `worker_data` is `"files"`.
     """
     share = distribute_options.data_share(options)
     with naming_options(options), share.workers.together():
@@ -118,17 +125,17 @@ def check_same_data(run, options):
 
 
 def data_files(options):
-    """Returns the training data that the options name.
+    """Returns the paths of the training data that the options name.
 
     Args:
         options: namespace of all options of the program.
 
     Returns:
-        dict of the name of an option -> list of paths, in the order in which they are read. With
-        --format folders, these are folders.
+        dict from the name of an option to a list of paths, in the order in which they are read.
+        With --format folders, they are the paths of folders.
 
     Raises:
-        ValueError: If a path or pattern matches no file.
+        ValueError: If a path or pattern matches no file. The message names the flag.
     """
     found = {}
     for name in TRAINING_DATA:
@@ -144,7 +151,7 @@ def data_files(options):
             where = os.path.join(options.run, "options.json")
             raise ValueError(
                 f"{as_flag(name)}: {error} Paths in {where} are relative to the folder in which "
-                "the run was started. Resume it from that folder, or give the option again, as in "
+                "the run was started. Resume from that folder, or give the option again, as in "
                 f"--resume {as_flag(name)} NEW/PATH."
             ) from error
     return found
@@ -153,17 +160,20 @@ def data_files(options):
 def begin_run(program, options, earlier, tables):
     """Creates the run folder unless a run is resumed, and sets the command shown after a signal.
 
-    The new values of options that may differ when a run is resumed are stored by `fit_epochs`,
-    after all checks.
+    The training data are recorded in the run folder unless this was done before. `fit_epochs`
+    stores the new values of options that may differ when a run is resumed, after all checks.
 
     Args:
         program: str. Name of the program.
         options: namespace of all options of the program.
         earlier: `RunFolder` to resume. If `None`, a new one is created.
-        tables: dict of the title of a group -> table (dict of name -> `Option`).
+        tables: dict from the title of a group to its table, which is a dict from names to `Option`.
 
     Returns:
-        `tfreps.runs.run_folder.RunFolder`.
+        `tfreps.runs.run_folder.RunFolder`. The new or resumed run.
+
+    Raises:
+        ValueError: If the run folder cannot be created, or if `data_files` raises an error.
     """
     stored, unused = vars(options), unused_options(options, *tables.values())
     if earlier is None:
@@ -179,7 +189,7 @@ def begin_run(program, options, earlier, tables):
 
 
 def resume_command(run, distribute=None) -> str:
-    """Returns the command that resumes a run, with the value of --distribute if it was given.
+    """Returns the command that resumes a run, including --distribute unless `distribute` is `None`.
 
     Example:
     >>> resume_command(RunFolder("my run", "train-tagger", {}))

@@ -29,10 +29,10 @@ def _with_card(write):
 
 
 for _model, _read, _write in (
-    ("BertEncoder", bert_checkpoint.read_encoder, hugging_face.write_encoder),
-    ("BertPretrainer", bert_checkpoint.read_pretrainer, hugging_face.write_pretrainer),
-    ("Classifier", bert_checkpoint.read_classifier, hugging_face.write_classifier),
-    ("Tagger", bert_checkpoint.read_tagger, hugging_face.write_tagger),
+    ("BertEncoder", bert_checkpoint.read_encoder, hugging_face.write_model),
+    ("BertPretrainer", bert_checkpoint.read_pretrainer, hugging_face.write_model),
+    ("Classifier", bert_checkpoint.read_classifier, hugging_face.write_model),
+    ("Tagger", bert_checkpoint.read_tagger, hugging_face.write_model),
 ):
     register_converter(_model, "pretrained", _read_with(_read), _with_card(_write))
 register_converter("BiLM", "pretrained", bilm_files.read, _with_card(bilm_files.write))

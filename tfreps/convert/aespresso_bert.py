@@ -51,8 +51,9 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     shapes = arrays.shapes
     if f"{names.stem(POSITIONS)}.weight" in shapes:
         raise ValueError(
-            f"{path} has learned positions, which aespresso's models do not have. Rename it to "
-            "`model.safetensors`, put its `config.json` next to it, and pass the folder."
+            f"{path} has learned positions, which aespresso's models do not have. If it is a "
+            "Hugging Face model, rename the file to `model.safetensors`, put its `config.json` "
+            "next to it, and pass the folder."
         )
     words = names.table(WORDS, (0, 0), "").foreign
     segments = names.table("embeddings.token_type_embeddings", (0, 0), "").foreign

@@ -1,12 +1,14 @@
 """Builds models from an open BERT checkpoint in any supported format."""
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from tfreps.convert import hugging_face_config
-from tfreps.convert.bert_names import DECODER, HuggingFaceNames, Names
+from tfreps.convert.bert_families import family_in
+from tfreps.convert.bert_names import HuggingFaceNames, Names
 from tfreps.convert.bert_table import (
     WORDS,
     encoder_rows,
@@ -34,6 +36,7 @@ FIXED = (
     "positions",
     "normalize_positions",
     "num_segments",
+    "embedding_dim",
 )
 
 
@@ -42,7 +45,7 @@ class Checkpoint(NamedTuple):
 
     Args:
         source: str. Name of the checkpoint in error messages.
-        config: dict. Config as stored in the file.
+        config: dict. Config as stored in the file; empty if the checkpoint has none.
         options: dict. Options of the `BertEncoder` that the arrays belong to.
         names: `HuggingFaceNames` or `GoogleNames`. Naming scheme of the arrays.
         arrays: `Arrays`. Shapes of the arrays, and a function that reads one of them.
@@ -81,6 +84,13 @@ def read_pretrainer(
             "BertPretrainer(BertEncoder.from_pretrained(...))."
         )
     _check_tied(checkpoint)
+    head = family_in(checkpoint.config, checkpoint.source).masked_lm_activation
+    if head not in (None, checkpoint.options["activation"]):
+        raise ValueError(
+            f"{checkpoint.source}: the masked-LM head has the activation {head!r}, but the blocks "
+            f"have {checkpoint.options['activation']!r}, and BertPretrainer has one activation for "
+            "both. To start with a new head, use BertPretrainer(BertEncoder.from_pretrained(...))."
+        )
     next_sentence = has(second, shapes) if next_sentence is None else next_sentence
     if next_sentence and not has(second, shapes):
         raise ValueError(
@@ -88,7 +98,10 @@ def read_pretrainer(
             "the model without one."
         )
     if next_sentence and not overrides.get("pooler", True):
-        raise ValueError("`pooler` must be True if `next_sentence` is True; got pooler=False.")
+        raise ValueError(
+            "`pooler` must be True to load the next-sentence head; got pooler=False. To build the "
+            "model without this head, pass `next_sentence=False`."
+        )
     if next_sentence:
         heads = heads + second
         overrides = {**overrides, "pooler": True}
@@ -111,7 +124,7 @@ def read_classifier(
     if next_sentence:
         found, rows = _second_task(checkpoint)
     else:
-        found, rows = _head(checkpoint, Classifier, "BertForTokenClassification")
+        found, rows = _head(checkpoint, Classifier, "ForTokenClassification")
     problem = checkpoint.config.get("problem_type")
     if problem not in (None, "single_label_classification") or len(found) == 1:
         raise ValueError(
@@ -142,9 +155,9 @@ def read_tagger(
     checkpoint: Checkpoint, tags: Sequence[str] | None, encoder_options: Mapping, **options
 ) -> Tagger:
     """Reads the encoder and the tag head, as described in `Tagger.from_pretrained`."""
-    found, rows = _head(checkpoint, Tagger, "BertForSequenceClassification")
+    found, rows = _head(checkpoint, Tagger, "ForSequenceClassification")
 
-    dropout = hugging_face_config.head_dropout(checkpoint.config, checkpoint.source)
+    dropout = hugging_face_config.head_dropout(checkpoint.config, checkpoint.source, tags=True)
     options = {"dropout": dropout, "use_crf": False, **options}
 
     def make(encoder):
@@ -155,7 +168,7 @@ def read_tagger(
 
 
 def pretrainer_weights(model: BertPretrainer) -> dict[str, object]:
-    """Returns a dict from paths to the weights of the heads of a pretrainer."""
+    """Returns a dict that maps paths to the weights of a pretrainer's heads."""
     norm = model.transform_norm
     found = {
         "transform/kernel": model.transform.kernel,
@@ -171,7 +184,7 @@ def pretrainer_weights(model: BertPretrainer) -> dict[str, object]:
 
 
 def head_weights(model: Classifier | Tagger) -> dict[str, object]:
-    """Returns a dict from paths to the weights of a label or tag head."""
+    """Returns a dict that maps paths to the weights of a label or tag head."""
     return {"head/kernel": model.kernel, "head/bias": model.bias}
 
 
@@ -198,9 +211,10 @@ def _chosen(checkpoint: Checkpoint, overrides: Mapping) -> dict:
     theirs = checkpoint.options
     source = checkpoint.source
     for name in FIXED:
-        if name not in checkpoint.untold and overrides.get(name, theirs[name]) != theirs[name]:
+        own = theirs.get(name)
+        if name not in checkpoint.untold and overrides.get(name, own) != own:
             raise ValueError(
-                f"`{name}` of {source} is {theirs[name]!r} and cannot be changed, since the "
+                f"`{name}` of {source} is {own!r} and cannot be changed, since the "
                 f"arrays depend on it; got {overrides[name]!r}."
             )
     for name, what in ("num_layers", "layers"), ("max_positions", "positions"):
@@ -232,9 +246,11 @@ def _ignored(checkpoint: Checkpoint, rows: Sequence[Row]) -> list[Ignored]:
 
 
 def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], list[Row]]:
-    """Returns the labels of a checkpoint's head and the table of its arrays, a list of `Row`.
+    """Returns the labels of a checkpoint's head, and a `Row` for each array of the head.
 
-    Raises a ValueError if the head belongs to another task.
+    Raises:
+        ValueError: If there is no such head, if it belongs to another task, or if the config has
+            invalid names for the labels.
     """
     names = checkpoint.names
     shapes = checkpoint.arrays.shapes
@@ -246,9 +262,10 @@ def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], l
             f"{source} has no label or tag head. To start with a new one, use "
             f"{model.__name__}(BertEncoder.from_pretrained(...), ...)."
         )
-    if {other, "BertForMultipleChoice"} & set(made_for.get("architectures") or ()):
+    kinds = made_for.get("architectures") or ()
+    if any(str(kind).endswith((other, "ForMultipleChoice")) for kind in kinds):
         raise ValueError(
-            f"{source} has the head of {', '.join(made_for['architectures'])}, which "
+            f"{source} has the head of {', '.join(kinds)}, which "
             f"{model.__name__} cannot read. To start with a new one, use "
             f"{model.__name__}(BertEncoder.from_pretrained(...), ...)."
         )
@@ -260,7 +277,7 @@ def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], l
 
 
 def _second_task(checkpoint: Checkpoint) -> tuple[list[str], list[Row]]:
-    """Returns the labels of the next-sentence head, ordered by id, and the table of its arrays."""
+    """Returns the labels of the next-sentence head, ordered by id, and a `Row` for each array."""
     rows = next_sentence_rows(checkpoint.names, checkpoint.options, "head")
     if not has(rows, checkpoint.arrays.shapes):
         raise ValueError(
@@ -280,23 +297,26 @@ def _renamed(found: list[str], given, option: str, checkpoint: Checkpoint) -> li
 
 
 def _check_tied(checkpoint: Checkpoint) -> None:
-    """Raises a ValueError if the masked-LM head has its own token table or a second bias."""
+    """Raises a ValueError unless the masked-LM head uses the encoder's token table and one bias."""
     names = checkpoint.names
     arrays = checkpoint.arrays
     source = checkpoint.source
     if not isinstance(names, HuggingFaceNames):
         return
-    again, *biases = DECODER
+    again = names.family.decoder
+    biases = names.family.token_biases
     table = names.table(WORDS, (0, 0), "").foreign
     if again not in arrays.shapes and not checkpoint.config.get("tie_word_embeddings", True):
         raise ValueError(
-            f"{source}: `tie_word_embeddings` is false, but the array {again} is missing."
+            f"{source}: `tie_word_embeddings` is false, but the array {again} is missing. Set the "
+            "option to true if the masked-LM head uses the encoder's token table."
         )
-    for first, second in (table, again), biases:
+    for first, second in (table, again), *itertools.pairwise(biases):
         if {first, second} <= set(arrays.shapes) and not np.array_equal(
             arrays.array(first), arrays.array(second)
         ):
             raise ValueError(
                 f"{source}: {second} differs from {first}, but BertPretrainer scores tokens with "
-                "the encoder's token table and one bias."
+                "the encoder's token table and one bias. To start with a new masked-LM head, use "
+                "BertPretrainer(BertEncoder.from_pretrained(...))."
             )

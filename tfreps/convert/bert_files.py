@@ -9,7 +9,7 @@ from tfreps.convert.safetensors_files import INDEX, SINGLE, conversion
 
 EXPECTED = (
     "Expected a Hugging Face folder (config.json and model.safetensors), a Google folder "
-    "(bert_config.json and bert_model.ckpt.index), or an aespresso model as .safetensors"
+    "(bert_config.json and bert_model.ckpt.index), or a .safetensors file of an aespresso model"
 )
 
 CONFIGS = ("config.json", "bert_config.json")
@@ -88,7 +88,7 @@ def _folder(path: Path) -> Checkpoint:
     if is_ours:
         raise ValueError(
             f"{path}: expected config.json next to the weights; there is none. Add the original "
-            "file: no other file states the number of attention heads and the variant of GELU."
+            "file: no other file states the number of attention heads or the variant of GELU."
         )
     found = ", ".join(sorted(file.name for file in path.iterdir())) or "nothing"
     raise ValueError(f"{path} is not a BERT checkpoint: it contains {found}. {EXPECTED}.")

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tfreps.convert.bert_families import BERT, Family
 from tfreps.convert.table import Row
 
 MASKED_LM = "cls.predictions"
 LABELS = "classifier"
-DECODER = (f"{MASKED_LM}.decoder.weight", f"{MASKED_LM}.decoder.bias", f"{MASKED_LM}.bias")
 SLOTS = {  # suffixes that TF 1 appends to a weight's name for the optimizer's slots
     "adam_m",
     "adam_v",
@@ -31,14 +31,24 @@ class HuggingFaceNames:
             `("weight", "bias")`.
         token_bias: str. Name of the output bias of the masked language model. Defaults to
             `"cls.predictions.bias"`.
+        family: `Family`. Family of the model, which renames parts of BERT's names. Defaults to
+            BERT.
+        labels: str. Name of the last dense layer of a label or tag head. Defaults to
+            `"classifier"`.
     """
 
     prefix: str = "bert."
     norm: tuple[str, str] = ("weight", "bias")
     token_bias: str = f"{MASKED_LM}.bias"
+    family: Family = BERT
+    labels: str = LABELS
 
     def stem(self, name: str) -> str:
-        return name if name.startswith(("cls.", LABELS)) else self.prefix + name
+        if name == LABELS:
+            return self.labels
+        for theirs, own in self.family.parts.items():
+            name = name.replace(theirs, own)
+        return name if name.startswith(self.family.heads) else self.prefix + name
 
     def table(self, name: str, shape: tuple[int, int], ours: str) -> Row:
         return Row(f"{self.stem(name)}.weight", shape, ours)
@@ -59,11 +69,10 @@ class HuggingFaceNames:
         """Returns the reason why an array is not needed, or `None` if it may be needed."""
         if name == self.prefix + "embeddings.position_ids":
             return "the integers 0, 1, 2 and so on"
-        if name in DECODER:
+        if name in (self.family.decoder, *self.family.token_biases):
             return "a second copy of the token table or of its bias"
-        if name.startswith("qa_outputs."):
-            return "a question answering head"
-        return None
+        unused = self.family.unused.items()
+        return next((reason for start, reason in unused if name.startswith(start)), None)
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,10 @@ class GoogleNames:
 
     Kernels are `[in, out]`, except those of output layers (`output_weights`), which are
     `[out, in]`.
+
+    Args:
+        token_bias: str. Name of the output bias of the masked language model. Defaults to
+            `"cls/predictions/output_bias"`.
     """
 
     token_bias: str = "cls/predictions/output_bias"

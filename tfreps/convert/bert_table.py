@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from tfreps.convert.bert_families import table_dim
 from tfreps.convert.bert_names import LABELS, MASKED_LM, Names
 from tfreps.convert.table import Row
 from tfreps.models.bert import BertEncoder
@@ -22,13 +23,17 @@ def encoder_rows(names: Names, options: Mapping, max_positions: int | None = Non
     """
     o = options
     dim = options["hidden_dim"]
-    rows = [names.table(WORDS, (o["vocabulary_size"], dim), "token_embedding/embeddings")]
+    wide = table_dim(options)
+    rows = [names.table(WORDS, (o["vocabulary_size"], wide), "token_embedding/embeddings")]
     if o["positions"] == "learned":
-        row = names.table(POSITIONS, (o["max_positions"], dim), "positions/table")
+        row = names.table(POSITIONS, (o["max_positions"], wide), "positions/table")
         rows.append(row._replace(read=lambda table: table[:max_positions]))
-    segments = "embeddings.token_type_embeddings"
-    rows.append(names.table(segments, (o["num_segments"], dim), "segments/table"))
-    rows += names.layer_norm("embeddings.LayerNorm", dim, "embedding_norm")
+    if o["num_segments"]:
+        segments = "embeddings.token_type_embeddings"
+        rows.append(names.table(segments, (o["num_segments"], wide), "segments/table"))
+    rows += names.layer_norm("embeddings.LayerNorm", wide, "embedding_norm")
+    if wide != dim:
+        rows += names.dense("embeddings_project", wide, dim, "embedding_dense")
     for number in range(o["num_layers"]):
         rows += block_rows(names, o, number)
     return rows + (pooler_rows(names, o) if o["pooler"] else [])
@@ -61,9 +66,9 @@ def pooler_rows(names: Names, options: Mapping) -> list[Row]:
 def masked_lm_rows(names: Names, options: Mapping) -> list[Row]:
     """Returns a `Row` for each array of the masked-LM head."""
     theirs = f"{MASKED_LM}.transform."
-    dim = options["hidden_dim"]
-    rows = names.dense(f"{theirs}dense", dim, dim, "transform")
-    rows += names.layer_norm(f"{theirs}LayerNorm", dim, "transform_norm")
+    wide = table_dim(options)
+    rows = names.dense(f"{theirs}dense", options["hidden_dim"], wide, "transform")
+    rows += names.layer_norm(f"{theirs}LayerNorm", wide, "transform_norm")
     return [*rows, Row(names.token_bias, (options["vocabulary_size"],), "token_bias")]
 
 

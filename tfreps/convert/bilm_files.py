@@ -8,6 +8,7 @@ from tfreps.models.bilm import BiLM
 
 OPTIONS = "options.json"
 WEIGHTS = "weights.hdf5"
+NLPL_WEIGHTS = "model.hdf5"
 
 
 def read(
@@ -16,7 +17,12 @@ def read(
     """Loads a `BiLM`; see `BiLM.from_pretrained`."""
     source = pathlib.Path(source)
     if weights_file is None and is_training_folder(source):
+        carries = model_options.get("initial_state") == "carry"
+        if carries:  # which `BiLMPretrainer` does not support
+            model_options["initial_state"] = "zero"
         model = bilm_tf_checkpoint.read(source, model_options).model.bilm
+        if carries:
+            return model.with_initial_state("carry")
         if model.initial_state == "warm":
             model.warm_up()
         return model
@@ -37,19 +43,20 @@ def find_files(
     """Finds the options file and the weights file of a published biLM.
 
     Args:
-        source: str or path-like. Path of `options.json` with `weights.hdf5` next to it, of
-            `X_options.json` with `X_weights.hdf5` next to it, where X is any text, or of a folder
-            that contains one such pair.
+        source: str or path-like. Path of an options file, or of a folder that contains exactly one
+            options file with its weights next to it. The weights of `options.json` are expected in
+            `weights.hdf5`, or in `model.hdf5` as in the archives of the NLPL repository; those of
+            `X_options.json`, where X is any text, in `X_weights.hdf5`.
         weights_file: str or path-like. Path of the weights. If `None`, they are expected next to
             the options. Defaults to `None`.
 
     Returns:
-        Tuple `(options_file, weights_file)` of two paths.
+        Tuple `(options_file, weights_file)` of two `pathlib.Path`.
 
     Raises:
-        ValueError: If `source` is a folder that does not contain exactly one such pair (exactly
-            one options file, if `weights_file` is given), or if `weights_file` is `None` and
-            `source` does not exist or has no weights next to it.
+        ValueError: If `source` is a folder that does not contain exactly one options file with its
+            weights (exactly one options file, if `weights_file` is given), or if `weights_file` is
+            `None` and `source` does not exist or has no weights next to it.
 
     Example:
     >>> pathlib.Path("small_options.json").touch(), pathlib.Path("small_weights.hdf5").touch()
@@ -80,7 +87,10 @@ def _beside(options_file):
     """Returns the path of the weights for `[X_]options.json`, or `None` for any other name."""
     if not options_file.name.endswith(OPTIONS):
         return None
-    return options_file.with_name(options_file.name.removesuffix(OPTIONS) + WEIGHTS)
+    own = options_file.with_name(options_file.name.removesuffix(OPTIONS) + WEIGHTS)
+    nlpl = options_file.with_name(NLPL_WEIGHTS)  # the name in the archives of the NLPL repository
+    is_nlpl = options_file.name == OPTIONS and nlpl.exists() and not own.exists()
+    return nlpl if is_nlpl else own
 
 
 def _only_options(folder, needs_weights):
@@ -97,9 +107,15 @@ def _only_options(folder, needs_weights):
     return found[0]
 
 
+def is_published(source: str | os.PathLike) -> bool:
+    """Returns True if a path is a folder with an options file that has its weights next to it."""
+    source = pathlib.Path(source)
+    return source.is_dir() and any(_beside(p).exists() for p in source.glob(f"*{OPTIONS}"))
+
+
 def is_training_folder(source: str | os.PathLike) -> bool:
     """Returns True if a path is a folder with TF 1 checkpoints but no published weights."""
     source = pathlib.Path(source)
-    if not source.is_dir() or any(_beside(p).exists() for p in source.glob(f"*{OPTIONS}")):
+    if not source.is_dir() or is_published(source):
         return False
     return (source / "checkpoint").exists() or any(source.glob("model.ckpt*"))

@@ -1,4 +1,4 @@
-"""Reads and writes ELMo weights for bilm-tf and AllenNLP (options.json and HDF5)."""
+"""Reads and writes ELMo weights in the format of bilm-tf and AllenNLP (JSON and HDF5)."""
 
 import json
 import math
@@ -54,7 +54,8 @@ def read(
         **model_options: Options of `BiLM` that replace the stored ones.
 
     Raises:
-        ValueError: If a file is missing or damaged, or if the files do not belong together.
+        ValueError: If a file is missing or damaged, if an option is missing or invalid, or if the
+            files do not belong together.
     """
     options = bilm_tf_options.read(options_file)
     source = str(weights_file)
@@ -99,7 +100,7 @@ def write(model: BiLM, options_file: str | os.PathLike, weights_file: str | os.P
     """Writes `options.json` and an HDF5 file for bilm-tf and AllenNLP, each atomically.
 
     The arrays are float32 and have the names that bilm-tf reads. (For models with one layer or one
-    direction, bilm-tf's own dump omits parts of the names, so that bilm-tf cannot read the file.)
+    direction, bilm-tf omits parts of the names when it writes a file, and cannot read that file.)
 
     Warns:
         UserWarning: If only bilm-tf can load the files; see `bilm_tf_options.unlike_allennlp`.

@@ -52,17 +52,17 @@ def read(
             `checkpoint` names.
         model_changes: dict. Options of `BiLM` that replace the stored ones, such as `dropout` or
             `dtype`. If `None`, the stored options are used. Defaults to `None`.
-        **pretrainer_options: Options of `BiLMPretrainer`. They default to those in
-            `options.json`.
+        **pretrainer_options: Options of `BiLMPretrainer` that replace those in `options.json`.
 
     Returns:
         `Restored`, a tuple `(model, accumulators)`. `model` is the `BiLMPretrainer`. If it reads
         characters, the caller must set its character table from the vocabulary. `accumulators` is
-        a dict of the accumulators for `TF1Adagrad`; it is empty if the checkpoint has none.
+        a dict that maps the paths of weights to the accumulators for `TF1Adagrad`; it is empty if
+        the checkpoint has none.
 
     Raises:
-        ValueError: If the folder has no checkpoint, if a file is missing or damaged, or if the
-            arrays do not match the options.
+        ValueError: If the folder has no checkpoint, if a file is missing or damaged, if an option
+            is missing or invalid, or if the arrays do not match the options.
 
     Reference: bilm-tf, `training.py`; its `bin/restart.py` restores the same arrays.
     """
@@ -90,7 +90,7 @@ def read(
         except UNREADABLE as error:
             raise ValueError(
                 f"{source}: array {name} cannot be read ({error}). Compare the sizes of the files "
-                "with the originals."
+                "with those of the originals."
             ) from error
 
     bilm = BiLM(**{**options, **(model_changes or {})})
@@ -131,7 +131,7 @@ def check_size(reader, prefix: str | os.PathLike) -> None:
     if Path(f"{prefix}.index").is_file() and claimed > there:
         raise ValueError(
             f"{prefix}: its index claims {claimed:,} bytes of arrays, but its data files have "
-            f"{there:,}, so they are incomplete. Compare their sizes with the originals."
+            f"{there:,} bytes and are incomplete. Compare their sizes with those of the originals."
         )
 
 
@@ -166,12 +166,19 @@ def _open(folder: str | os.PathLike):
         message = getattr(error, "message", str(error))
         raise ValueError(
             f"{path}: the checkpoint cannot be read ({message}). Compare the sizes of the files "
-            "with the originals."
+            "with those of the originals."
         ) from error
 
 
 def _newest(folder: Path) -> str:
-    """Returns the path that the file `checkpoint` names, even if the folder was moved."""
+    """Returns the path of the checkpoint that the file `checkpoint` names.
+
+    The checkpoint is also found if the folder was moved. If there is no valid file `checkpoint`,
+    the path of `model.ckpt` in the folder is returned.
+
+    Raises:
+        ValueError: If there is no checkpoint at that path.
+    """
     try:
         state = tf.train.get_checkpoint_state(os.fspath(folder))
     except ValueError as error:

@@ -46,16 +46,23 @@ def read(path: str | os.PathLike) -> dict:
     Training options are ignored. Unknown keys are ignored with a logged warning that names them.
     `n_characters` may be 261 (in training) or 262; both have the same meaning.
 
+    Args:
+        path: str or path-like. Path of the file.
+
+    Returns:
+        dict, as described in `from_json`.
+
     Raises:
-        ValueError: If a key is missing or has an invalid value, or `bidirectional` is false.
+        ValueError: If the file cannot be read, if a key is missing or has an invalid value, or if
+            `bidirectional` is false.
     """
     options, source = read_json(path), str(path)
-    if not _Section({"options": options}, "options", source).get("bidirectional", _bool, True):
+    if not _Section(options, None, source).get("bidirectional", _bool, True):
         raise ValueError(
             f"{source}: `bidirectional` must be true or missing; got false. HDF5 weights of "
-            "bilm-tf and AllenNLP always have both directions. Set it to true if the weights have "
-            "arrays whose names begin with RNN_1; otherwise load the training folder of bilm-tf, "
-            "which may have one direction."
+            "bilm-tf and AllenNLP always have both directions. Set `bidirectional` to true if the "
+            "weights have arrays whose names begin with RNN_1; otherwise, load the training folder "
+            "of bilm-tf, whose biLM may have one direction."
         )
     return from_json(options, source)
 
@@ -114,13 +121,18 @@ def from_json(options: dict, source: str) -> dict:
     if max(width for width, _ in characters["filters"]) > length:
         raise ValueError(
             f"{source}: `char_cnn.filters` must not be wider than "
-            f"`char_cnn.max_characters_per_token`; got {characters['filters']} and {length}."
+            f"`char_cnn.max_characters_per_token`; got the filters {characters['filters']} and "
+            f"{length} characters."
         )
     return {**result, **characters}
 
 
 def training_options(options: dict, source: str) -> dict:
     """Returns the training options of a bilm-tf run, without the sizes of the network.
+
+    Args:
+        options: dict. Content of an `options.json`.
+        source: str. Path of the file, for error messages.
 
     Returns:
         dict with the options `bidirectional` and `dropout` of `BiLM`, and the options
@@ -129,7 +141,7 @@ def training_options(options: dict, source: str) -> dict:
     Raises:
         ValueError: If a key is missing or has an invalid value.
     """
-    top = _Section({"options": options}, "options", source)
+    top = _Section(options, None, source)
     sampled = top.get("sample_softmax", _bool, True)
     return {
         "bidirectional": top.get("bidirectional", _bool, False),
@@ -145,9 +157,15 @@ def training_options(options: dict, source: str) -> dict:
 def as_json(model_options: dict) -> dict:
     """Returns bilm-tf options for a `BiLM`, with every key that bilm-tf or AllenNLP needs.
 
+    Args:
+        model_options: dict. Config of the `BiLM`.
+
+    Returns:
+        dict. Content of an `options.json`.
+
     Raises:
-        ValueError: If the model has only one direction, or an activation that bilm-tf and
-            AllenNLP do not support.
+        ValueError: If the model has only one direction, or if it reads characters and has an
+            activation that bilm-tf and AllenNLP do not support.
     """
     o = model_options
     if not o["bidirectional"]:
@@ -192,7 +210,7 @@ def unlike_allennlp(model_options: dict) -> list[str]:
         model_options: dict. Config of the `BiLM`.
 
     Returns:
-        list of str. One phrase per property; empty if both can load the model.
+        list of str. One phrase per property. The list is empty if AllenNLP can also load the model.
 
     Example:
     >>> from tfreps.models import BiLM
@@ -215,7 +233,7 @@ def unlike_allennlp(model_options: dict) -> list[str]:
 
 
 def _keys(options: dict, prefix: str = ""):
-    """Yields the names of all values, with dots between the levels: `lstm.dim`."""
+    """Yields the names of all values, with dots between the levels, such as `lstm.dim`."""
     for key, value in options.items():
         name = prefix + key
         if isinstance(value, dict) and any(k.startswith(f"{name}.") for k in NETWORK_KEYS):
@@ -238,14 +256,17 @@ def _characters(options: dict, source: str) -> dict:
 
 
 class _Section:
-    """Section of the options file that checks each value when it is read."""
+    """Section of the options file that checks each value when it is read.
 
-    def __init__(self, options: dict, name: str, source: str, prefix: str = ""):
-        self.values = options.get(name)
-        self.name = prefix + name
+    If `name` is `None`, the section is the whole file.
+    """
+
+    def __init__(self, options: dict, name: str | None, source: str, prefix: str = ""):
+        self.values = options if name is None else options.get(name)
+        self.prefix = "" if name is None else f"{prefix}{name}."
         self.source = source
         if not isinstance(self.values, dict):
-            raise ValueError(f"{source}: `{self.name}` must be an object; got {self.values!r}.")
+            raise ValueError(f"{source}: `{prefix}{name}` must be an object; got {self.values!r}.")
 
     def get(self, key: str, check: Callable, *default):
         if key not in self.values and default:
@@ -253,10 +274,12 @@ class _Section:
         value = self.values.get(key)
         expected, good = check(value)
         if key not in self.values:
-            raise ValueError(f"{self.source}: `{self.name}.{key}` is missing; expected {expected}.")
+            raise ValueError(
+                f"{self.source}: `{self.prefix}{key}` is missing; expected {expected}."
+            )
         if not good:
             raise ValueError(
-                f"{self.source}: `{self.name}.{key}` must be {expected}; got {value!r}."
+                f"{self.source}: `{self.prefix}{key}` must be {expected}; got {value!r}."
             )
         return value
 

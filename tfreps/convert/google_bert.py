@@ -28,8 +28,12 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
         path: str or path-like. Folder with `bert_config.json` and one checkpoint, or the
             checkpoint without its file extensions, such as `folder/bert_model.ckpt`.
 
+    Returns:
+        `Checkpoint`.
+
     Raises:
-        ValueError: If a file is missing or damaged, or if the files do not belong together.
+        ValueError: If a file is missing or damaged, if the folder has several checkpoints and none
+            of them is named `bert_model.ckpt`, or if the config describes an unsupported network.
 
     Reference: google-research/bert, "modeling.py".
     """
@@ -58,7 +62,7 @@ def _arrays(prefix: Path) -> Arrays:
         message = getattr(error, "message", str(error))
         raise ValueError(
             f"{prefix}: the checkpoint cannot be read ({message}). Compare the sizes of the files "
-            "with the originals."
+            "with those of the originals."
         ) from error
     shapes = {name: tuple(shape) for name, shape in shapes.items()}
     check_size(reader, prefix)
@@ -69,7 +73,7 @@ def _arrays(prefix: Path) -> Arrays:
         except UNREADABLE as error:
             raise ValueError(
                 f"{prefix}: array {name} cannot be read ({error}). Compare the sizes of the files "
-                "with the originals."
+                "with those of the originals."
             ) from error
 
     return Arrays(shapes, array)

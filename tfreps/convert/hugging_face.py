@@ -3,12 +3,14 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from tfreps.convert import hugging_face_config, safetensors_files
 from tfreps.convert.bert_checkpoint import Checkpoint, head_weights, pretrainer_weights
-from tfreps.convert.bert_names import MASKED_LM, HuggingFaceNames
+from tfreps.convert.bert_families import BERT, Family, family_for, family_in, table_dim
+from tfreps.convert.bert_names import LABELS, HuggingFaceNames
 from tfreps.convert.bert_table import (
     encoder_rows,
     label_rows,
@@ -16,11 +18,12 @@ from tfreps.convert.bert_table import (
     next_sentence_rows,
     weights_of,
 )
-from tfreps.convert.table import Row, written_rows
+from tfreps.convert.table import Row, check_names, read_rows, written_rows
 from tfreps.files.json_files import read_json
 from tfreps.models.bert import BertEncoder
 from tfreps.models.bert_pretrainer import BertPretrainer
 from tfreps.models.classifier import Classifier
+from tfreps.models.piece_encoder import PieceEncoder
 from tfreps.models.tagger import Tagger
 
 
@@ -31,104 +34,218 @@ def open_checkpoint(folder: str | os.PathLike) -> Checkpoint:
         folder: str or path-like. Folder with `config.json` and either `model.safetensors` or an
             index, `model.safetensors.index.json`, and the files that it names.
 
-    Raises:
-        ValueError: If a file is missing, damaged or not a safetensors file, or if the config
-            describes an unsupported network.
+    Returns:
+        `Checkpoint`.
 
-    Reference: transformers, "models/bert/modeling_bert.py".
+    Raises:
+        ValueError: If a file is missing, damaged or not a safetensors file, if the index does not
+            match its files, or if the config describes an unsupported network.
+
+    Reference: transformers, "models/bert/modeling_bert.py",
+    "models/distilbert/modeling_distilbert.py" and "models/electra/modeling_electra.py".
     """
     config_file = Path(folder) / "config.json"
     config = read_json(config_file)
     options = hugging_face_config.encoder_options(config, str(config_file))
+    family = family_in(config, str(config_file))
     arrays = safetensors_files.open_folder(folder)
-    return Checkpoint(str(folder), config, options, names_in(arrays.shapes), arrays)
+    return Checkpoint(str(folder), config, options, names_in(arrays.shapes, family), arrays)
 
 
-def names_in(shapes: Mapping) -> HuggingFaceNames:
-    """Detects the naming scheme: the prefix, and the names of layer norms and the output bias."""
-    prefix = "bert." if any(name.startswith("bert.") for name in shapes) else ""
+def names_in(shapes: Mapping, family: Family = BERT) -> HuggingFaceNames:
+    """Detects the naming scheme: the prefix, and the names of layer norms and of heads."""
+    prefix = f"{family.model_type}."
+    prefix = prefix if any(name.startswith(prefix) for name in shapes) else ""
     early = f"{prefix}embeddings.LayerNorm.gamma" in shapes
     norm = ("gamma", "beta") if early else ("weight", "bias")
-    biases = (f"{MASKED_LM}.bias", f"{MASKED_LM}.decoder.bias")
+    biases = family.token_biases[::-1]
     bias = next((name for name in biases if name in shapes), biases[0])
-    return HuggingFaceNames(prefix, norm, bias)
+    labels = family.label_head if f"{family.label_head}.weight" in shapes else LABELS
+    return HuggingFaceNames(prefix, norm, bias, family, labels)
 
 
-def write_encoder(encoder: BertEncoder, folder: str | os.PathLike) -> None:
-    """Writes an encoder as a `BertModel`; see `BertEncoder.save_pretrained`."""
-    _write(folder, encoder, "BertModel", HuggingFaceNames(prefix=""), [], {})
+# Last parts of the names of classes.
+LABEL_TASK = "ForSequenceClassification"
+TAG_TASK = "ForTokenClassification"
 
 
-def write_pretrainer(model: BertPretrainer, folder: str | os.PathLike, next_label: int = 0) -> None:
-    """Writes a pretrainer; see `BertPretrainer.save_pretrained`."""
+class Layout(NamedTuple):
+    """Form in which a model is stored in a Hugging Face folder.
+
+    Args:
+        kind: str. Name of the class of transformers that can load the model.
+        rows: list of `Row`. Table of the arrays in the file.
+        weights: dict. Weights of the model by path.
+        computed: dict. Arrays by path that are stored but are not weights of the model: the table
+            of sinusoidal positions, if any.
+        config: dict. Content of `config.json`.
+    """
+
+    kind: str
+    rows: list[Row]
+    weights: Mapping
+    computed: Mapping
+    config: Mapping
+
+
+def layout(
+    model: BertEncoder | BertPretrainer | Classifier | Tagger, next_label: int = 0
+) -> Layout:
+    """Returns the form in which a model is stored in a Hugging Face folder.
+
+    Args:
+        model: The model. A `Tagger` may have a `PieceEncoder` around its `BertEncoder`.
+        next_label: int. Label of the next-sentence head of a `BertPretrainer` that means that the
+            second sentence follows the first. Defaults to 0.
+
+    Returns:
+        `Layout`.
+
+    Raises:
+        ValueError: If the classes of transformers cannot represent the model, or if it is a
+            `BertPretrainer` and `next_label` is not 0 or 1.
+    """
+    if isinstance(model, BertEncoder):
+        names = HuggingFaceNames(prefix="", family=family_for(model.get_config()))
+        return _layout(model, "Model", names, [], {}, {})
+    if isinstance(model, BertPretrainer):
+        return _pretrainer_layout(model, next_label)
+    if isinstance(model, Classifier):
+        needed = {"pooling": "pooled", "hidden_units": None, "linear": None}
+        return _label_layout(model, model.labels, needed, LABEL_TASK)
+    if isinstance(model, Tagger):
+        needed = {"use_crf": False, "use_projection": True, "linear": None}
+        return _label_layout(model, model.tags, needed, TAG_TASK)
+    raise ValueError(
+        f"Hugging Face's BERT classes cannot represent the class {type(model).__name__}."
+    )
+
+
+def write_model(
+    model: BertEncoder | BertPretrainer | Classifier | Tagger,
+    folder: str | os.PathLike,
+    next_label: int = 0,
+    more: Mapping | None = None,
+) -> None:
+    """Writes `config.json` and `model.safetensors`; see the models' `save_pretrained`.
+
+    Args:
+        model: The model.
+        folder: str or path-like. It is created if it does not exist.
+        next_label: int. Label of the next-sentence head of a `BertPretrainer` that means that the
+            second sentence follows the first. Defaults to 0.
+        more: dict. Further entries of `config.json`. If `None`, none are added. Defaults to `None`.
+
+    Raises:
+        ValueError: If the classes of transformers cannot represent the model, if it is a
+            `BertPretrainer` and `next_label` is not 0 or 1, or if the folder contains
+            `model.safetensors.index.json`.
+    """
+    found = layout(model, next_label)
+    arrays = written_rows(found.rows, {**found.weights, **found.computed})
+    safetensors_files.write_folder(folder, {**found.config, **(more or {})}, arrays)
+
+
+def read_into(model, folder: str | os.PathLike, next_label: int = 0) -> None:
+    """Reads the arrays that `write_model` wrote into the weights of a model with the same options.
+
+    Args:
+        model: The model.
+        folder: str or path-like. Folder with `model.safetensors`.
+        next_label: int. Label of the next-sentence head of a `BertPretrainer` that means that the
+            second sentence follows the first. Defaults to 0.
+
+    Raises:
+        ValueError: If the classes of transformers cannot represent the model, if it is a
+            `BertPretrainer` and `next_label` is not 0 or 1, if a file is missing or damaged, or if
+            an array is missing or unexpected, has the wrong shape, or has a value that is not a
+            finite float.
+    """
+    found = layout(model, next_label)
+    arrays = safetensors_files.open_folder(folder)
+    check_names(found.rows, arrays.shapes, str(folder))
+    rows = [row for row in found.rows if row.ours not in found.computed]
+    read_rows(rows, arrays.array, found.weights, str(folder))
+
+
+def _pretrainer_layout(model: BertPretrainer, next_label: int) -> Layout:
     if next_label not in (0, 1):
         raise ValueError(f"`next_label` must be 0 or 1; got {next_label!r}.")
-    names = HuggingFaceNames()
     options = model.encoder.get_config()
+    family = family_for(options)
+    names = _names(family)
     rows = masked_lm_rows(names, options)
-    kind = "BertForMaskedLM"
-    weights = pretrainer_weights(model)
+    if family.masked_lm_activation not in (None, options["activation"]):
+        raise ValueError(
+            f"`activation` must be {family.masked_lm_activation!r} for the masked-LM head of "
+            f"Hugging Face's {family.title}; this encoder was created with "
+            f"{options['activation']!r}. Use `model.save` instead."
+        )
+    if model.next_sentence and family is not BERT:
+        raise ValueError(
+            f"`next_sentence` must be False for Hugging Face's {family.title}, which has no "
+            "next-sentence head. Use `model.save` instead."
+        )
+    task = "ForMaskedLM"
     if model.next_sentence:
-        rows = rows + next_sentence_rows(names, options)
-        kind = "BertForPreTraining"
-        order = [next_label, 1 - next_label]  # in Hugging Face's models, label 0 is next
-        for name in "next_sentence_dense/kernel", "next_sentence_dense/bias":
-            weights[name] = np.asarray(weights[name])[..., order]
-    _write(folder, model.encoder, kind, names, rows, weights)
+        task = "ForPreTraining"
+        rows += [_in_order(row, next_label) for row in next_sentence_rows(names, options)]
+    return _layout(model.encoder, task, names, rows, pretrainer_weights(model), {})
 
 
-def write_classifier(model: Classifier, folder: str | os.PathLike) -> None:
-    """Writes a classifier as `BertForSequenceClassification`.
-
-    Raises:
-        ValueError: If that class cannot represent the classifier.
-    """
-    needed = {"pooling": "pooled", "hidden_units": None, "linear": None}
-    _write_labels(model, model.labels, needed, "BertForSequenceClassification", folder)
+def _names(family: Family, labels: str = LABELS) -> HuggingFaceNames:
+    """Returns the names that the newest transformers writes for a model with a head."""
+    bias = family.token_biases[-1]
+    prefix = f"{family.model_type}."
+    return HuggingFaceNames(prefix, token_bias=bias, family=family, labels=labels)
 
 
-def write_tagger(model: Tagger, folder: str | os.PathLike) -> None:
-    """Writes a tagger without a CRF as `BertForTokenClassification`.
+def _in_order(row: Row, next_label: int) -> Row:
+    """Returns the row with the labels in Hugging Face's order: 0 for the next sentence, else 1."""
+    order = [next_label, 1 - next_label]
+    return row._replace(
+        read=lambda array: row.read(array)[..., order],
+        write=lambda array: row.write(array[..., order]),
+    )
 
-    Raises:
-        ValueError: If that class cannot represent the tagger.
-    """
-    needed = {"use_crf": False, "use_projection": True, "linear": None}
-    _write_labels(model, model.tags, needed, "BertForTokenClassification", folder)
 
-
-def _write_labels(model, labels: list[str], needed: Mapping, kind: str, folder) -> None:
+def _label_layout(model, labels: list[str], needed: Mapping, task: str) -> Layout:
+    encoder = model.encoder.encoder if isinstance(model.encoder, PieceEncoder) else model.encoder
+    is_bert = isinstance(encoder, BertEncoder)
+    family = family_for(encoder.get_config()) if is_bert else BERT
+    kind = f"{family.classes}{task}"
     for option, value in needed.items():
         if getattr(model, option) != value:
             raise ValueError(
                 f"`{option}` must be {value!r} for Hugging Face's {kind}; this "
                 f"{type(model).__name__} has {getattr(model, option)!r}. Use `model.save` instead."
             )
-    if not isinstance(model.encoder, BertEncoder):
+    if not is_bert:
         raise ValueError(
             f"`encoder` must be a BertEncoder for Hugging Face's {kind}; this "
-            f"{type(model).__name__} has a {type(model.encoder).__name__}. Use `model.save` "
+            f"{type(model).__name__} has a {type(encoder).__name__}. Use `model.save` "
             "instead."
         )
-    names = HuggingFaceNames()
-    rows = label_rows(names, model.encoder.get_config(), len(labels))
+    is_tagger = task == TAG_TASK
+    names = _names(family, LABELS if is_tagger else family.label_head)
+    rows = label_rows(names, encoder.get_config(), len(labels))
+    dropout, *_ = family.tag_dropout if is_tagger else family.label_dropout
     more = {
         "id2label": {str(number): name for number, name in enumerate(labels)},
         "label2id": {name: number for number, name in enumerate(labels)},
-        "classifier_dropout": model.dropout,
+        dropout.theirs: model.dropout,
     }
-    _write(folder, model.encoder, kind, names, rows, head_weights(model), more)
+    return _layout(encoder, task, names, rows, head_weights(model), more)
 
 
-def _write(
-    folder: str | os.PathLike,
+def _layout(
     encoder: BertEncoder,
-    kind: str,
+    task: str,
     names: HuggingFaceNames,
     heads: list[Row],
     weights: Mapping,
-    more: Mapping | None = None,
-) -> None:
+    more: Mapping,
+) -> Layout:
     for part in encoder._flatten_layers():
         if getattr(part, "lora_enabled", False):
             raise ValueError(
@@ -142,11 +259,17 @@ def _write(
                 "store quantized weights. Use `model.save` instead."
             )
     options = encoder.get_config()
-    config = hugging_face_config.as_json(options)
+    kind = f"{names.family.classes}{task}"
+    if options["pooler"] and names.family is not BERT and task != LABEL_TASK:
+        raise ValueError(
+            f"`pooler` must be False for Hugging Face's {kind}, which has no pooler; this encoder "
+            "was created with pooler=True. Use `model.save` instead."
+        )
+    config = {"architectures": [kind], **hugging_face_config.as_json(options), **more}
     weights = {**weights_of(encoder), **weights}
-    rows = encoder_rows(names, {**options, "positions": "learned"}) + heads
+    computed = {}
     if options["positions"] != "learned":
-        zeros = np.zeros((1, options["max_positions"], options["hidden_dim"]))
-        weights["positions/table"] = encoder.add_positions(zeros)[0]
-    config = {"architectures": [kind], **config, **(more or {})}
-    safetensors_files.write_folder(folder, config, written_rows(rows, weights))
+        zeros = np.zeros((1, options["max_positions"], table_dim(options)))
+        computed["positions/table"] = encoder.add_positions(zeros)[0]
+    rows = encoder_rows(names, {**options, "positions": "learned"}) + heads
+    return Layout(kind, rows, weights, computed, config)

@@ -4,12 +4,22 @@ import os
 import pathlib
 from collections.abc import Mapping
 
+from tfreps.convert import hugging_face
+from tfreps.convert.bert_families import ELECTRA, family_for
 from tfreps.convert.bilm_tf_options import unlike_allennlp
+from tfreps.convert.preset_model import is_hugging_face
 from tfreps.files.atomic_files import write_text
 from tfreps.files.model_card import MARK, ModelCard
 from tfreps.models import BertEncoder, BertPretrainer, BiLM, Classifier, Tagger
+from tfreps.models.whole_model import WholeModel
 
 NAME = "README.md"
+_TASKS = {
+    "Tagger": "token-classification",
+    "HMMTagger": "token-classification",
+    "Classifier": "text-classification",
+    "BertPretrainer": "fill-mask",
+}
 _SIZES = {  # option of a model: its name in the card
     "num_layers": "Layers",
     "hidden_dim": "Width",
@@ -23,34 +33,41 @@ _SIZES = {  # option of a model: its name in the card
 
 
 def write_model_card(
-    model: BiLM | BertEncoder | BertPretrainer | Classifier | Tagger,
+    model: WholeModel,
     folder: str | os.PathLike,
     name: str | None = None,
     known: Mapping | None = None,
+    preset: bool = False,
 ) -> bool:
     """Writes the model card of published weights to README.md.
 
     A README.md that tfreps did not write is left unchanged.
 
     Args:
-        model: The model whose weights are in the folder.
+        model: The model whose weights are in the folder. If `preset` is `False`, it must be a
+            `BiLM` or a model that the BERT classes of transformers can represent.
         folder: str or path-like. The folder, which must exist.
         name: str. Name of the model. If `None`, the name of the folder is used. Defaults to
             `None`.
         known: dict. Further arguments of `tfreps.files.model_card.ModelCard`, such as the result
             of `tfreps.runs.run_card.run_card`. If `None`, none are passed. Defaults to `None`.
+        preset: bool. Whether `save_preset` wrote the folder. Defaults to `False`.
 
     Returns:
         bool. Whether the model card was written.
 
     Raises:
+        ValueError: If the folder does not exist.
         OSError: If the file cannot be written.
     """
     path = pathlib.Path(folder, NAME)
     if path.exists() and MARK not in path.read_text(encoding="utf-8", errors="replace"):
         return False
     name = name or path.parent.resolve().name
-    card = _bilm_card(model, name) if isinstance(model, BiLM) else _bert_card(model, name)
+    if preset and not is_hugging_face(model):
+        card = _preset_card(model, name)
+    else:
+        card = _bilm_card(model, name) if isinstance(model, BiLM) else _bert_card(model, name)
     write_text(path, ModelCard(name, **{**card, **(known or {})}).text())
     return True
 
@@ -71,12 +88,15 @@ def _bilm_card(bilm: BiLM, name: str) -> dict:
 
 
 def _bert_card(model, name: str) -> dict:
-    kind, task, description = _kind(model)
-    encoder = model if isinstance(model, BertEncoder) else model.encoder
+    kind = hugging_face.layout(model).kind
+    task, words = _task(model)
+    encoder = model.find(BertEncoder)
+    family = family_for(encoder.get_config())
+    article = "An" if family is ELECTRA else "A"
     classes = getattr(model, "labels", None) or getattr(model, "tags", None)
     return {
-        "description": f"{description} The files are in the format of Hugging Face's transformers "
-        f"(`{kind}`).",
+        "description": f"{article} {family.title} {words}. The files are in the format of Hugging "
+        f"Face's transformers (`{kind}`).",
         "load": f'import transformers\n\nmodel = transformers.{kind}.from_pretrained("{name}")\n'
         f'# With tfreps, for raw text: model = tfreps.load("{name}")',
         "sizes": {
@@ -85,22 +105,37 @@ def _bert_card(model, name: str) -> dict:
         },
         "library": "transformers",
         "task": task,
-        "tags": ["tfreps", "bert"],
+        "tags": ["tfreps", family.model_type],
     }
 
 
-def _kind(model) -> tuple[str, str, str]:
-    """Returns a tuple of the transformers class, the task on the model hub, and a description."""
+def _preset_card(model, name: str) -> dict:
+    kind = type(model).__name__
+    encoder = model.parts().get("encoder", model.parts().get("bilm", model))
+    on = "" if encoder is model else f" on a {type(encoder).__name__}"
+    classes = getattr(model, "labels", None) or getattr(model, "tags", None)
+    return {
+        "description": f"A {kind}{on} of tfreps, which runs on TensorFlow and Keras 3.",
+        "load": f'import tfreps\n\nmodel = tfreps.load("{name}")  # answers raw text\n'
+        f'# The Keras model: tfreps.models.{kind}.from_preset("{name}")',
+        "sizes": {
+            **_sizes(model, encoder),
+            **({"Classes": ", ".join(map(str, classes))} if classes else {}),
+        },
+        "task": _TASKS.get(kind, "feature-extraction"),
+        "tags": ["tfreps", *(["elmo"] if model.find(BiLM) is not None else [])],
+    }
+
+
+def _task(model) -> tuple[str, str]:
+    """Returns a tuple of the task on the model hub and of words that describe the model."""
     if isinstance(model, Tagger):
-        description = "A BERT model that tags tokens."
-        return "BertForTokenClassification", "token-classification", description
+        return "token-classification", "model that tags tokens"
     if isinstance(model, Classifier):
-        description = "A BERT model that labels texts."
-        return "BertForSequenceClassification", "text-classification", description
+        return "text-classification", "model that labels texts"
     if isinstance(model, BertPretrainer):
-        kind = "BertForPreTraining" if model.next_sentence else "BertForMaskedLM"
-        return kind, "fill-mask", "A BERT model with its masked-LM head."
-    return "BertModel", "feature-extraction", "A BERT encoder."
+        return "fill-mask", "model with its masked-LM head"
+    return "feature-extraction", "encoder"
 
 
 def _sizes(model, encoder) -> dict:

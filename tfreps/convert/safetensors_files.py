@@ -29,8 +29,8 @@ def open_folder(folder: str | os.PathLike) -> Arrays:
     """Opens a folder's `model.safetensors`, or the files that `model.safetensors.index.json` names.
 
     Raises:
-        ValueError: If the folder has no such file, a file is damaged or not a safetensors file, or
-            the index does not match its files.
+        ValueError: If the folder has no such file, a file is damaged or not a safetensors file, two
+            files contain the same array, or the index does not match its files.
     """
     folder = Path(folder)
     if (folder / SINGLE).exists():
@@ -43,8 +43,8 @@ def open_folder(folder: str | os.PathLike) -> Arrays:
         isinstance(name, str) and name == Path(name).name for name in places.values()
     ):
         raise ValueError(
-            f"{folder / INDEX}: `weight_map` must be an object that maps array names to file "
-            f"names in the same folder; got {str(places)[:60]}."
+            f"{folder / INDEX}: `weight_map` must be an object that maps array names to names of "
+            f"files in the same folder; got {str(places)[:60]}."
         )
     found = open_files([folder / name for name in sorted(set(places.values()))])
     for names, text in (
@@ -75,7 +75,8 @@ def open_files(paths: list[Path]) -> Arrays:
         for name in file.keys():
             if name in files:
                 raise ValueError(
-                    f"{path}: array {name} is also in {files[name][0].name}. Remove one of the two."
+                    f"{path}: array {name} is also in {files[name][0].name}. Use files that were "
+                    "published together."
                 )
             files[name] = (path, file)
             shapes[name] = tuple(file.get_slice(name).get_shape())
@@ -86,8 +87,8 @@ def open_files(paths: list[Path]) -> Arrays:
             value = file.get_tensor(name)
         except (SafetensorError, AttributeError, OSError) as error:
             raise ValueError(
-                f"{path}: array {name} cannot be read ({error}). Compare the size of the file with "
-                "the original."
+                f"{path}: array {name} cannot be read ({error}). 8-bit floats are not supported; "
+                "for any other type, compare the size of the file with that of the original."
             ) from error
         # Plain NumPy has no bfloat16; the conversion to float32 is exact.
         return value.astype(np.float32) if value.dtype.name == "bfloat16" else value
@@ -98,12 +99,12 @@ def open_files(paths: list[Path]) -> Arrays:
 def write_folder(folder: str | os.PathLike, config: dict, arrays: Mapping[str, Callable]) -> None:
     """Writes `config.json` and `model.safetensors`, each atomically.
 
-    An earlier `config.json` is removed first, so that an interrupted call never leaves weights
-    next to the config of other weights.
+    An earlier `config.json` is removed before the weights are replaced, so that an interrupted call
+    never leaves weights next to the config of other weights.
 
     Args:
-        folder: str or path-like. It is created if it does not exist. Other files in it are not
-            changed.
+        folder: str or path-like. The folder, which is created if it does not exist. Other files in
+            it are not changed.
         config: dict. Content of `config.json`.
         arrays: dict. Maps the name of each array to a function that computes it, as returned by
             `table.written_rows`.
@@ -121,7 +122,7 @@ def write_folder(folder: str | os.PathLike, config: dict, arrays: Mapping[str, C
     with replacing(folder / "config.json") as text:
         text.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         with replacing(folder / SINGLE) as weights:
-            made = {name: np.ascontiguousarray(make()) for name, make in arrays.items()}
+            made = {name: np.asarray(make(), order="C") for name, make in arrays.items()}
             save_file(made, weights, metadata={"format": "pt"})  # required by transformers
             weights.chmod(text.stat().st_mode)  # safetensors makes the file private
             (folder / "config.json").unlink(missing_ok=True)
@@ -150,11 +151,13 @@ def _open(path: Path):
     except (SafetensorError, OSError) as error:
         raise ValueError(
             f"{path}: expected a safetensors file; it cannot be read ({error}). The download may "
-            "be incomplete: compare its size with the original."
+            "be incomplete: compare its size with that of the original."
         ) from error
 
 
 def _nothing_to_read(folder: Path) -> str:
+    if not folder.is_dir():
+        return f"{folder}: expected a folder with {SINGLE} or {INDEX}; it is not a folder."
     pickles = sorted(folder.glob("pytorch_model*.bin"))
     if pickles:
         return f"{folder}: {conversion(pickles, folder / SINGLE)}"

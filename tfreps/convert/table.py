@@ -22,9 +22,9 @@ class Row(NamedTuple):
             identity.
         write: function. Converts the value of the weight to the foreign array. Defaults to the
             identity.
-        part: pair of int. If several foreign arrays make up the weight, the index of this one among
-            them, and their number. They have equal widths and are concatenated along the last axis.
-            Defaults to `(0, 1)`.
+        part: pair of int. Index of this array among the foreign arrays that make up the weight, and
+            the number of these arrays. The arrays that `read` returns have equal widths and are
+            concatenated along the last axis. Defaults to `(0, 1)`: the weight has one array.
     """
 
     foreign: str
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
 
 class Ignored(NamedTuple):
-    """A foreign array that is not needed, and the reason."""
+    """Name of a foreign array that is not needed, and the reason why it is not."""
 
     foreign: str
     reason: str
@@ -60,6 +60,7 @@ def check_names(
     Raises:
         ValueError: If arrays are missing or unexpected, or have the wrong shape. The message lists
             all missing and unexpected arrays or, if there are none, all wrong shapes.
+        AssertionError: If two rows have the same foreign array.
     """
     wanted = {row.foreign: tuple(row.shape) for row in rows}
     if len(wanted) != len(rows):
@@ -81,7 +82,7 @@ def check_names(
         raise ValueError(
             f"{source} contains arrays whose shapes differ from those that its options require:\n  "
             + "\n  ".join(wrong)
-            + "\nCheck that the options belong to these weights and no array is transposed."
+            + "\nCheck that the options belong to these weights and that no array is transposed."
         )
 
 
@@ -95,13 +96,15 @@ def read_rows(
 
     Args:
         rows: sequence of `Row`. The table.
-        arrays: function. Returns a foreign array by its name; arrays are read one at a time.
-        weights: dict. Weights by path, each with `assign`, `shape` and `dtype`.
+        arrays: function that returns a foreign array by its name. The arrays are read for one
+            weight at a time.
+        weights: dict. Weights by path, each with `assign` and `shape`.
         source: str. Name of the source in error messages.
 
     Raises:
-        ValueError: If a weight has no row, a row has no weight, a value is not a finite number, or
-            a converted array does not have the shape of its weight.
+        ValueError: If a weight has no row, a row has no weight, a part of a weight is missing or
+            occurs twice, a foreign array has a value that is not a finite float, or a converted
+            array does not have the shape of its weight.
     """
     by_weight = _by_weight(rows)
     leftover = sorted(set(weights) - set(by_weight))
@@ -118,9 +121,9 @@ def read_rows(
         weight = weights[ours]
         if tuple(value.shape) != tuple(weight.shape):
             raise ValueError(
-                f"{source}: array {_listed([row.foreign for row in parts])} of shape "
-                f"{parts[0].shape} is converted to {value.shape}, but weight {ours} has shape "
-                f"{tuple(weight.shape)}."
+                f"{source}: {_listed([row.foreign for row in parts])} of shape {parts[0].shape} "
+                f"would be converted to an array of shape {value.shape}, but weight {ours} has "
+                f"shape {tuple(weight.shape)}."
             )
         weight.assign(value)
 
@@ -128,7 +131,11 @@ def read_rows(
 def written_rows(
     rows: Sequence[Row], weights: Mapping[str, object]
 ) -> dict[str, Callable[[], np.ndarray]]:
-    """Returns a dict that maps the name of each foreign array to a function that computes it.
+    """Returns a dict from the name of each foreign array to a function that computes the array.
+
+    Args:
+        rows: sequence of `Row`. The table.
+        weights: dict. Weights by path.
 
     Raises:
         ValueError: If a weight has no row.
@@ -176,7 +183,7 @@ def _by_weight(rows: Sequence[Row]) -> dict[str, list[Row]]:
         parts.sort(key=lambda row: row.part)
         if [row.part for row in parts] != [(i, len(parts)) for i in range(len(parts))]:
             raise ValueError(
-                "The table does not fit the model: it must have each part of weight "
+                "The table does not fit the model: it must contain each part of weight "
                 f"{ours} exactly once."
             )
     return found

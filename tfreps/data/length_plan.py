@@ -18,13 +18,13 @@ class PlannedBatch(NamedTuple):
 
 
 class LengthPlan:
-    """Plan that divides sentences into batches of at most `batch_tokens` padded tokens.
+    """Plan that divides sentences into batches of at most `batch_tokens` tokens, padding included.
 
-    Sentences are sorted by length. Starting with the shortest, sentences are added to a batch
-    while its number of sentences times the longest length is at most `batch_tokens`; a sentence
-    longer than that forms a batch of its own. Lengths are first rounded up: to a multiple of
-    `length_multiple` if it is greater than 1, otherwise in steps of about 10 % if `shuffle` is
-    `True`.
+    Sentences are sorted by length. Starting with the shortest, sentences are added to a batch as
+    long as it has at most `batch_rows` sentences and their number times the longest length is at
+    most `batch_tokens`. A longer sentence forms a batch of its own. Lengths are first rounded up:
+    to a multiple of `length_multiple` if it is greater than 1, otherwise in steps of about 10 % if
+    `shuffle` is `True`.
 
     If `shuffle` is `True`, sentences of equal rounded length are permuted in every epoch, and so
     are the batches. Because lengths are rounded before sentences are grouped, all epochs have the

@@ -1,4 +1,4 @@
-"""Reads English text from Python: its help topics, and docstrings of installed code."""
+"""Reads English text from Python: its help topics and the docstrings of installed code."""
 
 import ast
 import itertools
@@ -16,7 +16,7 @@ _BULLET = re.compile(r"\s*([-*+•]|\d+[.)])\s+")
 
 
 def python_documents() -> Iterator[tuple[str, str]]:
-    """Yields the documents of pydoc's help topics, then those of `docstring_documents`.
+    """Yields pydoc's help topics, then the documents of `docstring_documents`.
 
     Yields:
         Tuple `(name, text)` of two str: the name of the document and its raw text.
@@ -34,14 +34,14 @@ def python_documents() -> Iterator[tuple[str, str]]:
 
 
 def docstring_documents() -> Iterator[tuple[str, str]]:
-    """Yields docstrings of the standard library and installed packages, one document per file.
+    """Yields the docstrings of the standard library and installed packages, one document per file.
 
     The docstrings are parsed from the source files; no module is imported. Folders of tests,
     vendored packages and IDLE are skipped.
 
     Yields:
         Tuple `(path, text)` of two str: the path of the file relative to its library folder, and
-        its docstrings, separated by blank lines.
+        its docstrings, separated by blank lines, or `""` if it has none.
     """
     paths = sysconfig.get_paths()
     yield from docstrings(paths["stdlib"], leave_out=("site-packages", "dist-packages"))
@@ -59,7 +59,7 @@ def docstrings(root: str, leave_out: tuple[str, ...]) -> Iterator[tuple[str, str
 
     Yields:
         Tuple `(path, text)` of two str: the path of the file relative to `root`, and its
-        docstrings, separated by blank lines.
+        docstrings, separated by blank lines, or `""` if it has none.
     """
     leave_out = {*leave_out, "test", "tests", "testing", "__pycache__", "_vendor", "idlelib"}
     for folder, folders, files in os.walk(root):
@@ -71,7 +71,7 @@ def docstrings(root: str, leave_out: tuple[str, ...]) -> Iterator[tuple[str, str
 def docstrings_of_file(path: str) -> list[str]:
     """Returns the docstrings of one source file.
 
-    The list is empty if the file cannot be read or parsed, or has no triple double quotes.
+    The list is empty if the file cannot be read or parsed, or contains no triple double quotes.
     Docstrings with NUL characters are left out, because text files must not contain them.
     """
     try:
@@ -90,7 +90,7 @@ def docstrings_of_file(path: str) -> list[str]:
 def documented(tree: ast.Module) -> list[ast.AST]:
     """Returns the AST nodes of a module and of its classes, functions and methods.
 
-    Functions inside other functions are left out.
+    Definitions inside functions or inside statements such as `if` are left out.
     """
     found = [tree]
     for node in found:
@@ -101,9 +101,10 @@ def documented(tree: ast.Module) -> list[ast.AST]:
 
 
 def paragraphs(text: str) -> Iterator[str]:
-    """Yields the paragraphs of a text. Blank lines, bullets and code lines separate paragraphs.
+    """Yields the paragraphs of a text. Blank lines, list markers and code lines separate them.
 
-    Code lines and bullets are left out, and the lines of a paragraph are joined by spaces.
+    Code lines are left out, list markers such as `-` and `1.` are removed, and the lines of a
+    paragraph are joined by spaces.
     """
     lines = []
     for line in itertools.chain(text.splitlines(), [""]):

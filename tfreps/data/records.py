@@ -41,7 +41,7 @@ def parse_record(line: str, place: str, format: str = "json") -> dict:
             if number < len(tried):
                 continue
             wanted = " or ".join(_WANTED[kind] for kind in tried)
-            hint = " If the file has another format, set `format`."
+            hint = " If the file has a different format, set `format`."
             if tried == ("json",) and _is_python(line):
                 hint = " It looks like a Python dict; set `format` to python."
             raise ValueError(
@@ -56,10 +56,13 @@ def parse_record(line: str, place: str, format: str = "json") -> dict:
 
 
 def record_format(line: str) -> str | None:
-    """Returns the format of a record with a list in one of its fields.
+    """Returns the format of a line that contains a record with a list in at least one field.
+
+    Args:
+        line: str. The line to examine.
 
     Returns:
-        `"json"`, `"python"`, or `None` if the line is no such record.
+        `"json"`, `"python"`, or `None` if the line is not such a record.
 
     Example:
         >>> record_format('{"text": ["a", "b"]}'), record_format("{} O")
@@ -80,8 +83,13 @@ def record_format(line: str) -> str | None:
 def get_field(record: dict, name: str, place: str):
     """Returns the value of a field of a record.
 
+    Args:
+        record: dict. The record.
+        name: str. Name of the field.
+        place: str. File and line number, with which the error message begins.
+
     Raises:
-        ValueError: If the record has no such field. The message lists its fields.
+        ValueError: If the record has no such field. The message lists the fields of the record.
     """
     if name not in record:
         known = f"its fields are {', '.join(map(repr, record))}" if record else "it is empty"

@@ -25,7 +25,7 @@ class TextBlock(NamedTuple):
 
 
 def find_files(files: Files) -> list[str]:
-    """Returns the files that match a path, a glob pattern, or a list of either.
+    """Returns the files that match a path, a glob pattern, or a list of them.
 
     Args:
         files: str, path-like object, or list of them. Paths and glob patterns, in which `**`
@@ -110,7 +110,7 @@ def read_blocks(
                 offset += len(data)
                 line += data.count(b"\n")
     except GZIP_ERRORS as error:
-        raise damaged_gzip(f"{path}, after line {line}", error) from error
+        raise damaged_gzip(f"{path}, line {line} or later", error) from error
     except OSError as error:
         raise ValueError(f"Cannot read {path}: {error.strerror or error}.") from error
 
@@ -132,8 +132,9 @@ def count_tokens(
         `collections.Counter` that maps each token to its number of occurrences.
 
     Raises:
-        ValueError: If a file cannot be read or contains a token of `refused`. The message names
-            the file and the line.
+        ValueError: If no file matches `files`, a file contains a token of `refused`, or a file is
+            unreadable, is not UTF-8, contains a NUL byte or starts with a byte order mark. If it
+            contains a token of `refused`, the message names the file and the line.
 
     Example:
         >>> import pathlib, tempfile
@@ -208,8 +209,12 @@ def read_lines(path: str | os.PathLike, encoding: str = "utf-8") -> list[str]:
     separators and lone carriage returns are part of the text. The line ending of the last line
     is optional.
 
+    Args:
+        path: str or path-like object. Path of the file.
+        encoding: str. An encoding that `read_text` accepts. Defaults to `"utf-8"`.
+
     Raises:
-        ValueError: If `read_text` cannot read the file.
+        ValueError: In the same cases as `read_text`.
     """
     lines = read_text(path, encoding).split("\n")
     if not lines[-1]:

@@ -25,7 +25,7 @@ class Cluster(NamedTuple):
 
     Args:
         workers: tuple of str. Addresses `"host:port"` of all workers, in order.
-        index: int. Number of the worker that this process is, from 0.
+        index: int. Number of this process among the workers, counted from 0.
 
     Example:
     >>> cluster = Cluster(("a:2222", "b:2222"), 1)
@@ -52,7 +52,7 @@ class Cluster(NamedTuple):
         return self.workers[self.index]
 
     def as_tf_config(self) -> str:
-        """Returns the JSON text of a TF_CONFIG that has only workers.
+        """Returns the JSON text of a TF_CONFIG with all workers in the job `worker`.
 
         Example:
         >>> Cluster(("a:2222", "b:2222"), 1).as_tf_config()
@@ -65,16 +65,16 @@ class Cluster(NamedTuple):
 def read_cluster(environ: Mapping[str, str]) -> Cluster | None:
     """Reads the cluster from the environment variable TF_CONFIG.
 
-    The cluster may also have one address of the job `chief` and any number of the job `worker`, as
+    The cluster may have one address of the job `chief` in addition to those of the job `worker`, as
     in the TF_CONFIG that Kubeflow writes. The chief is then worker 0, and worker i of TF_CONFIG is
     worker i + 1. Set TF_CONFIG to the result of `Cluster.as_tf_config` before TensorFlow reads it,
     so that TensorFlow numbers the workers in the same way.
 
     Args:
-        environ: mapping of str to str, such as `os.environ`.
+        environ: mapping of str to str. Environment variables, such as `os.environ`.
 
     Returns:
-        `Cluster`, or `None` if TF_CONFIG is not set or empty.
+        `Cluster`, or `None` if TF_CONFIG is unset or blank.
 
     Raises:
         ValueError: If TF_CONFIG is not valid. The message says what to correct.
@@ -144,12 +144,12 @@ def _parse(text):
         reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
         raise ValueError(
             f"{NAME} must be JSON such as {EXAMPLE}; got {_shown(text)} ({reason}). Correct it, or "
-            "unset it to train in one process."
+            "set `distribute` to none to train in one process."
         ) from None
     if not isinstance(config, dict):
         raise ValueError(
             f"{NAME} must be a JSON object such as {EXAMPLE}; got {_shown(text)}. Correct it, or "
-            "unset it to train in one process."
+            "set `distribute` to none to train in one process."
         )
     return config
 
@@ -168,26 +168,26 @@ def _read_jobs(config):
     if not isinstance(jobs, dict):
         got = "it is missing" if "cluster" not in config else f"got {_shown(jobs)}"
         raise ValueError(
-            f"{NAME}: `cluster` must be an object of jobs and their addresses, as in {EXAMPLE}; "
-            f"{got}. Add the addresses of all workers."
+            f"{NAME}: `cluster` must be an object that maps jobs to lists of addresses, as in "
+            f"{EXAMPLE}; {got}. Add the addresses of all workers."
         )
     for job in jobs:
         if job not in JOBS:
             raise ValueError(
-                f"{NAME}: the jobs of `cluster` must be worker, or chief and worker; got "
-                f"{_shown(job)}. {_remedy(job)}"
+                f"{NAME}: each job of `cluster` must be worker or chief; got {_shown(job)}. "
+                f"{_remedy(job)}"
             )
     for job, addresses in jobs.items():
         if not isinstance(addresses, list):
             raise ValueError(
                 f'{NAME}: `{job}` must be a list of addresses such as ["host0:2222"]; got '
-                f"{_shown(addresses)}. Write a list, also for a single address."
+                f"{_shown(addresses)}. Write a list even for a single address."
             )
         for address in addresses:
             _check_address(job, address)
     if len(jobs.get("chief", ())) > 1:
         raise ValueError(
-            f"{NAME}: `chief` must have one address; got {len(jobs['chief'])}: "
+            f"{NAME}: `chief` must have at most one address; got {len(jobs['chief'])}: "
             f"{_shown(jobs['chief'])}. Move all but one of them to `worker`."
         )
     if not any(jobs.values()):
@@ -235,7 +235,7 @@ def _read_index(config, jobs):
 
 
 def _remedy(job):
-    """Returns what to do about a job that is neither worker nor chief."""
+    """Returns a sentence that says what to do about a job other than worker and chief."""
     if job == "ps":
         return "Keras 3 does not support parameter servers: remove ps, and train with workers only."
     if job == "evaluator":
@@ -244,7 +244,7 @@ def _remedy(job):
 
 
 def _shown(value):
-    """Returns a value as JSON of limited length, for a message."""
+    """Formats a value for a message: a str in quotes, any other value as JSON, both shortened."""
     text = value if isinstance(value, str) else json.dumps(value)
     text = text if len(text) <= 120 else f"{text[:100]} ..."
     return repr(text) if isinstance(value, str) else text

@@ -12,14 +12,18 @@ class DataShare:
     """Part of the training data that a worker reads: everything, or some of the files.
 
     If the files are divided, worker `r` of `N` makes its rows of every global batch from the files
-    `r`, `r + N`, `r + 2 N`, ... in order of name. If they are not divided, all methods return what
-    they are given.
+    `r`, `r + N`, `r + 2 N`, ... in order of name. If they are not divided, the methods return their
+    arguments unchanged.
 
     All workers must call each method, in the same order.
 
     Args:
         workers: `tfreps.distribute.workers.Workers`.
-        divided: bool. Whether each worker reads its own files.
+        divided: bool. Whether the files are divided among the workers.
+
+    Attributes:
+        size: int. Number of workers among which the files are divided; 1 if they are not divided.
+        index: int. Number of this worker; 0 if the files are not divided.
 
     Example:
     >>> from tfreps.distribute.workers import Workers
@@ -49,16 +53,17 @@ class DataShare:
             list of str.
 
         Raises:
-            ValueError: If there are fewer files than workers, or the workers have different files.
+            ValueError: If the files are divided and there are fewer files than workers, or the
+                names of the files are not the same on all workers.
         """
         if self.divided:
             names = [os.path.basename(path) for path in paths]
             self.workers.check_same({"`train`": names}, "Give all workers the same files.")
         if len(paths) < self.size:
             raise ValueError(
-                f"`train` must match at least {self.size} files, one for each worker, with "
-                f"`worker_data` files; got {len(paths)}. Split the text into more files, or use "
-                "`worker_data` rows."
+                f"`train` must match at least {self.size} files, one for each worker, if "
+                f"`worker_data` is files; got {len(paths)}. Split the text into more files, or set "
+                "`worker_data` to rows."
             )
         return paths[self.own]
 
@@ -78,13 +83,13 @@ class DataShare:
         if number % self.size == 0:
             return number // self.size
         raise ValueError(
-            f"`{name}` must be a multiple of {self.size}, the number of workers, with "
-            f"`worker_data` files; got {number}. The next such number is "
+            f"`{name}` must be a multiple of {self.size}, the number of workers, if "
+            f"`worker_data` is files; got {number}. The next such number is "
             f"{number + -number % self.size}."
         )
 
     def seed(self, seed):
-        """Returns the seed of this worker, which differs between workers if files are divided."""
+        """Returns the seed of this worker, different on each worker if the files are divided."""
         return (seed + self.index * SEEDS_APART) % 2**31 if self.divided else seed
 
     def total(self, counts):
@@ -109,7 +114,7 @@ class DataShare:
             batches: Batches of this worker's files, as described in `fit_epochs`.
 
         Returns:
-            `OwnBatches`; `batches` if the files are not divided.
+            `OwnBatches`, or `batches` itself if the files are not divided.
         """
         return OwnBatches(batches, self.workers) if self.divided else batches
 
@@ -130,7 +135,7 @@ class DataShare:
 
 
 class OwnBatches:
-    """Batches that each worker makes from its own files, as an argument of `fit_epochs`.
+    """Batches for `fit_epochs` that each worker makes from its own files.
 
     In each epoch, all workers have as many batches as the worker with the most batches; for the
     others, batches without rows are added at the end. The position in the data consists of
@@ -141,7 +146,10 @@ class OwnBatches:
         workers: `tfreps.distribute.workers.Workers`.
 
     Attributes:
-        num_tokens: int. Number of tokens in the first epoch, summed over all workers.
+        num_tokens: int. Number of tokens in the first epoch, summed over all workers. Only present
+            if `batches` has this attribute.
+        total_steps: int. Number of steps in all epochs, as in `batches`. Only present if `batches`
+            has this attribute.
     """
 
     is_own = True
@@ -183,7 +191,7 @@ class OwnBatches:
         """Restores a position that `state` returned.
 
         Raises:
-            ValueError: If the position is from a different number of workers.
+            ValueError: If the position was saved with a different number of workers.
         """
         positions = state["workers"]
         _check_number(positions, self.workers)
@@ -194,11 +202,11 @@ class OwnBatches:
 def _check_number(positions, workers):
     if len(positions) != workers.size:
         raise ValueError(
-            "A run with `worker_data` files must be resumed with the number of workers that it was "
-            f"started with: expected {len(positions)}; got {workers.size}."
+            "If `worker_data` is files, a run must be resumed with the number of workers that it "
+            f"was started with: expected {len(positions)}; got {workers.size}."
         )
 
 
 def _without_rows(spec):
-    """Returns a tensor that matches a spec, with 0 rows and size 1 on other unknown axes."""
+    """Returns a tensor that matches a spec, with 0 rows and size 1 on any other unknown axis."""
     return tf.zeros([0, *(size or 1 for size in spec.shape[1:])], spec.dtype)

@@ -1,4 +1,4 @@
-"""Epoch loop: trains, saves the best model, obeys a time limit and resumes exactly."""
+"""fit_epochs: trains a model within a time limit, saves the best one and resumes exactly."""
 
 import logging
 
@@ -39,7 +39,10 @@ def fit_epochs(
     say=None,
     begun=None,
 ):
-    """Trains with one call of `model.fit` per epoch and saves the best model in the run folder.
+    """Trains a model epoch by epoch and saves the best model in the run folder.
+
+    Each epoch is one call to `model.fit` on one device, or to `ReplicaLoop.fit_epoch` on several
+    replicas.
 
     With `resume`, a run that was interrupted at any point continues from its last checkpoint and
     ends as if it had not been interrupted: weights, optimizer, dropout seeds, running metrics, the
@@ -48,7 +51,7 @@ def fit_epochs(
     step, and a checkpoint is saved.
 
     Before training starts, the options of the run are stored (`RunFolder.write_options`). Until
-    training ends as planned, results.json says under `unfinished` how far training has come.
+    training ends as planned, the entry `unfinished` of results.json says how far it has come.
 
     Args:
         model: `keras.Model`, compiled.
@@ -57,40 +60,42 @@ def fit_epochs(
             given. If the epoch and the batch do not determine the position in the data,
             `state(epoch, batch)` must return the position as a JSON-serializable dict, and
             `restore(state)` must restore it. If `is_own` exists and is `True`, the batches of each
-            worker have only its own rows.
-        validation: Validation data of the same kind. If `None`, no epoch is evaluated and the
-            newest model is saved.
+            worker have only its own rows. If `total_steps` exists, it is the number of steps in all
+            epochs, and results.json reports the progress in steps instead of epochs.
+        validation: Validation data of the same kind. If `None`, no epoch is evaluated, and the
+            model is saved after every epoch.
         run: `tfreps.runs.run_folder.RunFolder`.
         epochs: int. Maximum number of passes over the data.
         monitor: str. Name of the metric that determines the best model, such as `"val_f1"`.
-        mode: `"min"` or `"max"`, whether smaller or larger values of the metric are better, or
-            `"auto"`, which infers it from the name of the metric. Defaults to `"auto"`.
+        mode: str. `"min"` if smaller values of the metric are better, `"max"` if larger values are
+            better, or `"auto"` to infer the mode from the name of the metric. Defaults to `"auto"`.
         patience: int. Number of epochs without improvement after which training stops. If `None`
             (the default), training does not stop early.
-        minutes: float. Time limit of training in minutes, which also applies within an epoch. The
-            progress in that epoch is saved for resuming; in the first epoch, the model is saved
+        minutes: float. Time limit of training in minutes. If it is reached within an epoch, a
+            checkpoint is saved and training ends; if this is the first epoch, the model is saved
             too. If `None` (the default), there is no limit.
-        measure_when_over: bool. Whether the epoch in which the limit is reached is evaluated like
-            any other epoch. Defaults to `False`.
-        checkpoint_every: int. Number of steps between checkpoints; there is also one after each
-            epoch. Defaults to 500.
+        measure_when_over: bool. Whether to evaluate the model if the limit is reached within an
+            epoch, as at the end of an epoch. Defaults to `False`.
+        checkpoint_every: int. Number of steps between checkpoints. A checkpoint is also saved after
+            each epoch. Defaults to 500.
         resume: bool. Whether to continue from the newest checkpoint in the folder.
             Defaults to `False`.
-        log: Callback that logs the metrics, such as a `TrainingLog`. If `None` (the default), an
-            `EpochLog` is used.
-        log_every: int. Number of steps after which the `EpochLog` logs the metrics within an epoch.
-            If `None` (the default), it logs them only at the end of an epoch.
+        log: `MetricLog`, such as a `TrainingLog`. Callback that logs the metrics. If `None` (the
+            default), an `EpochLog` is used.
+        log_every: int. Number of steps between the points at which the `EpochLog` logs the metrics
+            within an epoch. If `None` (the default), it logs them only at the end of an epoch. It
+            has no effect if `log` is given.
         rate_factor: `tf.Variable`. The factor of a `tfreps.optimizers.CutRate`. If `None` (the
             default), the learning rate is not reduced.
-        plateau_decay: float. Value by which `rate_factor` is multiplied after an epoch without
+        plateau_decay: float. Value by which `rate_factor` is multiplied after each epoch without
             improvement. Defaults to 1.0.
         average: bool. Whether to evaluate and save the model with moving averages of its weights,
             which a `GroupedOptimizer` computes (see `WeightAverages`). Defaults to `False`.
         say: function that shows a line of progress, called as
             `say(text, final=bool, progress=bool)`; see `MetricLog.say`. If `None` (the default),
-            nothing is shown.
-        begun: function that is called with the number of steps of the interrupted run, or 0,
-            before training starts. If `None` (the default), nothing is called.
+            nothing is shown. It has no effect if `log` is given.
+        begun: function that is called before training starts, with the number of steps of the
+            resumed run, or with 0 for a new run. If `None` (the default), no function is called.
 
     Returns:
         dict with `steps`, the total number of steps. If the metric was measured, the dict also has
@@ -101,7 +106,10 @@ def fit_epochs(
 
     Raises:
         Stopped: If a signal was received.
-        ValueError: If training diverges, or the checkpoint belongs to a different model.
+        ValueError: If `mode` is unknown, or is `"auto"` and cannot be inferred from `monitor`; if
+            training diverges; if the checkpoint belongs to a different model, optimizer, metrics or
+            callbacks; if the run to resume has already finished more than `epochs` epochs (or
+            `batches.total_steps` steps); or if the workers find checkpoints of different steps.
     """
     if log is None:
         every = {"minutes": minutes, "every": log_every}
@@ -137,6 +145,7 @@ def fit_epochs(
         position = checkpoints.restore(model)
     workers.check_same({"the step to resume": checkpoints.step}, SHARED)
     place.restore(position, checkpoints.unmeasured is not None)
+    check_longer(run, progress(place, epochs, checkpoints.step))
     loop.begin()
     run.write_options()
     if begun is not None:
@@ -218,7 +227,7 @@ class Place:
 
 
 def make_metric_variables(model, loop, batches):
-    """Creates the variables of compiled metrics, which Keras creates only at the first batch."""
+    """Creates the variables of compiled metrics, which Keras only creates at the first batch."""
     if not all(getattr(metric, "built", True) for metric in model.metrics):
         loop.evaluate(batches.dataset(0).take(1))
 
@@ -253,6 +262,23 @@ def measure_epoch(loop, validation, callbacks, epoch, metrics):
     called.on_train_end(metrics)
 
 
+def progress(place, epochs, step):
+    """Returns how far training has come, as described in `note_progress`."""
+    total = getattr(place.batches, "total_steps", None)
+    if total is not None:
+        return {"unit": "step", "done": step, "planned": total}
+    return {"unit": "epoch", "done": place.epoch, "planned": epochs}
+
+
+def check_longer(run, found):
+    """Raises ValueError if a run has more finished epochs or steps than planned."""
+    if found["done"] > found["planned"]:
+        raise ValueError(
+            f"The number of {found['unit']}s must be at least {found['done']:,}, which the run in "
+            f"{run.path} has already finished; got {found['planned']:,}."
+        )
+
+
 def note_progress(run, place, epochs, step, is_enough=False):
     """Writes the entry `unfinished` of results.json, or removes it if training is over.
 
@@ -270,11 +296,7 @@ def note_progress(run, place, epochs, step, is_enough=False):
     before = run.results()
     results = {name: value for name, value in before.items() if name != "unfinished"}
     if place.epoch < epochs and not is_enough:
-        found = {"unit": "epoch", "done": place.epoch, "planned": epochs}
-        total = getattr(place.batches, "total_steps", None)
-        if total is not None:
-            found = {"unit": "step", "done": step, "planned": total}
-        results["unfinished"] = found
+        results["unfinished"] = progress(place, epochs, step)
     if results == before:
         return
     try:

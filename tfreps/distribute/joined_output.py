@@ -10,10 +10,10 @@ CLEAR_LINE = b"\r\033[K"  # removes a line of progress from a terminal
 class JoinedOutput:
     """Copies the lines of several processes to one output, each with the prefix of its process.
 
-    Every source is read in its own thread, and lines are written whole. If the output can no longer
-    be written to, for example because its reader has ended, the sources are still read to their
-    end, so that no process waits for a full pipe. On a terminal, a copied line replaces a line of
-    progress, which its process prints anew.
+    Every source is read in its own thread, and lines are written whole; only lines of more than 64
+    KiB are split. If the output can no longer be written to, for example because its reader has
+    ended, the sources are still read to their end, so that no process blocks on a full pipe. On a
+    terminal, a copied line replaces the current progress line, which its process prints again.
 
     Args:
         target: binary file that the lines are written to, such as `sys.stdout.buffer`.
@@ -34,7 +34,7 @@ class JoinedOutput:
         self._threads = []
 
     def follow(self, source, prefix: str) -> None:
-        """Begins to copy the lines of a source.
+        """Starts to copy the lines of a source.
 
         Args:
             source: binary file, such as the standard output of a `subprocess.Popen`. It is closed
@@ -49,8 +49,8 @@ class JoinedOutput:
         """Waits until all sources have ended.
 
         Args:
-            seconds: float. Maximum number of seconds for each source. A source is still open after
-                its process has ended if another process inherited it.
+            seconds: float. Maximum time in seconds to wait for each source. A source stays open
+                after its process has ended if another process inherited it.
         """
         for thread in self._threads:
             thread.join(seconds)

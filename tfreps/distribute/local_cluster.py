@@ -26,7 +26,8 @@ def local_addresses(count: int, first_port: int | None = None) -> tuple[str, ...
         tuple of str, `"127.0.0.1:port"`.
 
     Raises:
-        ValueError: If one of the consecutive ports is in use or above 65535.
+        ValueError: If one of the consecutive ports is above 65535, is in use, or may not be used
+            by this process.
 
     Example:
     >>> local_addresses(2)
@@ -84,7 +85,7 @@ def worker_environ(environ: Mapping[str, str], cluster: Cluster, threads: int) -
 
 
 def threads_per_worker(count: int) -> int:
-    """Returns the number of threads for each of `count` workers, so that they share the cores.
+    """Returns the number of threads for each of `count` workers that share the cores, at least 1.
 
     Example:
     >>> threads_per_worker(10**6)

@@ -74,7 +74,7 @@ def run_workers(
 
     Args:
         command: sequence of str. Program and arguments.
-        addresses: sequence of str. Address of each worker, as `local_addresses` returns them.
+        addresses: sequence of str. Addresses of the workers, as returned by `local_addresses`.
         environ: mapping of str to str. Environment variables that the workers inherit.
         outputs: pair of binary files, to which standard output and standard error are copied.
         threads: int. Number of threads of each worker (see `worker_environ`). Defaults to 1.
@@ -85,7 +85,9 @@ def run_workers(
         `Outcome`.
 
     Raises:
-        OSError: If a process cannot be started. Those that were started are killed.
+        OSError: If a process cannot be started. Those that were started are killed. On Linux, no
+            error is raised if the program in `command` cannot be run; instead, the worker fails
+            with exit code 1.
 
     Example:
     >>> import io
@@ -134,7 +136,7 @@ class _Signals:
 
 @contextlib.contextmanager
 def _noted_signals():
-    """Context manager in which SIGINT and SIGTERM are only noted. Ignored ones stay ignored."""
+    """Context manager that only records SIGINT and SIGTERM. Ignored signals stay ignored."""
     signals, before = _Signals(), {}
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -149,7 +151,7 @@ def _noted_signals():
 
 
 def _start(command, environ, inherits_output, inherits_errors):
-    """Returns the started process of a worker."""
+    """Starts the process of a worker and returns it."""
     if sys.platform == "linux":
         command = [sys.executable, "-I", "-S", "-c", TIED, str(os.getpid()), *command]
     return subprocess.Popen(
@@ -181,7 +183,7 @@ def _wait(workers, signals, seconds_to_end):
 
 
 def _pass_on(workers, signals, seconds_to_end):
-    """Sends the signal to all workers, and waits until they have ended."""
+    """Sends the received signal to all workers and waits until they have ended."""
     for worker in workers:
         worker.send_signal(signals.number)  # does nothing if the worker has ended
     while workers[0].poll() is None and not signals.is_repeated:

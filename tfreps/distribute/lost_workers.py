@@ -1,4 +1,4 @@
-"""naming_lost_workers: a clear error message when another worker has ended."""
+"""naming_lost_workers: raises a clear error when another worker has ended."""
 
 import contextlib
 
@@ -17,13 +17,13 @@ class LostWorker(ValueError):
 def naming_lost_workers(workers):
     """Context manager that raises `LostWorker` if another worker has ended during training.
 
-    TensorFlow notices within about 10 seconds that a worker no longer runs.
+    TensorFlow notices within about 10 seconds that a worker is no longer running.
 
     Args:
         workers: `Workers`.
 
     Raises:
-        LostWorker: If TensorFlow reports that another worker does not answer.
+        LostWorker: If TensorFlow reports that another worker has ended or cannot be reached.
     """
     try:
         yield
@@ -31,7 +31,7 @@ def naming_lost_workers(workers):
         if workers.size == 1 or not any(sign in error.message for sign in SIGNS):
             raise
         raise LostWorker(
-            f"Worker {workers.index} of {workers.size} stops, because another worker has ended or "
+            f"Worker {workers.index} of {workers.size} stopped because another worker has ended or "
             "cannot be reached; the messages of that worker say why. Start all workers again and "
             "resume the run: it continues from its last checkpoint."
         ) from error

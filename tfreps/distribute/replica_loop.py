@@ -40,20 +40,20 @@ class FitLoop:
 
 
 class ReplicaLoop:
-    """Runs the epochs of a model on all replicas of the strategy that it was created in.
+    """Runs the epochs of a model on all replicas of the strategy in whose scope it was created.
 
     It does what Keras's `fit` and `evaluate` do, for batches that Keras cannot divide among
-    replicas and for strategies with which Keras 3.15 fails (`MultiWorkerMirroredStrategy`, keras
+    replicas and for strategies with which Keras 3.15 fails (`MultiWorkerMirroredStrategy`, Keras
     issue 20585). Every replica gets the whole batch and computes its own rows of it. A model
-    trained with N replicas therefore has the weights of one trained on one device, up to rounding
-    and different dropout masks (see `begin`). With `own_batches`, each worker has its own batch,
-    and the global batch has the rows of all.
+    trained with N replicas therefore has the same weights as one trained on one device, up to
+    rounding and different dropout masks (see `begin`). With `own_batches`, each worker has its own
+    batch, and the global batch consists of the rows of all workers.
 
     Args:
-        model: Model of tfreps, compiled in the scope of a strategy. Its `train_step` sums the
+        model: tfreps model, compiled in the scope of a strategy. Its `train_step` must sum the
             gradients over the replicas, as that of `tfreps.models.Tagger` does.
-        own_batches: bool. Whether the training batches of a worker have only its own rows, instead
-            of all rows of a global batch. Defaults to `False`.
+        own_batches: bool. Whether the training batches of a worker contain only its own rows,
+            instead of all rows of a global batch. Defaults to `False`.
     """
 
     def __init__(self, model, own_batches=False):
@@ -62,11 +62,12 @@ class ReplicaLoop:
         self._functions = {}  # (name of a step, specs of its batches) -> traced function
 
     def begin(self):
-        """Gives each replica its own random numbers. Call it once, after a checkpoint is restored.
+        """Gives each replica its own random numbers.
 
-        Otherwise, dropout would use the same mask for rows of different replicas. The masks differ
-        from those on one device. Random numbers that are drawn for all rows of a batch, such as
-        those that select the carried states to reset, are the same for any number of replicas.
+        Call this method once, before training but after any checkpoint is restored. Without it,
+        dropout would use the same mask for rows of different replicas. The masks differ from those
+        on one device. Random numbers that are drawn for all rows of a batch, such as those that
+        select the carried states to reset, are the same for any number of replicas.
         """
         common = {id(seed) for seed in self.model.common_seeds}
         variables = self.model.variables
@@ -88,7 +89,8 @@ class ReplicaLoop:
             steps: int. Number of steps.
             callbacks: list of Keras callbacks.
             epoch: int. Number of the epoch, from 0, which is passed to the callbacks.
-            validation: `tf.data.Dataset` to evaluate on after the last step. Defaults to `None`.
+            validation: `tf.data.Dataset` to evaluate on after the last step. If `None` (the
+                default), the epoch is not evaluated.
         """
         called = keras.callbacks.CallbackList(
             callbacks, model=self.model, epochs=epoch + 1, steps=steps
@@ -121,7 +123,7 @@ class ReplicaLoop:
             callbacks: `keras.callbacks.CallbackList`. Defaults to `None`.
 
         Returns:
-            dict of the name of a metric -> float, over all replicas.
+            dict of str -> float. The metrics over all replicas, by name.
         """
         called = callbacks or keras.callbacks.CallbackList()
         called.on_test_begin()
@@ -137,10 +139,10 @@ class ReplicaLoop:
         return logs
 
     def _function(self, name, dataset):
-        """Returns a step for the batches of a data set.
+        """Returns a function that runs a step on a batch of a data set.
 
-        It is traced once for all shapes, so that a resumed run, which begins with a batch of
-        another shape, rounds in the same way.
+        The function is traced once for all shapes, so that a resumed run, which may begin with a
+        batch of a different shape, rounds in the same way.
         """
         specs = dataset.element_spec
         key = name, str(specs)
@@ -164,7 +166,7 @@ class ReplicaLoop:
         return StepLogs(first, lambda: self._exact(first))
 
     def _exact(self, names):
-        """Returns the metrics over all replicas. All workers must call it at the same step."""
+        """Returns the metrics over all replicas. All workers must call this at the same step."""
         results = self.model.get_metrics_result()
         return {name: float(results[name]) for name in names}
 
@@ -176,8 +178,11 @@ def rows_of_replica(batch, shared=(), workers=1):
         batch: Tensor, or a tuple or dict of tensors, whose first axis is that of the rows.
         shared: tuple of str. Keys of tensors without rows, which every replica gets whole.
             Defaults to `()`.
-        workers: int. Number of workers if the batch has the rows of one worker; 1 (the default) if
-            it has those of all replicas.
+        workers: int. Number of workers if the batch contains only the rows of one worker, or 1 if
+            it contains those of all replicas. Defaults to 1.
+
+    Returns:
+        Tensor, tuple or dict, like `batch`.
     """
     if isinstance(batch, dict):
         own = {k: v for k, v in batch.items() if k not in shared}

@@ -1,4 +1,4 @@
-"""open_strategy: the strategy with which this process trains."""
+"""open_strategy: creates the strategy with which this process trains."""
 
 import functools
 import os
@@ -17,10 +17,10 @@ def open_strategy(kind=None, wait_seconds=600.0):
     all workers have started.
 
     Args:
-        kind: `"none"`: one device. `"mirrored"`: one replica for each GPU of this machine, or, if
-            it has none, for each logical CPU device. `"multiworker"`: the workers in the
-            environment variable TF_CONFIG. If `None` (the default), `"mirrored"` if TensorFlow sees
-            more than one GPU, otherwise `"none"`.
+        kind: str. `"none"` uses one device. `"mirrored"` uses one replica for each GPU of this
+            machine or, if it has none, for each logical CPU device. `"multiworker"` uses the
+            workers in the environment variable TF_CONFIG. If `None` (the default), the kind is
+            `"mirrored"` if TensorFlow sees more than one GPU, and `"none"` otherwise.
         wait_seconds: float. Time in seconds that `"multiworker"` waits for the other workers to
             start. Defaults to 600.0.
 
@@ -44,7 +44,7 @@ def open_strategy(kind=None, wait_seconds=600.0):
         return _mirrored()
     if kind == "multiworker":
         return _multiworker(wait_seconds)
-    raise ValueError(f"`kind` must be one of {KINDS}, or None; got {kind!r}.")
+    raise ValueError(f"`kind` must be one of {KINDS} or None; got {kind!r}.")
 
 
 def _mirrored():
@@ -52,8 +52,9 @@ def _mirrored():
     devices = [device.name for device in gpus or tf.config.list_logical_devices("CPU")]
     if len(devices) < 2:
         raise ValueError(
-            f"`distribute`: mirrored needs at least two GPUs; TensorFlow sees {len(gpus)}. Use "
-            "none for one device, or multiworker for several processes."
+            "`distribute`: mirrored needs at least two GPUs or, if there is no GPU, at least two "
+            f"logical CPU devices; TensorFlow sees {len(gpus)} GPUs. Use none for one device, or "
+            "multiworker for several processes."
         )
     return tf.distribute.MirroredStrategy(devices)
 
@@ -62,8 +63,8 @@ def _multiworker(wait_seconds):
     cluster = read_cluster(os.environ)
     if cluster is None:
         raise ValueError(
-            f"`distribute`: multiworker needs the environment variable {NAME}, which is not set. "
-            "Start the workers with `tfreps launch`, or set it on each machine."
+            f"`distribute`: multiworker needs the environment variable {NAME}, which is not set "
+            "or is empty. Start the workers with `tfreps launch`, or set it on each machine."
         )
     check_port_is_free(cluster.address)
     wait_for_workers(cluster, wait_seconds)

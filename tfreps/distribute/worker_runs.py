@@ -51,34 +51,32 @@ class WorkerRun(RunFolder):
 
 @contextlib.contextmanager
 def begin_run_folder(workers, path, program, options, free, defaults):
-    """Checks the folder on all workers and locks it on worker 0, with `RunFolder.begin`.
+    """Checks the folder on all workers, and locks it on worker 0 with `RunFolder.begin`.
 
     Args:
         workers: `Workers`.
         path: str or path-like. Path of the folder.
         program: str. Name of the program that an existing run must have.
         options: dict. Options of the program, including `resume` and `overwrite` (bool).
-        free: iterable of str. Options that may differ from those of the resumed run.
+        free: iterable of str. Names of the options that may differ from those of the resumed run.
         defaults: dict. Values of options that were added to the program after the run was started.
 
     Returns:
-        Context manager that yields the run to resume, or `None`.
+        Context manager that yields the run to resume, or `None` if there is none.
 
     Raises:
-        ValueError: On every worker, if `RunFolder.begin` raises an error on any of them, or only
-            some of them find the run.
+        ValueError: On every worker, if the check raises a ValueError on any of them, or only some
+            of them find a run to resume.
+        OSError: On a worker whose check raises it; the other workers raise a ValueError.
     """
     given = path, program, options, free, defaults
     with contextlib.ExitStack() as stack:
-        earlier = error = None
-        try:
+        earlier = None
+        with workers.together():
             if workers.is_chief:
                 earlier = stack.enter_context(RunFolder.begin(*given))
             else:
                 earlier = WorkerRun.find_earlier(*given)
-        except ValueError as raised:
-            error = raised
-        workers.raise_together(error)
         workers.check_same({"the run to resume": earlier is not None}, SHARED)
         yield earlier
 
@@ -96,21 +94,19 @@ def create_on_chief(workers, path, program, create):
         `RunFolder`, or `WorkerRun` on workers other than worker 0.
 
     Raises:
-        ValueError: On every worker, if the folder cannot be created on worker 0 or another worker
-            cannot open it.
-        OSError: On worker 0, if `create` raises it; the other workers raise a ValueError.
+        ValueError: On every worker, if `create` raises a ValueError on worker 0 or another worker
+            cannot open the run.
+        OSError: On a worker that cannot write or read the folder; the other workers raise a
+            ValueError.
     """
-    run, error = None, None
-    if workers.is_chief:
-        try:
+    run = None
+    with workers.together():
+        if workers.is_chief:
             run = create()
-        except (ValueError, OSError) as raised:
-            error = raised
-    workers.raise_together(error)
-    if not workers.is_chief:
-        try:
-            run = WorkerRun.open(path, program)
-        except ValueError as raised:
-            error = ValueError(f"{raised} {SHARED}")
-    workers.raise_together(error)
+    with workers.together():
+        if not workers.is_chief:
+            try:
+                run = WorkerRun.open(path, program)
+            except ValueError as error:
+                raise ValueError(f"{error} {SHARED}") from error
     return run

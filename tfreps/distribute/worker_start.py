@@ -20,6 +20,7 @@ def wait_for_workers(cluster, seconds):
 
     Raises:
         ValueError: If a worker does not listen in time. The message names all such workers.
+        OSError: If this worker cannot listen on its own port.
 
     Example:
     >>> from tfreps.distribute.cluster import Cluster
@@ -36,8 +37,8 @@ def wait_for_workers(cluster, seconds):
                 who = " and ".join(f"worker {n} ({address})" for n, address in missing.items())
                 raise ValueError(
                     f"Worker {cluster.index} of {cluster.size} has waited {seconds:g} seconds for "
-                    f"{who}. Start all workers, and check that TF_CONFIG has their addresses and "
-                    "that this machine can connect to them."
+                    f"{who}. Start all workers, and check that TF_CONFIG contains their addresses "
+                    "and that this machine can connect to them."
                 )
             time.sleep(PAUSE_SECONDS if missing else 0)
 

@@ -1,4 +1,4 @@
-"""Workers: the processes that train one model together, and what they must agree on."""
+"""Workers: exchanges values between the processes that train one model together."""
 
 import contextlib
 import functools
@@ -39,7 +39,7 @@ class Workers:
         self.is_chief = self.index == 0
 
     def any(self, flags):
-        """Returns for each flag whether it is `True` on any worker.
+        """Returns, for each flag, whether it is `True` on any worker.
 
         Args:
             flags: tuple of bool.
@@ -72,15 +72,17 @@ class Workers:
 
     @contextlib.contextmanager
     def together(self):
-        """Context manager that raises a ValueError of one worker on every worker.
+        """Context manager that raises an error on every worker if any worker raises one.
 
         Raises:
-            ValueError: If the `with` block raises a ValueError on any worker.
+            ValueError: If the `with` block raises a ValueError on this worker, or a ValueError or
+                an OSError on another worker.
+            OSError: If the block raises it on this worker.
         """
         error = None
         try:
             yield
-        except ValueError as raised:
+        except (ValueError, OSError) as raised:
             error = raised
         self.raise_together(error)
 
@@ -89,7 +91,7 @@ class Workers:
 
         Args:
             values: dict of str -> JSON-serializable value. The keys must be the same everywhere.
-            expected: str. Last sentence of the error message, which says what to do.
+            expected: str. End of the error message, which says what to do.
 
         Raises:
             ValueError: On every worker, if a value differs. The message names the key of the value.
@@ -125,7 +127,7 @@ class Workers:
             value: JSON-serializable value.
 
         Returns:
-            list of the values of all workers, in the order of their numbers.
+            list of the values of all workers, in the order of the workers.
         """
         text = json.dumps(value).encode()
         size = self._gather([len(text)]).max()

@@ -1,4 +1,4 @@
-"""Runs a SavedModel through TensorFlow's C API, which C, C++, Go and Rust use.
+"""Runs a SavedModel through TensorFlow's C API, which C, C++, Go and Rust programs use.
 
     python -I ask_c_api.py JOB.json ANSWERS.json
 
@@ -9,7 +9,8 @@ saved_model.pb:
     {"folder": ..., "texts": [...], "needs_text": false, "signatures": {"default": {
      "input": "serving_default_text:0", "outputs": {"tags": "StatefulPartitionedCall:1"}}}}
 
-If `needs_text` is true, the operations of tensorflow-text are loaded from its wheel.
+If `needs_text` is true, the operations of tensorflow-text are loaded from its wheel. The answers
+contain the version of TensorFlow and, for each signature, the shape and the values of each output.
 """
 
 import ctypes

@@ -10,18 +10,19 @@ from tfreps.export.signature_base import (
     with_vocabulary,
 )
 from tfreps.export.stored_weights import StoredWeights
+from tfreps.export.text_counts import is_long
 from tfreps.text.bert.piece_indexer import PieceIndexer
 
 
 class BertSignatures(StringSignatures):
-    """Signatures of an exported BERT model, which map strings to dense float32 tensors.
+    """Signatures of an exported BERT model, which map strings to dense tensors.
 
         default     text str [N] (also called serving_default)
         tokens      tokens str [N, T], sequence_len int32 [N]; the tokens are words, and only the
                     first sequence_len words of each row are read
 
-    Both split the text into pieces, add `[CLS]` at its start and `[SEP]` at its end, and return,
-    with zeros on padding,
+    Both signatures split the text into pieces, add `[CLS]` at its start and `[SEP]` at its end, and
+    return the following tensors, with zeros on padding:
 
         tokens              str [N, T], the pieces, "" on padding
         sequence_output     float32 [N, T, D]
@@ -30,7 +31,7 @@ class BertSignatures(StringSignatures):
         sequence_len        int32 [N], the number of pieces, including [CLS] and [SEP]
 
     Texts that are too long for the model's positions, or longer than the tokenizer's `max_length`,
-    are truncated. `explain` takes `text` and returns `tokens`, `sequence_output`,
+    are truncated. The signature `explain` takes `text` and returns `tokens`, `sequence_output`,
     `sequence_len`, and the outputs of `tfreps.export.explanations.explain_attention`.
 
     Args:
@@ -53,7 +54,7 @@ class BertSignatures(StringSignatures):
             "tokens": "characters",
             "most_per_text": self.max_length,
             "added_per_text": 2,
-            "attends": False,  # truncated texts are too short for attention to dominate the cost
+            "attends": is_long(self.max_length),
         }
         size = self.encoder.count_params()
         super().__init__(
@@ -64,7 +65,15 @@ class BertSignatures(StringSignatures):
         )
 
     def expected(self, texts):
-        """Returns some outputs of `default` as a dict, computed by the model itself."""
+        """Computes some outputs of `default` with the model itself.
+
+        Args:
+            texts: list of str. Raw texts.
+
+        Returns:
+            dict of arrays: `sequence_output`, `pooled_output` (if there is a pooler) and
+            `sequence_len`.
+        """
         features, _, lengths = self._read(tf.constant(texts))
         out = self.encoder.predict_on_batch(features)
         names = "sequence_output", "pooled_output"

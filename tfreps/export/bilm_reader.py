@@ -1,4 +1,4 @@
-"""TokenReader: converts strings to ids of a biLM inside an exported graph."""
+"""TokenReader: converts strings to the ids of a biLM inside an exported graph."""
 
 import os
 
@@ -14,12 +14,12 @@ from tfreps.text.lookup_table import lookup_table
 
 
 class TokenReader:
-    """Converter from strings to the ids of a biLM, with only core TensorFlow operations.
+    """Converts strings to the ids of a biLM, using only core TensorFlow operations.
 
     Args:
         bilm: `BiLM`. The model that reads the ids.
-        vocabulary: `tfreps.text.Vocabulary` or None. It can be `None` if the biLM reads characters
-            and no vocabulary ids are needed.
+        vocabulary: `tfreps.text.Vocabulary` or None. If `None`, `lookup` and `targets` cannot be
+            used, and `to_ids` can be used only if the biLM reads characters.
         folder: str. Folder to which the vocabulary is written, as an asset of the SavedModel.
     """
 
@@ -35,7 +35,7 @@ class TokenReader:
     def to_ids(self, tokens, sequence_len):
         """Converts tokens to input ids of the biLM, int32 `[N, T, C]` or `[N, T]`.
 
-        The ids after the first `sequence_len` tokens are 0.
+        The ids after the first `sequence_len` tokens of each row are 0.
         """
         inside = real_tokens(tokens, sequence_len)
         if not self.reads_characters:
@@ -46,15 +46,15 @@ class TokenReader:
         return tf.where(inside[..., None], ids, 0)  # [N, T, C]
 
     def lookup(self, tokens):
-        """Returns the vocabulary ids of tokens as int32; they are the classes of the softmax."""
+        """Returns the vocabulary ids of tokens, which are the classes of the softmax, as int32."""
         return tf.cast(self.table.lookup(tokens), tf.int32)
 
     def surround(self, ids, lengths):
         """Adds sentence boundaries to ids.
 
         Args:
-            ids: int32 tensor of shape `[N, T, C]` or `[N, T]`.
-            lengths: int32 tensor of shape `[N]`.
+            ids: int32 tensor of shape `[N, T, C]` or `[N, T]`, as returned by `to_ids`.
+            lengths: int32 tensor of shape `[N]`. Number of tokens of each sentence.
 
         Returns:
             Tuple `(ids, mask)`. `ids` is int32 `[N, T+2, C]` or `[N, T+2]`. `mask` is bool
@@ -77,12 +77,15 @@ class TokenReader:
 
 
 def real_tokens(tokens, sequence_len):
-    """Returns the mask of tokens `[N, T, ...]`.
+    """Returns the mask of real tokens, bool `[N, T]`: True within the length of each sentence.
 
-    The mask is bool `[N, T]` and True within the length of each sentence.
+    Args:
+        tokens: tensor of shape `[N, T, ...]`, padded to T tokens.
+        sequence_len: int, shape `[N]`. Number of tokens of each sentence.
 
     Raises:
-        tf.errors.InvalidArgumentError: If the lengths do not match the tokens.
+        tf.errors.InvalidArgumentError: If `sequence_len` does not have one value from 0 to T
+            per sentence.
     """
     rows, longest = tf.unstack(tf.shape(tokens)[:2])
     fits = tf.reduce_all((sequence_len >= 0) & (sequence_len <= longest))
@@ -96,7 +99,7 @@ def real_tokens(tokens, sequence_len):
 
 
 def _surround(ids, lengths, start, end):
-    """Adds `start` before and `end` after the tokens; returns ids `[N, T+2, ...]` and the mask."""
+    """Adds `start` and `end` to each sentence; returns the ids `[N, T+2, ...]` and the mask."""
     ids = tf.pad(ids, [[0, 0], [1, 1]] + [[0, 0]] * (ids.shape.rank - 2))
     positions = tf.range(tf.shape(ids)[1])[None]  # [1, T+2]
     is_start, is_end = positions == 0, positions == lengths[:, None] + 1

@@ -1,4 +1,4 @@
-"""Scoring: signatures of a biLM that score text as a language model."""
+"""Scoring: signatures of an exported language model that score text."""
 
 import tensorflow as tf
 
@@ -10,19 +10,20 @@ MOST_SENTENCES = 4096  # largest batch size of `initial_states`
 class Scoring:
     """Signatures `initial_states` and `score` of an exported `BiLMPretrainer`.
 
-        initial_states  batch_size int32 [], at most 4,096 -> the initial states (zeros, or the
+        initial_states  batch_size int32 [], from 0 to 4,096 -> the initial states (zeros, or the
                         states stored by `BiLM.warm_up`)
         score           tokens str [N, T], sequence_len int32 [N], forward_hidden [N, L, P],
                         forward_cell [N, L, U], backward_hidden, backward_cell -> nll,
                         forward_nll, backward_nll float32 [N], sums in nats; token_count int32
-                        [N], the number of predictions per direction: a sentence's tokens and its
-                        end (backward: its start); and the new states, under the names of the
-                        inputs
+                        [N], the number of predictions per direction: one for each token of the
+                        sentence and one for its end (backward: its start); and the new states,
+                        under the names of the inputs
 
-    `nll` is the sum of both directions. The perplexity of both directions, over the full softmax
-    and all tokens, is `exp(sum(nll) / (2 * sum(token_count)))`. The model stores nothing between
-    calls: the caller passes the states of one call to the next. A model that is not bidirectional
-    has no backward inputs and outputs, and its `nll` is `forward_nll`.
+    `nll` is the sum of both directions. The perplexity of both directions, computed with the full
+    softmax over all tokens, is `exp(sum(nll) / (2 * sum(token_count)))`. The model stores nothing
+    between calls: the caller passes the states of one call to the next. A model that is not
+    bidirectional has no backward inputs or outputs; its `nll` is `forward_nll`, and its perplexity
+    is `exp(sum(nll) / sum(token_count))`.
 
     Args:
         bilm: `BiLM`. Provides the initial states and the weights.
@@ -44,7 +45,7 @@ class Scoring:
         return dict(zip(self.bilm.state_names, states, strict=True))
 
     def score(self, tokens, sequence_len, **states):
-        """Implements the signature `score`: returns the NLL of `tokens` in nats and the states."""
+        """Implements the signature `score`: returns the NLL of `tokens` in nats and new states."""
         bilm = self.bilm
         ids = self.reader.to_ids(tokens, sequence_len)
         ids, known = self.reader.surround(ids, sequence_len)  # [N, T+2, ...], [N, T+2]
@@ -69,19 +70,20 @@ class Scoring:
         Args:
             outputs: dict. Outputs of the biLM for the tokens.
             tokens: str tensor of shape `[N, T]`.
-            sequence_len: int32 tensor of shape `[N]`.
+            sequence_len: int32 tensor of shape `[N]`. Number of tokens of each sentence.
 
         Returns:
-            dict of float32 tensors in nats. `forward_surprise` `[N, T]` is -log p(token | all
-            tokens before it), and `backward_surprise` `[N, T]` is -log p(token | all tokens after
-            it); both are 0 on padding. `end_surprise` `[N]` is -log p(the sentence ends | all its
-            tokens), and `start_surprise` `[N]` is -log p(the sentence starts | all its tokens). If
-            `score` starts from the initial states, its `forward_nll` is the sum of
-            `forward_surprise` and `end_surprise`, and its `backward_nll` is the sum of
-            `backward_surprise` and `start_surprise`. The dict also has `in_vocabulary`, int32
-            `[N, T]`, which is 0 on padding and on tokens that are read as `<UNK>`, and 1 on other
-            tokens. A model that is not bidirectional has neither `backward_surprise` nor
-            `start_surprise`.
+            dict of tensors, which are float32 and in nats except for `in_vocabulary`.
+            `forward_surprise` `[N, T]` is -log p(token | all tokens before it), and
+            `backward_surprise` `[N, T]` is -log p(token | all tokens after it); both are 0 on
+            padding. `end_surprise` `[N]` is -log p(the sentence ends | all its tokens), and
+            `start_surprise` `[N]` is -log p(the sentence starts | all its tokens). If `score`
+            starts from the initial states, its `forward_nll` is the sum of `forward_surprise` over
+            all tokens plus `end_surprise`, and its `backward_nll` is the sum of
+            `backward_surprise` over all tokens plus `start_surprise`. The dict also has
+            `in_vocabulary`, int32 `[N, T]`, which is 0 on padding and on tokens that are read as
+            `<UNK>`, and 1 on other tokens. If the model is not bidirectional, the dict has neither
+            `backward_surprise` nor `start_surprise`.
         """
         dim = self.bilm.projection_dim
         inside = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])

@@ -12,7 +12,7 @@ from tfreps.text.tokenizers import split_tokens
 
 
 class BiLMSignatures:
-    """Signatures of an exported biLM, which map strings or ids to dense float32 tensors.
+    """Signatures of an exported biLM, which map strings or ids to dense tensors.
 
     Three signatures read `N` sentences of up to `T` tokens:
 
@@ -31,6 +31,8 @@ class BiLMSignatures:
         default         float32 [N, 2P], the mean of elmo over the sentence's tokens
         sequence_len    int32 [N]
 
+    If the biLM is not bidirectional, `P` replaces `2P`.
+
     A model with a softmax and a vocabulary has two more signatures, `initial_states` and `score`,
     which `Scoring` describes. `explain` takes `text` and returns
 
@@ -40,22 +42,24 @@ class BiLMSignatures:
 
     and, if the model has a softmax and a vocabulary, the outputs of `Scoring.surprise`. A model
     that reads token ids and has no vocabulary has no `default`, `tokens` or `explain`, and its
-    `serving_default` is `token_ids`. `notices` says what `explain` leaves out.
+    `serving_default` is `token_ids`.
 
     Args:
-        loaded: `tfreps.inference.TextBiLM`. Its vocabulary is needed for `score` and for models
-            that read token ids. For an `Elmo`, the output `elmo` is the first mix. A biLM with
-            `initial_state="carry"` is exported with `"zero"`, because exports carry no states.
+        loaded: `tfreps.inference.TextBiLM`. Its vocabulary is needed for `score`, and for the
+            signatures that read strings if the model reads token ids. For an `Elmo`, the output
+            `elmo` is the first mix. A biLM with `initial_state="carry"` is exported with `"zero"`,
+            because exports carry no states.
         explain: bool. Whether to add the signature `explain`. Defaults to `False`.
 
     Attributes:
-        notices: list of str. The state at the start of each sentence, and which outputs of
-            `explain` are left out, for the README.
+        notices: list of str. Paragraphs for the README about the state at the start of each
+            sentence and the outputs that `explain` leaves out.
+        reads_text: bool. Whether there are signatures that read strings.
 
     Raises:
         ValueError: If the vocabulary does not match the model.
 
-    Reference: names and outputs of TF-Hub's `google/elmo`.
+    The names of the signatures and outputs follow TF-Hub's `google/elmo`.
     """
 
     known: dict = {}  # facts about the training, as returned by `run_card`
@@ -72,6 +76,7 @@ class BiLMSignatures:
         self.pretrainer = model if isinstance(model, BiLMPretrainer) else None
         check_vocabulary(model, vocabulary)
         self.reader = TokenReader(bilm, vocabulary, asset_folder(self))
+        self.reads_text = self.reader.reads_characters or self.reader.table is not None
         self.explains = explain
         self.text_counts = {
             "tokens": "spaces",
@@ -90,13 +95,13 @@ class BiLMSignatures:
             self.notices.append(self._about_explain())
 
     def functions(self):
-        """Returns the traced functions by name, for `tf.saved_model.save`."""
+        """Returns a dict from signature names to traced functions, for `tf.saved_model.save`."""
         ids = _spec("token_ids", [None, None])
         if self.reader.reads_characters:
             ids = _spec("character_ids", [None, None, self.bilm.max_characters])
         functions = {}
         trace = self.weights.trace
-        if self.reader.reads_characters or self.reader.table is not None:
+        if self.reads_text:
             functions["default"] = trace(self.embed_text, TEXT)
             functions["serving_default"] = functions["default"]
             functions["tokens"] = trace(self.embed_tokens, TOKENS, LENGTHS)
@@ -122,7 +127,7 @@ class BiLMSignatures:
 
     def _about_explain(self):
         """Describes what `explain` leaves out if the model has no softmax or no vocabulary."""
-        if not self.reader.reads_characters and self.reader.table is None:
+        if not self.reads_text:
             return (
                 "There is no signature `explain`, because this model reads token ids and was "
                 "exported without a vocabulary."
@@ -142,7 +147,7 @@ class BiLMSignatures:
         return module
 
     def expected(self, texts):
-        """Returns some outputs of `default` as a dict, computed by the model itself."""
+        """Returns a dict of some outputs of `default` for `texts`, computed by the model itself."""
         tokens = split_tokens(tf.constant(texts))
         lengths = tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1)
         out = self.bilm.predict_on_batch(self.reader.to_ids(tokens, lengths))
@@ -175,8 +180,8 @@ class BiLMSignatures:
     def embed_ids(self, ids, sequence_len):
         """Implements the signature `character_ids` or `token_ids`, int32 `[N, T, C]` or `[N, T]`.
 
-        The lengths are needed because TensorFlow Serving pads the sentences of a merged batch with
-        their first value.
+        The lengths are needed because TensorFlow Serving pads the ids of each request with their
+        first value instead of 0 when it merges requests into a batch.
         """
         real = real_tokens(ids, sequence_len)
         characters = self.reader.reads_characters

@@ -9,7 +9,7 @@ LOWEST = float(tf.float32.min)
 
 
 def explain_tags(model, features):
-    """Computes the k best tag sequences and the probability of each tag.
+    """Computes the k = 5 best tag sequences and the probability of each tag at each token.
 
     Args:
         model: `Tagger` or `HMMTagger`.
@@ -18,11 +18,11 @@ def explain_tags(model, features):
     Returns:
         dict of tensors. `path_tags` is str `[N, k, T]`: the k best tag sequences, best first, with
         `""` on padding. `path_scores` is float32 `[N, k]`: the log-probability of each sequence.
-        `path_probabilities` is float32 `[N, k]`: its probability. `marginals` is float32
-        `[N, T, K]`: the probability of each tag, which is 0 on padding. `tag_names` is str
-        `[N, K]`: the K tags, the same in every row. If there are fewer than k sequences, the
-        remaining ones have `""` as tags, the score -3.4e38 (which JSON can represent) and the
-        probability 0.
+        `path_probabilities` is float32 `[N, k]`: the probability of each sequence. `marginals` is
+        float32 `[N, T, K]`: the probability of each tag at each token, and 0 on padding.
+        `tag_names` is str `[N, K]`: the K tags, the same in every row. If there are fewer than k
+        sequences, the remaining ones have `""` as tags, the score -3.4e38 (since JSON cannot
+        represent minus infinity) and the probability 0.
     """
     outputs = model(features)
     mask = outputs["mask"]  # [N, T]
@@ -48,8 +48,8 @@ def explain_label(model, features):
         features: dict. The features, as passed to `call` of the model.
 
     Returns:
-        dict. If the classifier was created with `pooling="attention"`, it contains
-        `token_weights`, float32 `[N, T]`, which are 0 on padding. Otherwise, it is empty.
+        dict. If the classifier was created with `pooling="attention"`, the dict contains
+        `token_weights`, float32 `[N, T]`, which are 0 on padding. Otherwise, the dict is empty.
     """
     if model.pooling != "attention":
         return {}
@@ -62,9 +62,10 @@ def explain_attention(model, features, tokens, strings=None):
     Args:
         model: Any tfreps model.
         features: dict. The features, as passed to `call` of the model.
-        tokens: str tensor of shape `[N, T]`. The tokens of `features`, `""` on padding.
-        strings: function. Converts piece ids to strings. Required for a tagger on a BERT model.
-            Defaults to `None`.
+        tokens: str tensor of shape `[N, T]`. The tokens or pieces in `features`, with `""` on
+            padding.
+        strings: function or None. Converts piece ids to strings. Required for a tagger on a BERT
+            model. Defaults to `None`.
 
     Returns:
         dict of two tensors. `attention` is float32 `[N, L, H, P, P]` (layer, head, from, to); its

@@ -1,4 +1,4 @@
-"""check_export: runs an export without tfreps and compares it with the model."""
+"""check_export: runs an export without tfreps and compares its outputs with the model's."""
 
 import ast
 import functools
@@ -38,8 +38,10 @@ class CheckedExport(NamedTuple):
     Attributes:
         way: str. Description of the process that ran the export.
         largest: float. Largest difference from the model's outputs; NaN if the check failed. If the
-            largest absolute value of an output exceeds 1, its difference is divided by that value.
-        error: str or None. The error message. It is `None` if the check passed.
+            largest absolute value of a model output exceeds 1, the difference in this output is
+            divided by that value.
+        error: str or None. The last 600 characters of the error message. It is `None` if the check
+            passed.
     """
 
     way: str
@@ -54,24 +56,24 @@ class CheckedExport(NamedTuple):
 
 
 def check_export(folder, expected, python=sys.executable, precision="float32", needs_text=False):
-    """Runs an export in three new processes that do not import tfreps.
+    """Runs an export in three ways without tfreps and compares its outputs with the model's.
 
-    The processes use TensorFlow's Python API, `saved_model_cli run`, and the C API of the
-    TensorFlow wheel, which C++, Go, Java and Rust use.
+    New processes use TensorFlow's Python API, `saved_model_cli run`, and the C API of the
+    TensorFlow wheel, which programs in C++, Go, Java and Rust use.
 
     Args:
         folder: str or path-like. Folder of the version.
-        expected: dict. For each signature that takes `text`, a dict of the model's outputs for
-            `SENTENCES`. Only these outputs are compared.
+        expected: dict from the name of a signature that takes `text` to a dict of the model's
+            outputs for `SENTENCES`. Only these signatures and outputs are compared.
         python: str. Path of the Python interpreter, which may have a different version of
             TensorFlow. Defaults to the current interpreter.
-        precision: str. Compute precision of the model: `"float32"` or `"bfloat16"`. Defaults to
-            `"float32"`.
-        needs_text: bool. Whether the model needs operations of tensorflow-text. Defaults to
+        precision: str. Compute precision of the model, which sets the allowed difference:
+            `"float32"` or `"bfloat16"`. Defaults to `"float32"`.
+        needs_text: bool. Whether the export needs operations of TensorFlow Text. Defaults to
             `False`.
 
     Yields:
-        `CheckedExport`, one per process.
+        `CheckedExport`, one for each way.
     """
     allowed = TOLERANCES[precision]
     imported = "TensorFlow and TensorFlow Text" if needs_text else "only TensorFlow"
@@ -98,16 +100,16 @@ def check_signatures(signatures, functions, folder, python=sys.executable, on_ch
         functions: dict. Concrete function of each signature, by name.
         folder: str or path-like. Folder of the version.
         python: str. Path of the Python interpreter. Defaults to the current interpreter.
-        on_checked: function. Called with each `CheckedExport` when it is available. Defaults to
-            `None`.
+        on_checked: function or None. Called with each `CheckedExport` when it is available.
+            Defaults to `None`.
 
     Raises:
         ValueError: If a check fails, or the export has no signature that reads text.
     """
     if "default" not in functions:
         raise ValueError(
-            "The check (`check`, --check) needs a signature that reads text, but this export reads "
-            "only token ids. Export the model without the check."
+            "`check` needs a signature that reads text, but this export reads only token ids. "
+            "Export the model without the check."
         )
     expected = {"default": signatures.expected(SENTENCES)}
     if "explain" in functions:
@@ -128,18 +130,18 @@ def check_signatures(signatures, functions, folder, python=sys.executable, on_ch
 
 
 def compare(answers, expected, allowed):
-    """Returns the largest difference between the numbers of two sets of outputs.
+    """Returns the largest difference between the numbers in two sets of outputs.
 
     Args:
-        answers: dict from each signature to a dict of the outputs of an export. An output is `None`
-            if the process could not read it.
+        answers: dict from each signature to a dict of the outputs of an export. An output that the
+            process could not read is `None` and is not compared.
         expected: dict from each signature to a dict of the outputs of the model.
-        allowed: float. Largest allowed difference. If the largest absolute value of an output
-            exceeds 1, its difference is divided by that value.
+        allowed: float. Largest allowed difference. If the largest absolute value of a model output
+            exceeds 1, the difference in this output is divided by that value.
 
     Raises:
-        ValueError: If the difference is larger than `allowed`, an output is missing, or strings or
-            shapes differ. The message names the output.
+        ValueError: If a difference is NaN or larger than `allowed`, an output is missing, or
+            strings or shapes differ. The message names the output.
     """
     largest = 0.0
     for signature, outputs in expected.items():
@@ -170,7 +172,7 @@ def compare(answers, expected, allowed):
 
 
 def as_text(array):
-    """Converts an array of bytes or str to str."""
+    """Converts an array of bytes or str to an array of str."""
     decode = np.vectorize(lambda x: x.decode() if isinstance(x, bytes) else x, otypes=[object])
     return decode(array) if array.size else array
 
@@ -209,13 +211,13 @@ def _ask_script(script, needs_text):
 
 
 def shaped(shape, values):
-    """Reshapes a flat list of values to an array; strings get dtype object."""
+    """Converts a flat list of values to an array of a given shape; strings get dtype object."""
     kind = object if values and isinstance(values[0], str) else None
     return np.array(values, kind).reshape(shape)
 
 
 def ask_cli(needs_text, python, folder, signatures, place):
-    """Runs `saved_model_cli run` and reads numbers from its files and strings from its output."""
+    """Runs `saved_model_cli run`; reads numbers from its files and strings from its output."""
     answers = {}
     for name in signatures:
         command = [python, "-m", CLI] if not needs_text else [python, "-c", CLI_WITH_TEXT]

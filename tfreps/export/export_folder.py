@@ -1,4 +1,4 @@
-"""write_export: writes the next version of a model into its folder, with its notes."""
+"""write_export: writes the next version of a model, its README and configuration files."""
 
 import pathlib
 import sys
@@ -20,7 +20,7 @@ class WrittenExport(NamedTuple):
         version: int. Number of the version.
         functions: dict. Concrete function of each signature, by name.
         num_warm_up: int or None. Number of warm-up requests. It is `None` if the package
-            tensorflow-serving-api is not installed.
+            tensorflow-serving-api is not installed, and 0 if no signature takes `text`.
     """
 
     folder: pathlib.Path
@@ -30,12 +30,12 @@ class WrittenExport(NamedTuple):
 
 
 def write_export(signatures, base, check=False, overwrite=False, on_checked=None):
-    """Writes the next version of a model.
+    """Writes the next version of an exported model.
 
         base/1/, base/2/ ...    versions, each a SavedModel with warm-up requests and a description
-                            of its tokenization for servers that limit the tokens of a request
+                            of its tokenization for servers that limit the tokens in a request
         base/README.md          description, inputs and outputs, and example requests
-        base/models.config, base/batching.config    for TensorFlow Serving
+        base/models.config, base/batching.config    configuration of TensorFlow Serving
 
     The version and each file are written atomically. The README describes the newest version.
 
@@ -44,14 +44,14 @@ def write_export(signatures, base, check=False, overwrite=False, on_checked=None
             `open_for_export`.
         base: str or path-like. Folder of the model, which may already contain versions. Its name is
             the name of the model.
-        check: bool or path. If `True`, separate processes run the new version without tfreps, and
-            it is written only if their outputs match those of the model. A path selects the Python
-            interpreter of these processes, which may have a different version of TensorFlow.
-            Defaults to `False`.
+        check: bool, str or path-like. If `True`, separate processes run the new version without
+            tfreps, and the version is written only if their outputs match those of the model. A
+            path selects the Python interpreter of these processes, which may have a different
+            version of TensorFlow. Defaults to `False`.
         overwrite: bool. Whether to replace a README.md, models.config or batching.config that
             tfreps did not write. Defaults to `False`.
-        on_checked: function. Called with each `CheckedExport` when it is available. Defaults to
-            `None`.
+        on_checked: function or None. Called with each `CheckedExport` when it is available.
+            Defaults to `None`.
 
     Returns:
         `WrittenExport`.
@@ -59,7 +59,8 @@ def write_export(signatures, base, check=False, overwrite=False, on_checked=None
     Raises:
         ValueError: If `base` is a file, if it contains a README.md, models.config or
             batching.config that tfreps did not write and `overwrite` is `False`, if the signatures
-            cannot be built, or if a check fails.
+            cannot be built, if no larger version number is possible, or if `check` is set and a
+            check fails or no signature reads text.
     """
     base = pathlib.Path(base)
     if base.is_file():

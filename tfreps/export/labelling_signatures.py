@@ -11,6 +11,7 @@ from tfreps.export.signature_base import (
     with_vocabulary,
 )
 from tfreps.export.stored_weights import StoredWeights
+from tfreps.export.text_counts import is_long
 from tfreps.models import TransformerEncoder
 from tfreps.text.bert.character_tokens import CharacterTokenizer
 from tfreps.text.tags.graph_spans import padded_spans
@@ -30,12 +31,12 @@ class TextSignatures(StringSignatures):
 
     A tagger returns
 
-        tokens          str [N, T], "" on padding
-        tags            str [N, T], "" on padding
+        tokens          str [N, T], the tokens that were read, "" on padding
+        tags            str [N, T], the tag of each token, "" on padding
         confidences     float32 [N, T], the probability of each tag in `tags`, 0 on padding
         sequence_len    int32 [N]
 
-    and, if it has a tag scheme, its spans in the order of the sentence:
+    and, if it has a tag scheme, the spans of each sentence from left to right:
 
         span_types                  str [N, S], "" after a sentence's last span
         span_starts, span_ends      int32 [N, S], indices of tokens; the end is exclusive
@@ -46,15 +47,16 @@ class TextSignatures(StringSignatures):
         label             str [N], the most probable label
         probability       float32 [N], its probability
         labels            str [N, K], all labels, the same in every row
-        probabilities     float32 [N, K]
+        probabilities     float32 [N, K], the probability of each label in `labels`
         sequence_len      int32 [N], the number of tokens that were read
 
-    A classifier on a BERT model treats `tokens` as words and splits them into pieces; its
-    `sequence_len` counts pieces, including `[CLS]` and `[SEP]`. Texts that are too long for the
-    model's positions are truncated. Sentences of a tagger on a BERT model are truncated after the
-    last word whose pieces all fit; `sequence_len` is the number of words that were read.
+    A classifier truncates texts to `trained.max_length` tokens, unless `max_length` is `None`. A
+    classifier on a BERT model treats `tokens` as words and splits them into pieces; its
+    `max_length` and its output `sequence_len` count pieces, including `[CLS]` and `[SEP]`.
+    Sentences of a tagger on a BERT model are truncated after the last word whose pieces all fit
+    within `max_length`; its output `sequence_len` is the number of words that were read.
 
-    `explain` takes `text` and returns all outputs of `default` and those outputs of the functions
+    `explain` takes `text` and returns all outputs of `default` and the outputs of those functions
     in `tfreps.export.explanations` that apply to the model. For a classifier, it also returns
     `tokens`, the tokens or pieces that were read.
 
@@ -66,8 +68,9 @@ class TextSignatures(StringSignatures):
             faster. Defaults to `True`.
 
     Raises:
-        ValueError: If the model reads stored vectors, or if `core_ops` is `False` and TensorFlow
-            Text is missing or does not support the tokenizer.
+        ValueError: If the model reads stored vectors, or if `core_ops` is `False` and the model is
+            not based on BERT, TensorFlow Text is not installed, or TensorFlow Text does not support
+            the tokenizer.
     """
 
     def __init__(self, trained, explain=False, core_ops=True):
@@ -91,7 +94,7 @@ class TextSignatures(StringSignatures):
         self.room = trained.tokenizer.room(trained.max_length) if trained.tokenizer else None
 
     def expected(self, texts):
-        """Returns some outputs of `default` as a dict, computed by the model itself."""
+        """Returns a dict of some outputs of `default` for `texts`, computed by the model itself."""
         rows = self.trained.tokenize(texts)
         if self.trained.is_tagger:
             answers = self.trained.tag(rows)
@@ -165,7 +168,8 @@ def text_counts(trained):
         if not isinstance(trained.tokenizer, CharacterTokenizer):
             how = "bert_words"
         most = None
-    return {"tokens": how, "most_per_text": most, "added_per_text": 2, "attends": False}
+    attends = is_long(trained.max_length)
+    return {"tokens": how, "most_per_text": most, "added_per_text": 2, "attends": attends}
 
 
 def check_exportable(model):
@@ -213,7 +217,7 @@ def _count(mask):
 
 
 def _padded(rows, filler):
-    """Pads lists of different lengths and returns them as one array of strings or float32."""
+    """Pads lists of different lengths; returns one array of strings or of float32 numbers."""
     longest = max(map(len, rows), default=0)
     kind = object if filler == "" else "float32"
     filled = [[*row, *[filler] * (longest - len(row))] for row in rows]

@@ -130,12 +130,14 @@ def write_notes(base, version, title, functions, counts, overwrite=False, known=
         counts: dict. Description of the tokenization, as passed to `write_counts`.
         overwrite: bool. Whether to replace files with these names that tfreps did not write.
             Defaults to `False`.
-        known: dict. Facts about the training, as returned by `tfreps.runs.run_card.run_card`. If
-            `None` (the default), the README says that the training is not recorded.
+        known: dict or None. Facts about the training, as returned by
+            `tfreps.runs.run_card.run_card`. If `None` (the default), the README says that the
+            training was not recorded.
         notices: sequence of str. Paragraphs for users of the signatures. Defaults to `()`.
 
     Raises:
-        ValueError: If `overwrite` is `False` and tfreps did not write one of the existing files.
+        ValueError: If `overwrite` is `False` and tfreps did not write one of the existing files, or
+            if an input or output has no entry in `MEANINGS` or a different number of axes.
     """
     base = pathlib.Path(base)
     name = model_name(base)
@@ -162,7 +164,7 @@ def write_notes(base, version, title, functions, counts, overwrite=False, known=
 
 
 def check_notes(base, overwrite=False):
-    """Raises a ValueError if a folder has a file named in `FILES` that tfreps did not write.
+    """Raises a ValueError if a folder contains a file of `FILES` that tfreps did not write.
 
     With `overwrite=True`, nothing is checked.
     """
@@ -170,7 +172,7 @@ def check_notes(base, overwrite=False):
         if not overwrite and path.exists() and (path.is_dir() or MARK not in path.read_bytes()):
             raise ValueError(
                 f"{path} already exists and was not written by `tfreps export`. Choose another "
-                "folder for the export, or allow overwriting (`overwrite=True`, --overwrite)."
+                "folder for the export, or pass `overwrite=True` to replace the file."
             )
 
 
@@ -181,7 +183,8 @@ def text_ops(functions) -> list[str]:
         functions: dict. Concrete function of each signature, by name.
 
     Returns:
-        list of str, sorted; empty if the functions use only core TensorFlow operations.
+        list of str, in alphabetical order. It is empty if the functions use only core TensorFlow
+        operations.
     """
     found = set()
     for function in functions.values():
@@ -215,7 +218,7 @@ def _kind(spec):
 
 
 def _shape(name, spec):
-    """Returns the axes as letters, or as numbers where they are fixed: `[N, T, 128]`."""
+    """Returns the axes as letters, or as numbers where they are fixed, as in `[N, T, 128]`."""
     letters = meaning(name)[0]
     sizes = list(spec.shape) if spec.shape.rank is not None else [None] * len(letters)
     if len(sizes) != len(letters):

@@ -50,8 +50,8 @@ def open_for_export(source, explain=False, core_ops=True, **options):
         `BiLMSignatures`, `BertSignatures` or `TextSignatures`.
 
     Raises:
-        ValueError: If `source` is neither a path nor a loaded model, or if the model cannot be
-            loaded or cannot be exported with these options.
+        ValueError: If `source` is neither a path nor a loaded model, if `options` are given for a
+            loaded model, or if the model cannot be loaded or cannot be exported with these options.
 
     Example:
     >>> import tempfile
@@ -71,13 +71,13 @@ def open_for_export(source, explain=False, core_ops=True, **options):
         if not core_ops:
             raise ValueError(
                 "`core_ops=False` applies only to BERT models; a biLM reads whole tokens. Omit "
-                "`core_ops`."
+                "`core_ops=False`."
             )
         if isinstance(loaded.model, BiLMPretrainer) and loaded.vocabulary is None:
             raise ValueError(
                 f"{loaded.source or '`source`'} contains a language model but no vocabulary.txt, "
                 "which scoring needs. Restore the vocabulary.txt that the model was trained with. "
-                "For a model in memory, pass `vocabulary` to TextBiLM."
+                "For a model in memory, pass `TextBiLM(model, vocabulary)`."
             )
         signatures = BiLMSignatures(loaded, explain)
     else:
@@ -102,12 +102,12 @@ def _loaded(source, options):
     advice = "Pass the path of a run folder or of a published model."
     if isinstance(source, keras.Model):
         advice = (
-            "A Keras model that is not one of `tfreps.models` cannot read text by itself; "
+            "A Keras model of this class cannot read text by itself; "
             "`model.export(folder)` writes a SavedModel of it that takes tensors."
         )
     for kinds, wrapper in WRAPPERS.items():
         if isinstance(source, kinds):
-            advice = f"Pass `{wrapper}` of `tfreps.inference`, or use `model.export(folder)`."
+            advice = f"Pass `{wrapper}` from `tfreps.inference`, or use `model.export(folder)`."
     raise ValueError(
         "`source` must be the path of a model for `tfreps.load`, or a TextTagger, TextClassifier, "
         f"TextBiLM or TextBert; got a {name}. {advice}"

@@ -1,4 +1,4 @@
-"""MEANINGS: descriptions of the inputs and outputs of exports, for their README."""
+"""MEANINGS: descriptions of the inputs and outputs of an export, for its README."""
 
 import re
 

@@ -15,8 +15,8 @@ def save_whole(module, folder, functions, finish=None):
         folder: str or path-like. A path that does not exist yet, or an empty folder. TensorFlow
             Serving expects its name to be the version number, as in `elmo/1`.
         functions: dict. Concrete function of each signature, by name.
-        finish: function. Called with the temporary folder before it is renamed, to add files. If
-            `None`, nothing is added. Defaults to `None`.
+        finish: function or None. Called with the temporary folder before it is renamed, to add
+            files. If `None`, nothing is added. Defaults to `None`.
 
     Raises:
         ValueError: If `folder` exists and is not an empty folder.
@@ -32,7 +32,7 @@ def save_whole(module, folder, functions, finish=None):
 
 
 def check_free(folder):
-    """Raises a ValueError unless the path does not exist or is an empty folder."""
+    """Raises a ValueError if the path exists and is not an empty folder."""
     folder = pathlib.Path(folder)
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise ValueError(

@@ -43,10 +43,12 @@ class StringSignatures:
     Attributes:
         known: dict. Facts about the training, as returned by `tfreps.runs.run_card.run_card`.
         notices: tuple of str. Paragraphs for users of the signatures, for the README.
+        reads_text: bool. Whether there is a signature that reads text; `True` in this class.
     """
 
     known: dict = {}
     notices: tuple = ()
+    reads_text = True
 
     def __init__(self, indexer, weights, title, explains):
         self.indexer = indexer
@@ -55,7 +57,7 @@ class StringSignatures:
         self.explains = explains
 
     def functions(self):
-        """Returns the traced functions by name, for `tf.saved_model.save`."""
+        """Returns a dict from signature names to traced functions, for `tf.saved_model.save`."""
         trace = self.weights.trace
         default = trace(self.from_text, TEXT)
         functions = {"default": default, "serving_default": default}
@@ -82,8 +84,8 @@ def with_vocabulary(indexer, assets, core_ops=True):
             TensorFlow Text splits the words for a BERT model into pieces. Defaults to `True`.
 
     Raises:
-        ValueError: If `core_ops` is `False` and the model reads whole tokens, or TensorFlow Text is
-            missing or does not support the tokenizer.
+        ValueError: If `core_ops` is `False` and the model reads whole tokens, TensorFlow Text is
+            not installed, or TensorFlow Text does not support the tokenizer.
     """
     path = os.path.join(assets, "vocabulary.txt")
     if core_ops:
@@ -91,25 +93,26 @@ def with_vocabulary(indexer, assets, core_ops=True):
     if not isinstance(indexer, PieceIndexer):
         raise ValueError(
             "`core_ops=False` applies only to BERT models; this model reads whole "
-            "tokens, which need no WordPiece. Omit `core_ops`."
+            "tokens, which need no WordPiece. Omit `core_ops=False`."
         )
     return indexer.with_vocabulary_file(path, core_ops=False)
 
 
 def cut_tokens(tokens, sequence_len, max_length):
-    """Truncates sentences and replaces the tokens after each sentence's length with `""`.
+    """Truncates sentences and replaces the tokens after the end of each sentence with `""`.
 
     Args:
         tokens: str tensor of shape `[N, T]`.
-        sequence_len: int32 tensor of shape `[N]`.
-        max_length: int. Maximum number of tokens. If `None`, sentences are not truncated.
+        sequence_len: int32 tensor of shape `[N]`. Number of tokens of each sentence.
+        max_length: int or None. Maximum number of tokens. If `None`, sentences are not truncated.
 
     Returns:
         Tuple `(tokens, sequence_len)`. `tokens` is str `[N, min(T, max_length)]`, the truncated
         sentences; `sequence_len` is int32 `[N]`, their lengths.
 
     Raises:
-        tf.errors.InvalidArgumentError: If the lengths do not match the tokens.
+        tf.errors.InvalidArgumentError: If `sequence_len` does not have one value from 0 to T per
+            sentence.
     """
     rows, longest = tf.unstack(tf.shape(tokens))
     fits = tf.reduce_all((sequence_len >= 0) & (sequence_len <= longest))

@@ -15,11 +15,12 @@ class StoredWeights:
         int8        w = scale * float32(stored)     a quarter of the size, integers from -127 to 127
 
     Arrays with at least two axes and at least 1,024 values are stored in the chosen type; others,
-    such as biases, stay float32. `int8` has one scale per row if an array has more rows than
-    columns (embeddings), otherwise one per column (kernels). Every call converts the weights back
-    to float32, which takes time. The weights of the models themselves are rounded too, so that the
-    models and the export give the same outputs. (Keras's `model.quantize("int8")` also rounds the
-    inputs of matrix multiplications, and supports only dense layers and embeddings.)
+    such as biases, are stored unchanged. `int8` has one scale per row if an array has more rows
+    than columns (embeddings), otherwise one per column (kernels). Every call of the export converts
+    the weights back to float32, which takes time. The weights of the models themselves are rounded
+    too, so that the models and the export give the same outputs. (Keras's `model.quantize("int8")`
+    also rounds the inputs of matrix multiplications, and supports only dense layers and
+    embeddings.)
 
     Args:
         models: list of `keras.Model`. The models whose weights the export stores.
@@ -53,7 +54,8 @@ class StoredWeights:
             kind: str. `"float32"` (unchanged), `"bfloat16"` or `"int8"`.
 
         Raises:
-            ValueError: If `kind` is none of these, or Keras has already quantized a model.
+            ValueError: If `kind` is none of these, or if it is not `"float32"` and Keras has
+                already quantized a model.
         """
         if kind not in KINDS:
             raise ValueError(f"`kind` must be one of {', '.join(KINDS)}; got {kind!r}.")
@@ -80,7 +82,7 @@ class StoredWeights:
             **named: `tf.TensorSpec`. Specs of the keyword inputs.
 
         Returns:
-            The concrete function.
+            The concrete function, which takes all inputs as keyword arguments.
         """
         names = [spec.name for spec in specs]
 

@@ -22,18 +22,34 @@ def write_counts(folder, counts):
     Args:
         folder: str or path-like. Folder of the version.
         counts: dict with four keys. `tokens` is a key of `UNITS`. `most_per_text` is the number of
-            tokens to which the model truncates a text, or `None` if it does not truncate texts.
-            `added_per_text` is the number of tokens that the model adds to each text. `attends` is
-            `True` if each token of a text attends to all others, so that the cost of a long text
-            grows with the square of its number of tokens.
+            tokens, including added ones, to which the model truncates a text. It is `None` if the
+            model does not truncate texts, or if it splits the whole text into pieces first, as a
+            tagger on a BERT model does. `added_per_text` is the number of tokens that the model
+            adds to each text. `attends` is `True` if each token of a text attends to all others, so
+            that the cost of a long text grows with the square of its number of tokens. It is
+            `False` for models whose truncated texts are too short for this to matter; see
+            `is_long`.
     """
     path = pathlib.Path(folder) / PLACE
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(counts) + "\n", encoding="utf-8")
 
 
+def is_long(max_length) -> bool:
+    """Returns True if texts of up to `max_length` tokens are long enough for attention to matter.
+
+    Args:
+        max_length: int or None. Number of tokens to which the model truncates a text. If `None`,
+            it does not truncate texts.
+    """
+    return max_length is None or max_length > ATTENDED
+
+
 def about_cost(counts) -> str:
     """Returns the paragraph about the cost of a request for the README of an export.
+
+    Args:
+        counts: dict. Description of the tokenization, as passed to `write_counts`.
 
     Example:
     >>> counts = {"tokens": "words", "most_per_text": 512, "added_per_text": 2, "attends": False}

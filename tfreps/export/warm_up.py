@@ -22,11 +22,11 @@ def write_warm_up(folder, name, signatures):
     Args:
         folder: str or path-like. Folder of the version.
         name: str. Name of the model.
-        signatures: list of str. Signatures that take `text`.
+        signatures: list of str. Names of the signatures to call, which must take `text`.
 
     Returns:
         int or None. Number of requests. It is `None` if the package tensorflow-serving-api is not
-        installed; then no file is written.
+        installed; in this case, no file is written.
     """
     try:
         from tensorflow_serving.apis import predict_pb2, prediction_log_pb2

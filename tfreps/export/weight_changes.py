@@ -10,18 +10,26 @@ def weight_changes(signatures, kind):
 
     Args:
         signatures: `BiLMSignatures`, `BertSignatures` or `TextSignatures`, as returned by
-            `open_for_export`. The weights of its model are rounded.
+            `open_for_export`. The weights of the model are rounded.
         kind: str. `"float32"` (unchanged), `"bfloat16"` or `"int8"`.
 
     Returns:
         str. A message with the largest change of each float output, and the number of changed
-        values of each string output, on `SENTENCES`. It is empty for `"float32"`.
+        values of each string output, for the texts in `SENTENCES`. It is empty for `"float32"`.
+        If no signature reads text, the message says that the changes were not measured.
 
     Raises:
-        ValueError: If `kind` is none of these, or Keras has already quantized the model.
+        ValueError: If `kind` is none of these, or if it is not `"float32"` and Keras has already
+            quantized the model.
     """
     if kind == "float32":
         return ""
+    if not signatures.reads_text:
+        signatures.weights.store(kind)
+        return (
+            f"The weights are stored as {kind}. The changes of the outputs were not measured, "
+            "because the export reads only token ids."
+        )
     before = signatures.expected(SENTENCES)
     signatures.weights.store(kind)
     after = signatures.expected(SENTENCES)

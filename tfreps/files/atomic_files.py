@@ -36,7 +36,7 @@ def replacing(path: Path, durable: bool = False, parents: bool = False) -> Itera
 
     Raises:
         OSError: If the file cannot be written, for example because the disk is full. The error
-            names `path`.
+            names `path`, or the parent folder if it does not exist.
 
     Example:
         >>> import pathlib, tempfile
@@ -80,7 +80,7 @@ def written_whole(path: Path | None):
             directly. If `None`, the context manager yields standard output.
 
     Yields:
-        Text file that is open for writing.
+        A text file that is open for writing.
 
     Raises:
         ValueError: If the path is a folder, or its parent folder does not exist.
@@ -121,7 +121,7 @@ def is_temporary(name: str) -> bool:
 
 
 def is_stream(path: Path) -> bool:
-    """Returns True if a path is a device, a pipe or a socket, which cannot be replaced."""
+    """Returns True if a path is a device, pipe or socket, or exists below /dev or /proc."""
     if os.path.abspath(path).startswith(STREAMS) and os.path.exists(path):
         return True
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
@@ -141,7 +141,7 @@ def check_place(path: Path) -> None:
 
 
 def _finish_file(temporary: pathlib.Path, target: pathlib.Path, durable: bool) -> None:
-    """Flushes the file to disk if `durable`, and copies the permissions of the earlier file."""
+    """Flushes the file to disk if `durable`, and copies the permissions of an earlier file."""
     if durable:
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())

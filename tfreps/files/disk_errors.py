@@ -23,9 +23,9 @@ def naming(path: Path, temporary: pathlib.Path | None = None) -> Iterator[None]:
             may name instead of `path`. If `None`, there is none. Defaults to `None`.
 
     Raises:
-        OSError: With `path` as `filename`. It replaces an OSError that names the temporary path,
-            and any error that reports a full disk or a file that cannot grow, except an OSError
-            that names another file.
+        OSError: If an OSError names the temporary path, or if an error reports a full disk or a
+            file that cannot grow and is not an OSError that names another file. The new error
+            names `path`.
     """
     try:
         yield
@@ -37,7 +37,7 @@ def naming(path: Path, temporary: pathlib.Path | None = None) -> Iterator[None]:
 
 
 def check_space(path: Path, num_bytes: int) -> None:
-    """Checks that the disk of a file has room for `num_bytes` more bytes.
+    """Checks that the disk on which a file is stored has room for `num_bytes` more bytes.
 
     On a full disk, HDF5 prints thousands of lines to stderr. This check prevents that.
 

@@ -33,8 +33,8 @@ def damaged_gzip(place: str | os.PathLike, error: Exception) -> ValueError:
     """Returns the ValueError that replaces one of `GZIP_ERRORS`.
 
     Args:
-        place: str or path-like object. Path of the file, optionally with the line after which it is
-            damaged.
+        place: str or path-like object. Path of the file, optionally with the line at or after
+            which it is damaged.
         error: Exception. The error that Python raised.
     """
     return ValueError(

@@ -38,7 +38,9 @@ def open_hdf5(path: str | os.PathLike, what: str = "an HDF5 file") -> h5py.File:
 
 
 def array_shapes(file: h5py.File) -> dict[str, tuple[int, ...]]:
-    """Returns a dict from the name of each array in a file to its shape; links are left out.
+    """Returns a dict from the name of each array in a file to its shape.
+
+    Soft and external links are left out.
 
     Raises:
         ValueError: If the file is damaged.
@@ -60,11 +62,12 @@ def find_array(file: h5py.File, name: str, is_text: bool = False) -> h5py.Datase
     Args:
         file: `h5py.File`. A file opened by `open_hdf5`.
         name: str. Name of the array.
-        is_text: bool. Whether the array contains strings instead of numbers. Defaults to `False`.
+        is_text: bool. Whether the array must contain strings instead of numbers. Defaults to
+            `False`.
 
     Raises:
-        ValueError: If the array does not exist, is stored in another file, has the wrong type, or
-            claims to be larger than its data.
+        ValueError: If the array does not exist, is stored in another file, has no shape or the
+            wrong type, or has sizes that contradict those of its data.
     """
     path = file.filename
     with naming_damage(path, f"array {name}"):
@@ -93,7 +96,7 @@ def read_array(file: h5py.File, name: str) -> np.ndarray:
         name: str. Name of the array.
 
     Raises:
-        ValueError: If `find_array` rejects the array, or its bytes are damaged.
+        ValueError: If `find_array` rejects the array, or if its bytes are damaged.
     """
     found = find_array(file, name)
     with naming_damage(file.filename, f"array {name}"):
@@ -102,7 +105,7 @@ def read_array(file: h5py.File, name: str) -> np.ndarray:
 
 @contextlib.contextmanager
 def naming_damage(path: str, what: str) -> Iterator[None]:
-    """Context manager that raises a ValueError for any error of h5py about a damaged file."""
+    """Context manager that replaces any error, such as one of h5py, with a ValueError."""
     try:
         yield
     except Exception as error:  # h5py raises OSError, RuntimeError, KeyError, TypeError and others
@@ -126,7 +129,7 @@ def _lie(found: h5py.Dataset, file_size: int) -> str | None:
 
 
 def _lie_about_text(found: h5py.Dataset, file_size: int) -> str | None:
-    """Does the same as `_lie` for an array of texts, which stores their lengths and addresses."""
+    """Describes a contradiction in the sizes or positions of texts; returns None without one."""
     start = found.id.get_offset()
     if start is None:  # no known program stores texts in chunks
         return "its texts are stored in chunks"
@@ -146,7 +149,7 @@ def _lie_about_text(found: h5py.Dataset, file_size: int) -> str | None:
 def _is_whole_heap(file: BinaryIO, start: int, file_size: int) -> bool:
     """Returns True if a heap ends within the file, and its objects end within the heap.
 
-    HDF5 may never finish reading a heap for which this is not the case.
+    HDF5 may never finish reading a heap for which this does not hold.
 
     Reference: HDF5 File Format Specification 3.0, III.E, "Disk Format: Level 1E - Global Heap".
     """

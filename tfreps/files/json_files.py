@@ -17,8 +17,8 @@ def read_json(path: str | os.PathLike) -> dict:
         dict. The object.
 
     Raises:
-        ValueError: If the file cannot be read, is not UTF-8, is not JSON or contains a JSON value
-            other than an object, or if a key occurs twice in an object.
+        ValueError: If the file cannot be read, is not UTF-8, cannot be parsed as JSON or contains a
+            JSON value other than an object, or if a key occurs more than once in an object.
 
     Example:
         >>> import pathlib, tempfile
@@ -52,7 +52,8 @@ def write_json(
 
     Args:
         path: str or path-like object. Path of the file.
-        values: JSON-serializable dict. The object to write; `as_json` converts other types.
+        values: JSON-serializable dict. The object to write. Values of other types must first be
+            converted with `as_json`.
         indent: int or None. Number of spaces per level. If `None`, the object is written on one
             line. Defaults to 2.
         ensure_ascii: bool. Whether to escape characters outside ASCII. Defaults to `True`.
@@ -87,7 +88,7 @@ def as_json(values: dict) -> dict:
 
 
 def _object(pairs: list[tuple]) -> dict:
-    """Returns the dict of the pairs of an object; raises a ValueError if a key occurs twice."""
+    """Returns a dict of key-value pairs; raises a ValueError if a key occurs more than once."""
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]

@@ -25,7 +25,7 @@ class ModelCard:
         library: str. Library that loads the model, such as "transformers". Defaults to "tfreps".
         task: str or None. Name of the task on the hub, such as "token-classification". If `None`,
             the task is left out. Defaults to `None`.
-        tags: list of str. Keywords for the hub. Defaults to `("tfreps",)`.
+        tags: sequence of str. Keywords for the hub. Defaults to `("tfreps",)`.
         license: str. Identifier of the license. Defaults to "unknown".
         training: dict from an option of the training program to its value. If `training` and
             `data` are empty (the default), the card says that the training was not recorded.
@@ -133,8 +133,8 @@ def measured(results: Mapping, parts: Sequence[str] = ("validation", "dev", "tes
             `("validation", "dev", "test")`.
 
     Returns:
-        dict for the argument `metrics` of `ModelCard`: from a part to a dict from the name of a
-        metric to its value. Parts without metrics are left out.
+        dict for the argument `metrics` of `ModelCard`. It maps each part to a dict from the name of
+        a metric to its value. Parts without metrics are left out.
     """
     found = {}
     for part in parts:

@@ -23,14 +23,14 @@ SAMPLE = 4096  # bytes
 def decode_utf8(
     data: bytes, path: str | os.PathLike, first_line: int = 1, skip_mark: bool = False
 ) -> str:
-    """Decodes a part of a text file; the part must start at the beginning of a line.
+    """Decodes a part of a UTF-8 text file; the part must start at the beginning of a line.
 
     Args:
         data: bytes. The part of the file.
         path: str or path-like object. Path of the file for error messages.
         first_line: int. Number of the first line in `data`, counted from 1. Defaults to 1.
-        skip_mark: bool. Whether a byte order mark at the start of line 1 is skipped instead of
-            raising an error. Defaults to `False`.
+        skip_mark: bool. Whether to skip a byte order mark at the start of line 1 instead of raising
+            an error. Defaults to `False`.
 
     Returns:
         str. The text.
@@ -130,7 +130,8 @@ def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -
         text = data.decode(encoding)
     except LookupError:
         raise ValueError(
-            f"`encoding` must be a text encoding of Python, such as 'utf-8'; got {encoding!r}."
+            "`encoding` must be the name of a Python text encoding, such as 'utf-8'; got "
+            f"{encoding!r}."
         ) from None
     except UnicodeError as error:
         line = _line(data, getattr(error, "start", 0), 1)
@@ -141,7 +142,7 @@ def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -
     if "\0" in text:
         line = 1 + text.count("\n", 0, text.index("\0"))
         wide = wide_encoding(data)
-        hint = f" The file looks like {wide}. Set `encoding` to it." if wide else ""
+        hint = f" The file looks like {wide}. Set `encoding` to {wide}." if wide else ""
         raise ValueError(
             f"{path}, line {line}: expected {encoding} text, found a NUL character.{hint}"
         )
@@ -152,8 +153,8 @@ def refuse_mark(data: bytes, path: str | os.PathLike) -> None:
     """Raises a ValueError if a file starts with the byte order mark of UTF-8."""
     if data.startswith(codecs.BOM_UTF8):
         raise ValueError(
-            f"{path}, line 1: starts with a byte order mark, which would become part of the first "
-            "line. Save the file as UTF-8 without it."
+            f"{path}, line 1: the file starts with a byte order mark, which would become part of "
+            "the first line. Save the file as UTF-8 without it."
         )
 
 
@@ -168,7 +169,8 @@ def check_unicode(text: str, place: str) -> str:
         str. The same text.
 
     Raises:
-        ValueError: If the text contains a lone surrogate, which a JSON escape can produce, or NUL.
+        ValueError: If the text contains a lone surrogate, which a JSON escape can produce, or a NUL
+            character.
     """
     try:
         text.encode("utf-8")
@@ -183,7 +185,7 @@ def check_unicode(text: str, place: str) -> str:
 
 
 def wide_encoding(data: bytes) -> str | None:
-    """Detects UTF-16 and UTF-32 by their byte order mark or by the positions of NUL bytes.
+    """Detects UTF-16 and UTF-32 by their byte order marks or by the positions of NUL bytes.
 
     Returns:
         str or None. Name of the encoding, or `None` for text in any other encoding.

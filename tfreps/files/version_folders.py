@@ -11,7 +11,7 @@ def versions_of(folder: str | os.PathLike) -> list[int]:
 
     A version is a folder whose name is an integer from 0 to 2**63 - 1 with optional leading zeros:
     `1`, `20`, `007`. Other names, such as the `.3.812.tmp` of an export that is being written, are
-    ignored. Two names for the same number count once.
+    ignored. Folders with the same number, such as `1` and `01`, count as one version.
 
     Args:
         folder: str or path-like object. Base path of the model. A folder that does not exist has

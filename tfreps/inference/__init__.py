@@ -1,4 +1,4 @@
-"""Trained models for raw text, as returned by `tfreps.load`."""
+"""Trained models for raw text, as returned by `tfreps.load`, and their outputs."""
 
 import importlib
 

@@ -15,11 +15,12 @@ class TextSpan(NamedTuple):
 
     Attributes:
         type: str. Type of the span, such as `"PER"`.
-        start: int. Index of its first token.
-        end: int. Index of its last token plus 1.
-        text: str. The part of the raw text from its first to its last token. If there is no raw
-            text, or the tokens do not occur in it, it consists of the tokens joined by spaces.
-        confidence: float. The lowest confidence of its tokens.
+        start: int. Index of the first token of the span.
+        end: int. Index of the last token of the span plus 1.
+        text: str. The part of the raw text from the first to the last token of the span. If there
+            is no raw text, or if the tagged tokens do not occur in it in this order, `text`
+            consists of the tokens of the span joined by spaces.
+        confidence: float. The lowest confidence of the tokens of the span.
     """
 
     type: str
@@ -47,7 +48,7 @@ class TaggedText:
             spans. Defaults to `None`.
         text: str or None. The raw text. It is `None` if the input was a list of tokens. Defaults
             to `None`.
-        spans: list of `TextSpan`, from left to right. It is empty if `scheme` is `None`.
+        spans: list of `TextSpan`. The spans from left to right. It is empty if `scheme` is `None`.
 
     Example:
     >>> TaggedText(["Ada", "lived"], ["B-PER", "O"], [0.98765, 0.5], "bio").spans
@@ -88,6 +89,7 @@ class ClassifiedText(NamedTuple):
     Attributes:
         label: str. The most probable label.
         probabilities: dict from each label to its probability.
+        confidence: float. The probability of `label`.
 
     Example:
     >>> answer = ClassifiedText("good", {"bad": 0.11920292, "good": 0.88079708})
@@ -150,10 +152,14 @@ class TextAttention(NamedTuple):
 def token_places(text: str, tokens: Sequence[str]) -> list[tuple[int, int]] | None:
     """Finds the positions of tokens in their text.
 
+    Args:
+        text: str. The raw text.
+        tokens: sequence of str. The tokens of the text, from left to right.
+
     Returns:
-        list of tuples `(start, end)` of two ints, the index of the first character of a token and
-        the index after its last character; or `None` if the tokens do not occur in the text in this
-        order.
+        list of tuples `(start, end)` of two ints, one tuple per token, or `None` if the tokens do
+        not occur in the text in this order. `start` is the index of the first character of the
+        token, and `end` is the index after its last character.
 
     Example:
     >>> token_places("Ada, here.", ["Ada", ",", "here", "."])

@@ -10,24 +10,29 @@ from tfreps.runs.bert_loading import max_length
 POSITIONS = 100  # default number of sinusoidal positions, which have no upper limit
 
 
-def piece_attention(encoder, tokenizer, text, second=None) -> TextAttention:
+def piece_attention(encoder, tokenizer, text, second=None, longest=None) -> TextAttention:
     """Returns the attention of a BERT model for a text, or for two texts as two segments.
 
     Args:
         encoder: `BertEncoder`.
-        tokenizer: Tokenizer of the encoder.
+        tokenizer: `WordPieceTokenizer` or `CharacterTokenizer`. The tokenizer of the encoder.
         text: str. Raw text.
         second: str or None. Raw text of the second segment. If `None`, there is only one segment.
             Defaults to `None`.
+        longest: int or None. Number of pieces, special tokens included, that a text without a
+            second one is truncated to. If `None`, it is not truncated. Defaults to `None`.
 
     Returns:
         `TextAttention` with T pieces and float32 probabilities of shape `[L, H, T, T]` (layer,
         head, from, to). Each row sums to 1.
 
     Raises:
-        ValueError: If a text has no tokens or more pieces than the model has positions.
+        ValueError: If a text has no tokens, or if the number of pieces, special tokens included, is
+            larger than the number of learned positions or the `max_length` of the tokenizer.
     """
     texts = [_pieces(tokenizer, each) for each in (text, second) if each is not None]
+    if second is None:
+        texts = [texts[0][: tokenizer.room(longest)]]
     ids, segments = tokenizer.pack(
         *map(tokenizer.piece_ids, texts), max_length=max_length(encoder, tokenizer)
     )
@@ -44,6 +49,9 @@ def transformer_of(model, source="The model"):
     Args:
         model: Any tfreps model.
         source: str or path-like. Name of the model in the error message. Defaults to `"The model"`.
+
+    Returns:
+        `BertEncoder` or `TransformerEncoder`.
 
     Raises:
         ValueError: If the model has no Transformer.
@@ -70,7 +78,8 @@ def position_table(encoder, length: int | None = None):
         float32 array of shape `[length, hidden_dim]`.
 
     Raises:
-        ValueError: If the encoder has no position vectors, or fewer than `length`.
+        ValueError: If the encoder has no position vectors, or has fewer learned positions than
+            `length`.
 
     Example:
     >>> from tfreps.models import BertEncoder

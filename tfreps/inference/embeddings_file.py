@@ -1,4 +1,4 @@
-"""EmbeddingsFile: HDF5 file of sentence vectors whose writing can be resumed."""
+"""EmbeddingsFile: writes sentence vectors to an HDF5 file and can resume after an interruption."""
 
 import contextlib
 import json
@@ -26,8 +26,8 @@ class EmbeddingsFile:
 
     The file is created only when it is complete. Until then, the vectors are collected in the
     folder `PATH.part`, in one file for each group of sentences, called a window. Each window is
-    written atomically, so an interrupted run loses at most its last window. Merging the windows
-    temporarily takes twice the size of the file on the disk.
+    written atomically, so an interrupted run loses at most its last window. While the windows are
+    merged, they and the file together take twice the size of the file on the disk.
 
     Args:
         path: str or path-like. Path of the file.
@@ -36,17 +36,18 @@ class EmbeddingsFile:
         resume: bool. Whether to continue an earlier run with the same options. Defaults to
             `False`.
         overwrite: bool. Whether to replace an existing file. An unfinished file is deleted at
-            once; a complete one is replaced when the new one is complete. Has no effect with
-            `resume`. Defaults to `False`.
+            once; a complete file is replaced when the new file is complete. Has no effect if
+            `resume` is `True`. Defaults to `False`.
 
     Attributes:
         complete: bool. Whether the file is complete.
         windows: int. Number of windows written so far; 0 if the file was already complete.
 
     Raises:
-        ValueError: If a complete or unfinished file exists and neither `resume` nor `overwrite`
-            is set, if `resume` is set and that file was written with other options or not by
-            tfreps, or if `PATH.part` exists but does not contain an unfinished run.
+        ValueError: If `path` is a folder; if a complete or unfinished file exists and neither
+            `resume` nor `overwrite` is set; if `resume` is set and the existing file was written
+            with other options or was not written by tfreps; or if `PATH.part` exists but does not
+            contain an unfinished run.
 
     Example:
     >>> import tempfile
@@ -67,6 +68,8 @@ class EmbeddingsFile:
         overwrite: bool = False,
     ):
         self.path = pathlib.Path(path)
+        if self.path.is_dir():
+            raise ValueError(f"Cannot write to {path}: it is a folder. Pass the path of a file.")
         self.options = options
         self.part = self.path.with_name(self.path.name + ".part")
         self.complete = False
@@ -152,7 +155,8 @@ def read_options(path: str | os.PathLike) -> dict:
     """Reads the options that a complete file was written with.
 
     Raises:
-        ValueError: If the path is not an HDF5 file that was written by tfreps.
+        ValueError: If the path is not an HDF5 file that was written by tfreps, or if the file is
+            damaged.
     """
     try:
         with open_hdf5(path) as file, naming_damage(path, OPTIONS_ATTRIBUTE):
@@ -165,7 +169,8 @@ def read_options(path: str | os.PathLike) -> dict:
             )
     except ValueError as error:
         raise ValueError(
-            f"{path} exists but was not written by `tfreps embed`. Choose another path."
+            f"{path} exists but was not written by `tfreps embed`, or is damaged. Choose another "
+            "path."
         ) from error
     return found
 
@@ -174,8 +179,8 @@ def read_vectors(path: str | os.PathLike, sentence: str) -> np.ndarray:
     """Reads the vectors of a sentence, which must be spelled exactly as in the encoded text.
 
     Raises:
-        ValueError: If the file does not contain the sentence, has no index of sentences, or is
-            damaged.
+        ValueError: If the file does not exist, does not contain the sentence, has no index of
+            sentences, or is damaged.
     """
     with open_hdf5(path) as file:
         with naming_damage(path, "its list of arrays"):
@@ -186,14 +191,12 @@ def read_vectors(path: str | os.PathLike, sentence: str) -> np.ndarray:
         if not isinstance(index.get(sentence), str):
             raise ValueError(
                 f"{path} does not contain the sentence {sentence!r}. `sentence` must be spelled "
-                "exactly as in the encoded text."
+                f"exactly as in the encoded text, and the file must contain `{SENTENCE_INDEX}`."
             )
         return read_array(file, index[sentence])
 
 
 def _check_new(path: pathlib.Path) -> None:
-    if path.is_dir():
-        raise ValueError(f"Cannot write to {path}: it is a folder. Pass the path of a file.")
     if path.exists() and path.stat().st_size:
         raise ValueError(f"{path} already exists. Choose another file or pass `overwrite=True`.")
 

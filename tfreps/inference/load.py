@@ -1,7 +1,6 @@
 """load: opens a trained or published model for use on raw text."""
 
 import os
-import pathlib
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -23,6 +22,7 @@ from tfreps.models import (
     HMMTagger,
     Tagger,
 )
+from tfreps.presets import fetch
 from tfreps.runs.bert_loading import (
     changed_encoder,
     has_vocabulary,
@@ -35,6 +35,7 @@ from tfreps.runs.bert_publishing import has_head, load_with_head
 from tfreps.runs.bilm_continuation import continue_checkpoint
 from tfreps.runs.bilm_runs import check_vocabulary, load_published_bilm
 from tfreps.runs.labelling_runs import check_names, check_table
+from tfreps.runs.preset_run import PROGRAM
 from tfreps.runs.run_folder import OPTIONS, RunFolder
 from tfreps.text import TokenIndexer, Vocabulary
 from tfreps.text.bert.piece_indexer import PieceIndexer
@@ -65,7 +66,12 @@ def load(
 ) -> LoadedModel:
     """Opens a trained model and returns an object that applies it to raw texts.
 
-    The class of the object depends on the path:
+    `path` is a local path, or one of the following, which is downloaded first: a name in
+    `tfreps.presets.table()`, such as `"elmo_original"`; a path on the Hugging Face Hub,
+    `"hf://owner/repository[@revision][/folder]"`; a URL; or a path that TensorFlow reads, such as
+    `"gs://bucket/folder"` (see `tfreps.presets.fetch`).
+
+    The class of the returned object depends on the files:
 
     - A run folder of `train-tagger` or `train-hmm`: `TextTagger`, which returns tags and spans.
     - A run folder of `train-classifier`: `TextClassifier`, which returns labels.
@@ -76,32 +82,37 @@ def load(
     - A run folder of `pretrain-bert`: `TextBert`, which returns vectors and attention.
     - A published BERT model from Google or Hugging Face, as a folder or a checkpoint: `TextBert`,
       or, with a tag or label head, `TextTagger` or `TextClassifier`.
+    - A folder that `save_preset` wrote: the class above that matches its model, or `LoadedModel`,
+      which cannot read text, if the folder lacks the vocabulary or tokenizer that the model needs.
 
-    These classes are in `tfreps.inference`. Each has the attributes `model` (the Keras model) and
-    `source` (the path).
+    All classes have the attributes `model` (the Keras model) and `source` (the local path). All
+    except `LoadedModel` are in `tfreps.inference`.
 
     Args:
-        path: str or path-like. Path of the model.
-        weights_file: str or path-like. HDF5 file with the weights for an `options.json`. If
-            `None`, the weights are expected next to the `options.json`. Defaults to `None`.
+        path: str or path-like. Path, name or address of the model.
+        weights_file: str or path-like. Path or address of the HDF5 file with the weights for an
+            `options.json`. If `None`, the weights are expected next to the `options.json`. Defaults
+            to `None`.
         vocabulary: `tfreps.text.Vocabulary`, or the path of its file. Required for a bilm-tf
             training folder. A published biLM that reads token ids needs it to read texts, unless
             `path` is a folder that contains a `vocabulary.txt`. Defaults to `None`.
         initial_state: str. LSTM state that a biLM starts from, as defined in `BiLM`: `"zero"`,
             `"warm"` or `"carry"`. Texts cannot be encoded with `"carry"`. If `None`, `"zero"` is
             used. Defaults to `None`.
-        scheme: str. Tag scheme of a published tagger, as defined in `tfreps.text.tags`. `"none"`
-            is for tags without spans. A model whose files do not name its task is loaded as a
-            tagger if a scheme is given. Defaults to `None`.
+        scheme: str. Tag scheme of a published tagger, as defined in `tfreps.text.tags`. If
+            `"none"` or `None`, the tags have no spans. A model whose files do not name its task is
+            loaded as a tagger if a scheme, which may be `"none"`, is given. Defaults to `None`.
         num_layers: int. Number of blocks to load from a BERT model without a label or tag head. If
             `None`, all blocks are loaded. Defaults to `None`.
 
     Returns:
-        `TextTagger`, `TextClassifier`, `TextBiLM` or `TextBert`.
+        `TextTagger`, `TextClassifier`, `TextBiLM`, `TextBert` or `LoadedModel`.
 
     Raises:
-        ValueError: If the path contains no model, if the model is damaged or its files do not
-            belong together, or if an option does not apply to the model.
+        ValueError: If the model cannot be found or downloaded, if the path contains no model, if
+            the model is damaged or its files do not belong together, or if an option is invalid or
+            does not apply to the model.
+        OSError: If there is no room on the disk for a download.
 
     Example:
     >>> import tfreps
@@ -109,7 +120,7 @@ def load(
     >>> tfreps.load("elmo_mine", initial_state="warm")("I have a dog")
     TextVectors(tokens=['I', 'have', 'a', 'dog'], vectors=float32 [3, 4, 8])
     """
-    path = pathlib.Path(path)
+    path = fetch(path)
     options = {
         "weights_file": weights_file,
         "vocabulary": vocabulary,
@@ -118,6 +129,8 @@ def load(
         "num_layers": num_layers,
     }
     given = {name: value for name, value in options.items() if value is not None}
+    if weights_file is not None:
+        given["weights_file"] = fetch(weights_file)
     for place in PLACES:
         if place.is_here(path):
             return place.open(path, given)
@@ -131,11 +144,15 @@ def load_as(kind: type[LoadedModel], path: str | os.PathLike, **options) -> Load
 
     Args:
         kind: type. The expected class, such as `TextTagger`.
-        path: str or path-like. Path of the model.
+        path: str or path-like. Path, name or address of the model.
         **options: Options of `load`.
 
+    Returns:
+        An instance of `kind`.
+
     Raises:
-        ValueError: If the object is not of this class, or if `load` raises a ValueError.
+        ValueError: If the loaded object is not an instance of `kind`, or if `load` raises a
+            ValueError.
     """
     found = load(path, **options)
     if not isinstance(found, kind):
@@ -174,6 +191,9 @@ def _is_of_bilm_tf(options_file):
 def _open_run(path, given):
     run = RunFolder.open(path)
     model = run.load_model()
+    if run.program == PROGRAM and not _has_text(run, model):
+        _check_options(path, "a model without a vocabulary", given)
+        return LoadedModel(model, path)
     for kinds, open_model in MODELS.items():
         if isinstance(model, kinds):
             found = open_model(run, model, given)
@@ -183,12 +203,20 @@ def _open_run(path, given):
     raise ValueError(f"{path} contains a {type(model).__name__}; expected one of: {expected}.")
 
 
+def _has_text(run, model):
+    """Returns True if a model can read raw text with the files in its folder."""
+    if isinstance(model, BiLM | BiLMPretrainer | Elmo):
+        return model.find(BiLM).vocabulary_size is None or run.vocabulary_path.exists()
+    is_known = isinstance(model, tuple(kind for kinds in MODELS for kind in kinds))
+    return is_known and (run.vocabulary_path.exists() or run.tokenizer_path.exists())
+
+
 def _open_training_folder(path, given):
-    _check_options(path, "a bilm-tf training folder", given, "vocabulary", "initial_state")
+    _check_options(path, "a bilm-tf checkpoint", given, "vocabulary", "initial_state")
     if "vocabulary" not in given:
         raise ValueError(
             "`vocabulary` is missing: a bilm-tf training folder requires it. Pass the vocabulary "
-            f"that {path} was trained with."
+            f"that the model in {path} was trained with."
         )
     vocabulary = _vocabulary(given["vocabulary"])
     model, _ = continue_checkpoint(path, vocabulary)
@@ -217,7 +245,7 @@ def _open_checkpoint(path, given):
         if isinstance(model, Classifier):
             return TextClassifier(model, PieceIndexer(tokenizer), "bert", longest, path)
         return TextTagger(model, PieceIndexer(tokenizer, words=True), "bert", longest, path)
-    _check_options(path, "a BERT model without a label head", given, "num_layers")
+    _check_options(path, "a BERT model without a label or tag head", given, "num_layers")
     encoder = BertEncoder.from_pretrained(path, **given)
     tokenizer = published_tokenizer(path, encoder) if has_vocabulary(path) else None
     return TextBert(encoder, tokenizer, path)

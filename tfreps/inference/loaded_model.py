@@ -1,6 +1,7 @@
 """LoadedModel: base class of the objects that `tfreps.load` returns."""
 
 from tfreps.inference.attention import transformer_of
+from tfreps.runs.preset_run import write_preset
 
 
 class LoadedModel:
@@ -14,11 +15,16 @@ class LoadedModel:
     Attributes:
         run: `tfreps.runs.run_folder.RunFolder`. The run that trained the model, or `None` if the
             model was not loaded from a run folder.
+        vocabulary: `tfreps.text.Vocabulary`. The vocabulary for reading text, or `None` if there is
+            none.
+        tokenizer: Tokenizer of a BERT model, or `None` for other models.
         transformer: `BertEncoder` or `TransformerEncoder`. The Transformer inside the model.
             Raises a ValueError if there is none.
     """
 
     kind = "a model"  # used in error messages
+    vocabulary = None
+    tokenizer = None
 
     def __init__(self, model, source=None):
         self.model = model
@@ -31,11 +37,40 @@ class LoadedModel:
         return transformer_of(self.model, self.source or "The model")
 
     def attention(self, text, second=None):
-        """Raises a ValueError. Subclasses with attention override it to return `TextAttention`."""
+        """Raises a ValueError; subclasses that compute attention override this method."""
         raise ValueError(
-            f"{self.source or 'The model'} is {self.kind}, which has no attention. Use a model "
-            "with a Transformer."
+            f"{self.source or 'The model'} is {self.kind}, which cannot compute the attention for "
+            "a text. Use a model with a Transformer that was stored with its vocabulary."
         )
+
+    def save_preset(self, folder):
+        """Writes the model, and everything it needs to read raw text, into a folder to publish.
+
+        `tfreps.load` returns an equivalent object for the folder, and the programs accept the
+        folder in place of a run folder. The folder contains the config and the weights, the
+        vocabulary or the tokenizer, the tags or labels, the training options, and a model card.
+        Paths of the user's files are shortened to file names. The `initial_state` that was passed
+        to `tfreps.load` is not stored.
+
+        Args:
+            folder: str or path-like. Folder that does not exist yet, or an empty one.
+
+        Raises:
+            ValueError: If the folder exists and is not empty, or if the model cannot be stored.
+            OSError: If the folder cannot be written.
+        """
+        write_preset(
+            self.model,
+            folder,
+            run=self.run,
+            options=self._reading(),
+            vocabulary=self.vocabulary,
+            tokenizer=self.tokenizer,
+        )
+
+    def _reading(self):
+        """Returns the options that determine how text is read, by their names in a run folder."""
+        return {}
 
     def __repr__(self):
         inner = self.model.parts().get("encoder")

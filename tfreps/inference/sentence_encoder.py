@@ -17,9 +17,9 @@ class SentenceEncoder:
     Sentences of similar length share a batch. The size of a batch is limited by a budget of
     tokens, including padding and sentence boundaries. A sentence longer than the budget is read
     in segments; the LSTM states are passed from segment to segment in both directions, so that
-    only the vectors of the sentence take memory in proportion to its length. The vector of a token
-    is computed once per batch, or only once in total if the token was passed to `keep`. The
-    results differ from those of the `BiLM` only by rounding.
+    only the vectors of the sentence take memory in proportion to its length. The context-free
+    vector of a token is computed once per batch, or only once in total if the token was passed to
+    `keep`. The results differ from those of the `BiLM` only by rounding.
 
     Args:
         bilm: `BiLM` with `initial_state` `"zero"` or `"warm"`.
@@ -27,9 +27,9 @@ class SentenceEncoder:
             `None`.
         batch_tokens: int. Maximum number of tokens per batch, at least 1. Defaults to 4096.
         layers: str or list of float. Vectors to compute: those of every layer (`"all"`), those of
-            the last layer (`"top"`), the average of all layers (`"average"`), or, for a list with
-            one factor for the token layer and for each LSTM layer, the weighted sum of the layers.
-            Defaults to `"all"`.
+            the last layer (`"top"`), the average of all layers (`"average"`), or, for a list of
+            factors, one for the token layer and one for each LSTM layer, the weighted sum of the
+            layers. Defaults to `"all"`.
         dtype: str. Data type of the vectors. Defaults to `"float32"`.
 
     Raises:
@@ -50,7 +50,7 @@ class SentenceEncoder:
     ):
         if bilm.initial_state == "carry":
             raise ValueError(
-                '`initial_state` of the biLM must be "zero" or "warm"; got "carry", with which '
+                '`initial_state` of the biLM must be "zero" or "warm"; got "carry", which makes '
                 "the results depend on the order of the batches. Use "
                 '`bilm.with_initial_state("zero")`.'
             )
@@ -80,13 +80,15 @@ class SentenceEncoder:
         self.keep([])
 
     def keep(self, tokens, progress=None):
-        """Computes the vectors of frequent tokens now and stores them for later calls.
+        """Computes context-free vectors of tokens and stores them for later calls to `encode`.
+
+        They replace the vectors that an earlier call to `keep` stored.
 
         Args:
             tokens: list of str. Distinct tokens, usually the most frequent ones. The vector of
                 each token takes `4 * projection_dim` bytes of memory.
-            progress: function. Called with the number of tokens processed so far. If `None`,
-                progress is not reported. Defaults to `None`.
+            progress: function. It is called with the number of tokens processed so far, including
+                the sentence start and end. If `None`, progress is not reported. Defaults to `None`.
         """
         ends = [SENTENCE_START, SENTENCE_END]
         tokens = [*ends, *(token for token in tokens if token not in ends)]
@@ -100,10 +102,12 @@ class SentenceEncoder:
             sentences: list of lists of str. Tokenized sentences, which may be empty.
 
         Yields:
-            Tuples `(number, vectors)`, short sentences first. `number` is the index of the sentence
-            in `sentences`. For a sentence of n tokens, `vectors` is an array of shape
-            `[L+1, n, 2P]` for `layers="all"`, otherwise `[n, 2P]`, where P is `projection_dim`. It
-            does not include the sentence boundaries.
+            Tuples `(number, vectors)`, one per sentence, from the shortest sentence to the longest.
+            `number` is the index of the sentence in `sentences`. For a sentence of n tokens,
+            `vectors` is an array of type `dtype` and of shape `[L+1, n, 2P]` for `layers="all"`,
+            otherwise `[n, 2P]`, where L is the number of LSTM layers and P is `projection_dim`. For
+            a biLM with `bidirectional=False`, P replaces 2P. The array does not include the
+            sentence boundaries.
         """
         lengths = np.array([len(sentence) for sentence in sentences], np.int64)
         for batch in batches_by_length(lengths, self.batch_tokens):
@@ -133,8 +137,9 @@ class SentenceEncoder:
         """Numbers the tokens of sentences, including the sentence boundaries.
 
         Returns:
-            Tuple `(rows, new)`. `rows` is int32 `[B, T+2]`: the row of each token in the table of
-            kept vectors followed by those of `new`. `new` is the list of tokens that are not kept.
+            Tuple `(rows, new)`. `rows` is int32 `[B, T+2]`: the row of each token in a table of the
+            kept vectors, followed by those of `new`. `new` is the list of the distinct tokens whose
+            vectors are not kept.
         """
         longest = max(map(len, sentences)) + 2
         rows = np.zeros([len(sentences), longest], np.int32)
@@ -205,7 +210,7 @@ class SentenceEncoder:
 
 
 def _factors(layers, num_layers):
-    """Returns the factor of each layer, float32 `[L+1]`, or `None` if layers are not summed."""
+    """Returns the factor of each layer, float32 `[L+1]`, or `None` if no layers are summed."""
     if isinstance(layers, str) and layers in LAYERS:
         return np.full([num_layers], 1 / num_layers, "float32") if layers == "average" else None
     if isinstance(layers, str) or np.shape(layers) != (num_layers,):
@@ -225,11 +230,11 @@ def batches_by_length(lengths, budget):
 
     Args:
         lengths: int array of shape `[N]`. Number of tokens of each sentence.
-        budget: int. Maximum number of tokens of a group, including padding and two boundaries
-            per sentence. A sentence that exceeds it forms its own group.
+        budget: int. Maximum number of tokens in a group, including padding and two boundaries
+            per sentence. A sentence that exceeds the budget forms its own group.
 
     Yields:
-        list of int. Indices of the sentences of a group.
+        list of int. Indices of the sentences in a group.
 
     Example:
     >>> list(batches_by_length(np.array([3, 1, 9, 1]), budget=10))

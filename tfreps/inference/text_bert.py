@@ -12,9 +12,10 @@ TEXTS_AT_ONCE = 32
 
 
 class TextBert(LoadedModel):
-    """BERT model without a label head that computes the vectors of raw texts.
+    """BERT model without a label or tag head that computes the vectors of raw texts.
 
-    `tfreps.load` returns it for a run folder of `pretrain-bert` and for a published checkpoint.
+    `tfreps.load` returns it for a run folder of `pretrain-bert` and for a published checkpoint
+    without such a head.
 
     Args:
         model: `BertEncoder`, or `BertPretrainer`, which has the pre-training heads.
@@ -24,7 +25,8 @@ class TextBert(LoadedModel):
 
     Attributes:
         encoder: `BertEncoder`. The encoder inside the model.
-        max_length: int or None. Maximum number of pieces of a text, including `[CLS]` and `[SEP]`.
+        max_length: int or None. Maximum number of pieces in a text, including `[CLS]` and `[SEP]`.
+            It is `None` if the number is not limited, or if there is no tokenizer.
 
     Raises:
         ValueError: If `model` is not a `BertEncoder` or `BertPretrainer`.
@@ -51,7 +53,7 @@ class TextBert(LoadedModel):
         self.max_length = None if tokenizer is None else max_length(self.encoder, tokenizer)
 
     def __call__(self, text):
-        """Computes the vectors of one raw text, or of a list of texts as `encode` does."""
+        """Returns the `TextVectors` of one raw text, or `encode(text)` for a list of texts."""
         return self.encode([text])[0] if isinstance(text, str) else self.encode(text)
 
     def encode(self, texts: Sequence[str]) -> list[TextVectors]:
@@ -64,7 +66,7 @@ class TextBert(LoadedModel):
             list of `TextVectors`, one per text, with the outputs of the last block.
 
         Raises:
-            ValueError: If there is no tokenizer.
+            ValueError: If there is no tokenizer, or if `texts` is a single string.
         """
         self.check_tokenizer()
         answers = []
@@ -91,8 +93,8 @@ class TextBert(LoadedModel):
             head, from, to). Each row sums to 1.
 
         Raises:
-            ValueError: If there is no tokenizer, if a text has no tokens, or if there are more
-                pieces than the model has positions.
+            ValueError: If there is no tokenizer, if a text has no tokens, or if there are more than
+                `max_length` pieces, special tokens included.
         """
         self.check_tokenizer()
         return piece_attention(self.encoder, self.tokenizer, text, second)
@@ -102,6 +104,6 @@ class TextBert(LoadedModel):
         if self.tokenizer is None:
             raise ValueError(
                 f"{self.source or 'The model'} has no vocabulary (vocab.txt or tokenizer.json), "
-                "which is needed to read text. Add the vocabulary that the checkpoint was trained "
-                "with."
+                "which is needed to read text. Add the checkpoint's original vocabulary file to "
+                "its folder. For a model in memory, pass `tokenizer` to TextBert."
             )

@@ -11,13 +11,13 @@ from tfreps.models import BiLM, BiLMPretrainer, Elmo
 class TextBiLM(LoadedModel):
     """Trained biLM that computes the vectors of raw texts.
 
-    `tfreps.load` returns it for a run folder, for an `options.json` with HDF5 weights, and for a
-    bilm-tf training folder. Raw text is split at white space.
+    `tfreps.load` returns it for a run folder of a biLM, for an `options.json` with HDF5 weights,
+    and for a bilm-tf training folder. Raw text is split at white space.
 
     Args:
         model: `BiLM`, `BiLMPretrainer` or `Elmo`.
-        vocabulary: `tfreps.text.Vocabulary`. Required if the biLM reads token ids or its softmax
-            is used. Defaults to `None`.
+        vocabulary: `tfreps.text.Vocabulary`. Required if the biLM reads token ids or if the softmax
+            of the model is used. Defaults to `None`.
         initial_state: str. LSTM state at the start of each batch, as defined in `BiLM`: `"zero"`,
             `"warm"` or `"carry"`. Texts cannot be encoded with `"carry"`. If `None`, the model's
             own option is used. Defaults to `None`.
@@ -27,7 +27,8 @@ class TextBiLM(LoadedModel):
         bilm: `BiLM`. The biLM inside the model, with the given initial state.
 
     Raises:
-        ValueError: If `model` is not a `BiLM`, `BiLMPretrainer` or `Elmo`.
+        ValueError: If `model` is not a `BiLM`, `BiLMPretrainer` or `Elmo`, or if `initial_state` is
+            invalid.
 
     Example:
     >>> encode = TextBiLM(BiLM(filters=[[1, 8]], units=8, projection_dim=4))
@@ -60,6 +61,10 @@ class TextBiLM(LoadedModel):
 
         Returns:
             `TextVectors` with all layers; for a list, a list of `TextVectors`.
+
+        Raises:
+            ValueError: If the biLM has `initial_state="carry"`, or if it reads token ids and there
+                is no vocabulary.
         """
         texts = [text] if isinstance(text, str) else text
         tokens = [_tokens(each) for each in texts]
@@ -73,12 +78,13 @@ class TextBiLM(LoadedModel):
             texts: list. Raw texts, or lists of tokens, which may be empty.
             layers: str or list of float. Vectors to compute: those of every layer (`"all"`), those
                 of the last layer (`"top"`), the average of all layers (`"average"`), or, for a list
-                with one factor for the token layer and for each LSTM layer, the weighted sum of
-                the layers. Defaults to `"all"`.
+                of factors, one for the token layer and one for each LSTM layer, the weighted sum
+                of the layers. Defaults to `"all"`.
 
         Returns:
-            list of float32 arrays without sentence boundaries, of shape `[L + 1, T, D]` for
-            `layers="all"`, otherwise `[T, D]`.
+            list of float32 arrays, one per text, without sentence boundaries, of shape
+            `[L + 1, T, D]` for `layers="all"`, otherwise `[T, D]`. L is the number of LSTM layers,
+            T the number of tokens in the text, and D the width of the vectors, `bilm.output_dim`.
 
         Raises:
             ValueError: If the biLM has `initial_state="carry"`, if it reads token ids and there is
@@ -93,13 +99,13 @@ class TextBiLM(LoadedModel):
     def sentence_encoder(
         self, batch_tokens=BATCH_TOKENS, layers="all", dtype="float32"
     ) -> SentenceEncoder:
-        """Returns a `SentenceEncoder` of this biLM, for large numbers of sentences.
+        """Returns a `SentenceEncoder` for this biLM, which suits large numbers of sentences.
 
         Args:
             batch_tokens: int. Maximum number of tokens per batch, including padding and sentence
                 boundaries. Defaults to 4096.
             layers: str or list of float. Vectors to compute: `"all"`, `"top"`, `"average"`, or a
-                list of factors, which `encode` describes. Defaults to `"all"`.
+                list of factors, as described in `encode`. Defaults to `"all"`.
             dtype: str. Data type of the vectors. Defaults to `"float32"`.
 
         Returns:

@@ -56,7 +56,7 @@ class TextClassifier(TextModel):
         self.names = model.labels
 
     def __call__(self, text):
-        """Classifies one raw text, or a list of texts as `classify` does."""
+        """Returns the `ClassifiedText` of one raw text, or `classify(text)` for a list of texts."""
         return self.classify([text])[0] if isinstance(text, str) else self.classify(text)
 
     def classify(self, texts: Sequence[str | Sequence[str]], **options) -> list[ClassifiedText]:
@@ -71,8 +71,11 @@ class TextClassifier(TextModel):
             list of `ClassifiedText`, one per text.
 
         Raises:
-            ValueError: If `texts` is a single string, or if the option `vectors` is missing for a
-                model that reads stored vectors or is given for another model.
+            ValueError: If `texts` is a single string, if the option `vectors` is missing for a
+                model that reads stored vectors or is given for any other model, or if
+                `SequenceBatches` raises a ValueError.
+            tf.errors.InvalidArgumentError: If a text, after truncation to `max_length`, has more
+                tokens than the model has learned positions.
         """
         answers = []
         for label, probabilities in self._rows(self._tokens_of(texts), OUTPUTS, options):
@@ -83,8 +86,14 @@ class TextClassifier(TextModel):
     def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
         """Tokenizes raw texts as in training.
 
-        For a BERT model, the tokens are pieces, including `[CLS]` and `[SEP]`, and texts that are
-        too long for the model are truncated and counted in `num_cut`.
+        For a BERT model, the tokens are pieces, including `[CLS]` and `[SEP]`, and texts with more
+        than `max_length` pieces are truncated and counted in `num_cut`.
+
+        Args:
+            texts: list of str. Raw texts.
+
+        Returns:
+            list of lists of str. The tokens of each text.
         """
         if self.tokenizer is None:
             return super().tokenize(texts)
@@ -100,7 +109,8 @@ class TextClassifier(TextModel):
         """Returns the attention of the Transformer inside the model for a text.
 
         Args:
-            text: str. Raw text, which is tokenized as in training.
+            text: str. Raw text, which is tokenized as in training. Without a second text, it is
+                truncated to `max_length`.
             second: str. Second text, which a classifier on a BERT model reads as the second
                 segment. Defaults to `None`.
 
@@ -109,10 +119,12 @@ class TextClassifier(TextModel):
             head, from, to). Each row sums to 1.
 
         Raises:
-            ValueError: If the model has no attention, if a text has no tokens or more tokens
-                than the model has positions, or if a second text is given to a model without
-                segments.
+            ValueError: If the model has no attention, if a text has no tokens, if the pieces, after
+                truncation, do not fit into the positions of a BERT model, or if a second text is
+                given to a model other than BERT.
+            tf.errors.InvalidArgumentError: If the text, after truncation, has more tokens than a
+                model other than BERT has learned positions.
         """
         if self.tokenizer is None:
             return super().attention(text, second)
-        return piece_attention(self.transformer, self.tokenizer, text, second)
+        return piece_attention(self.transformer, self.tokenizer, text, second, self.max_length)

@@ -25,16 +25,19 @@ class TextTagger(TextModel):
         tokens: str. Tokenization of raw text: `"spaces"`, `"characters"` or `"words"`, which
             `tfreps.text.tokenize` defines, or `"bert"` for the word boundaries of the BERT
             tokenizer. Defaults to `"spaces"`.
-        max_length: int. Maximum number of pieces of a sentence for a BERT model. If `None`, the
+        max_length: int. Maximum number of pieces of a sentence for a BERT model, including `[CLS]`
+            and `[SEP]`. Must be `None` for other models, which read whole sentences. If `None`, the
             length is not limited. Defaults to `None`.
         source: str or path-like. Path that the model was loaded from. Defaults to `None`.
 
     Attributes:
         names: list of str. The tags in the order of their ids.
-        scheme: str or None. Tag scheme of the spans, as defined in `tfreps.text.tags`.
+        scheme: str or None. Tag scheme of the spans, as defined in `tfreps.text.tags`. If `None`,
+            the tags do not form spans.
 
     Raises:
-        ValueError: If `model` is not a `Tagger` or `HMMTagger`.
+        ValueError: If `model` is not a `Tagger` or `HMMTagger`, or `max_length` is given without a
+            BERT model.
 
     Example:
     >>> from tfreps.models import HMMTagger
@@ -56,11 +59,16 @@ class TextTagger(TextModel):
                 f"`model` must be a Tagger or HMMTagger; got a {type(model).__name__}."
             )
         super().__init__(model, indexer, tokens, max_length, source)
+        if max_length is not None and self.tokenizer is None:
+            raise ValueError(
+                "`max_length` must be None for a tagger without a BERT model, because such a "
+                f"tagger reads whole sentences; got {max_length}."
+            )
         self.names = model.tags
         self.scheme = model.scheme
 
     def __call__(self, text):
-        """Tags one raw text, or a list of texts as `tag` does."""
+        """Returns the `TaggedText` of one raw text, or the result of `tag` for a list of texts."""
         return self.tag([text])[0] if isinstance(text, str) else self.tag(text)
 
     def tag(
@@ -73,17 +81,20 @@ class TextTagger(TextModel):
 
         Args:
             texts: list. Raw texts of one sentence each, or lists of tokens, which may be empty.
-            places: list of str. Names of the texts in error messages. If `None`, texts are
-                numbered. Defaults to `None`.
+            places: list of str. Names of the texts in error messages. If `None`, the texts
+                are numbered. Defaults to `None`.
             **options: Options of `tfreps.data.SequenceBatches`, such as `vectors`.
 
         Returns:
             list of `TaggedText`, one per text.
 
         Raises:
-            ValueError: If `texts` is a single string, if a sentence has more pieces than the BERT
-                model has positions, or if the option `vectors` is missing for a model that reads
-                stored vectors or is given for another model.
+            ValueError: If `texts` is a single string, if a sentence for a BERT model has more than
+                `max_length` pieces, if the option `vectors` is missing for a model that reads
+                stored vectors or is given for any other model, or if `SequenceBatches` raises a
+                ValueError.
+            tf.errors.InvalidArgumentError: If a sentence passes these checks, but has more tokens
+                or pieces than the model has learned positions.
         """
         sentences = self._tokens_of(texts)
         if self.tokenizer is not None:
@@ -109,8 +120,10 @@ class TextTagger(TextModel):
             probabilities of shape `[L, H, T, T]` (layer, head, from, to). Each row sums to 1.
 
         Raises:
-            ValueError: If the model has no attention, if the text has no tokens or is too long
-                for the model, or if a second text is given.
+            ValueError: If the model has no attention, if the text has no tokens, if it has more
+                than `max_length` pieces for a BERT model, or if a second text is given.
+            tf.errors.InvalidArgumentError: If the text passes these checks, but has more tokens or
+                pieces than the model has learned positions.
         """
         if self.tokenizer is None or second is not None:
             return super().attention(text, second)

@@ -38,16 +38,16 @@ class SelfAttention(Configurable, keras.layers.Layer):
             to False.
 
     Returns:
-        `y`: float32, shape `[B, T, D]`, zero on padding. With `return_attention`, the tuple
-        `(y, a)`. `a` is float32, shape `[B, H, T, T]` (from, to): the attention probabilities
-        before dropout, with zeros in the rows and columns of padding.
+        `y`: float32, shape `[B, T, D]`, zero on padding. If `return_attention` is True, the result
+        is a tuple `(y, a)`. `a` is float32, shape `[B, H, T, T]` (from, to): the attention
+        probabilities before dropout, with zeros in the rows and columns of padding.
 
-    Masking: values on padding, including NaN, are ignored. A text without tokens gives zeros.
-    The softmax is computed in float32 under every dtype policy.
+    Masking: values on padding, including NaN, are ignored. For a text without tokens, the results
+    are zero. The softmax is computed in float32 under every dtype policy.
 
     Raises:
-        ValueError: If an option is out of range or `num_heads` does not divide the width of the
-            inputs.
+        ValueError: If an option is out of range, `num_heads` does not divide the width of the
+            inputs, or `mask` has the wrong shape.
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.2.
 
@@ -106,7 +106,8 @@ class SelfAttention(Configurable, keras.layers.Layer):
 
         Returns:
             Tuple `(y, a)`. `y` is float32 `[B, T, D]`: the outputs, undefined on padding. `a` is
-            float32 `[B, H, T, T]`: the probabilities, or `None` without `return_attention`.
+            float32 `[B, H, T, T]`: the probabilities before dropout, with zeros in the rows and
+            columns of padding, or `None` without `return_attention`.
         """
         query, key, value = self._split_heads(dense_of_tokens(self.query_key_value, x))
         query *= (x.shape[-1] // self.num_heads) ** -0.5

@@ -46,8 +46,8 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         float32, shape `[..., projection_dim]`, zero where there is no token.
 
     Raises:
-        ValueError: If `filters` is empty, has a number below 1 or a width above `max_characters`,
-            or if another size is out of range.
+        ValueError: If `filters` is empty or contains a number below 1 or a width above
+            `max_characters`, or if another option is invalid.
         tf.errors.InvalidArgumentError: If an id is out of range.
 
     Reference: Kim et al., 2016, "Character-Aware Neural Language Models"; Jozefowicz et
@@ -144,7 +144,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         return tf.reduce_max(tf.where(shown, positions, 0), axis=1)
 
     def _convolve(self, ids, lengths, characters, kernel):
-        """Computes the maximum of each filter over all windows of a token: `[u, C]` to `[u, F]`."""
+        """Computes each filter's maximum over all windows of each token: `[u, C]` to `[u, F]`."""
         longest = tf.reduce_max(tf.concat([lengths, [1]], 0))
         starts = tf.minimum(longest + 1, self.max_characters)  # windows that can differ
         behind = tf.pad(ids, [[0, 0], [0, self.widest]], constant_values=PADDING_CHARACTER)
@@ -204,7 +204,11 @@ def _window_product(windows, kernel):
 
 
 def _fits(filters, first, starts):
-    """Returns True where a filter's window that starts at `first + i` fits into the row of ids."""
+    """Returns which filters fit into a row of ids if their window starts at a given position.
+
+    Returns:
+        bool, shape `[starts - first, F]`. Row `i` is for windows that start at `first + i`.
+    """
     widest = max(width for width, _ in filters)
     widths = [width for width, count in filters for _ in range(count)]
     room = first + widest - 1 - tf.range(first, tf.maximum(starts, first))  # [starts - first]
@@ -227,7 +231,7 @@ def _check(layer):
     if not pairs_fit or layer.widest > layer.max_characters:
         raise ValueError(
             "`filters` must be a list of (width, count) pairs of positive numbers, with at least "
-            "one pair and none wider than `max_characters` "
+            "one pair and no width above `max_characters` "
             f"({layer.max_characters}); got {layer.filters}."
         )
     if not 0 < layer.projection_dim <= layer.total_filters:

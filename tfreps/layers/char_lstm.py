@@ -32,7 +32,8 @@ class CharLSTMEncoder(Configurable, keras.layers.Layer):
         float32, shape `[..., 2 * units]`, zero where there is no token.
 
     Raises:
-        ValueError: If `units` or `character_dim` is below 1, or `max_characters` is below 3.
+        ValueError: If `units` is not an integer of at least 1, `character_dim` is below 1, or
+            `max_characters` is below 3.
         tf.errors.InvalidArgumentError: If an id is out of range.
 
     Reference: Lample et al., 2016, "Neural Architectures for Named Entity Recognition",

@@ -16,7 +16,7 @@ CONSTRAIN = ("both", "decode")
 class CRF(Configurable, keras.layers.Layer):
     """Linear-chain conditional random field over the tags of a sentence.
 
-        score(y)   = start[y_1] + sum_t emissions[t, y_t] + sum_t transitions[y_{t-1}, y_t]
+        score(y)   = start[y_1] + sum_t emissions[t, y_t] + sum_{t>1} transitions[y_{t-1}, y_t]
                      + end[y_n]
         p(y)       = exp(score(y)) / Z,    Z = sum over all sequences y' of exp(score(y'))
 
@@ -29,15 +29,15 @@ class CRF(Configurable, keras.layers.Layer):
     probability 0, whatever the emissions are. With `constrain="both"`, `Z` in the loss excludes
     these sequences as well. Each forbidden step in a target sequence then costs 10,000 nats, so
     that the loss stays finite and such targets are easy to notice. If a sentence has a length for
-    which no legal sequence exists, `decode` returns the score `-inf` and meaningless tags, and the
-    loss has no gradient.
+    which no legal sequence exists, `decode` returns the score `-inf` and meaningless tags, and with
+    `constrain="both"` the loss of the sentence has no gradient.
 
     Args:
         num_tags: int. Number of tags `K`, at least 1.
         allowed_transitions: bool, array or nested lists of shape `[K + 2, K + 2]`, [from, to].
-            Row and column `K` are the start of a sentence, `K + 1` its end. `TagSet` in
-            `tfreps.text` creates the table of a tag scheme. If `None`, all transitions are
-            allowed. Defaults to `None`.
+            Row and column `K` stand for the start of a sentence, and row and column `K + 1` for its
+            end. `tfreps.text.TagSet` creates the table of a tag scheme. If `None`, all transitions
+            are allowed. Defaults to `None`.
         constrain: str. `"both"` applies the constraints to the loss and to decoding, `"decode"` to
             decoding only. Has no effect without `allowed_transitions`. Defaults to `"both"`.
         transition_learning_rate: float. Factor that multiplies the learning rate of the start, end
@@ -50,8 +50,8 @@ class CRF(Configurable, keras.layers.Layer):
             Defaults to `"zeros"`.
         end_initializer: str, config or Keras initializer of the end scores. Defaults to
             `"zeros"`.
-        l2: float. Adds `l2 * sum(score ** 2)` over the start, end and transition scores to the
-            losses. Defaults to 0.0.
+        l2: float. Factor of the L2 penalty `l2 * sum(score ** 2)` over the start, end and
+            transition scores, which is added to the losses of the model. Defaults to 0.0.
         use_xla: bool or `"auto"`. Whether to compile the computations of the layer with XLA.
             `"auto"` always compiles the losses, including inside `fit`. It compiles decoding,
             marginals and the other scores only in eager calls, so that an export consists of
@@ -74,8 +74,8 @@ class CRF(Configurable, keras.layers.Layer):
         `score` is float32 `[B]`: `score(y)` of this sequence.
 
     Masking: emissions at masked positions, including NaN, are ignored. A NaN or `+inf` at a real
-    token makes the loss and the score of its sentence NaN; the sentence is decoded as if all its
-    emissions were 0.
+    token makes the score of its sentence and the loss of the batch NaN; the sentence is decoded as
+    if all its emissions were 0.
 
     Raises:
         ValueError: If an option is invalid, `allowed_transitions` permits no sequence, or a call
@@ -149,7 +149,7 @@ class CRF(Configurable, keras.layers.Layer):
 
     @property
     def start_scores(self):
-        """Scores of each tag as the first tag: float32 `[K]`."""
+        """Score of each tag as the first tag: float32 `[K]`."""
         return _times(self._scores_in("start_weights"), self.transition_learning_rate)
 
     @property
@@ -159,16 +159,17 @@ class CRF(Configurable, keras.layers.Layer):
 
     @property
     def end_scores(self):
-        """Scores of each tag as the last tag: float32 `[K]`."""
+        """Score of each tag as the last tag: float32 `[K]`."""
         return _times(self._scores_in("end_weights"), self.transition_learning_rate)
 
     def set_scores(self, transitions=None, start_scores=None, end_scores=None):
         """Sets the scores of a built layer. Scores that are `None` stay unchanged.
 
         Args:
-            transitions: float, shape `[K, K]`, [from, to]. Defaults to `None`.
-            start_scores: float, shape `[K]`. Defaults to `None`.
-            end_scores: float, shape `[K]`. Defaults to `None`.
+            transitions: float, shape `[K, K]`, [from, to]. Transition scores. Defaults to `None`.
+            start_scores: float, shape `[K]`. Score of each tag as the first tag. Defaults to
+                `None`.
+            end_scores: float, shape `[K]`. Score of each tag as the last tag. Defaults to `None`.
 
         Raises:
             ValueError: If the layer is not built, or scores have the wrong shape.
@@ -186,7 +187,7 @@ class CRF(Configurable, keras.layers.Layer):
                 weight.assign(scores / self.transition_learning_rate)
 
     def _scores_in(self, name):
-        """Returns the weight with this name of a built layer."""
+        """Returns the weight with the given name; raises a ValueError if the layer is not built."""
         if not self.built:
             raise ValueError(
                 f"{self.name!r} must be built before its scores are read or set; it has not been "
@@ -207,7 +208,7 @@ class CRF(Configurable, keras.layers.Layer):
             loss = -1/B * sum_b weight_b * log p(y_b)                             weights [B]
             loss = -1/B * sum_b sum_t weight_bt * log p(y_bt | y_b1 .. y_b,t-1)   weights [B, T]
 
-        Equal weights for all tokens of a sentence are equivalent to a weight for the sentence,
+        Equal weights for all tokens of a sentence are equivalent to one weight for the sentence,
         because the product of the conditional probabilities of its tags is `p(y)`. A token with
         weight 0 does not contribute to the loss, but later tags are still conditioned on its tag.
         The loss with token weights is computed in log space, which is several times slower. As in
@@ -220,7 +221,7 @@ class CRF(Configurable, keras.layers.Layer):
             sample_weight: float, shape `[B]` or `[B, T]`. If `None`, all weights are 1.
 
         Returns:
-            float32 scalar, in nats. NaN if a tag at a real token is outside 0 to K - 1.
+            float32 scalar, in nats. It is NaN if a tag at a real token is outside 0 to K - 1.
 
         Raises:
             ValueError: If an argument has the wrong shape.
@@ -250,7 +251,12 @@ class CRF(Configurable, keras.layers.Layer):
             mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
 
         Returns:
-            float32, shape `[B]`, in nats. 0 for a sentence without tokens.
+            float32, shape `[B]`, in nats. It is 0 for a sentence without tokens, and NaN if a tag
+            at a real token is outside 0 to K - 1. With `constrain="both"`, each forbidden step
+            contributes -10,000.
+
+        Raises:
+            ValueError: If an argument has the wrong shape.
         """
         emissions, mask = self._given(emissions, mask)
         run = self._function(crf_loss.log_likelihood, is_loss=True)
@@ -269,8 +275,11 @@ class CRF(Configurable, keras.layers.Layer):
             mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
 
         Returns:
-            float32, shape `[B]`, at least -10,000. It is -10,000 if no legal sequence matches the
-            sets.
+            float32, shape `[B]`, in nats, at least -10,000. It is -10,000 if no legal sequence
+            matches the sets.
+
+        Raises:
+            ValueError: If an argument has the wrong shape.
         """
         emissions, mask = self._given(emissions, mask)
         allowed_tags = tf.cast(allowed_tags, "bool")
@@ -287,7 +296,11 @@ class CRF(Configurable, keras.layers.Layer):
             mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
 
         Returns:
-            float32, shape `[B]`. Each forbidden step contributes -10,000.
+            float32, shape `[B]`. Each forbidden step contributes -10,000. The score is NaN if a tag
+            at a real token is outside 0 to K - 1.
+
+        Raises:
+            ValueError: If an argument has the wrong shape.
         """
         emissions, mask = self._given(emissions, mask)
         tags = chain.checked_tags(tags, emissions)
@@ -330,7 +343,10 @@ class CRF(Configurable, keras.layers.Layer):
                 layer is used. Defaults to `None`.
 
         Returns:
-            float32, shape `[B, T, K]`, 0 where masked.
+            float32, shape `[B, T, K]`, 0 where masked and for sentences without a legal sequence.
+
+        Raises:
+            ValueError: If an argument has the wrong shape.
         """
         emissions, mask = self._given(emissions, mask)
         run = self._function(chain.marginals, use_xla)
@@ -339,7 +355,7 @@ class CRF(Configurable, keras.layers.Layer):
     def log_normalizer(self, emissions, mask=None, use_xla=None):
         """Computes `log Z` over the sequences that `decode` chooses from.
 
-        The log probability of a path is its score minus this value.
+        The log probability of a legal sequence is its `path_score` minus this value.
 
         Args:
             emissions: float, shape `[B, T, K]`.
@@ -348,7 +364,10 @@ class CRF(Configurable, keras.layers.Layer):
                 layer is used. Defaults to `None`.
 
         Returns:
-            float32, shape `[B]`.
+            float32, shape `[B]`. It is `-inf` for a sentence without a legal sequence.
+
+        Raises:
+            ValueError: If an argument has the wrong shape.
         """
         emissions, mask = self._given(emissions, mask)
         run = self._function(chain.log_normalizer, use_xla)

@@ -26,9 +26,11 @@ class LSTMState(NamedTuple):
 class ElmoLSTM(Configurable, keras.layers.Layer):
     """Unidirectional stack of LSTM layers with projections and clipped states.
 
-    Layer 0 reads the token vectors; layer `l > 0` reads the output of the layer below:
+    Layer 0 reads the token vectors; layer `l > 0` reads the output of the layer below. The outputs
+    are
 
-        output_l = h_l + input_l        (with skip connections, from the second layer on)
+        output_0 = h_0
+        output_l = h_l + input_l        for l > 0; without skip connections, h_l
 
     where `h_l` is the hidden state of `projected_lstm`. The recurrence uses `h_l` without the
     skip connection. Dropout is applied to the input of every layer, before the skip connection
@@ -61,7 +63,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         zero on padding. `state` is the `LSTMState` after the last real token of each sentence.
 
     Raises:
-        ValueError: If an option is out of range.
+        ValueError: If an option is invalid.
 
     Reference: bilm-tf. See `projected_lstm` for the equations of the cell and their source.
 
@@ -136,7 +138,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         return outputs, LSTMState(tf.stack(hidden, 1), tf.stack(cell, 1))
 
     def zero_state(self, batch_size):
-        """Returns the zero `LSTMState` of `batch_size` sentences."""
+        """Returns an `LSTMState` of zeros for `batch_size` sentences."""
         shape = [batch_size, self.num_layers]
         return LSTMState(tf.zeros([*shape, self.projection_dim]), tf.zeros([*shape, self.units]))
 
@@ -197,12 +199,12 @@ class ElmoBiLSTM(Configurable, keras.layers.Layer):
         training: bool. Whether to apply dropout. Defaults to False.
 
     Returns:
-        Tuple `(outputs, states)`. `outputs` is float32 `[B, L, T, 2P]` (`[B, L, T, P]` for one
-        direction): the output of each layer, zero on padding. `states` is a tuple of the last
-        `LSTMState` of each direction.
+        Tuple `(outputs, states)`. `outputs` is float32 `[B, L, T, 2P]` (`[B, L, T, P]` if
+        `bidirectional` is False): the output of each layer, zero on padding. `states` is a tuple of
+        the final `LSTMState` of each direction.
 
     Raises:
-        ValueError: If an option is out of range.
+        ValueError: If an option is invalid.
 
     Reference: Peters et al., 2018, "Deep contextualized word representations", section 3.1.
 
@@ -287,7 +289,7 @@ def reverse_tokens(x, mask):
 
 
 def flatten_states(states):
-    """Flattens a tuple of `LSTMState` to a list: `hidden` and `cell` of each direction in turn."""
+    """Flattens a tuple of `LSTMState` into a list of the `hidden` and `cell` of each direction."""
     return [part for state in states for part in state]
 
 

@@ -9,7 +9,7 @@ from tfreps.layers.ops.products import product
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class Highway(Configurable, keras.layers.Layer):
-    """Highway layer, which mixes each vector with a learned transform of itself.
+    """Highway layer that mixes each vector with a learned transform of itself.
 
         gate = sigmoid(x @ gate_kernel + gate_bias)
         y = gate * relu(x @ transform_kernel + transform_bias) + (1 - gate) * x
@@ -22,7 +22,7 @@ class Highway(Configurable, keras.layers.Layer):
             layer is to the identity. Defaults to -2.0, as in bilm-tf.
 
     Call arguments:
-        x: float, shape `[..., D]`.
+        x: float, shape `[..., D]`. Input vectors.
 
     Returns:
         float32, shape `[..., D]`.

@@ -38,10 +38,11 @@ class Pooling(Configurable, keras.layers.Layer):
     Masking: values on padding, including NaN, are ignored. A text without tokens gives zeros.
 
     Raises:
-        ValueError: If `pooling` is unknown or `attention_units` is below 1.
+        ValueError: If `pooling` is unknown, `attention_units` is below 1, or `mask` has the wrong
+            shape.
 
-    Reference: Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text Representation",
-    section 4 (after Lin et al., 2017), for attention.
+    Reference: Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text Representation", for
+    attention.
 
     Example:
     >>> sequence = tf.constant([[[1.0, 6.0], [3.0, 2.0], [9.0, 9.0]]])        # [1, 3, 2]
@@ -86,7 +87,15 @@ class Pooling(Configurable, keras.layers.Layer):
         return _weighted_sum(x, self.attention(x, mask))
 
     def attention(self, sequence, mask):
-        """Computes the weights `a` for `pooling="attention"`: float32 `[B, T]`, 0 on padding."""
+        """Computes the weights `a` of a built layer with `pooling="attention"`.
+
+        Args:
+            sequence: float32, shape `[B, T, D]`.
+            mask: bool, shape `[B, T]`. True on real tokens.
+
+        Returns:
+            float32, shape `[B, T]`. 0 on padding.
+        """
         flat = tf.reshape(sequence, [-1, self.kernel.shape[0]])  # [B*T, D]
         bias, query = (tf.cast(weight, "float32") for weight in (self.bias, self.query))
         hidden = tf.tanh(product(flat, self.kernel, self.compute_dtype) + bias)
@@ -112,7 +121,7 @@ def _mean(x, mask):
 
 
 def _max(x, mask):
-    """Computes the maximum per dimension, and 0 for a text without real tokens or with `T = 0`."""
+    """Computes the maximum per dimension, or 0 for a text without real tokens; `T` may be 0."""
     x = tf.where(mask[..., None], x, x.dtype.min)
     lowest = tf.fill([tf.shape(x)[0], 1, x.shape[-1]], x.dtype.min)
     y = tf.reduce_max(tf.concat([x, lowest], axis=1), axis=1)  # [B, D]

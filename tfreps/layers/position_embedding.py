@@ -13,7 +13,7 @@ KINDS = "learned", "sinusoidal", "sinusoidal_full_index"
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class PositionEmbedding(Configurable, keras.layers.Layer):
-    """Position embedding layer, which adds a vector for each position `p`, counted from 0.
+    """Position embedding layer that adds a vector for each position `p`, counted from 0.
 
         "learned":              y_p = x_p + table[p]
         "sinusoidal":           y_p = x_p + [sin(p / 10000^(2k/D)), cos(p / 10000^(2k/D))]
@@ -26,7 +26,7 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
     differ within a pair. The code of aespresso/a_journey_into_math_of_ml uses this variant.
 
     Args:
-        positions: str. `"learned"`, `"sinusoidal"` (the paper) or `"sinusoidal_full_index"`.
+        positions: str. `"learned"`, `"sinusoidal"` (as in the paper) or `"sinusoidal_full_index"`.
             Defaults to `"learned"`.
         max_positions: int. Number of rows of the table. Has no effect on the sinusoidal variants,
             which are unbounded. Defaults to 512.
@@ -43,12 +43,13 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
             mask, only real tokens are counted. If `None`, padding is counted as well, as in BERT.
 
     Returns:
-        float32, shape `[B, T, D]`. With a mask, padding gets the position of the last token before
-        it, or position 0 if there is no such token.
+        float32, shape `[B, T, D]`. With a mask, padding gets the position of the last real token
+        before it, or position 0 if there is no such token.
 
     Raises:
-        ValueError: If an option is invalid, or if learned positions are used without a mask and the
-            static length of the inputs is greater than `max_positions`.
+        ValueError: If an option is invalid, if `mask` has the wrong shape, or if learned positions
+            are used without a mask and the static length of the inputs is greater than
+            `max_positions`.
         tf.errors.InvalidArgumentError: If learned positions are used and a text has more tokens
             than `max_positions`. XLA drops this check; the outputs for the excess tokens are then
             NaN.
@@ -124,7 +125,7 @@ def sinusoids(length, dim, positions="sinusoidal", normalize_positions=False):
     """Computes the sinusoidal vectors of the first `length` positions.
 
     Args:
-        length: int or int tensor. Number of positions.
+        length: int or scalar int tensor. Number of positions.
         dim: int. Width of the vectors.
         positions: str. `"sinusoidal"` or `"sinusoidal_full_index"`, as defined in
             `PositionEmbedding`. Defaults to `"sinusoidal"`.

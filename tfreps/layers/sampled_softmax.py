@@ -15,11 +15,12 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
     """Negative log-likelihood of the next token, with a sampled softmax in training.
 
         full:     nll = logsumexp_v(z_v) - z_target,        z_v = x @ kernel[v] + bias[v]
-        sampled:  nll = logsumexp({target} + negatives) - z'_target,  z'_v = z_v - log q(v)
+        sampled:  nll = logsumexp_v(z'_v) - z'_target,      z'_v = z_v - log q(v),
+                  where v is the target or a negative
 
     The negatives are distinct, drawn from a log-uniform distribution (which assumes that ids are
-    sorted by decreasing count) and shared by all positions of a group. `q` is the expected count
-    of a token in the sample. A negative that equals the target of a position is not counted
+    sorted by decreasing count) and shared by all positions of a group. `q(v)` is the expected count
+    of token `v` in the sample. A negative that equals the target of a position is not counted
     twice. The draws depend only on `seed` and on the weight `draws`, which counts the training
     steps.
 
@@ -32,7 +33,8 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
             layer has no kernel of its own. Defaults to False.
 
     Call arguments:
-        features: float, shape `[G, N, D]`. Features of `G` groups (directions) of `N` positions.
+        features: float, shape `[G, N, D]`. Features of `G` groups (directions) with `N`
+            positions each.
         targets: int, shape `[G, N]`. Token ids in `0 .. vocabulary_size - 1`.
         kernel: float, shape `[vocabulary_size, D]`. Required with `tied=True`. If `None`, the
             layer's own kernel is used.
@@ -41,10 +43,11 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
     Returns:
         float32, shape `[G, N]`. Negative log-likelihoods in nats.
 
-    Masking: masks are not supported. The caller excludes masked positions from the sum.
+    Masking: masks are not supported. The caller excludes padding from the sum.
 
     Raises:
-        ValueError: If `num_sampled` is negative or not smaller than `vocabulary_size`.
+        ValueError: If `num_sampled` is negative or not smaller than `vocabulary_size`, or if the
+            number of groups is not known when a sampled softmax is traced.
 
     Reference: Jean et al., 2014, "On Using Very Large Target Vocabulary for Neural Machine
     Translation", section 3. The sampled loss agrees with `tf.nn.sampled_softmax_loss`.
@@ -117,6 +120,12 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
     def _sampled(self, features, targets, kernel, bias):
         targets = tf.cast(targets, "int64")
         groups = features.shape[0]
+        if groups is None:
+            raise ValueError(
+                "`features` must have a known number of groups, because each group draws its own "
+                f"negatives; got shape {features.shape}. Set the size of the first axis, for "
+                "example with `tf.ensure_shape`."
+            )
         step = self.draws.value
         seeds = [tf.stack([self.seed, step * groups + g]) for g in range(groups)]
         negatives, tries = zip(*(self.sampler.draw(seed) for seed in seeds), strict=True)
@@ -151,7 +160,7 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
 
 @tf.custom_gradient
 def _logsumexp(z):
-    """Computes log(sum(exp(z))) over the last axis; stores the exponentials for the gradient."""
+    """Computes log(sum(exp(z))) over the last axis and stores the exponentials for the gradient."""
     highest = tf.reduce_max(z, axis=-1, keepdims=True)
     weights = tf.exp(z - highest)
     total = tf.reduce_sum(weights, axis=-1, keepdims=True)

@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.ops.configurable import Configurable
+from tfreps.layers.ops.masks import as_mask
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -24,7 +25,7 @@ class ScalarMix(Configurable, keras.layers.Layer):
     Args:
         initial_weights: list of float. Initial values of `w`, one per layer. If `None`, they are
             zero, which gives the average. With `trainable=False`, they stay constant; for
-            example, `[-9e10, 1, -9e10]` selects the second layer. Defaults to `None`.
+            example, `[-9e10, 1, -9e10]` selects the second of three layers. Defaults to `None`.
         layer_norm: bool. Whether to normalize each layer before mixing. Defaults to False.
         layer_norm_epsilon: float. Value added to the variance. bilm-tf and AllenNLP up to 0.9 use
             1e-12; AllenNLP 1.0 and later use 1e-13. Defaults to 1e-12.
@@ -45,7 +46,8 @@ class ScalarMix(Configurable, keras.layers.Layer):
     Masking: padding is mixed like real tokens. Without `layer_norm`, zeros on padding stay zero.
 
     Raises:
-        ValueError: If the number of `initial_weights` is not the number of layers.
+        ValueError: If the number of `initial_weights` is not the number of layers, or, with
+            `layer_norm`, the mask does not have the shape `[B, T]`.
 
     Reference: Peters et al., 2018, "Deep contextualized word representations", equation 1.
 
@@ -111,10 +113,10 @@ class ScalarMix(Configurable, keras.layers.Layer):
 
 
 def _normalize(x, mask, epsilon):
-    """Normalizes each layer of `x` `[B, L, T, D]` over all its real positions at once."""
+    """Normalizes each layer of `x`, `[B, L, T, D]`, over all its real positions at once."""
     real = tf.ones_like(x[:, :1, :, :1])  # [B, 1, T, 1]
     if mask is not None:
-        real = tf.cast(mask, "float32")[:, None, :, None]
+        real = tf.cast(as_mask(mask, x[:, 0]), "float32")[:, None, :, None]
     count = tf.maximum(tf.reduce_sum(real), 1.0) * tf.cast(tf.shape(x)[-1], "float32")
     over = [0, 2, 3]
     mean = tf.reduce_sum(x * real, over, keepdims=True) / count  # [1, L, 1, 1]

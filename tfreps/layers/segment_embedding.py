@@ -9,15 +9,15 @@ from tfreps.layers.ops.table_rows import rows_of_short_table
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class SegmentEmbedding(Configurable, keras.layers.Layer):
-    """Segment embedding layer, which looks up the vector of each token's segment.
+    """Segment embedding layer that looks up the vector of each token's segment.
 
     In a pair of sentences, each sentence is one segment.
 
         y_t = table[segment_ids_t]
 
     Args:
-        num_segments: int. Number of segment ids: 2 in BERT, 256 in the aespresso models. Defaults
-            to 2.
+        num_segments: int. Number of segment ids: 2 in BERT, 256 in the models of
+            aespresso/a_journey_into_math_of_ml. Defaults to 2.
         units: int. Width of the vectors. Defaults to 768.
         initializer: str or Keras initializer of the table: `"truncated_normal"`,
             `"orthogonal_rows"`, or any other that Keras accepts. Defaults to

@@ -1,9 +1,10 @@
-"""SLSTM: layer in which words and sentence nodes exchange their states in steps."""
+"""SLSTM: layer in which words and sentence nodes exchange their states over several steps."""
 
 import keras
 import tensorflow as tf
 
 from tfreps.layers.ops.configurable import Configurable
+from tfreps.layers.ops.masks import as_mask
 from tfreps.layers.ops.slstm_steps import First
 from tfreps.layers.slstm_cell import SLSTMCell, check_at_least, check_choice
 
@@ -18,9 +19,9 @@ class SLSTM(Configurable, keras.layers.Layer):
         states_t = cell(inputs, states_{t-1})        t = 1 .. num_steps
 
     After `t` steps, a word state depends on `(t - 1) * window` words on each side and, from the
-    third step on, on the whole sentence through its node. With `initial_state="embedding"`, it
-    depends on `t * window` words on each side, and on the whole sentence from the first step on,
-    because the sentence node starts as a mean.
+    third step on, on the whole sentence through the sentence nodes. With
+    `initial_state="embedding"`, it depends on `t * window` words on each side, and on the whole
+    sentence from the first step on, because the sentence nodes start as means of the inputs.
 
     Args:
         units: int. Width `H` of all states.
@@ -28,9 +29,9 @@ class SLSTM(Configurable, keras.layers.Layer):
         window: int. Number of neighbours on each side, at least 1. Defaults to 1.
         num_sentence_nodes: int. Number of sentence nodes `S`, at least 0. Defaults to 1.
         neighbours: str. How the neighbours are read. `"apart"`: each neighbour is read separately
-            and has its own gate. `"summed"`: the neighbours of a side are summed first and share
-            one gate. `"nearest_cells"`: like `"apart"`, but only the cell states of the nearest two
-            neighbours are read and have gates. Defaults to `"apart"`.
+            and has its own gate. `"summed"`: the neighbours on each side are summed first and share
+            one gate. `"nearest_cells"`: like `"apart"`, but the cell states of only the two nearest
+            neighbours are read, and only these have gates. Defaults to `"apart"`.
         input_term: str. Value multiplied by the input gate: `"gate"` for a candidate computed from
             the inputs and states, or `"embedding"` for the inputs themselves, which must have the
             width `H`. Defaults to `"gate"`.
@@ -38,24 +39,26 @@ class SLSTM(Configurable, keras.layers.Layer):
             (of the gates without the sigmoid) or `"none"` (sigmoids only). Defaults to
             `"softmax_of_sigmoids"`.
         sentence_normalization: str. Gates in the softmax of a sentence node. `"joint"`: the gate of
-            its own cell state and those of the words. `"words"`: only the gates of the words.
-            Defaults to `"joint"`.
+            its own cell state and those of the words. `"words"`: only the gates of the words. Has
+            no effect with `gate_normalization="none"`. Defaults to `"joint"`.
         sentence_term: str. State of a sentence node that is added, multiplied by a gate, to the
             cell states of the words: `"cell"` or `"hidden"`. Defaults to `"cell"`.
         initial_state: str. Initial states. `"learned"`: one vector for all hidden states and one
             for all cell states, both zero before training. `"learned_apart"`: like `"learned"`,
             but with separate vectors for the sentence nodes. `"zeros"`: all states are zero.
             `"embedding"`: the inputs, which must have the width `H`, and their mean for the
-            sentence nodes, as in the released code. Defaults to `"learned"`.
+            sentence nodes, as in the authors' released code. Defaults to `"learned"`.
         boundary: str. Nodes that are added at both ends of a sentence. `"learned"`: `<s>` and
             `</s>`, which have learned inputs and are updated like words. `"fixed"`: nodes with
             learned states that no step changes. Both kinds of nodes are included in the means and
             in the gates of the sentence nodes. `"zeros"`: no nodes; the neighbours beyond the ends
             are zeros, as in the released code. Defaults to `"learned"`.
-        state_dropout: float in [0, 1). Dropout rate of the initial states. Hidden and cell states
-            are dropped independently. Has an effect only with `initial_state="embedding"`.
-            Defaults to 0.0.
-        l2: float. Adds `l2` times the sum of the squared kernels to the losses. Defaults to 0.0.
+        state_dropout: float in [0, 1). Dropout rate of the initial states, applied independently to
+            hidden and cell states. Has an effect only with `initial_state="embedding"`. With
+            `input_term="embedding"` as well, the input gate multiplies the initial cell states
+            after dropout. Defaults to 0.0.
+        l2: float. L2 penalty: `l2` times the sum of the squared kernel weights is added to the
+            loss. Defaults to 0.0.
         seed: int. Random seed for dropout. If `None`, a random seed is used. Defaults to `None`.
 
     Call arguments:
@@ -66,16 +69,17 @@ class SLSTM(Configurable, keras.layers.Layer):
 
     Returns:
         Tuple `(words, sentence)`. `words` is float32 `[B, T, H]`: the hidden states of the words,
-        zero where masked. `sentence` is float32 `[B, S, H]`: those of the sentence nodes, zero for
-        a sentence without tokens.
+        zero where masked. `sentence` is float32 `[B, S, H]`: the hidden states of the sentence
+        nodes, zero for a sentence without tokens.
 
-    Masking: masked tokens are skipped. The words on both sides of a gap are neighbours, and means
-    are computed over the real tokens. The states of a sentence do not depend on the other
-    sentences of its batch, up to rounding.
+    Masking: masked tokens are skipped. The words on both sides of a gap are neighbours, and the
+    means exclude masked tokens. Up to rounding, the states of a sentence do not depend on the other
+    sentences of its batch.
 
     Raises:
-        ValueError: If an option is invalid, or the inputs do not have the width `units` with
-            `initial_state="embedding"` or `input_term="embedding"`.
+        ValueError: If an option is invalid, the mask does not have the shape `[B, T]`, or the
+            inputs do not have the width `units` with `initial_state="embedding"` or
+            `input_term="embedding"`.
 
     Reference: Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text Representation". The
     authors' released code corresponds to `input_term="embedding"`, `initial_state="embedding"`,
@@ -169,8 +173,9 @@ class SLSTM(Configurable, keras.layers.Layer):
 
     def call(self, inputs, mask=None, training=False):
         inputs = tf.cast(inputs, "float32")
-        order = None if mask is None else _order(tf.cast(mask, "bool"))
-        real = tf.ones(tf.shape(inputs)[:2], "bool") if mask is None else tf.cast(mask, "bool")
+        mask = as_mask(mask, inputs)
+        order = None if mask is None else _order(mask)
+        real = tf.ones(tf.shape(inputs)[:2], "bool") if mask is None else mask
         lengths = tf.reduce_sum(tf.cast(real, "int32"), axis=1)  # [B]
         if order is not None:
             inputs = _permute(inputs, *order)
@@ -200,8 +205,9 @@ class SLSTM(Configurable, keras.layers.Layer):
 
         Returns:
             Tuple `(inputs, words, ends)`. `inputs` is float32 `[B, T', P]`, where `T'` is `T + 2`,
-            or `T` without boundary nodes. `words` is float32 `[B, T', 1]`, 1 on the words. `ends`
-            is a list of two such masks, for the start and the end node, or empty.
+            or `T` without boundary nodes. `words` is float32 `[B, T', 1]`: 1 on words and
+            0 elsewhere. `ends` is a list of two such masks, for the start node and the end node, or
+            empty.
         """
         has_ends = self.boundary != "zeros"
         if has_ends:
@@ -276,7 +282,7 @@ class SLSTM(Configurable, keras.layers.Layer):
 
 
 def _joined(units, rows):
-    """Concatenates matrices of rows: float32 `[R, H]`, with `R = 0` if there are none."""
+    """Concatenates matrices into one float32 matrix `[R, H]`; `R` is 0 if there are none."""
     return tf.concat([tf.zeros([0, units]), *(tf.cast(row, "float32") for row in rows)], axis=0)
 
 
@@ -290,7 +296,7 @@ def _order(mask):
 
 
 def _permute(x, order, inverse):
-    """Reorders tokens; the gradient applies the inverse order instead of a sum over positions."""
+    """Reorders tokens; the gradient applies the inverse order instead of summing over positions."""
 
     @tf.custom_gradient
     def permute(x):

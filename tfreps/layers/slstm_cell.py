@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.ops.configurable import Configurable
+from tfreps.layers.ops.masks import as_mask
 from tfreps.layers.ops.slstm_steps import First, Weights, exchange
 from tfreps.layers.ops.slstm_update import Form
 
@@ -32,7 +33,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         c_g = f'_g * c_g + sum_i f'_i * c_i         with f' = softmax(f_1, ..., f_n, f_g)
         g = o * tanh(c_g)
 
-    This is the variant of the paper; the options select the other published variants. Each weight
+    This is the variant of the paper; the options select other published variants. Each weight
     of a softmax over five sigmoids lies between 0.084 and 0.405, so no word keeps more than 0.405
     of its cell state in a step. If there are several sentence nodes, each has its own gate `s`,
     which does not depend on the other nodes.
@@ -42,10 +43,10 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         window: int. Number of neighbours `w` on each side, at least 1. Defaults to 1.
         num_sentence_nodes: int. Number of sentence nodes `S`, at least 0. Defaults to 1.
         neighbours: str. How the neighbours are read. `"apart"`: each neighbour is read separately
-            and has its own gate. `"summed"`: the neighbours of a side are summed first and share
+            and has its own gate. `"summed"`: the neighbours on each side are summed first and share
             one gate, as in the authors' released code. `"nearest_cells"`: the hidden states are
-            read as with `"apart"`, but only the cell states of the nearest two neighbours are
-            read and have gates. Defaults to `"apart"`.
+            read as with `"apart"`, but the cell states of only the two nearest neighbours are
+            read, and only these have gates. Defaults to `"apart"`.
         input_term: str. Value multiplied by the gate `i`. `"gate"`: `tanh(gate_u)`. `"embedding"`:
             the input itself, which must be as wide as the states; there is no gate `u`, as in the
             released code. Defaults to `"gate"`.
@@ -54,10 +55,11 @@ class SLSTMCell(Configurable, keras.layers.Layer):
             (sigmoids only). Defaults to `"softmax_of_sigmoids"`.
         sentence_normalization: str. Gates in the softmax of a sentence node. `"joint"`: `f_g` and
             the gates of the words. `"words"`: only the gates of the words; `f_g` remains a
-            sigmoid. Defaults to `"joint"`.
+            sigmoid. Has no effect with `gate_normalization="none"`. Defaults to `"joint"`.
         sentence_term: str. Value multiplied by the gate `s`: `"cell"` for `c_g`, or `"hidden"` for
             `g`. Defaults to `"cell"`.
-        l2: float. Adds `l2` times the sum of the squared kernels to the losses. Defaults to 0.0.
+        l2: float. L2 penalty: `l2` times the sum of the squared kernel weights is added to the
+            loss. Defaults to 0.0.
 
     Call arguments:
         inputs: float, shape `[B, T, P]`.
@@ -75,8 +77,8 @@ class SLSTMCell(Configurable, keras.layers.Layer):
     neighbour and has zero states; `SLSTM` removes such gaps.
 
     Raises:
-        ValueError: If an option is invalid, or the inputs do not have the width `units` with
-            `input_term="embedding"`.
+        ValueError: If an option is invalid, the mask does not have the shape `[B, T]`, or the
+            inputs do not have the width `units` with `input_term="embedding"`.
 
     Reference: Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text Representation".
 
@@ -150,6 +152,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
             self.sentence_bias = self._add("sentence_bias", [nodes, 3 * units], "zeros")
 
     def call(self, inputs, hidden, cell, sentence_hidden, sentence_cell, mask=None):
+        mask = as_mask(mask, tf.convert_to_tensor(inputs))
         real = tf.ones(tf.shape(inputs)[:2]) if mask is None else tf.cast(mask, "float32")
         real = real[..., None]  # [B, T, 1]
         hidden, cell = (tf.cast(state, "float32") * real for state in (hidden, cell))
@@ -172,7 +175,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
                 `input_term="embedding"`. If `None`, `inputs` is used. Defaults to `None`.
 
         Returns:
-            Tuple of the four float32 states after the last step, in the same order.
+            Tuple of the four float32 states after the last step, in the order of `states`.
         """
         inputs = tf.cast(inputs, "float32")
         if self.input_term == "gate":
@@ -226,9 +229,9 @@ def check_choice(name, value, choices):
 
 
 def check_at_least(least, **values):
-    """Raises a ValueError if an option is a bool or smaller than `least`."""
+    """Raises a ValueError if an option is not a number or is smaller than `least`."""
     for name, value in values.items():
-        if isinstance(value, bool) or not value >= least:
+        if isinstance(value, bool | str) or value is None or not value >= least:
             raise ValueError(f"`{name}` must be a number, at least {least}; got {value!r}.")
 
 

@@ -1,4 +1,4 @@
-"""TransformerBlock: self-attention and a feed-forward network with residuals."""
+"""TransformerBlock: self-attention and a feed-forward network with residual connections."""
 
 import keras
 import tensorflow as tf
@@ -32,9 +32,9 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         num_heads: int. Number of attention heads, which must divide the width of the inputs.
         intermediate_dim: int. Width of the hidden layer of the feed-forward network. If `None`,
             it is four times the width of the inputs. Defaults to `None`.
-        normalization: str. `"post"` (the original paper and BERT) or `"pre"`, which trains without
-            warm-up and requires a final layer normalization after the last block. Defaults to
-            `"post"`.
+        normalization: str. `"post"` (the original paper and BERT) or `"pre"`, which can be trained
+            without learning rate warm-up and requires a final layer normalization after the last
+            block. Defaults to `"post"`.
         activation: str or function. `"gelu"`, the exact function with erf (default of Hugging
             Face); `"gelu_tanh"`, its approximation (Google's code); `"relu"` (the original
             paper); or any other activation that Keras accepts. The first two differ by up to
@@ -42,7 +42,7 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         causal: bool. If True, a token attends only to itself and to earlier tokens. Defaults to
             False.
         dropout: float in [0, 1). Dropout rate of the outputs of the attention and of the
-            feed-forward network, before they are added to their inputs. Defaults to 0.0.
+            feed-forward network, before the residual connections. Defaults to 0.0.
         attention_dropout: float in [0, 1). Dropout rate of the attention probabilities. Defaults
             to 0.0.
         layer_norm_epsilon: float. Value added to the variance in the layer normalizations.
@@ -62,15 +62,16 @@ class TransformerBlock(Configurable, keras.layers.Layer):
 
     Returns:
         `y`: float32, shape `[B, T, D]`, zero on padding. With `return_attention`, the tuple
-        `(y, a)`. `a` is float32, shape `[B, H, T, T]` (from, to): the attention probabilities
-        before dropout, with zeros in the rows and columns of padding.
+        `(y, a)`. `a` is float32, shape `[B, num_heads, T, T]` (from, to): the attention
+        probabilities before dropout, with zeros in the rows and columns of padding.
 
     Masking: values on padding, including NaN, are ignored. A text without tokens gives zeros.
     The softmax, the layer normalizations and the activation are computed in float32 under every
     dtype policy.
 
     Raises:
-        ValueError: If an option is invalid or `num_heads` does not divide the width of the inputs.
+        ValueError: If an option is invalid, `num_heads` does not divide the width of the inputs, or
+            `mask` has the wrong shape.
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need"; Devlin et al., 2019, "BERT";
     Xiong et al., 2020, "On Layer Normalization in the Transformer Architecture" (`"pre"`).
@@ -164,7 +165,10 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         return dense
 
     def _feed_forward(self, x):
-        """Applies the network to one matrix of all tokens, so that TensorFlow can fuse the ops."""
+        """Applies the feed-forward network to one matrix of all tokens.
+
+        TensorFlow can fuse the operations in this form.
+        """
         y = self.expand(tf.reshape(x, [-1, x.shape[-1]]))  # [B*T, intermediate_dim]
         y = self.contract(self.activate(tf.cast(y, "float32")))  # [B*T, D]
         return tf.reshape(tf.cast(y, "float32"), tf.shape(x))
@@ -176,12 +180,13 @@ def read_blocks(blocks, x, mask, training=False, attention=None):
         x_l = block_l(x_{l-1})          l = 1 .. L
 
     Args:
-        blocks: list of `L` `TransformerBlock`.
+        blocks: list of `L` `TransformerBlock` layers.
         x: float32, shape `[B, T, D]`. Input of the first block.
         mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
         training: bool. Whether to apply dropout. Defaults to False.
-        attention: list. The attention probabilities of each block, float32 `[B, H, T, T]`, are
-            appended to this list. If `None`, they are not stored. Defaults to `None`.
+        attention: list. The attention probabilities of each block, float32
+            `[B, num_heads, T, T]`, are appended to this list. If `None`, they are not stored.
+            Defaults to `None`.
 
     Returns:
         List of `L + 1` float32 tensors `[B, T, D]`: `x` and the output of each block.
@@ -206,10 +211,10 @@ def activation_function(activation):
     """Returns an activation function from `ACTIVATIONS` or Keras.
 
     Args:
-        activation: str, function or `None`, as accepted by Keras.
+        activation: str, function or `None`, as accepted by Keras. `None` means no activation.
 
     Raises:
-        ValueError: If the name is unknown.
+        ValueError: If the activation is unknown.
 
     Example:
     >>> float(activation_function("gelu_tanh")(tf.constant(1.0)))  # doctest: +ELLIPSIS
@@ -221,7 +226,7 @@ def activation_function(activation):
 
 
 def layer_norm(epsilon, dim, name):
-    """Returns a built float32 layer normalization over `dim` features."""
+    """Returns a built float32 `LayerNormalization` layer for `dim` features."""
     norm = keras.layers.LayerNormalization(epsilon=epsilon, dtype="float32", name=name)
     norm.build((None, None, dim))
     return norm

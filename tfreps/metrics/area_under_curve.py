@@ -15,10 +15,10 @@ class AreaUnderCurve(keras.metrics.Metric):
         auc = P(score+ > score-) + P(score+ = score-) / 2
 
     `score+` is the score of a text with label 1 and `score-` that of a text with label 0; the
-    probabilities are over all such pairs. The scores are rounded to multiples of 2^-11 (0.0005) and
-    clipped to [-16, 16]. The metric therefore stores only a table of counts, and scores that differ
-    only by float rounding almost always count as equal. The report of `tfreps evaluate` rounds
-    scores in the same way.
+    probabilities are over all such pairs. The scores are rounded to multiples of 2^-11 (about
+    0.0005) and clipped to [-16, 16]. The metric therefore stores only a table of counts, and scores
+    that differ only by float rounding almost always count as equal. The report of `tfreps evaluate`
+    rounds scores in the same way.
 
     Args:
         name: str. Name of the metric. Defaults to `"auc"`.
@@ -45,8 +45,8 @@ class AreaUnderCurve(keras.metrics.Metric):
             y_true: int, shape `[B]`. Labels, 0 or 1.
             y_pred: float, shape `[B]`. Unbounded scores, such as the difference of two logits. NaN
                 scores are ignored.
-            sample_weight: float, shape `[B]`. Texts of weight 0 are ignored, and all others count
-                equally. If `None` (the default), all texts count.
+            sample_weight: float, shape `[B]`. Texts whose weight is not above 0 are ignored, and
+                all others count equally. If `None` (the default), all texts count.
         """
         labels = tf.cast(tf.reshape(y_true, [-1]), "int32")
         scores = tf.cast(tf.reshape(y_pred, [-1]), "float32")

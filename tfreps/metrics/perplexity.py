@@ -10,7 +10,7 @@ class Perplexity(keras.metrics.Metric):
 
         perplexity = exp(sum of NLL / number of tokens)
 
-    The exponential of Keras's logged loss is not the same, because Keras averages over batches.
+    The exponential of Keras's logged loss is not the same, because Keras averages batch losses.
 
     Args:
         name: str. Name of the metric. Defaults to `"perplexity"`.
@@ -35,8 +35,8 @@ class Perplexity(keras.metrics.Metric):
 
         Args:
             nll: float, any shape. Negative log-likelihood of each token in nats.
-            mask: bool, same shape. True on tokens that count. If `None` (the default), all tokens
-                count.
+            mask: bool, same shape as `nll`. True on tokens that count. If `None` (the default), all
+                tokens count.
         """
         nll = tf.cast(nll, "float64")
         mask = tf.ones_like(nll) if mask is None else tf.cast(mask, "float64")

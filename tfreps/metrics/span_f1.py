@@ -20,7 +20,9 @@ class SpanF1(keras.metrics.Metric):
     the number of predicted spans for which the data contain a span with the same type, start and
     end. `tfreps.text.tags.spans` defines the spans of a tag sequence. With `mode="strict"`, the
     result equals that of seqeval with `mode="strict"` and the class of the scheme; with
-    `mode="conlleval"`, it equals that of seqeval's default mode and of conlleval.pl.
+    `mode="conlleval"`, it equals that of seqeval's default mode and, for tags with B and I only,
+    that of conlleval.pl. seqeval does not read all letters: to compare results, replace M with I
+    (class IOBES) and, for its default mode, L with E and U with S.
 
     Args:
         tags: list of str. The K tags in the order of their ids.
@@ -33,8 +35,7 @@ class SpanF1(keras.metrics.Metric):
         dtype: str. Dtype of the metric. If `None` (the default), it is `keras.config.floatx()`.
 
     Raises:
-        ValueError: If an option is invalid, a tag does not belong to the scheme, or the tags do not
-            form spans.
+        ValueError: If an option is invalid, or a tag does not belong to the scheme.
 
     Example:
     >>> metric = SpanF1(["O", "B-X", "I-X"], "bio")
@@ -69,12 +70,13 @@ class SpanF1(keras.metrics.Metric):
         Args:
             y_true: int, shape `[B, T]`. Tag ids of the data.
             y_pred: int, shape `[B, T]`. Predicted tag ids.
-            sample_weight: bool, shape `[B, T]`. True on real tokens. If it is not boolean, values
-                above 0 count as True. If `None` (the default), all tokens are real. Masked tokens
-                are removed wherever they are, and the tokens around them become neighbours.
+            sample_weight: bool or float, shape `[B, T]` or `[B]`. True or above 0 for real tokens.
+                If `None` (the default), all tokens are real. Masked tokens are removed wherever
+                they are, and the tokens around them become neighbours.
 
         Raises:
-            ValueError: If scores are passed instead of ids.
+            ValueError: If `y_true` or `y_pred` does not have the shape `[B, T]`, for example
+                because scores are passed instead of ids.
         """
         y_true, y_pred, mask = tag_pairs(y_true, y_pred, sample_weight)
         order, kept = _real_tokens_first(mask)
@@ -142,6 +144,6 @@ def _real_tokens_first(mask):
 
 
 def _take(ids, order, kept, boundary):
-    """Returns the ids of all sentences as a vector `[N]`, with boundary ids after each sentence."""
+    """Flattens the ids to `[N]`, with the boundary id after each sentence and at the end."""
     flat = tf.reshape(tf.pad(ids, [[0, 0], [0, 1]], constant_values=boundary), [-1])
     return tf.where(kept, tf.gather(flat, order), boundary)

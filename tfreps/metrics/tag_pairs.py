@@ -18,7 +18,8 @@ def tag_pairs(y_true, y_pred, sample_weight=None):
         `[B, T]`, True on tokens that count.
 
     Raises:
-        ValueError: If scores are passed instead of ids.
+        ValueError: If `y_true` or `y_pred` does not have the shape `[B, T]`, for example because
+            scores are passed instead of ids.
 
     Example:
     >>> _, _, mask = tag_pairs([[0, 2]], [[0, 1]], sample_weight=[[True, False]])
@@ -48,12 +49,13 @@ def precision_recall_f1(correct, predicted, true):
     """Computes precision, recall and F1 from counts.
 
     Args:
-        correct: int. Number of items in both the predictions and the data.
-        predicted: int. Number of items in the predictions.
-        true: int. Number of items in the data.
+        correct: int, any shape. Number of items in both the predictions and the data.
+        predicted: int, same shape as `correct`. Number of items in the predictions.
+        true: int, same shape as `correct`. Number of items in the data.
 
     Returns:
-        Tuple `(precision, recall, f1)` of float64 tensors. Each is 0 where its denominator is 0.
+        Tuple `(precision, recall, f1)` of float64 tensors of that shape. Each is 0 where its
+        denominator is 0.
 
     Example:
     >>> [float(score) for score in precision_recall_f1(2, 4, 2)]

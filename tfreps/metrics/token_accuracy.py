@@ -33,11 +33,12 @@ class TokenAccuracy(keras.metrics.Metric):
         Args:
             y_true: int, shape `[B, T]`. Tag ids of the data.
             y_pred: int, shape `[B, T]`. Predicted tag ids.
-            sample_weight: bool, shape `[B, T]`. True on real tokens. If it is not boolean, values
-                above 0 count as True. If `None` (the default), all tokens are real.
+            sample_weight: bool or float, shape `[B, T]` or `[B]`. True or above 0 for real tokens.
+                If `None` (the default), all tokens are real.
 
         Raises:
-            ValueError: If scores are passed instead of ids.
+            ValueError: If `y_true` or `y_pred` does not have the shape `[B, T]`, for example
+                because scores are passed instead of ids.
         """
         y_true, y_pred, mask = tag_pairs(y_true, y_pred, sample_weight)
         self.correct.assign_add(tf.math.count_nonzero((y_true == y_pred) & mask))

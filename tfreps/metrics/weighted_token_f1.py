@@ -24,12 +24,12 @@ class WeightedTokenF1(keras.metrics.Metric):
         num_tags: int. Number of tags, `K`.
         outside_id: int. Id of the tag `O`; tokens that have it in the data are ignored. If `None`
             (the default), all tokens count, as in the reference's published results.
-        statistic: `"precision"`, `"recall"` or `"f1"`. Defaults to `"f1"`.
+        statistic: `"precision"`, `"recall"` or `"f1"`. Score that is averaged. Defaults to `"f1"`.
         name: str. Name of the metric. Defaults to `"weighted_token_f1"`.
         dtype: str. Dtype of the metric. If `None` (the default), it is `keras.config.floatx()`.
 
     Raises:
-        ValueError: If an option is out of range.
+        ValueError: If an option is invalid.
 
     Reference: luopeixiang/named_entity_recognition, `Metrics` (which raises ZeroDivisionError for a
     tag that is never predicted).
@@ -74,11 +74,12 @@ class WeightedTokenF1(keras.metrics.Metric):
         Args:
             y_true: int, shape `[B, T]`. Tag ids of the data.
             y_pred: int, shape `[B, T]`. Predicted tag ids.
-            sample_weight: bool, shape `[B, T]`. True on real tokens. If it is not boolean, values
-                above 0 count as True. If `None` (the default), all tokens are real.
+            sample_weight: bool or float, shape `[B, T]` or `[B]`. True or above 0 for real tokens.
+                If `None` (the default), all tokens are real.
 
         Raises:
-            ValueError: If scores are passed instead of ids.
+            ValueError: If `y_true` or `y_pred` does not have the shape `[B, T]`, for example
+                because scores are passed instead of ids.
         """
         y_true, y_pred, mask = tag_pairs(y_true, y_pred, sample_weight)
         if self.outside_id is not None:

@@ -5,11 +5,17 @@ import tensorflow as tf
 
 from tfreps.layers.attention import kernel_initializer
 from tfreps.layers.ops.orthogonal_rows import table_initializer
+from tfreps.layers.ops.products import dense_of_tokens
 from tfreps.layers.ops.table_rows import rows_of_distinct
 from tfreps.layers.pooling import Pooling
 from tfreps.layers.position_embedding import KINDS, PositionEmbedding
 from tfreps.layers.segment_embedding import SegmentEmbedding
-from tfreps.layers.transformer import TransformerBlock, layer_norm, read_blocks
+from tfreps.layers.transformer import (
+    TransformerBlock,
+    activation_function,
+    layer_norm,
+    read_blocks,
+)
 from tfreps.models.registry import converter
 from tfreps.models.whole_model import WholeModel, feature, with_optional
 
@@ -28,18 +34,21 @@ class BertEncoder(WholeModel, keras.Model):
     """BERT encoder: `num_layers` Transformer blocks over token ids and segment ids.
 
         x_0 = dropout(embedding_norm(token_table[id] + position_p + segment_table[segment]))
-        x_l = block_l(x_{l-1})          l = 1 .. num_layers
-        pooled_output = tanh(x_L of the first token @ pooler_kernel + pooler_bias)
+        x_0 = x_0 @ embedding_kernel + embedding_bias       (if embedding_dim != hidden_dim)
+        x_l = block_l(x_{l-1})          l = 1 .. L, with L = num_layers
+        pooled_output = pooler_activation(x_L of the first token @ pooler_kernel + pooler_bias)
 
-    The defaults are those of BERT-base.
+    The defaults are those of BERT-base. DistilBERT has `num_segments=0` and a pooler with
+    `"relu"`; ELECTRA has tables of another width and a pooler with `"gelu"`. In both, the pooler is
+    the first dense layer of the classification head.
 
     Args:
         vocabulary_size: int. Number of rows of the token table.
         hidden_dim: int. Width of the vectors, a multiple of `num_heads`. Defaults to 768.
         num_layers: int. Number of Transformer blocks. Defaults to 12.
         num_heads: int. Number of attention heads per block. Defaults to 12.
-        intermediate_dim: int. Width of the feed-forward network of each block. If `None` (the
-            default), it is `4 * hidden_dim`.
+        intermediate_dim: int. Width of the hidden layer of the feed-forward network of each block.
+            If `None` (the default), it is `4 * hidden_dim`.
         normalization: `"post"` or `"pre"`. Whether layer norms follow (`"post"`) or precede
             (`"pre"`) the attention and the feed-forward network of each block. With `"pre"`, an
             additional layer norm follows the last block. Defaults to `"post"`.
@@ -57,15 +66,21 @@ class BertEncoder(WholeModel, keras.Model):
             maximum; for them, only `save_pretrained` uses this number. Defaults to 512.
         normalize_positions: bool. Whether to scale each sinusoidal position vector to length 1.
             Defaults to `False`.
-        num_segments: int. Number of segment ids: 2 in BERT, 256 in aespresso's models.
-            Defaults to 2.
+        num_segments: int. Number of segment ids: 2 in BERT, 256 in aespresso's models. If 0, there
+            is no segment table, and `segment_ids` have no effect. Defaults to 2.
         padding_id: int. Token id of padding, used if no mask is given. Defaults to 0.
-        initializer: Initializer of the token, position and segment tables: `"truncated_normal"`,
-            `"orthogonal_rows"`, or any other that Keras accepts. Defaults to `"truncated_normal"`.
+        initializer: str or Keras initializer of the token, position and segment tables:
+            `"truncated_normal"`, `"orthogonal_rows"`, or any other that Keras accepts. Defaults to
+            `"truncated_normal"`.
         initializer_range: float. Standard deviation of the truncated normal distribution from
             which the kernels and, with `initializer="truncated_normal"`, the tables are drawn.
             Defaults to 0.02.
         pooler: bool. Whether to compute `pooled_output`. Defaults to `True`.
+        embedding_dim: int. Width of the token, position and segment tables. If it differs from
+            `hidden_dim`, a dense layer maps `x_0` to `hidden_dim`. If `None` (the default), it is
+            `hidden_dim`.
+        pooler_activation: str or function. Activation of the pooler: `"tanh"`, `"relu"`, `"gelu"`,
+            or any other that Keras accepts. Defaults to `"tanh"`.
 
     Call arguments:
         features: dict with `token_ids` int `[B, T]` and, optionally, `segment_ids` int `[B, T]` (0
@@ -75,22 +90,24 @@ class BertEncoder(WholeModel, keras.Model):
 
     Returns:
         dict with `sequence_output` float32 `[B, T, hidden_dim]`, zero on padding; `mask`
-        bool `[B, T]`; `layer_outputs` float32 `[B, num_layers + 1, T, hidden_dim]`, beginning with
-        `x_0`; and, with a pooler, `pooled_output` float32 `[B, hidden_dim]`.
+        bool `[B, T]`, True on real tokens; `layer_outputs` float32
+        `[B, num_layers + 1, T, hidden_dim]`, starting with `x_0`; and, with a pooler,
+        `pooled_output` float32 `[B, hidden_dim]`.
 
     Masking: masked tokens have no influence on other tokens, and positions count real tokens only.
     The original implementations also count padding, which makes no difference if the padding comes
     last. For a text that contains only padding, the sequence output is zero and the pooled output
-    is tanh(pooler_bias).
+    is pooler_activation(pooler_bias).
 
     Raises:
-        ValueError: If an option is out of range, if `features` has no `token_ids` or uses a name
-            from another library, such as `input_ids`, or if the shapes do not match.
+        ValueError: If an option is invalid, if `features` has no `token_ids` or uses a name from
+            another library, such as `input_ids`, if the token ids are not integers, or if a shape
+            is wrong.
         tf.errors.InvalidArgumentError: If an id is out of range, or a text has more tokens than
             there are learned positions.
 
-    Reference: Devlin et al., 2019, "BERT"; aespresso/a_journey_into_math_of_ml,
-    "models/bert_model.py".
+    Reference: Devlin et al., 2019, "BERT"; Sanh et al., 2019, "DistilBERT"; Clark et al., 2020,
+    "ELECTRA"; aespresso/a_journey_into_math_of_ml, "models/bert_model.py".
 
     Example:
     >>> bert = BertEncoder(vocabulary_size=9, hidden_dim=8, num_layers=2, num_heads=2)
@@ -119,6 +136,8 @@ class BertEncoder(WholeModel, keras.Model):
         initializer="truncated_normal",
         initializer_range=0.02,
         pooler=True,
+        embedding_dim=None,
+        pooler_activation="tanh",
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
@@ -141,11 +160,14 @@ class BertEncoder(WholeModel, keras.Model):
         self.initializer = initializer
         self.initializer_range = initializer_range
         self.pooler = pooler
+        self.embedding_dim = embedding_dim
+        self.pooler_activation = pooler_activation
         _check(self)
         # Layers.
+        self.table_dim = embedding_dim or hidden_dim
         self.token_embedding = keras.layers.ReversibleEmbedding(
             vocabulary_size,
-            hidden_dim,
+            self.table_dim,
             embeddings_initializer=table_initializer(initializer, initializer_range),
             dtype=self.dtype_policy,
             name="token_embedding",
@@ -159,26 +181,32 @@ class BertEncoder(WholeModel, keras.Model):
             initializer_range=initializer_range,
             name="positions",
         )
-        self.add_positions.build((None, None, hidden_dim))
-        self.segment_embedding = SegmentEmbedding(
-            num_segments=num_segments,
-            units=hidden_dim,
-            initializer=initializer,
-            initializer_range=initializer_range,
-            name="segments",
-        )
-        self.segment_embedding.build((None, None))
-        self.embedding_norm = layer_norm(layer_norm_epsilon, hidden_dim, "embedding_norm")
+        self.add_positions.build((None, None, self.table_dim))
+        self.segment_embedding = None
+        if num_segments:
+            self.segment_embedding = SegmentEmbedding(
+                num_segments=num_segments,
+                units=self.table_dim,
+                initializer=initializer,
+                initializer_range=initializer_range,
+                name="segments",
+            )
+            self.segment_embedding.build((None, None))
+        self.embedding_norm = layer_norm(layer_norm_epsilon, self.table_dim, "embedding_norm")
+        self.embedding_dense = None
+        if self.table_dim != hidden_dim:
+            self.embedding_dense = self._dense("embedding_dense", self.table_dim)
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
         self.blocks = [self._block(number) for number in range(num_layers)]
         self.final_norm = None
         if normalization == "pre":
             self.final_norm = layer_norm(layer_norm_epsilon, hidden_dim, "final_norm")
         self.pooler_dense = None
+        self.activate = activation_function(pooler_activation)
         if pooler:
             self.first = Pooling("first", name="first")
             self.first.build((None, None, hidden_dim))
-            self.pooler_dense = self._dense("pooler_dense")
+            self.pooler_dense = self._dense("pooler_dense", hidden_dim)
         self.output_dim = hidden_dim
         self.pooled_dim = hidden_dim if pooler else None
         self.supports_jit = False  # the output of tf.unique has no static shape
@@ -190,7 +218,7 @@ class BertEncoder(WholeModel, keras.Model):
         outputs["layer_outputs"] = tf.stack(layers, axis=1)  # [B, L+1, T, D]
         if self.pooler_dense is not None:
             v = self.pooler_dense(self.first(layers[-1], mask=mask))  # [B, D]
-            outputs["pooled_output"] = tf.tanh(tf.cast(v, "float32"))
+            outputs["pooled_output"] = self.activate(tf.cast(v, "float32"))
         return outputs
 
     def input_signatures(self):
@@ -203,7 +231,7 @@ class BertEncoder(WholeModel, keras.Model):
         """Computes the attention probabilities of all blocks.
 
         Args:
-            features: dict. The features, as passed to `call`.
+            features: dict or int tensor. The features, as passed to `call`.
 
         Returns:
             float32, shape `[B, num_layers, num_heads, T, T]`. The last two axes are the token that
@@ -218,13 +246,13 @@ class BertEncoder(WholeModel, keras.Model):
     def from_pretrained(cls, path, **overrides):
         """Loads a published checkpoint from Google, Hugging Face or aespresso.
 
-        Unsupported options in the checkpoint's configuration raise an error that names them. Heads
-        are not loaded.
+        Heads are not loaded.
 
         Args:
             path: str. A folder with `bert_config.json` and `bert_model.ckpt` (Google, TF 1); a
-                folder with `config.json` and `model.safetensors` or its index (Hugging Face); or
-                aespresso's `bert.model.epoch.N`, converted to a `.safetensors` file.
+                folder with `config.json` and `model.safetensors` or its index (Hugging Face's BERT,
+                DistilBERT and ELECTRA); or aespresso's `bert.model.epoch.N`, converted to a
+                `.safetensors` file.
             **overrides: Options of `BertEncoder` that replace those of the checkpoint, such as
                 `num_layers` (loads only the first blocks), `max_positions` (loads only the first
                 positions), `pooler=False`, `dropout`, `activation` or `dtype`. The sizes of the
@@ -236,8 +264,9 @@ class BertEncoder(WholeModel, keras.Model):
 
         Raises:
             ValueError: If a file is missing, incomplete or damaged, if the files do not match each
-                other, if they belong to a different network, or if an override does not match the
-                arrays.
+                other, if the checkpoint's configuration has an unsupported option (the message
+                names it), if the files belong to a different network, or if an override does not
+                match the arrays.
 
         Reference: google-research/bert, "modeling.py"; transformers, "models/bert".
 
@@ -252,15 +281,19 @@ class BertEncoder(WholeModel, keras.Model):
     def save_pretrained(self, path):
         """Writes `config.json` and `model.safetensors` for Hugging Face transformers.
 
-        `BertModel` can load the folder. Sinusoidal positions are written as a table of
-        `max_positions` rows.
+        `BertModel` can load the folder. An encoder without a segment table is written for
+        `DistilBertModel`, and one with an `embedding_dim` of its own or with
+        `pooler_activation="gelu"` for `ElectraModel`. Sinusoidal positions are written as a table
+        of `max_positions` rows.
 
         Args:
             path: str. Folder to write to; created if it does not exist.
 
         Raises:
-            ValueError: If `BertModel` does not support the model, for example because of
-                `normalization="pre"` or quantized weights.
+            ValueError: If this class does not support the model, for example because of
+                `normalization="pre"`, quantized weights, or a pooler in an encoder for
+                `DistilBertModel` or `ElectraModel`, or if the folder contains
+                `model.safetensors.index.json`.
         """
         converter(type(self), "pretrained").write(self, path)
 
@@ -270,10 +303,14 @@ class BertEncoder(WholeModel, keras.Model):
         If `kept` is a list, the attention probabilities of each block are appended to it.
         """
         ids, segment_ids, mask = self._inputs(features)
-        x = rows_of_distinct(self.token_embedding, ids, self.vocabulary_size)  # [B, T, D]
+        x = rows_of_distinct(self.token_embedding, ids, self.vocabulary_size)  # [B, T, E]
         x = self.add_positions(tf.cast(x, "float32"), mask=mask)
-        x = self.embedding_norm(x + self.segment_embedding(segment_ids))
-        x = tf.where(mask[..., None], self.drop(x, training=training), 0.0)
+        if self.segment_embedding is not None:
+            x += self.segment_embedding(segment_ids)
+        x = self.drop(self.embedding_norm(x), training=training)
+        if self.embedding_dense is not None:
+            x = tf.cast(dense_of_tokens(self.embedding_dense, x), "float32")  # [B, T, D]
+        x = tf.where(mask[..., None], x, 0.0)
         layers = read_blocks(self.blocks, x, mask, training, kept)
         if self.final_norm is not None:
             layers[-1] = tf.where(mask[..., None], self.final_norm(layers[-1]), 0.0)
@@ -320,14 +357,14 @@ class BertEncoder(WholeModel, keras.Model):
         block.build((None, None, self.hidden_dim))
         return block
 
-    def _dense(self, name):
+    def _dense(self, name, from_dim):
         dense = keras.layers.Dense(
             self.hidden_dim,
             kernel_initializer=kernel_initializer(self.initializer_range),
             dtype=self.dtype_policy,
             name=name,
         )
-        dense.build((None, self.hidden_dim))
+        dense.build((None, from_dim))
         return dense
 
 
@@ -341,6 +378,12 @@ def _check(encoder):
     for name, size in sizes.items():
         if size < 1:
             raise ValueError(f"`{name}` must be at least 1; got {size}.")
+    if encoder.num_segments < 0:
+        raise ValueError(f"`num_segments` must be at least 0; got {encoder.num_segments}.")
+    if encoder.embedding_dim is not None and encoder.embedding_dim < 1:
+        raise ValueError(
+            f"`embedding_dim` must be at least 1, or None; got {encoder.embedding_dim}."
+        )
     if encoder.hidden_dim % encoder.num_heads:
         raise ValueError(
             f"`num_heads` must divide `hidden_dim`; got {encoder.num_heads} heads for "

@@ -1,4 +1,4 @@
-"""BertPretrainer: masked language model and next-sentence task over a BertEncoder."""
+"""BertPretrainer: masked-token and next-sentence tasks on a BertEncoder."""
 
 import keras
 import tensorflow as tf
@@ -14,7 +14,7 @@ from tfreps.models.whole_model import WholeModel, feature
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class BertPretrainer(WholeModel, keras.Model):
-    """BERT's two pre-training tasks over one encoder: masked tokens and next sentences.
+    """BERT's two pre-training tasks on one encoder: masked tokens and next sentences.
 
         h_m = sequence_output at the m-th masked position
         v_m = transform_norm(activation(h_m @ transform_kernel + transform_bias))
@@ -23,28 +23,31 @@ class BertPretrainer(WholeModel, keras.Model):
 
         loss = sum_m w_m NLL(masked_ids_m) / sum_m w_m  +  mean_b NLL(next_sentence_labels_b)
 
-    `w` are the `masked_weights`. The token table is that of the encoder, and logits are computed
-    only at masked positions. The model is trained with Keras's `fit` on batches such as those of
-    `tfreps.data.MaskedLMBatches`. The targets are part of the features, so `compile` needs only an
-    optimizer.
+    The weights `w_m` are the `masked_weights`. The token table is that of the encoder, and
+    `v_m` has the width of its rows. Logits are computed only at masked positions. The model is
+    trained with Keras's `fit` on batches such as those of `tfreps.data.MaskedLMBatches`. The
+    targets are part of the features, so `compile` needs only an optimizer.
 
     Args:
         encoder: `BertEncoder`. It must have a pooler if `next_sentence` is `True`.
         next_sentence: bool. Whether to train the next-sentence task. Defaults to `True`.
 
     Call arguments:
-        features: dict with the features of the encoder (`token_ids` int `[B, T]`, `segment_ids`,
-            `mask`) and `masked_positions` int `[B, M]` in 0..T-1. The loss also needs `masked_ids`
-            int `[B, M]`, the original tokens at these positions; `masked_weights` float `[B, M]`, 0
-            for unused positions (1 if absent); and `next_sentence_labels` int `[B]`.
+        features: dict with the features of the encoder (`token_ids` int `[B, T]` and, optionally,
+            `segment_ids` and `mask`) and `masked_positions` int `[B, M]` in 0..T-1. The loss also
+            needs `masked_ids` int `[B, M]`, the original token ids at these positions;
+            `masked_weights` float `[B, M]`, 0 for unused positions (1 if absent); and, if
+            `next_sentence` is `True`, `next_sentence_labels` int `[B]`, 0 or 1 (see
+            `tfreps.data.MaskedLMBatches`).
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
-        dict with `token_logits` float32 `[B, M, V]` and, if `next_sentence` is `True`,
-        `next_sentence_logits` float32 `[B, 2]`.
+        dict with `token_logits` float32 `[B, M, V]`, where `V` is the vocabulary size, and, if
+        `next_sentence` is `True`, `next_sentence_logits` float32 `[B, 2]`.
 
-    Metrics: `loss`, a mean over batches; `masked_loss`, the weighted mean NLL of the masked tokens;
-    `masked_perplexity`, its exponential if all weights are 0 or 1; `masked_accuracy`; and
+    Metrics: `loss`, the mean over batches; `masked_loss` and `masked_accuracy`, the weighted mean
+    NLL and accuracy of the masked tokens; `masked_perplexity`, the exponential of the unweighted
+    mean NLL of the masked tokens with a weight above 0; and, if `next_sentence` is `True`,
     `next_sentence_loss` and `next_sentence_accuracy`. All except `loss` are computed over all
     masked tokens or all texts of the epoch.
 
@@ -53,7 +56,7 @@ class BertPretrainer(WholeModel, keras.Model):
 
     Raises:
         ValueError: If `next_sentence` is `True` and the encoder has no pooler, or if a required
-            feature is missing.
+            feature is missing or has the wrong dtype or shape.
         tf.errors.InvalidArgumentError: If a masked position is outside 0..T-1.
 
     Reference: Devlin et al., 2019, "BERT"; google-research/bert, "run_pretraining.py".
@@ -81,9 +84,9 @@ class BertPretrainer(WholeModel, keras.Model):
         self.next_sentence = next_sentence
         # Layers.
         self.activate = activation_function(encoder.activation)
-        self.transform = self._dense(encoder.hidden_dim, "transform")
+        self.transform = self._dense(encoder.table_dim, "transform")
         self.transform_norm = layer_norm(
-            encoder.layer_norm_epsilon, encoder.hidden_dim, "transform_norm"
+            encoder.layer_norm_epsilon, encoder.table_dim, "transform_norm"
         )
         self.token_bias = self.add_weight(
             name="token_bias", shape=(encoder.vocabulary_size,), initializer="zeros", autocast=False
@@ -101,7 +104,7 @@ class BertPretrainer(WholeModel, keras.Model):
     def call(self, features, training=False):
         read = self.encoder(features, training=training)
         x = _at(read["sequence_output"], _get(features, "masked_positions"))  # [B, M, D]
-        x = tf.cast(dense_of_tokens(self.transform, x), "float32")
+        x = tf.cast(dense_of_tokens(self.transform, x), "float32")  # [B, M, E]
         x = self.transform_norm(self.activate(x))
         outputs = {"token_logits": self._token_logits(x)}
         if self.next_sentence_dense is not None:
@@ -110,7 +113,7 @@ class BertPretrainer(WholeModel, keras.Model):
         return outputs
 
     def input_signatures(self):
-        """Returns the input specs: those of the encoder, and `masked_positions`."""
+        """Returns the dicts of input specs of the encoder, each with `masked_positions` added."""
         positions = feature("masked_positions")
         read = [specs for specs in self.encoder.input_signatures() if isinstance(specs, dict)]
         return [{**specs, "masked_positions": positions} for specs in read]
@@ -136,9 +139,9 @@ class BertPretrainer(WholeModel, keras.Model):
     def from_pretrained(cls, path, next_sentence=None, **overrides):
         """Loads the encoder and the heads of a published checkpoint.
 
-        It accepts the same checkpoints as `BertEncoder.from_pretrained`. If the second sentence
-        follows the first, the label is 0 in checkpoints from Google and Hugging Face, and 1 in
-        those from aespresso.
+        This method accepts the same checkpoints as `BertEncoder.from_pretrained`. If the second
+        sentence follows the first, the next-sentence label is 0 in checkpoints from Google and
+        Hugging Face, and 1 in those from aespresso.
 
         Args:
             path: str. Checkpoint with a masked-token head; see `BertEncoder.from_pretrained`.
@@ -150,31 +153,36 @@ class BertPretrainer(WholeModel, keras.Model):
             `BertPretrainer`.
 
         Raises:
-            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, if a head is
-                missing, or if the masked-token head does not share the token table of the encoder.
+            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, if the masked-token
+                head or a requested next-sentence head is missing, if `pooler=False` is passed and a
+                next-sentence head is loaded, or if the masked-token head does not share the token
+                table or the activation of the encoder.
         """
         return converter(cls, "pretrained").read(path, next_sentence, **overrides)
 
     def save_pretrained(self, path, next_label=0):
         """Writes a folder that `BertForPreTraining` of Hugging Face transformers can load.
 
-        Without the next-sentence task, the folder is for `BertForMaskedLM`.
+        Without the next-sentence task, the folder is for `BertForMaskedLM`, or for
+        `DistilBertForMaskedLM` or `ElectraForMaskedLM` (the generator of ELECTRA); see
+        `BertEncoder.save_pretrained`. The latter two have no next-sentence head.
 
         Args:
             path: str. Folder to write to; created if it does not exist.
-            next_label: int. 0 or 1: the label of this model if the second sentence follows the
+            next_label: int. Label, 0 or 1, that this model uses if the second sentence follows the
                 first. In the folder, this label is always 0, as in transformers. Defaults to 0.
 
         Raises:
-            ValueError: If `next_label` is not 0 or 1, or if Hugging Face transformers does not
-                support the encoder (see `BertEncoder.save_pretrained`).
+            ValueError: If `next_label` is not 0 or 1, if Hugging Face transformers does not support
+                the encoder (see `BertEncoder.save_pretrained`), or if the folder contains
+                `model.safetensors.index.json`.
         """
         converter(type(self), "pretrained").write(self, path, next_label)
 
     def _token_logits(self, x):
-        hidden_dim = self.encoder.hidden_dim
+        dim = self.encoder.table_dim
         size = self.encoder.vocabulary_size
-        flat = tf.ensure_shape(tf.reshape(x, [-1, hidden_dim]), [None, hidden_dim])  # [B*M, D]
+        flat = tf.ensure_shape(tf.reshape(x, [-1, dim]), [None, dim])  # [B*M, E]
         flat = tf.cast(flat, self.compute_dtype)
         logits = tf.cast(self.encoder.token_embedding(flat, reverse=True), "float32")  # [B*M, V]
         logits += tf.cast(self.token_bias, "float32")

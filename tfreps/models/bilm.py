@@ -31,22 +31,24 @@ class BiLM(WholeModel, keras.Model):
         filters: list of `(width, count)` pairs. Filters of the character CNN. Defaults to those of
             the published model, 2048 filters of widths 1 to 7.
         units: int. Width of the cell state in each direction. Defaults to 4096.
-        projection_dim: int. Width of token vectors and hidden states. If it equals `units`, there
-            is no projection. Defaults to 512.
+        projection_dim: int. Width of the token vectors and the hidden states. It must not exceed
+            `units`. If it equals `units`, there is no projection. Defaults to 512.
         num_layers: int. Number of LSTM layers. Defaults to 2.
         character_dim: int. Width of a character vector. Defaults to 16.
         num_highways: int. Number of highway layers after the convolutions. Defaults to 2.
         activation: str or function. Activation of the convolutions. Defaults to `"relu"`.
-        max_characters: int. Number of character ids per token. Defaults to 50.
-        cell_clip: float. Bound on the cell state. If `None`, it is not clipped. Defaults to 3.0.
-        projection_clip: float. Bound on the projected hidden state. If `None`, it is not clipped.
-            Has no effect without a projection. Defaults to 3.0.
+        max_characters: int. Number of character ids per token, at least 3. Defaults to 50.
+        cell_clip: float. Bound on the absolute value of the cell state. If `None`, the cell state
+            is not clipped. Defaults to 3.0.
+        projection_clip: float. Bound on the absolute value of the projected hidden state. If
+            `None`, the hidden state is not clipped. Has no effect without a projection. Defaults
+            to 3.0.
         use_skip_connections: bool. Whether to add the input of each LSTM layer to its output, from
             the second layer on. Defaults to `True`.
         dropout: float in [0, 1). Dropout rate of the input of each LSTM layer. Defaults to 0.0.
         bidirectional: bool. Whether to use a backward direction in addition to the forward
             direction. Defaults to `True`.
-        vocabulary_size: int. Vocabulary size of a model that reads token ids. Token ids are
+        vocabulary_size: int. Vocabulary size of a token model, which reads token ids. Token ids are
             vocabulary ids plus 1, and 0 is padding. If `None` (the default), the model reads
             character ids.
         sentence_start_id: int. Token id of the sentence start, including the added 1. Has no effect
@@ -57,8 +59,8 @@ class BiLM(WholeModel, keras.Model):
             `"zero"`: zeros, as in the first call of the original implementations. `"warm"`: the
             state after one fixed sentence (see `warm_up`), stored with the weights; the results are
             deterministic and close to those of later calls of these implementations. `"carry"`: row
-            i continues from the final state of row i of the previous batch until `reset_states` is
-            called, as in bilm-tf and AllenNLP. Defaults to `"zero"`.
+            `i` continues from the final state of row `i` of the previous batch until `reset_states`
+            is called, as in bilm-tf and AllenNLP. Defaults to `"zero"`.
         max_batch_size: int. Largest batch size with `"carry"`, the number of rows whose states are
             stored. Defaults to 128.
 
@@ -67,23 +69,26 @@ class BiLM(WholeModel, keras.Model):
             `[B, T]`; a string tensor of tokens `[B, T]` with `""` for padding, or of sentences
             `[B]`, which are split at white space; or a dict with `character_ids` (for a token
             model, `token_ids`) and, optionally, `mask` bool `[B, T]`, True on real tokens. A token
-            model does not accept strings. Padding must come last. `T` may be 0.
-        initial_state: dict with the final states listed under Returns. If `None` (the default),
-            the constructor's `initial_state` is used.
+            model does not accept strings. Padding must come last. `C` is `max_characters`, and `T`
+            may be 0.
+        initial_state: dict with the keys of the final states listed under Returns: the states to
+            start from. If `None` (the default), the constructor's `initial_state` is used.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
         dict with `layer_outputs` float32 `[B, L+1, T, 2P]`: the token layer first, zero on padding;
         `sequence_output` float32 `[B, T, 2P]`: the last layer; `mask` bool `[B, T]`: True on real
         tokens; `layer_outputs_with_boundaries` float32 `[B, L+1, T+2, 2P]` and
-        `mask_with_boundaries` bool `[B, T+2]`; and the final states of each sentence, float32:
-        `forward_hidden` and `backward_hidden` `[B, L, P]`, `forward_cell` and `backward_cell`
-        `[B, L, U]`. `P` is `projection_dim` and `U` is `units`. With `bidirectional=False`, `P`
-        replaces `2P`, and there are no backward states.
+        `mask_with_boundaries` bool `[B, T+2]`, which include the sentence start and end; and the
+        final states of each sentence, float32: `forward_hidden` and `backward_hidden` `[B, L, P]`,
+        `forward_cell` and `backward_cell` `[B, L, U]`. `L` is `num_layers`, `P` is
+        `projection_dim`, and `U` is `units`. With `bidirectional=False`, `P` replaces `2P`, and
+        there are no backward states.
 
     Raises:
-        ValueError: If an option is invalid, or if ids have the wrong shape or are not integers.
-        tf.errors.InvalidArgumentError: If an id is out of range, padding is between tokens, or,
+        ValueError: If an option is invalid, the ids are missing from the dict, have the wrong shape
+            or are not integers, or a token model is given strings.
+        tf.errors.InvalidArgumentError: If an id is out of range, padding comes before a token, or,
             with `"carry"`, a batch has more than `max_batch_size` rows.
 
     Reference: Peters et al., 2018, "Deep contextualized word representations"; bilm-tf.
@@ -236,6 +241,9 @@ class BiLM(WholeModel, keras.Model):
 
         Returns:
             float32, shape `[..., P]`.
+
+        Raises:
+            tf.errors.InvalidArgumentError: If an id is out of range.
         """
         if self.vocabulary_size is None:
             return self.token_encoder(ids)
@@ -259,13 +267,13 @@ class BiLM(WholeModel, keras.Model):
         if self.initial_state != "carry":
             raise ValueError(
                 '`reset_states` needs a model with `initial_state="carry"`; this model has '
-                f"{self.initial_state!r}."
+                f'{self.initial_state!r}. Use the copy that `with_initial_state("carry")` returns.'
             )
         for state in self.kept_states:
             state.assign(tf.zeros_like(state))
 
     def warm_up(self, ids=None):
-        """Reads one sentence and stores its final state, from which `"warm"` starts each batch.
+        """Reads one sentence and stores its final state, from which each batch then starts.
 
         Args:
             ids: int, shape `[1, T, C]` (for a token model, `[1, T]`), or one sentence in another
@@ -278,7 +286,7 @@ class BiLM(WholeModel, keras.Model):
         if self.initial_state != "warm":
             raise ValueError(
                 '`warm_up` needs a model with `initial_state="warm"`; this model has '
-                f"{self.initial_state!r}."
+                f'{self.initial_state!r}. Use the copy that `with_initial_state("warm")` returns.'
             )
         if ids is None:
             reads_text = self.vocabulary_size is None
@@ -293,10 +301,13 @@ class BiLM(WholeModel, keras.Model):
 
         Args:
             initial_state: `"zero"`, `"warm"` or `"carry"`; see `BiLM`. With `"warm"`, `warm_up` is
-                called on the copy and reads its default sentence.
+                called on the copy and reads the default sentence.
 
         Returns:
             `BiLM`.
+
+        Raises:
+            ValueError: If `initial_state` is invalid.
         """
         copy = type(self).from_config({**self.get_config(), "initial_state": initial_state})
         copy_weights(copy, self, parts=["token_encoder", "bilstm"])
@@ -311,20 +322,20 @@ class BiLM(WholeModel, keras.Model):
         Args:
             source: str. Path of an `options.json` of bilm-tf or AllenNLP; a folder with one such
                 file and its weights; or a training folder of bilm-tf (TensorFlow 1), whose newest
-                checkpoint is loaded without its softmax. By default, the HDF5 weights must be in
-                the same folder: `X_weights.hdf5` for `X_options.json`, `weights.hdf5` for
-                `options.json`.
+                checkpoint is loaded without its softmax. By default, the HDF5 weights must be next
+                to the options: `X_weights.hdf5` for `X_options.json`, and `weights.hdf5` or
+                `model.hdf5` for `options.json`.
             weights_file: str. Path of the HDF5 weights if they are elsewhere. Defaults to `None`.
             initial_state: `"zero"`, `"warm"` or `"carry"`; see `BiLM`. With `"warm"`, `warm_up` is
-                called and reads its default sentence. Defaults to `"zero"`.
+                called and reads the default sentence. Defaults to `"zero"`.
             **kwargs: Further options of `BiLM`, such as `trainable`, `dtype` or `max_batch_size`.
 
         Returns:
             `BiLM`.
 
         Raises:
-            ValueError: If a file is missing or damaged, or the files do not match each other. The
-                error message names the file or the array.
+            ValueError: If a file is missing or damaged, an option is missing or invalid, or the
+                files do not match each other. The error message names the file or the array.
 
         Example:
         >>> small = BiLM(filters=[[1, 8]], units=8, projection_dim=4)
@@ -364,6 +375,12 @@ class BiLM(WholeModel, keras.Model):
     def _checked(self, ids):
         """Converts strings or ids to int32 ids and checks their shape and type."""
         if ids.dtype == tf.string:
+            if self.vocabulary_size is not None:
+                raise ValueError(
+                    "`ids` must be token ids [B, T], because this biLM has a `vocabulary_size` and "
+                    f"does not accept strings; got strings of shape {ids.shape}. Convert tokens to "
+                    "ids with `tfreps.text.TokenIndexer`."
+                )
             if ids.shape.rank == 1:
                 ids = split_tokens(ids)  # [B, T]
             ids = character_ids(ids, self.max_characters)
@@ -386,7 +403,7 @@ class BiLM(WholeModel, keras.Model):
         return tf.cast(tf.clip_by_value(ids, max(ids.dtype.min, -1), largest), "int32")
 
     def _add_boundaries(self, ids, mask):
-        """Adds a start and an end to each sentence: returns ids `[B, T+2, ...]` and their mask."""
+        """Adds a start and an end to each sentence; returns ids `[B, T+2, ...]` and their mask."""
         if self.vocabulary_size is None:
             start = tf.constant(sentence_start_ids(self.max_characters))
             end = tf.constant(sentence_end_ids(self.max_characters))

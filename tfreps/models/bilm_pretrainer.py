@@ -34,7 +34,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
         clip_norm: float. Bound on the global norm of the gradient. If `None`, gradients are not
             clipped. Defaults to 10.0.
         tied: bool. Whether the word embedding also serves as the softmax kernel. Requires a biLM
-            that reads token ids. Defaults to `False`.
+            that reads token ids and has the same `vocabulary_size`. Defaults to `False`.
         seed: int. Random seed for negative samples, resets and the dropout before the softmax. It
             does not determine the dropout inside the biLM. Defaults to 0.
         reset_probability: float in [0, 1]. Probability that a row starts a training batch from the
@@ -46,9 +46,10 @@ class BiLMPretrainer(WholeModel, keras.Model):
             int `[B, T]` and the inputs. A biLM that reads token ids needs `token_ids` int `[B, T]`.
             A biLM that reads characters needs `tokens_characters` int `[B, T, C]`, or
             `character_rows` int `[B, T]` and `unknown_characters` int `[U, C]`, which `LMBatches`
-            yields with `characters="table"`. Training and evaluation also need `mask`
-            bool `[B, T]`. For the backward direction, all of these except `unknown_characters` are
-            also needed with the suffix `_reverse`.
+            yields with `characters="table"`; call `set_character_table` before using them. Training
+            and evaluation also need `mask` bool `[B, T]`. For the backward direction, all of these
+            except `unknown_characters` are also needed with the suffix `_reverse`. `token_ids` and
+            `next_token_id` are vocabulary ids, without the 1 that is added to the ids of a `BiLM`.
         initial_state: tuple of one `LSTMState` per direction. If `None` (the default), the biLM's
             fixed state is used.
         training: bool. Whether to use the sampled softmax and dropout. Defaults to `False`.
@@ -58,9 +59,17 @@ class BiLMPretrainer(WholeModel, keras.Model):
         token in nats for the `G` directions, forward first; its values on padding are meaningless.
         `states` are the final states, a tuple of one `LSTMState` per direction.
 
+    Metrics: training logs `training_perplexity`, or `sampled_perplexity` if it uses the sampled
+    softmax, and `gradient_norm`, the mean global norm of the gradients before clipping. Evaluation
+    logs `perplexity` over all directions and, for each direction that the biLM has,
+    `forward_perplexity` or `backward_perplexity`.
+
     Raises:
-        ValueError: If `reset_probability` is outside [0, 1], `tied` is `True` for a biLM that reads
-            characters, or the biLM carries its own states.
+        ValueError: If `reset_probability` is outside [0, 1], `num_sampled` is negative or not
+            smaller than `vocabulary_size`, `tied` is `True` for a biLM that reads characters or has
+            a different `vocabulary_size`, or the biLM carries its own states.
+        tf.errors.InvalidArgumentError: If an input id is out of range, or a batch has
+            `character_rows` and `set_character_table` was not called.
 
     Reference: Peters et al., 2018; bilm-tf, `training.py`. Melis et al., 2017, "On the
     State of the Art of Evaluation in Neural Language Models", use a `reset_probability` of 0.01.
@@ -95,6 +104,11 @@ class BiLMPretrainer(WholeModel, keras.Model):
             raise ValueError(
                 "`tied` shares the word embedding with the softmax, but a biLM that reads "
                 "characters has no word embedding. Omit `tied`."
+            )
+        if tied and bilm.vocabulary_size != vocabulary_size:
+            raise ValueError(
+                "With `tied`, `vocabulary_size` must be that of the biLM, "
+                f"{bilm.vocabulary_size}; got {vocabulary_size}."
             )
         if bilm.initial_state == "carry":
             raise ValueError(
@@ -157,8 +171,11 @@ class BiLMPretrainer(WholeModel, keras.Model):
     def input_signatures(self):
         """Returns the input specs; see `WholeModel.input_signatures`.
 
-        They contain the ids of the next tokens and either token ids or characters. Characters have
-        two forms: `tokens_characters`, or `character_rows` with `unknown_characters`.
+        Each dict contains `next_token_id` and the input of the biLM: `token_ids`,
+        `tokens_characters`, or `character_rows` with `unknown_characters`. The dicts in the second
+        half of the list also contain the optional `mask` and, for a biLM that reads characters,
+        `token_ids`. For a bidirectional biLM, the dicts also contain all of these features except
+        `unknown_characters` with the suffix `_reverse`.
         """
         ids = feature("token_ids")
         mask = feature("mask", dtype="bool")
@@ -206,7 +223,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
 
         Args:
             nll: float, shape `[G, B, T]`. Negative log-likelihood of each token.
-            mask: bool, shape `[G, B, T]`, True on tokens that count.
+            mask: bool, shape `[G, B, T]`. True on tokens that count.
 
         Returns:
             dict from the name of each perplexity to its value so far.
@@ -223,7 +240,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
     def carried_state(self):
         """Returns the state that training continues from, as a tuple of `LSTMState`.
 
-        On a replica of a strategy, it is the state of the rows that this replica computes.
+        On a replica of a strategy, this is the state of the rows that the replica computes.
         """
         first, end = own_rows(self.batch_size)
         return unflatten_states([tf.convert_to_tensor(kept)[first:end] for kept in self.carried])
@@ -235,7 +252,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
 
     @property
     def row_variables(self):
-        """Variables whose first axis is that of the rows of a global batch: the carried states."""
+        """Variables with one row for each row of a global batch: the carried states."""
         return self.carried
 
     def fixed_state(self, batch_size):
@@ -243,7 +260,12 @@ class BiLMPretrainer(WholeModel, keras.Model):
         return self.bilm.fixed_state(batch_size)
 
     def set_character_table(self, table):
-        """Sets the character ids of the tokens in the vocabulary, an int32 array `[V, C]`."""
+        """Sets the character ids of all tokens in the vocabulary.
+
+        Args:
+            table: int, shape `[vocabulary_size, max_characters]`. The character ids of each token,
+                in the order of the vocabulary ids.
+        """
         self.character_table.assign(table)
 
     def _some_reset(self, states):
@@ -261,14 +283,14 @@ class BiLMPretrainer(WholeModel, keras.Model):
         )
 
     def _drop(self, features):
-        """Applies dropout; the replicas share the seed, and each adds its number to it."""
+        """Applies dropout; the replicas share the seed, and each adds its own offset to it."""
         if num_replicas() == 1:
             return keras.random.dropout(features, self.bilm.dropout, seed=self.seed_generator)
         seed = tf.cast(self.seed_generator.next(), "int32") + [0, replica_number() * SEEDS_APART]
         return tf.nn.experimental.stateless_dropout(features, self.bilm.dropout, seed)
 
     def _carry(self, states):
-        """Stores the states of this replica's rows; the other rows are zero in its copy."""
+        """Stores the states of this replica's rows; all other rows of its copy become zero."""
         first, end = own_rows(self.batch_size)
         for kept, new in zip(self.carried, flatten_states(states), strict=True):
             if num_replicas() > 1:
@@ -293,9 +315,14 @@ class BiLMPretrainer(WholeModel, keras.Model):
     def _characters(self, rows, batch):
         """Looks up the character ids of the words in the given rows.
 
-        Rows below V are those of the character table. All other rows are those of
-        `unknown_characters`, numbered from V.
+        Rows below `vocabulary_size` are those of the character table. All other rows are those of
+        `unknown_characters`, which are numbered from `vocabulary_size`.
         """
+        tf.debugging.assert_positive(  # 0 before `set_character_table`
+            self.character_table[0, 0],
+            "`character_rows` needs the character ids of the vocabulary. Call "
+            "`set_character_table` first.",
+        )
         own = batch["unknown_characters"]  # [U, C]
         own = tf.concat([own, tf.zeros_like(self.character_table[:1])], 0)  # never empty
         known = tf.gather(self.character_table, tf.minimum(rows, self.vocabulary_size - 1))
@@ -303,7 +330,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
         return tf.where(rows[:, None] < self.vocabulary_size, known, own)
 
     def _specs(self, of_a_direction):
-        """Returns a dict of the specs of all directions, from those of one direction."""
+        """Builds a dict of the specs of all directions from those of one direction."""
         ends = ["", "_reverse"] if self.bilm.bidirectional else [""]
         specs = {
             spec.name + end: tf.TensorSpec(spec.shape, spec.dtype, spec.name + end)

@@ -26,13 +26,15 @@ class BiLSTMEncoder(WholeModel, keras.Model):
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
-        dict with `sequence_output` float32 `[B, T, output_dim]`, the last layer, zero on padding;
-        `mask` bool `[B, T]`; `pooled_output` float32 `[B, pooled_dim]`: the forward state of
-        the last layer after the last token and its backward state after the first; and
-        `layer_outputs` float32 `[B, num_layers, T, output_dim]`.
+        dict with `sequence_output` float32 `[B, T, output_dim]`: the output of the last layer, zero
+        on padding; `mask` bool `[B, T]`; `pooled_output` float32 `[B, pooled_dim]`: the forward
+        state of the last layer after the last token, followed by the backward state of this layer
+        after the first token; and `layer_outputs` float32 `[B, num_layers, T, output_dim]`: the
+        outputs of all layers. `output_dim` and `pooled_dim` are `2 * units`.
 
     Raises:
-        ValueError: If `units`, `num_layers` or `dropout` is out of range.
+        ValueError: If `units` is not an integer of at least 1, or `num_layers` or `dropout` is out
+            of range.
 
     Reference: Lample et al., 2016, "Neural Architectures for Named Entity Recognition".
 

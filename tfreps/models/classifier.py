@@ -30,7 +30,7 @@ class Classifier(WholeModel, keras.Model):
     Args:
         encoder: Any encoder of tfreps. Its output must have `sequence_output` and `mask`, and its
             attribute `output_dim` must be the width of `sequence_output`. With `pooling="pooled"`,
-            the encoder needs `pooled_output` and the attribute `pooled_dim` instead.
+            `pooled_output` and the attribute `pooled_dim` are required instead.
         labels: list of str. Label names in the order of their ids.
         pooling: `"mean"`, `"max"`, `"mean_max"`, `"attention"` or `"first"` (see `Pooling`), or
             `"pooled"` for the pooled output of the encoder, such as the maxima of a TextCNN, the
@@ -40,31 +40,34 @@ class Classifier(WholeModel, keras.Model):
         dropout: float in [0, 1). Dropout rate of the input of each dense layer. Defaults to 0.5.
         class_weights: list of float, one per label. Factors by which the loss of each label is
             multiplied. If `None` (the default), all factors are 1.
-        attention_units: int. Width of the attention of `pooling="attention"`. If `None` (the
-            default), it is the width of the encoder's output. Has no effect with other values of
-            `pooling`.
+        attention_units: int. Width of the hidden layer of the attention with
+            `pooling="attention"`. If `None` (the default), it is the width of the encoder's output.
+            Has no effect with other values of `pooling`.
         linear: `LinearEncoder` with one unit per label: a linear model of the tokens and token
-            pairs, trained together with the encoder. Its scores are added to the logits. If
-            `None` (the default), there is no linear model.
+            pairs, trained together with the encoder. Its scores, summed over the tokens and divided
+            by the square root of their number, are added to the logits. If `None` (the default),
+            there is no linear model.
 
     Call arguments:
         features: The features that the encoder reads, usually a dict.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
-        dict with `logits` and `probabilities`, float32 `[B, N]`. `predict` returns a dict with
-        `labels` int32 `[B]`, the ids of the most probable labels, and `probabilities`.
+        dict with `logits` and `probabilities`, float32 `[B, N]` for `N` labels. `predict` returns a
+        dict with `labels` int32 `[B]`, the ids of the most probable labels, and `probabilities`.
 
     Training: each batch is `(features, labels)` with labels int `[B]`, optionally with weights
-    `[B]` as a third item. The logs contain `loss`, `accuracy` and, with two labels, `auc`, with the
-    second label as the positive one. Accuracy and AUC exclude texts of weight 0 and count all
-    others equally.
+    `[B]` as a third item. The logs contain `loss` (the mean loss of the texts; see `SentenceLoss`),
+    `accuracy` and, with two labels, `auc`, for which the second label is the positive one. Accuracy
+    and AUC exclude texts of weight 0 and count all others equally.
 
-    Masking: padding has no influence. For a text without tokens, the pooled vector is zero.
+    Masking: padding has no influence. For a text without tokens, the pooled vector is zero; with
+    `pooling="pooled"`, it is the pooled output that the encoder returns for such a text.
 
     Raises:
-        ValueError: If labels are repeated, or an option is invalid.
-        tf.errors.InvalidArgumentError: In training and evaluation, if a label id is outside
+        ValueError: If `labels` is empty or contains an empty or repeated name, an option is
+            invalid, or the encoder does not have the required attribute.
+        tf.errors.InvalidArgumentError: During training or evaluation, if a label id is outside
             `0..N-1`.
 
     Reference: Cheng et al., 2016, "Wide & Deep Learning", which also trains a linear model together
@@ -152,8 +155,17 @@ class Classifier(WholeModel, keras.Model):
             features: The features, as passed to `call`.
 
         Returns:
-            float32, shape `[B, T]`. The weights of the real tokens sum to 1.
+            float32, shape `[B, T]`, 0 on padding. The weights of each text sum to 1, unless it has
+            no tokens.
+
+        Raises:
+            ValueError: If `pooling` is not `"attention"`.
         """
+        if self.pooling != "attention":
+            raise ValueError(
+                '`token_weights` needs a model with `pooling="attention"`; this model has '
+                f"{self.pooling!r}."
+            )
         encoded = self.encoder(features)
         return self.pool.attention(tf.cast(encoded["sequence_output"], "float32"), encoded["mask"])
 
@@ -198,29 +210,33 @@ class Classifier(WholeModel, keras.Model):
     ):
         """Loads a published BERT classifier: the encoder and its head.
 
-        It accepts the same checkpoints as `BertEncoder.from_pretrained`. To put a new head on
-        an encoder, use `Classifier(BertEncoder.from_pretrained(path), labels)`.
+        To put a new head on an encoder instead, use
+        `Classifier(BertEncoder.from_pretrained(path), labels)`.
 
         Args:
             path: str. Checkpoint with a classification head, written by
-                `BertForSequenceClassification` of Hugging Face transformers or by Google's
-                `run_classifier.py`; see `BertEncoder.from_pretrained`.
+                `BertForSequenceClassification`, `DistilBertForSequenceClassification` or
+                `ElectraForSequenceClassification` of Hugging Face transformers or by Google's
+                `run_classifier.py`; with `next_sentence`, any checkpoint with a next-sentence head.
+                `BertEncoder.from_pretrained` describes the files.
             labels: list of str. Label names. If `None` (the default), the checkpoint's names are
-                used.
+                used, or `LABEL_0`, `LABEL_1` and so on if it has none.
             encoder_options: dict. Options of the encoder that replace those of the checkpoint.
                 Defaults to `None`.
             next_sentence: bool. Whether to load the next-sentence head of pre-training, as in
-                `BertForNextSentencePrediction`, instead of a classification head. Its labels are
-                `"next"` and `"other"`. Defaults to `False`.
+                `BertForNextSentencePrediction`, instead of a classification head. Unless `labels`
+                is given, the labels are `"next"` and `"other"`, in the order of the checkpoint.
+                Defaults to `False`.
             **options: Options of `Classifier`, except `pooling`, `hidden_units` and `linear`: the
-                head is a single dense layer over the pooled output.
+                head is a single dense layer over the pooled output. `dropout` defaults to that of
+                the checkpoint.
 
         Returns:
             `Classifier`.
 
         Raises:
-            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, the checkpoint has
-                no such head, or an option does not match the head.
+            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, the head is missing
+                or does not choose one of several labels, or an option does not match the head.
         """
         return converter(cls, "pretrained").read(
             path, labels, encoder_options or {}, next_sentence, **options
@@ -229,15 +245,18 @@ class Classifier(WholeModel, keras.Model):
     def save_pretrained(self, path):
         """Writes a folder for Hugging Face transformers.
 
-        `BertForSequenceClassification` can load the folder.
+        `BertForSequenceClassification` can load the folder, or the class of DistilBERT or ELECTRA
+        if `BertEncoder.save_pretrained` would write the encoder for that family. The pooler of the
+        encoder is then the first dense layer of the head.
 
         Args:
             path: str. Folder to write to; created if it does not exist.
 
         Raises:
-            ValueError: If the encoder is not a `BertEncoder`, `BertEncoder.save_pretrained` rejects
-                it, the pooling is not `"pooled"`, or the model has a hidden layer or a linear
-                model.
+            ValueError: If the encoder is neither a `BertEncoder` nor a `PieceEncoder` around one,
+                `BertEncoder.save_pretrained` rejects it, the pooling is not `"pooled"`, the model
+                has a hidden layer or a linear model, or the folder contains
+                `model.safetensors.index.json`.
         """
         converter(type(self), "pretrained").write(self, path)
 
@@ -288,7 +307,7 @@ def _check(model):
     if getattr(model.encoder, width, None) is None:
         raise ValueError(
             f"`encoder` must have the attribute `{width}` if `pooling` is {model.pooling!r}; "
-            f"{type(model.encoder).__name__} has none."
+            f"{type(model.encoder).__name__} has none. Use a different `pooling` or encoder."
         )
     if model.linear is not None and model.linear.output_dim != len(labels):
         raise ValueError(

@@ -7,16 +7,16 @@ def copy_weights(target, source, parts=None) -> None:
     """Copies all weights, or those of some parts, from `source` to `target` by name.
 
     Args:
-        target: `keras.layers.Layer` or model, built. Weights of the same name must have the same
+        target: A built `keras.layers.Layer` or model. Weights of the same name must have the same
             shape; `trainable` and precision may differ.
-        source: `keras.layers.Layer` or model, built.
+        source: A built `keras.layers.Layer` or model.
         parts: list of str. Paths of layers that both models have, such as `"token_encoder"` or
             `"blocks/0"` for `blocks[0]`, or of single weights, such as `"softmax/bias"`. If `None`
             (the default), all weights are copied.
 
     Raises:
-        ValueError: If a part is missing, only one of the models has a weight, or two weights have
-            different shapes. In these cases, no weight is copied.
+        ValueError: If a part is missing, a weight exists in only one of the models, or two weights
+            of the same name have different shapes. In these cases, no weight is copied.
 
     Example:
     >>> from tfreps.models import BertEncoder
@@ -33,15 +33,15 @@ def copy_weights(target, source, parts=None) -> None:
         has, lacks = (target, source) if different[0] in ours else (source, target)
         raise ValueError(
             f"{_described(has)} has the weight {different[0]!r}, which {_described(lacks)} does "
-            "not have. Weights are copied between models with the same layers. Create both with "
-            "the same options, or list in `parts` the layers that both have."
+            "not have. Weights can be copied only between models with the same layers. Create both "
+            "models with the same options, or list in `parts` the layers that both have."
         )
     for name, weight in ours.items():
         if tuple(weight.shape) != tuple(theirs[name].shape):
             raise ValueError(
                 f"The weight {name!r} has shape {tuple(weight.shape)} in {_described(target)} "
-                f"and {tuple(theirs[name].shape)} in {_described(source)}. Create both with the "
-                "same sizes."
+                f"and {tuple(theirs[name].shape)} in {_described(source)}. Create both "
+                "models with the same sizes."
             )
     for name, weight in ours.items():
         weight.assign(theirs[name])
@@ -52,10 +52,14 @@ def changed_copy(model, **changes):
 
     Args:
         model: A model of tfreps.
-        **changes: Options of its class that do not affect the weights, such as `trainable`.
+        **changes: New values of options that do not affect the names and shapes of the weights,
+            such as `trainable`.
 
     Returns:
         A model of the same class.
+
+    Raises:
+        ValueError: If the changes affect the names or shapes of the weights.
 
     Example:
     >>> from tfreps.models import TokenEmbedder
@@ -72,11 +76,12 @@ def weights_by_name(layer) -> dict:
     """Returns all weights of a layer or model in a dict, named by their paths.
 
     Args:
-        layer: `keras.layers.Layer`, built.
+        layer: A built `keras.layers.Layer` or model.
 
     Returns:
-        dict from names, such as `"blocks/0/expand/kernel"`, to `keras.Variable`. If several weights
-        have the same name, `_1` is added to the name of the second, and so on.
+        dict that maps names, such as `"blocks/0/expand/kernel"`, to `keras.Variable`. If several
+        weights have the same name, `_1` is appended to the name of the second, `_2` to that of the
+        third, and so on.
     """
     prefixes = {id(weight): "" for weight in layer.weights}
     for path, inner in inner_layers(layer):  # outer layers first: the innermost sets the name

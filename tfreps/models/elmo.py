@@ -13,12 +13,12 @@ LAYER_NORMS = {None: 0.0, "bilm_tf": 1e-12, "allennlp": 1e-13}
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class Elmo(WholeModel, keras.Model):
-    """Contextual token vectors: independent mixes of the layers of one biLM pass.
+    """Contextual token vectors of ELMo: independent mixes of the layers of a biLM.
 
         elmo_k = dropout(gamma_k * sum_l softmax(w_k)_l * layer_l)
 
-    It can be used on its own, as the encoder of a `Tagger` or `Classifier`, or as a layer of a
-    functional model whose inputs are character ids or strings.
+    The model can be used on its own, as the encoder of a `Tagger` or `Classifier`, or as a layer of
+    a functional model whose inputs are character ids or strings.
 
     Args:
         bilm: `BiLM`. If its `trainable` equals `fine_tune`, it is shared, and the attribute `bilm`
@@ -31,14 +31,16 @@ class Elmo(WholeModel, keras.Model):
             Defaults to `False`.
         fine_tune: bool. Whether to train the biLM. The mixes are trained in either case, unless
             `mix_weights` is given. Defaults to `False`.
-        layer_norm: `"bilm_tf"` (normalizes over the tokens of the batch) or `"allennlp"` (also
-            over the sentence boundaries); see `ScalarMix`. If `None` (the default), layers are not
-            normalized. As in bilm-tf, `"bilm_tf"` has no effect if `top_only` is `True`.
+        layer_norm: `"bilm_tf"` (normalizes over the tokens of the batch, and over the sentence
+            boundaries only if they are kept) or `"allennlp"` (always over both); see `ScalarMix`.
+            If `None` (the default), layers are not normalized. As in bilm-tf, `"bilm_tf"` has no
+            effect if `top_only` is `True`.
         l2: float. Adds `l2` times the sum of the squared mix weights to the losses.
             Defaults to 0.0.
         top_only: bool. Whether to use only the last layer. Defaults to `False`.
-        mix_weights: list of float, one per layer. Fixed weights before the softmax, like AllenNLP's
-            `scalar_mix_parameters`. If `None` (the default), the mix is learned.
+        mix_weights: list of `L + 1` floats, one per layer, with the token layer first. Fixed
+            weights before the softmax, like AllenNLP's `scalar_mix_parameters`; `gamma` is then
+            not trained either. If `None` (the default), the mix is learned.
 
     Call arguments:
         ids: Input of the biLM: character ids `[B, T, C]`, string tokens `[B, T]`, string sentences
@@ -47,11 +49,15 @@ class Elmo(WholeModel, keras.Model):
 
     Returns:
         dict with `elmo_representations`, a list of float32 `[B, T, 2P]`, zero on padding; `mask`
-        bool `[B, T]`; `sequence_output`, the first representation; and `layer_outputs`
-        float32 `[B, L+1, T, 2P]`. With `keep_sentence_boundaries`, `T + 2` replaces `T`.
+        bool `[B, T]`: True on real tokens; `sequence_output`, the first representation; and
+        `layer_outputs` float32 `[B, L+1, T, 2P]`: the layers of the biLM. `L` and `P` are the
+        `num_layers` and `projection_dim` of the biLM. With `keep_sentence_boundaries`, `T + 2`
+        replaces `T`; with a unidirectional biLM, `P` replaces `2P`.
 
     Raises:
-        ValueError: If an option is out of range, or both `top_only` and `mix_weights` are given.
+        ValueError: If an option is invalid, `mix_weights` does not have one value per layer, both
+            `top_only` and `mix_weights` are given, or the biLM rejects the form of `ids`.
+        tf.errors.InvalidArgumentError: If the biLM rejects an id or the position of padding.
 
     Reference: Peters et al., 2018, "Deep contextualized word representations", section 3.2;
     AllenNLP's module of the same name.
@@ -122,6 +128,12 @@ class Elmo(WholeModel, keras.Model):
             )
             for k in range(num_output_representations)
         ]
+        if mix_weights is not None and len(mix_weights) != bilm.num_layers + 1:
+            raise ValueError(
+                "`mix_weights` must have one value per layer; the biLM has "
+                f"{bilm.num_layers + 1} layers, including the token layer; got "
+                f"{len(mix_weights)} values."
+            )
         for mix in self.mixes:
             mix.build((None, bilm.num_layers + 1, None, bilm.output_dim))
         self.output_dim = bilm.output_dim

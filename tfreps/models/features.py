@@ -1,4 +1,4 @@
-"""Checks the features that an encoder reads and computes its token mask."""
+"""Checks the features that an encoder reads, and computes the mask of the tokens."""
 
 import tensorflow as tf
 
@@ -21,7 +21,7 @@ def check_features(features, needed, reader):
 
 
 def token_mask(features):
-    """Returns the bool mask `[B, T]` of the features; if absent, it is True on nonzero ids."""
+    """Returns the bool mask `[B, T]`; without `mask`, tokens with a nonzero id are real."""
     if "mask" in features:
         return tf.cast(features["mask"], "bool")
     if "token_ids" in features:

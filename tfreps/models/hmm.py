@@ -20,8 +20,8 @@ class HMMTagger(WholeModel, keras.Model):
                           prod over t > 1 of transition[y_{t-1}, y_t] emission[y_t, x_t]
 
     With `use_end`, the product also contains end[y_T]. A new model has uniform probabilities.
-    `fit_counts` trains on tagged sentences, `baum_welch` on sentences without tags. Keras's `fit`
-    is not used.
+    `fit_counts` trains on tagged sentences, and `baum_welch` on sentences without tags. Keras's
+    `fit` is not used.
 
     Args:
         vocabulary_size: int. Vocabulary size. Token ids are vocabulary ids plus 1, and 0 is
@@ -32,7 +32,7 @@ class HMMTagger(WholeModel, keras.Model):
         unknown_id: int. Token id of tokens outside the vocabulary (`<UNK>`). Defaults to 3.
         unknown: `"uniform"` or `"hapax"`. With `"uniform"`, an unknown token has the probability
             1/K under each of the K tags. With `"hapax"`, the counts of all tokens that occur once
-            are added to its counts. Defaults to `"uniform"`.
+            are added to those of the unknown token. Defaults to `"uniform"`.
         use_end: bool. Whether to model the probability that a sentence ends after a tag.
             Defaults to `False`.
 
@@ -47,6 +47,7 @@ class HMMTagger(WholeModel, keras.Model):
 
     Raises:
         ValueError: If an option is invalid.
+        tf.errors.InvalidArgumentError: If a token id is out of range.
 
     Reference: Rabiner, 1989, "A tutorial on hidden Markov models".
 
@@ -109,7 +110,7 @@ class HMMTagger(WholeModel, keras.Model):
         return [ids, *with_optional([ids], mask)]
 
     def tag(self, features):
-        """Tags sentences. Can be used inside a graph and in an exported model.
+        """Tags sentences. This method can be used inside a graph and in an exported model.
 
         Args:
             features: The inputs, as passed to `call`.
@@ -125,7 +126,7 @@ class HMMTagger(WholeModel, keras.Model):
         return {"tags": tags, "confidences": confidences, "mask": outputs["mask"]}
 
     def decode(self, features, k=None):
-        """Returns the most probable sequences of tags.
+        """Returns the most probable sequences of tags and their scores.
 
         Args:
             features: The inputs, as passed to `call`, or the dict that `call` returned.
@@ -135,7 +136,11 @@ class HMMTagger(WholeModel, keras.Model):
         Returns:
             Tuple `(tags, scores)`. `tags` is int32 `[B, T]`, 0 where masked. `scores` is
             float32 `[B]`: log p(tokens, tags). If `k` is given, their shapes are `[B, k, T]` and
-            `[B, k]`, with the best sequence first.
+            `[B, k]`, with the best sequence first. If a sentence has fewer than `k` sequences, the
+            remaining scores are `-inf` and their tags 0.
+
+        Raises:
+            ValueError: If `k` is below 1.
         """
         given = *self._emissions(features), *self.scores()
         return chain.viterbi(*given) if k is None else chain.k_best(*given, k)
@@ -167,10 +172,10 @@ class HMMTagger(WholeModel, keras.Model):
         return self.tag(keras.utils.unpack_x_y_sample_weight(data)[0])
 
     def decode_sentences(self, token_ids, use_xla=False):
-        """Returns the most probable tags of many sentences, computed in batches of similar length.
+        """Returns the most probable tags of many sentences, batched by similar length.
 
         Args:
-            token_ids: list of lists of int, without padding.
+            token_ids: list of lists of int from 1 to `vocabulary_size`, without padding.
             use_xla: bool. Whether to compile with XLA. The first call then takes a few seconds
                 longer, and later calls are several times faster. Defaults to `False`.
 
@@ -178,7 +183,8 @@ class HMMTagger(WholeModel, keras.Model):
             list of int32 NumPy arrays, each as long as its sentence.
 
         Raises:
-            ValueError: If an id is out of range; the error message names the sentence.
+            ValueError: If ids are not integers or are out of range. The error message for an id out
+                of range names the sentence.
         """
         return hmm_sentences.decode(token_ids, self.log_emissions, self.scores(), use_xla)
 
@@ -188,23 +194,24 @@ class HMMTagger(WholeModel, keras.Model):
         Args:
             token_ids: list of lists of int from 1 to `vocabulary_size`. Empty sentences are
                 ignored.
-            tag_ids: list of lists of int from 0 to K - 1, of the same lengths.
+            tag_ids: list of lists of int from 0 to K - 1, with the same lengths.
             smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
-                and `end`. The value that is added to every count. If `None` (the default), it is
-                0.1, or 0 if `floor` is given.
+                and, with `use_end`, `end`. The value that is added to every count. If `None` (the
+                default), it is 0.1, or 0 if `floor` is given.
             floor: float. The value that replaces counts of 0, instead of smoothing: 1e-10 in
-                luopeixiang's program, 1e-8 in aespresso's. If `None` (the default), smoothing is
-                used.
+                luopeixiang/named_entity_recognition and 1e-8 in
+                aespresso/a_journey_into_math_of_ml. If `None` (the default), smoothing is used.
             skip_single_tokens: bool. Whether to exclude sentences of one token from the initial
-                counts, as aespresso's program does. Defaults to `False`.
+                counts, as aespresso/a_journey_into_math_of_ml does. Defaults to `False`.
 
         Returns:
             `HMMCounts`, which can be passed to `baum_welch`, or to `set_counts` with a different
             smoothing.
 
         Raises:
-            ValueError: If lengths differ or ids are out of range (the error message names the
-                sentence), there are no tokens, a tag does not occur, or the smoothing is invalid.
+            ValueError: If ids are not integers or are out of range, the lengths differ, there are
+                no tokens, a tag does not occur, `smoothing` and `floor` are both given, or one of
+                them is invalid. The error message for an id out of range names the sentence.
         """
         counts = HMMCounts.from_sentences(
             token_ids, tag_ids, self.vocabulary_size, len(self.tags), skip_single_tokens
@@ -218,15 +225,16 @@ class HMMTagger(WholeModel, keras.Model):
         Args:
             counts: `HMMCounts`.
             smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
-                and `end`. The value that is added to every count. If `None` (the default), it is
-                0.1, or 0 if `floor` is given.
+                and, with `use_end`, `end`. The value that is added to every count. If `None` (the
+                default), it is 0.1, or 0 if `floor` is given.
             floor: float. The value that replaces counts of 0, instead of smoothing. If `None`
                 (the default), smoothing is used.
             check: bool. Whether to require that each tag occurs. Defaults to `True`.
 
         Raises:
-            ValueError: If the numbers of tokens and tags differ from those of the model, a tag does
-                not occur, or the smoothing is invalid.
+            ValueError: If the number of tokens or tags differs from that of the model, `check` is
+                `True` and a tag does not occur, `smoothing` and `floor` are both given, or one of
+                them is invalid.
         """
         if len(counts.emissions) != self.vocabulary_size + 1 or len(counts.end) != len(self.tags):
             raise ValueError(
@@ -239,7 +247,10 @@ class HMMTagger(WholeModel, keras.Model):
         self.set_tables(counts, smoothing, floor)
 
     def set_tables(self, counts, smoothing, floor=None):
-        """Sets the probabilities from counts; with `"hapax"`, these must include unknown tokens."""
+        """Sets the probabilities from counts.
+
+        With `unknown="hapax"`, `counts` must already include the counts of the unknown token.
+        """
         uniform = self.unknown == "uniform"
         left_out = [self.unknown_id] if uniform else []
         tables = counts.log_tables(smoothing, floor, self.use_end, left_out)
@@ -257,22 +268,23 @@ class HMMTagger(WholeModel, keras.Model):
         """Trains on sentences without tags by expectation maximization.
 
         Training starts from the current probabilities. Each step computes the expected counts of
-        all sentences (the gradients of their log likelihood) and sets the probabilities to the
+        all sentences (the gradients of their log likelihood) and sets the probabilities to their
         relative frequencies. Without `counts` and `smoothing`, no step decreases the likelihood of
         the sentences. With `counts` or `smoothing`, no step decreases the sum of three terms: the
-        log likelihood of the sentences; `counts_weight * log p(tagged text)`; and, added over all
+        log likelihood of the sentences; `counts_weight * log p(tagged text)`; and, summed over all
         tables, the smoothing of a table times the sum of its log probabilities. With
         `unknown="uniform"`, the probabilities of unknown tokens do not change.
 
         Args:
-            token_ids: list of lists of int from 1 to `vocabulary_size`.
+            token_ids: list of lists of int from 1 to `vocabulary_size`. Empty sentences are
+                ignored.
             num_steps: int. Number of steps.
             counts: `HMMCounts` of tagged text, added to the expected counts. If `None` (the
                 default), only the expected counts are used.
             counts_weight: float. Weight of a tagged sentence relative to one without tags.
                 Defaults to 1.0.
             smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
-                and `end`. The value that is added to every count. Defaults to 0.0.
+                and, with `use_end`, `end`. The value that is added to every count. Defaults to 0.0.
             progress: function that is called after each step, with the number of the step and the
                 log likelihood. Defaults to `None`.
 
@@ -281,7 +293,8 @@ class HMMTagger(WholeModel, keras.Model):
             step and after each step.
 
         Raises:
-            ValueError: If ids are out of range, there are no tokens, or the smoothing is invalid.
+            ValueError: If ids are not integers or are out of range, there are no tokens, or the
+                smoothing is invalid.
         """
         batches = hmm_sentences.checked_batches(token_ids, self.vocabulary_size)
         if counts is not None and self.unknown == "hapax":
@@ -301,9 +314,9 @@ class HMMTagger(WholeModel, keras.Model):
         return likelihoods
 
     def scores(self):
-        """Returns the log transition `[K, K]`, initial `[K]` and end `[K]` probabilities.
+        """Returns the logs of the transition `[K, K]`, initial `[K]` and end `[K]` probabilities.
 
-        Without `use_end`, zeros replace the log end probabilities.
+        Without `use_end`, zeros replace the logs of the end probabilities.
         """
         end = self.log_end if self.use_end else tf.zeros_like(self.log_initial)
         return tuple(map(tf.convert_to_tensor, (self.log_transitions, self.log_initial, end)))
@@ -313,7 +326,12 @@ class HMMTagger(WholeModel, keras.Model):
         given = given if isinstance(given, dict) else {"token_ids": given}
         if "emissions" in given:
             return given["emissions"], given["mask"]
-        token_ids = given["token_ids"]
+        token_ids = tf.convert_to_tensor(given["token_ids"])
+        in_range = tf.logical_and(token_ids >= 0, token_ids <= self.vocabulary_size)
+        message = f"Token ids must lie in 0..{self.vocabulary_size}."
+        check = tf.debugging.assert_equal(tf.reduce_all(in_range), True, message)
+        with tf.control_dependencies([] if check is None else [check]):
+            token_ids = tf.identity(token_ids)
         mask = given.get("mask")
         mask = token_ids != 0 if mask is None else mask  # [B, T]
         emissions = tf.gather(self.log_emissions, token_ids)  # [B, T, K]

@@ -63,18 +63,18 @@ class HMMCounts:
         Args:
             token_ids: list of lists of int from 1 to `vocabulary_size`. Empty sentences are
                 ignored.
-            tag_ids: list of lists of int from 0 to `num_tags - 1`, of the same lengths.
-            vocabulary_size: int. Number of tokens, `V`.
+            tag_ids: list of lists of int from 0 to `num_tags - 1`, with the same lengths.
+            vocabulary_size: int. Vocabulary size, `V`.
             num_tags: int. Number of tags, `K`.
             skip_single_tokens: bool. Whether to exclude sentences of one token from the initial
-                counts, as aespresso's program does. Defaults to `False`.
+                counts, as aespresso/a_journey_into_math_of_ml does. Defaults to `False`.
 
         Returns:
             `HMMCounts`.
 
         Raises:
-            ValueError: If lengths differ or ids are out of range (the error message names the
-                sentence), or there are no tokens.
+            ValueError: If ids are not integers or are out of range, the lengths differ, or there
+                are no tokens. The error message for an id out of range names the sentence.
         """
         tokens, lengths = flat(token_ids)
         tags, tag_lengths = flat(tag_ids, "tag_ids")
@@ -99,7 +99,7 @@ class HMMCounts:
         )
 
     def with_unknown(self, unknown_id):
-        """Returns a copy that adds the counts of tokens that occur once to the unknown token."""
+        """Returns a copy whose unknown token also has the counts of tokens that occur once."""
         emissions = self.emissions.copy()
         hapaxes = emissions.sum(1) == 1
         hapaxes[unknown_id] = False
@@ -115,14 +115,14 @@ class HMMCounts:
 
         Args:
             smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
-                and `end`. The value that is added to every count. If `None` (the default), it is
-                0.1, or 0 if `floor` is given.
+                and, with `use_end`, `end`. The value that is added to every count. If `None` (the
+                default), it is 0.1, or 0 if `floor` is given.
             floor: float. The value that replaces counts of 0, instead of smoothing. If `None`
                 (the default), smoothing is used.
             use_end: bool. Whether to model the probability that a sentence ends after a tag. If
                 `True`, the probabilities of the end and of all transitions after a tag sum to 1. If
                 `False`, those of the transitions sum to 1. Defaults to `False`.
-            left_out: list of int. Ids of tokens whose probability is set to 0. Defaults to `()`.
+            left_out: list of int. Ids of tokens whose probabilities are set to 0. Defaults to `()`.
 
         Returns:
             dict of float32 arrays: `initial` `[K]`, `transitions` `[K, K]` (from, to), `emissions`
@@ -132,7 +132,7 @@ class HMMCounts:
         Raises:
             ValueError: If `smoothing` and `floor` are both given, or one of them is invalid.
         """
-        added = smoothing_of(smoothing, floor)
+        added = smoothing_of(smoothing, floor, use_end)
         initial, transitions, emissions, end = (
             smoothed(counts, added[name], floor)
             for name, counts in zip(
@@ -153,7 +153,7 @@ class HMMCounts:
         return tables
 
 
-def smoothing_of(smoothing, floor):
+def smoothing_of(smoothing, floor, use_end):
     """Checks `smoothing` and `floor` and returns a dict with the smoothing of each table."""
     if floor is not None:
         if smoothing is not None:
@@ -165,10 +165,11 @@ def smoothing_of(smoothing, floor):
         smoothing = 0.1
     if not isinstance(smoothing, dict):
         smoothing = dict.fromkeys(TABLES, smoothing)
-    if set(smoothing) - {"end"} != set(TABLES) - {"end"}:
+    required = TABLES if use_end else TABLES[:-1]
+    if set(smoothing) | {"end"} != set(TABLES) or not set(required) <= set(smoothing):
         raise ValueError(
             "`smoothing` must be a number or a dict with a number for each of "
-            f"{', '.join(TABLES)}; got {smoothing!r}."
+            f"{', '.join(required)}; got {smoothing!r}."
         )
     for name, value in smoothing.items():
         if not 0 <= value < math.inf:
@@ -192,7 +193,12 @@ def log_ratio(part, whole):
 def flat(sentences, name="token_ids"):
     """Returns the ids of all sentences in one array, and the length of each sentence."""
     sentences = list(sentences)
-    lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+    try:
+        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+    except TypeError as error:
+        raise ValueError(
+            f"`{name}` must be a list of lists of integers, one list per sentence; {error}."
+        ) from error
     each = map(operator.index, itertools.chain.from_iterable(sentences))
     try:
         return np.fromiter(each, np.int64, lengths.sum()), lengths
@@ -226,6 +232,6 @@ def check_range(name, ids, lengths, lowest, highest):
     if len(wrong):
         sentence = np.searchsorted(np.cumsum(lengths), wrong[0], side="right")
         raise ValueError(
-            f"`{name}` must be from {lowest} to {highest}; sentence {sentence + 1} contains "
-            f"{ids[wrong[0]]}."
+            f"`{name}` must contain only ids from {lowest} to {highest}; sentence {sentence + 1} "
+            f"contains {ids[wrong[0]]}."
         )

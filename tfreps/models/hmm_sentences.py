@@ -109,7 +109,7 @@ def expected_counts(batches, log_emissions, scores, has_end):
 
     Returns:
         Tuple `(log_likelihood, counts)`. `log_likelihood` is a float, the sum of log p(tokens) over
-        the sentences. `counts` are the expected counts, as `HMMCounts`.
+        the sentences. `counts` is an `HMMCounts` with the expected counts.
     """
     function = in_a_graph(likelihood_and_gradients, log_emissions.shape[1])
     likelihood = 0.0
@@ -146,18 +146,18 @@ def in_a_graph(function, num_tags):
 
 
 def batches(flat_ids, lengths, even=False):
-    """Yields batches of sentences of similar length, the longest first.
+    """Yields batches of sentences of similar length, the longest first, without empty sentences.
 
     Args:
         flat_ids: int `[N]`. The ids of all sentences.
         lengths: int `[S]`. The lengths of the sentences.
         even: bool. Whether to use few shapes, at the cost of more padding: T is then one of the
-            `even_lengths`, and B depends only on T. Defaults to `False`.
+            `even_lengths`, and the number of rows depends only on T. Defaults to `False`.
 
     Yields:
         Tuple `(sentences, ids)`. `sentences` is int `[B]`, the indices of the sentences. `ids` is
-        int32 `[B, T]`, padded with 0. If `even` is `True`, `ids` may have more rows than there are
-        sentences; these contain only padding.
+        int32 `[B, T]`, padded with 0. If `even` is `True`, `ids` may have more than B rows; the
+        additional rows contain only padding.
     """
     order = np.argsort(-lengths, kind="stable")
     order = order[lengths[order] > 0]

@@ -10,18 +10,19 @@ from tfreps.models.whole_model import WholeModel, feature, with_optional
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class LinearEncoder(WholeModel, keras.Model):
-    """Linear model that sums one trained vector per feature around each token.
+    """Linear model that sums the trained vectors of the features around each token.
 
         y_t = sum_o unigram_o[id(t+o)] + sum_o bigram_o[id(t+o), id(t+o+1)]
               + sum_o trigram_o[id(t+o), id(t+o+1), id(t+o+2)]
 
-    If `units` is the number of tags, `Tagger(..., use_projection=False)` on this encoder is the
-    linear CRF of CRFsuite; its usual features w, w-1, w+1, w-1:w, w:w+1 correspond to
-    `unigram_offsets=(-1, 0, 1)` and `bigram_offsets=(-1, 0)`. Positions before the start of a text
-    have an id of their own, and so do positions after its end. Pairs are hashed into `num_buckets`
-    table rows for each offset, so different pairs may share a row: with 50,000 distinct pairs and
-    the default of 2 ** 18 rows, about one pair in six does. Texts have about three times as many
-    distinct triples as pairs, so tables of triples have four times as many rows.
+    If `units` is the number of tags, `Tagger(..., use_projection=False, dropout=0.0)` on this
+    encoder is a linear CRF, like that of CRFsuite. In CRFsuite's notation, the features w[-1],
+    w[0], w[1], w[-1]|w[0] and w[0]|w[1] correspond to `unigram_offsets=(-1, 0, 1)` and
+    `bigram_offsets=(-1, 0)`. Positions before the start of a text have an id of their own, and so
+    do positions after its end. Pairs are hashed into `num_buckets` table rows for each offset, so
+    different pairs may share a row: with 50,000 distinct pairs and the default of 2 ** 18 rows,
+    about one pair in six does. Texts have about three times as many distinct triples as pairs, so
+    tables of triples have four times as many rows.
 
     Args:
         vocabulary_size: int. Vocabulary size.
@@ -48,11 +49,11 @@ class LinearEncoder(WholeModel, keras.Model):
 
     Raises:
         ValueError: If a size is below 1, there are no offsets, `dropout` is out of range, or
-            `token_ids` is missing.
+            `features` is not a dict with `token_ids`.
         tf.errors.InvalidArgumentError: If an id is out of range.
 
-    Reference: Lafferty, McCallum and Pereira, 2001, "Conditional Random Fields"; CRFsuite. Wager,
-    Wang and Liang, 2013, "Dropout Training as Adaptive Regularization".
+    Reference: Lafferty, McCallum and Pereira, 2001, "Conditional Random Fields"; CRFsuite; Wager,
+    Wang and Liang, 2013, "Dropout Training as Adaptive Regularization", for dropout.
 
     Example:
     >>> encoder = LinearEncoder(vocabulary_size=9, units=4, num_buckets=64)
@@ -145,9 +146,9 @@ class LinearEncoder(WholeModel, keras.Model):
         return around[:, far + offset : far + offset + steps]
 
     def _hashed(self, ids, mask, offsets, length, num_buckets):
-        """Returns a list with one tensor of table rows, int32 `[B, T]`, per offset.
+        """Returns a list with one tensor of row numbers, int32 `[B, T]`, for each offset.
 
-        The row of token t is that of the `length` tokens that begin at `t + offset`.
+        The row number at t is that of the `length` tokens that begin at `t + offset`.
         """
         return [
             number * num_buckets + self._bucket(ids, mask, offset, length, num_buckets)

@@ -15,14 +15,15 @@ def mean_of_rows(losses):
 
 
 def over_replicas(loss, rows, sample_weight=None):
-    """Returns this replica's part of the loss of the global batch, and arguments of `SentenceLoss`.
+    """Returns this replica's part of the loss, and arguments for `SentenceLoss.update_state`.
 
         part_r = loss_r * rows_r / sum over replicas of rows
 
     Args:
         loss: float32 scalar. Mean loss of this replica's rows.
         rows: int scalar. Number of rows of this replica.
-        sample_weight: float, shape `[B]` or `[B, T]`. Weights of the rows. Defaults to `None`.
+        sample_weight: float, shape `[B]` or `[B, T]`. Weights of the rows or of their tokens.
+            Defaults to `None`.
 
     Returns:
         Tuple `(part, loss, sample_weight)`. `part` is this replica's part of the loss: the sum of

@@ -28,9 +28,10 @@ class PieceEncoder(WholeModel, keras.Model):
 
     Returns:
         dict with `sequence_output` float32 `[B, T, D]`, zero on padding; `mask` bool `[B, T]`; and,
-        if the encoder returns it, `pooled_output` float32 `[B, D]`.
+        if the encoder returns it, `pooled_output` float32 `[B, D]`. `D` is the `hidden_dim` of the
+        encoder.
 
-    Masking: padding has no influence. A word without pieces gets the vector of the piece that
+    Masking: padding has no influence. A real word without pieces gets the vector of the piece that
     follows it.
 
     Raises:
@@ -81,6 +82,9 @@ class PieceEncoder(WholeModel, keras.Model):
             id, the ids of all pieces and the separator id, followed by padding. `attention` is
             float32 `[B, num_layers, num_heads, P, P]`: the attention probabilities; see
             `BertEncoder.attention`.
+
+        Raises:
+            ValueError: If `features` has no `piece_ids`.
         """
         pieces, _, _ = self._pieces(features)
         return pieces["token_ids"], self.encoder.attention(pieces)

@@ -4,10 +4,12 @@ import importlib
 from typing import Any, NamedTuple
 
 _CONVERTERS = {}
+# Maps each format to the package that registers its converters when it is imported.
+_PACKAGES = {"pretrained": "tfreps.convert", "preset": "tfreps.presets"}
 
 
 class Converter(NamedTuple):
-    """Pair of functions: `read(source, ...)` returns a model; `write(model, ...)` writes files."""
+    """Pair of functions: `read(...)` returns a model, and `write(model, ...)` writes files."""
 
     read: Any
     write: Any
@@ -19,7 +21,8 @@ def register_converter(model: str, format: str, read, write) -> None:
     Args:
         model: str. Name of the model class, such as `"BertEncoder"`.
         format: str. Name of the format, such as `"pretrained"` for published weights.
-        read: function that takes a path as its first argument and returns a model.
+        read: function that takes a path as its first argument and returns a model. For
+            `"preset"`, its first two arguments are the class and the source.
         write: function that takes a model as its first argument and writes it.
     """
     _CONVERTERS[model, format] = Converter(read, write)
@@ -28,8 +31,8 @@ def register_converter(model: str, format: str, read, write) -> None:
 def converter(model: type, format: str) -> Converter:
     """Returns the converter of a model class or of its nearest base class that has one.
 
-    `tfreps.convert` registers its converters when it is imported. It is imported here, inside the
-    function, so that models do not depend on converters.
+    The package of the format registers its converters when it is imported. This function imports
+    it, so that the modules of the models do not depend on converters.
 
     Args:
         model: The model class.
@@ -39,9 +42,10 @@ def converter(model: type, format: str) -> Converter:
         `Converter`.
 
     Raises:
-        ValueError: If no converter is registered.
+        ValueError: If neither the class nor a base class has a converter of this format.
     """
-    importlib.import_module("tfreps.convert")
+    if format in _PACKAGES:
+        importlib.import_module(_PACKAGES[format])
     for kind in model.__mro__:
         if (kind.__name__, format) in _CONVERTERS:
             return _CONVERTERS[kind.__name__, format]

@@ -12,7 +12,7 @@ class SLSTMEncoder(WholeModel, keras.Model):
 
         words, sentence = SLSTM(project(embedder(features)))
 
-    `project` is a dense layer, which is present only if the width of the embedder is not `units`.
+    `project` is a dense layer, which is omitted if the output width of the embedder is `units`.
 
     Args:
         embedder: `TokenEmbedder` or any other encoder. Its own dropout applies to the inputs.
@@ -21,19 +21,20 @@ class SLSTMEncoder(WholeModel, keras.Model):
             9 steps. Defaults to 9.
         window: int. Number of neighbours that a word reads on each side in a step, at least 1.
             Defaults to 1.
-        num_sentence_nodes: int. Number of sentence nodes. The first is the pooled output; with 0,
-            there is no pooled output. Defaults to 1.
+        num_sentence_nodes: int. Number of sentence nodes. The hidden state of the first is the
+            pooled output; with 0, there is no pooled output. Defaults to 1.
         neighbours: `"apart"` (each neighbour has its own gate), `"summed"` (one gate per side for
             the sum of the neighbours) or `"nearest_cells"` (like `"apart"`, but only the nearest
             neighbour on each side has a gate). Defaults to `"apart"`.
         input_term: `"gate"` or `"embedding"`. Value that is multiplied by the input gate: a
-            transformed input (`"gate"`) or the input itself (`"embedding"`).
-            Defaults to `"gate"`.
+            candidate computed from the inputs and states (`"gate"`) or the input itself
+            (`"embedding"`). Defaults to `"gate"`.
         gate_normalization: `"softmax_of_sigmoids"`, `"softmax"` or `"none"`. Normalization of the
             gates. Defaults to `"softmax_of_sigmoids"`.
         sentence_normalization: `"joint"` or `"words"`. Gates in the softmax of the sentence node:
             its own forget gate and the gates of the words (`"joint"`), or only the gates of the
-            words (`"words"`). Defaults to `"joint"`.
+            words (`"words"`). Has no effect with `gate_normalization="none"`.
+            Defaults to `"joint"`.
         sentence_term: `"cell"` or `"hidden"`. State of the sentence node that words read through
             a gate. Defaults to `"cell"`.
         initial_state: `"learned"`, `"learned_apart"`, `"zeros"` or `"embedding"`. Initial states;
@@ -42,7 +43,7 @@ class SLSTMEncoder(WholeModel, keras.Model):
             `SLSTM`. Defaults to `"learned"`.
         state_dropout: float in [0, 1). Dropout rate of the initial states with
             `initial_state="embedding"`. Defaults to 0.0.
-        dropout: float in [0, 1). Dropout rate of the output. `Tagger` and `Classifier` have their
+        dropout: float in [0, 1). Dropout rate of the outputs. `Tagger` and `Classifier` have their
             own dropout. Defaults to 0.0.
         l2: float. Adds `l2` times the sum of the squared kernels of the S-LSTM to the losses.
             Defaults to 0.0.

@@ -23,10 +23,11 @@ class Tagger(WholeModel, keras.Model):
         emissions_t = dropout(sequence_output_t) @ kernel + bias [+ linear_t]
         loss = 1/B * sum over sentences of weight * NLL(tags of the sentence)
 
-    The NLL is that of the CRF or, with `use_crf=False`, the sum of the cross-entropies of the
-    tokens. The model computes the loss itself, so training needs only `model.compile(optimizer)`
-    and `model.fit(dataset)`. Both heads find the best sequence by Viterbi decoding. With a
-    `scheme`, this sequence is valid, unless `constrain` is `"none"`.
+    The NLL (negative log-likelihood) is that of the CRF or, with `use_crf=False`, the sum of the
+    cross-entropies of the tokens. The model computes the loss itself, so training needs only
+    `model.compile(optimizer)` and `model.fit(dataset)`. The best sequence is found by Viterbi
+    decoding, both with a CRF and with a softmax. With a `scheme`, this sequence is valid, unless
+    `constrain` is `"none"`.
 
     Args:
         encoder: Any encoder of tfreps. Its output must have `sequence_output` and `mask`, and its
@@ -38,12 +39,12 @@ class Tagger(WholeModel, keras.Model):
             each token has a softmax of its own. Defaults to `True`.
         constrain: `"both"`, `"decode"` or `"none"`. Whether transitions that the scheme does not
             allow are forbidden in the CRF's loss and in decoding, in decoding only, or not at all.
-            Defaults to `"both"`.
+            Has no effect without a `scheme`. Defaults to `"both"`.
         dropout: float in [0, 1). Dropout rate of the encoder's output. Defaults to 0.5.
         transition_learning_rate: float. Factor by which the learning rate of the CRF's scores is
             multiplied. Defaults to 1.0.
         use_projection: bool. Whether to apply a dense layer. Pass `False` if the encoder's output
-            already has one score per tag. Defaults to `True`.
+            already has one score per tag; then only the bias is added. Defaults to `True`.
         use_xla: bool. Whether to compile the CRF's loss with XLA. A training step then takes about
             5 ms less, but each new batch shape takes seconds to compile, so this pays off in long
             runs with few shapes. Defaults to `False`.
@@ -57,16 +58,17 @@ class Tagger(WholeModel, keras.Model):
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
-        dict with `emissions` float32 `[B, T, K]`, zero on padding, and `mask` bool `[B, T]`.
-        `predict` and `tag` return decoded tags.
+        dict with `emissions` float32 `[B, T, K]` for `K` tags, zero on padding, and `mask`
+        bool `[B, T]`. `predict` and `tag` return decoded tags.
 
     Training: each batch is `(features, tags)` with tags int `[B, T]`, optionally with weights `[B]`
     or `[B, T]` as a third item. Tags on padding are ignored. Training logs `loss`. Evaluation
-    also decodes, and logs the `accuracy` over tokens and, with a scheme, `span_f1`.
+    also decodes the sentences and logs the `accuracy` over tokens and, with a scheme, `span_f1`.
 
     Raises:
         ValueError: If a tag does not belong to the scheme or is repeated, or an option is invalid.
-        tf.errors.InvalidArgumentError: In training and evaluation, if a tag id is outside `0..K-1`.
+        tf.errors.InvalidArgumentError: During training or evaluation, if a tag id is outside
+            `0..K-1`.
 
     Reference: Huang, Xu and Yu, 2015, "Bidirectional LSTM-CRF Models for Sequence Tagging", which
     also connects context features directly to the output, as `linear` does.
@@ -146,7 +148,7 @@ class Tagger(WholeModel, keras.Model):
         return {"emissions": tf.where(mask[..., None], x, 0.0), "mask": mask}
 
     def tag(self, features):
-        """Tags sentences. Can be used inside a graph and in an exported model.
+        """Tags sentences. This method can be used inside a graph and in an exported model.
 
         Args:
             features: The features, as passed to `call`.
@@ -173,7 +175,11 @@ class Tagger(WholeModel, keras.Model):
         Returns:
             Tuple `(tags, scores)`. `tags` is int32 `[B, T]`, 0 on padding. `scores` is
             float32 `[B]`: the score of each sequence. If `k` is given, their shapes are
-            `[B, k, T]` and `[B, k]`, with the best sequence first.
+            `[B, k, T]` and `[B, k]`, with the best sequence first. If a sentence has fewer than
+            `k` allowed sequences, the remaining scores are `-inf` and their tags 0.
+
+        Raises:
+            ValueError: If `k` is below 1.
         """
         return self.crf.decode(*self._scores(features), k=k, use_xla=False)
 
@@ -192,7 +198,8 @@ class Tagger(WholeModel, keras.Model):
         """Returns the score of each transition in the CRF.
 
         Returns:
-            float32, shape `[K, K]` (from, to). NaN for forbidden transitions. `None` without a CRF.
+            float32, shape `[K, K]` (from, to), with NaN for forbidden transitions; `None` without a
+            CRF.
         """
         if not self.use_crf:
             return None
@@ -203,7 +210,7 @@ class Tagger(WholeModel, keras.Model):
         return tf.where(tf.constant(allowed)[: len(self.tags), : len(self.tags)], scores, np.nan)
 
     def log_normalizer(self, features):
-        """Computes the log of the sum of exp(score) over all sequences of tags.
+        """Computes the log of the sum of exp(score) over the sequences that `decode` chooses from.
 
         Args:
             features: The features, as passed to `call`, or the dict that `call` returned.
@@ -255,7 +262,7 @@ class Tagger(WholeModel, keras.Model):
         Batches of a `tf.data.Dataset` may have different lengths; all are padded to the longest.
 
         Args:
-            x: `tf.data.Dataset`, or another input of `keras.Model.predict`.
+            x: `tf.data.Dataset`, or any other input of `keras.Model.predict`.
             *args: Further arguments of `keras.Model.predict`; ignored for a `tf.data.Dataset`.
             **kwargs: Further arguments of `keras.Model.predict`; ignored for a `tf.data.Dataset`.
 
@@ -263,7 +270,7 @@ class Tagger(WholeModel, keras.Model):
             dict with `tags`, `confidences` and `mask`; see `tag`.
 
         Raises:
-            ValueError: If a `tf.data.Dataset` has no batches.
+            ValueError: If `x` is a `tf.data.Dataset` without batches.
         """
         if not isinstance(x, tf.data.Dataset):
             return super().predict(x, *args, **kwargs)
@@ -282,18 +289,21 @@ class Tagger(WholeModel, keras.Model):
     def from_pretrained(cls, path, tags=None, encoder_options=None, **options):
         """Loads a published BERT tagger: the encoder and its head.
 
-        It accepts the same checkpoints as `BertEncoder.from_pretrained`. To put a new head on
-        an encoder, use `Tagger(BertEncoder.from_pretrained(path), tags)`.
+        To put a new head on an encoder instead, use
+        `Tagger(BertEncoder.from_pretrained(path), tags)`.
 
         Args:
             path: str. Checkpoint with a token-classification head, written by
-                `BertForTokenClassification` of Hugging Face transformers; see
-                `BertEncoder.from_pretrained`.
-            tags: list of str. Tag names. If `None` (the default), the checkpoint's names are used.
+                `BertForTokenClassification`, `DistilBertForTokenClassification` or
+                `ElectraForTokenClassification` of Hugging Face transformers.
+                `BertEncoder.from_pretrained` describes the files.
+            tags: list of str. Tag names. If `None` (the default), the checkpoint's names are used,
+                or `LABEL_0`, `LABEL_1` and so on if it has none.
             encoder_options: dict. Options of the encoder that replace those of the checkpoint.
                 Defaults to `None`.
-            **options: Options of `Tagger`. By default the tagger has a softmax, like the
-                checkpoint. With `use_crf=True`, the CRF's scores are newly initialized.
+            **options: Options of `Tagger`. By default, the tagger has a softmax, like the
+                checkpoint. With `use_crf=True`, the CRF's scores are newly initialized. `dropout`
+                defaults to that of the checkpoint.
 
         Returns:
             `Tagger`.
@@ -307,12 +317,15 @@ class Tagger(WholeModel, keras.Model):
     def save_pretrained(self, path):
         """Writes a folder that `BertForTokenClassification` of Hugging Face transformers can load.
 
+        For DistilBERT and ELECTRA, it is their class; see `BertEncoder.save_pretrained`.
+
         Args:
             path: str. Folder to write to; created if it does not exist.
 
         Raises:
-            ValueError: If the encoder is not a `BertEncoder`, `BertEncoder.save_pretrained` rejects
-                it, or the model has a CRF, no projection or a linear model.
+            ValueError: If the encoder is neither a `BertEncoder` nor a `PieceEncoder` around one,
+                `BertEncoder.save_pretrained` rejects it, the model has a CRF, no projection or a
+                linear model, or the folder contains `model.safetensors.index.json`.
         """
         converter(type(self), "pretrained").write(self, path)
 

@@ -13,16 +13,16 @@ class TextCNN(WholeModel, keras.Model):
         c_w[t] = relu([x_t, ..., x_{t+w-1}] @ kernel_w + bias_w)
         pooled_output = [max_t c_w[t] for each width w]        over real windows only
 
-    A window is real if all its tokens are real. If a text is shorter than the window, the only
-    window is the one that begins at its first token, padded with zeros. Padding therefore never
-    affects a maximum, whatever the bias is.
+    A window is real if all its tokens are real. If a text is shorter than the window, the window
+    that begins at its first token, padded with zeros, counts as its only real one. Padding
+    therefore never affects a maximum, whatever the bias is.
 
     Args:
         embedder: `TokenEmbedder` or any other encoder.
         num_filters: int. Number of filters of each width. Defaults to 100.
         widths: list of int. Widths of the filters in tokens. Defaults to `(3, 4, 5)`.
         dropout: float in [0, 1). Dropout rate of `pooled_output`. The `Classifier` has its own
-            dropout, by default Kim's 0.5, so set only one of them. Defaults to 0.0.
+            dropout, by default Kim's 0.5, so set only one of the two. Defaults to 0.0.
 
     Call arguments:
         features: dict. The features that the embedder reads.
@@ -35,7 +35,8 @@ class TextCNN(WholeModel, keras.Model):
         are `num_filters * len(widths)`.
 
     Raises:
-        ValueError: If a size is below 1, or `dropout` is out of range.
+        ValueError: If `num_filters` or a width is below 1, `widths` is empty, or `dropout` is out
+            of range.
 
     Reference: Kim, 2014, "Convolutional Neural Networks for Sentence Classification".
 

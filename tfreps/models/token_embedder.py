@@ -41,17 +41,18 @@ class TokenEmbedder(WholeModel, keras.Model):
         max_characters: int. Number of character ids per token. Defaults to 50.
         elmo: `Elmo`, whose first representation is used. Its options determine how its layers are
             mixed and whether it is fine-tuned. If `None` (the default), there are no ELMo vectors.
-        vector_layers: int. Number of layers of precomputed vectors (`tfreps embed`), which are
-            mixed by a `ScalarMix`. With 0, there are no such vectors. Defaults to 0.
+        vector_layers: int. Number of layers of the vectors that `tfreps embed` computed. A
+            `ScalarMix` mixes the layers. With 0, there are no such vectors. Defaults to 0.
         vector_dim: int. Width of the precomputed vectors. Defaults to 0.
         dropout: float in [0, 1). Dropout rate of the concatenated vectors. Defaults to 0.0.
 
     Call arguments:
         features: dict, such as the output of `tfreps.text.TokenIndexer`, with those of the
-            following that the embedder uses: `token_ids` int `[B, T]`, vocabulary id plus 1, 0 for
-            padding; `character_ids` int `[B, T, C]`; and `vectors` float `[B, L, T, D]`. It may
-            also have `mask` bool `[B, T]`, True on real tokens. If `mask` is absent, tokens with a
-            nonzero id are real; if `vectors` is the only feature, `mask` is required.
+            following features that the embedder uses: `token_ids` int `[B, T]`, vocabulary id plus
+            1, 0 for padding; `character_ids` int `[B, T, max_characters]`; and `vectors`
+            float `[B, vector_layers, T, vector_dim]`. The dict may also have `mask` bool `[B, T]`,
+            True on real tokens. If `mask` is absent, tokens with a nonzero id are real; if
+            `vectors` is the only feature, `mask` is required.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
@@ -59,8 +60,8 @@ class TokenEmbedder(WholeModel, keras.Model):
         bool `[B, T]`.
 
     Raises:
-        ValueError: If a feature is missing, options do not match, or all kinds of vectors are
-            disabled.
+        ValueError: If `features` is not a dict or lacks a feature, `vectors` has the wrong shape,
+            an option is invalid, options do not match, or all kinds of vectors are disabled.
         tf.errors.InvalidArgumentError: If an id is out of range.
 
     Reference: Lample et al., 2016 (words and characters); Peters et al., 2018, section 3.3.
@@ -182,8 +183,8 @@ class TokenEmbedder(WholeModel, keras.Model):
         """Sets the word vectors, one row per token in the order of the vocabulary.
 
         Args:
-            matrix: float, shape `[vocabulary_size, embedding_dim]`, for example from
-                `tfreps.text.WordVectors`. This method adds the zero row of padding.
+            matrix: float, shape `[vocabulary_size, embedding_dim]`, for example the `matrix` of a
+                `tfreps.text.WordVectors`. This method adds the zero row for padding.
 
         Raises:
             ValueError: If the embedder has no word vectors, the shape is wrong, or a vector is not

@@ -16,9 +16,9 @@ class TransformerEncoder(WholeModel, keras.Model):
         x_l = block_l(x_{l-1})          l = 1 .. num_layers
         sequence_output = x_L           ("post"), or final_norm(x_L)          ("pre")
 
-    `project` is a dense layer, which is omitted if the width of the embedder is `hidden_dim`. The
-    layer norm replaces the paper's factor of `sqrt(hidden_dim)`: it gives the vectors of any
-    embedder the scale of the positions.
+    `project` is a dense layer, which is omitted if the width of the embedder is `hidden_dim`.
+    `embedding_norm` replaces the paper's factor of `sqrt(hidden_dim)`: it gives the vectors of any
+    embedder about the same scale as sinusoidal positions.
 
     Args:
         embedder: `TokenEmbedder` or any other encoder.
@@ -33,7 +33,8 @@ class TransformerEncoder(WholeModel, keras.Model):
         activation: str or function. Activation of the feed-forward network: `"gelu"`,
             `"gelu_tanh"`, `"relu"`, or any other that Keras accepts. Defaults to `"gelu"`.
         positions: `"sinusoidal"`, `"sinusoidal_full_index"` or `"learned"`. Kind of position
-            vectors; see `PositionEmbedding`. If `None`, there are none. Defaults to `"sinusoidal"`.
+            vectors; see `PositionEmbedding`. If `None`, no position vectors are added. Defaults to
+            `"sinusoidal"`.
         max_positions: int. Maximum length of a text in tokens. Used only with
             `positions="learned"`. Defaults to 512.
         normalize_positions: bool. Whether to scale each sinusoidal position vector to length 1.
@@ -56,13 +57,13 @@ class TransformerEncoder(WholeModel, keras.Model):
 
     Returns:
         dict with `sequence_output` float32 `[B, T, hidden_dim]`, zero on padding; `mask`
-        bool `[B, T]`; and `layer_outputs` float32 `[B, num_layers + 1, T, hidden_dim]`: `x_0` and
-        the output of each block, the last of which is `sequence_output`.
+        bool `[B, T]`; and `layer_outputs` float32 `[B, num_layers + 1, T, hidden_dim]`: `x_0`, the
+        outputs of all blocks except the last one, and `sequence_output`.
 
     Masking: masked tokens have no influence on other tokens, and positions count real tokens only.
 
     Raises:
-        ValueError: If an option is out of range, or `hidden_dim` is not a multiple of `num_heads`.
+        ValueError: If an option is invalid, or `hidden_dim` is not a multiple of `num_heads`.
         tf.errors.InvalidArgumentError: If a text has more tokens than there are learned positions.
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need".
@@ -162,16 +163,16 @@ class TransformerEncoder(WholeModel, keras.Model):
             features: dict. The features, as passed to `call`.
 
         Returns:
-            float32, shape `[B, num_layers, num_heads, T, T]`. The last two axes are the token that
-            attends and the token that it attends to. Rows of real tokens sum to 1; rows and columns
-            of padding are zero.
+            float32, shape `[B, num_layers, num_heads, T, T]`. The second-to-last axis is the token
+            that attends, and the last axis is the token that it attends to. Rows of real tokens sum
+            to 1; rows and columns of padding are zero.
         """
         kept = []
         self._read(features, False, kept)
         return tf.stack(kept, axis=1)
 
     def _read(self, features, training, kept=None):
-        """Returns a tuple of the layers (a list of `x_0` and each block's output) and the mask.
+        """Returns a tuple of the `layer_outputs`, as a list of tensors `[B, T, D]`, and the mask.
 
         If `kept` is a list, the attention probabilities of each block are appended to it.
         """

@@ -1,4 +1,4 @@
-"""WholeModel: the parts, inputs, export and quantization that all models share."""
+"""WholeModel: methods of all models, for parts, inputs, presets, export and quantization."""
 
 import itertools
 
@@ -7,11 +7,12 @@ import tensorflow as tf
 
 from tfreps.layers.ops.configurable import Configurable, argument_names
 from tfreps.layers.ops.replicas import num_replicas, sum_over_replicas
+from tfreps.models.registry import converter
 from tfreps.optimizers.summed_gradients import apply_summed
 
 
 class WholeModel(Configurable):
-    """Mixin for `keras.Model` that all models use: parts, input specs, export and quantization.
+    """Mixin for `keras.Model` with the methods that all models of tfreps have.
 
     `keras.Model.export` infers the inputs of a subclassed model from its first call, and only if
     they are floats. Models with this mixin list the inputs that they accept, so
@@ -33,11 +34,63 @@ class WholeModel(Configurable):
     shared_features = ()
     common_seeds = ()
 
+    @classmethod
+    def from_preset(cls, source, **options):
+        """Loads a model by name, from the Hugging Face Hub, from a URL or from a path.
+
+        If the source contains a larger model, such as a `Classifier` on a `BertEncoder`, the first
+        part of this class is returned. No code from the files is run.
+
+        Args:
+            source: str or path-like. A name in `tfreps.presets.table()`, such as
+                `"elmo_original"`; `"hf://owner/repository[@revision][/folder]"`; a URL; a path that
+                TensorFlow reads, such as `"gs://bucket/folder"`; or a local file, folder or zip
+                archive. The source must contain what `save_preset` or a tfreps program wrote, or
+                published weights in a format that `from_pretrained` of the class reads (for `Elmo`,
+                `BiLM.from_pretrained`).
+            **options: Options of `from_pretrained`, only for published weights. For `Elmo`, its
+                options other than `bilm`, unless the source contains an `Elmo`.
+
+        Returns:
+            The model.
+
+        Raises:
+            ValueError: If the source cannot be found or downloaded, if it contains no model of
+                this class, or if `options` are passed that do not apply to it.
+            OSError: If there is no room on the disk.
+
+        Example:
+        >>> from tfreps.models import TextCNN, TokenEmbedder
+        >>> model = TextCNN(TokenEmbedder(vocabulary_size=9), num_filters=4)
+        >>> model.save_preset("my_text_cnn")
+        >>> TextCNN.from_preset("my_text_cnn").num_filters
+        4
+        """
+        return converter(cls, "preset").read(cls, source, **options)
+
+    def save_preset(self, folder):
+        """Writes the model to a folder that `from_preset` and `tfreps.load` read.
+
+        The folder contains `options.json`, `config.json`, `model.safetensors`, a model card and,
+        for a tagger or classifier, the tags or labels. If the BERT classes of transformers can
+        represent the model, they can load the folder too. To store the vocabulary as well, use
+        `save_preset` of the object that `tfreps.load` returns.
+
+        Args:
+            folder: str or path-like. A folder that does not exist yet or is empty.
+
+        Raises:
+            ValueError: If the folder exists and is not empty, or the model cannot be stored.
+            OSError: If the folder cannot be written.
+        """
+        converter(type(self), "preset").write(self, folder)
+
     @property
     def trainable(self):
-        """Trainable flag of the model, a bool.
+        """True if the model is trainable.
 
-        Setting it changes all layers, but parts that an option of the model freezes stay frozen.
+        Setting this property changes all layers, but parts that are frozen by an option of the
+        model stay frozen.
         """
         return super().trainable
 
@@ -71,13 +124,13 @@ class WholeModel(Configurable):
                 yield from part.all_parts()
 
     def find(self, *classes):
-        """Returns this model or its first part, at any depth, that is an instance of `classes`.
+        """Returns the first of `all_parts()` that is an instance of one of the classes.
 
         Args:
-            *classes: Model classes of tfreps, of which one must match.
+            *classes: Model classes of tfreps.
 
         Returns:
-            The model itself or one of its parts; `None` if no class matches.
+            The model itself or one of its parts, or `None` if none of them is such an instance.
 
         Example:
         >>> from tfreps.models import BertEncoder, BertPretrainer, TokenEmbedder
@@ -113,9 +166,9 @@ class WholeModel(Configurable):
         """Returns the share of each layer in the learned mixes of the model.
 
         Returns:
-            dict with a float32 array `[L]` for each kind of mix that the model has: `elmo_mix`, the
-            first mix of an `Elmo`, and `vector_mix`, the mix of the precomputed vectors of a
-            `TokenEmbedder`. `L` is the number of layers.
+            dict with a float32 tensor of shape `[L]` for each kind of mix that the model has:
+            `elmo_mix` for the first mix of an `Elmo`, and `vector_mix` for the mix of the
+            precomputed vectors of a `TokenEmbedder`. `L` is the number of layers.
         """
         shares = {}
         for part in self.all_parts():
@@ -126,8 +179,8 @@ class WholeModel(Configurable):
         """Returns the specs of all inputs that the model accepts, for any batch size and length.
 
         By default, each input is a dict with the features that the parts of the model read. If the
-        model has a single part, and this part prefers a tensor to a dict, the inputs of the model
-        are those of that part.
+        model has a single part whose first form of input is not a dict, the inputs of the model
+        are those of this part.
 
         Returns:
             list with one item for each form of the input: a `tf.TensorSpec`, or a dict of them. The
@@ -150,7 +203,7 @@ class WholeModel(Configurable):
     def export(
         self, filepath, format="tf_saved_model", verbose=None, input_signature=None, **kwargs
     ):
-        """Writes the model for inference, like `keras.Model.export`.
+        """Exports the model for inference, like `keras.Model.export`.
 
         The SavedModel has one function, `serve`, which returns the outputs of the model with
         `training=False`. Loaded with `tf.saved_model.load` or `keras.layers.TFSMLayer`, it accepts
@@ -169,11 +222,12 @@ class WholeModel(Configurable):
             **kwargs: Options of the other formats.
 
         Raises:
-            ValueError: If a part of the model does not specify its inputs, the model carries states
-                between calls, or an option does not apply to the format.
+            ValueError: If the format is unknown, if an option does not apply to
+                `"tf_saved_model"`, if the model or a part of it carries states between calls, or
+                if `input_signature` is `None` and a part does not specify its inputs.
         """
+        _check_keeps_no_state(self)
         if input_signature is None:
-            _check_keeps_no_state(self)
             signatures = [[specs] for specs in self.input_signatures()]
         else:
             signatures = [tf.nest.map_structure(_tensor_spec, list(input_signature))]
@@ -191,9 +245,9 @@ class WholeModel(Configurable):
             print(f"Saved {self.name!r} at {filepath}. `serve` takes {inputs}.")
 
     def evaluate(self, *args, **kwargs):
-        """Evaluates like `keras.Model.evaluate`, but always returns floats.
+        """Evaluates the model like `keras.Model.evaluate`, but always returns floats.
 
-        Keras 3.12 returns tensors.
+        The method of Keras 3.12 returns tensors.
         """
         return tf.nest.map_structure(_as_float, super().evaluate(*args, **kwargs))
 
@@ -235,7 +289,7 @@ class WholeModel(Configurable):
         super().quantize(*args, **kwargs)
 
     def _loss_of(self, data, training):
-        """Returns this replica's part of the loss, and a function that updates the metrics."""
+        """Returns this replica's part of the loss, and a function that computes the metrics."""
         x, y, weight = keras.utils.unpack_x_y_sample_weight(data)
         given = {"x": x, "y": y, "y_pred": self(x, training=training), "sample_weight": weight}
         loss = self.compute_loss(**given, training=training)
@@ -247,7 +301,7 @@ class WholeModel(Configurable):
     def _maybe_symbolic_build(self, iterator=None, data_batch=None):
         """Creates the variables of losses and metrics under a strategy, like Keras's method.
 
-        Keras 3.15 adds up the batches of all replicas for this, which fails for booleans and, with
+        Keras 3.15 averages the batches of all replicas for this, which fails for booleans and, with
         several workers, for every batch (keras issue 20585). This method uses the batch of one
         replica instead.
         """
@@ -268,7 +322,7 @@ class WholeModel(Configurable):
         return {}
 
     def _required(self, name):
-        """Returns the spec of a feature if every input dict must contain it, else None."""
+        """Returns the spec of a feature if every input dict must contain it; otherwise `None`."""
         dicts = [specs for specs in self.input_signatures() if isinstance(specs, dict)]
         return dicts[0].get(name) if dicts else None
 

@@ -6,16 +6,16 @@ import keras
 import tensorflow as tf
 
 # Options of Keras's optimizers that `apply` does not use.
-OF_MEMBERS = "clipnorm", "clipvalue", "weight_decay", "use_ema", "loss_scale_factor"
-OF_MEMBERS += ("gradient_accumulation_steps",)
+OF_MEMBERS = "learning_rate", "clipnorm", "clipvalue", "weight_decay", "use_ema", "ema_momentum"
+OF_MEMBERS += "ema_overwrite_frequency", "loss_scale_factor", "gradient_accumulation_steps"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class GroupedOptimizer(keras.optimizers.Optimizer):
-    """Optimizer that uses separate optimizers for parts of a model and a default for the rest.
+    """Optimizer that uses one optimizer per group of variables, and a default one for the rest.
 
-    It can fine-tune a biLM at a lower learning rate than a new head, for example. Scaling the
-    gradients of the biLM instead would have no effect with Adam or Adagrad.
+    For example, a biLM can be fine-tuned at a lower learning rate than a new head. Scaling the
+    gradients of the biLM instead would have almost no effect with Adam.
 
     Args:
         default: Keras optimizer for all variables that are in no group. Its learning rate is also
@@ -24,19 +24,20 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
             3.10), where it changes only this rate.
         groups: dict from the name of a group to its Keras optimizer. A group that is not in
             `members` contains the variables whose paths contain a match for its name, which is a
-            regular expression. If several groups match a variable, the first one is used.
+            regular expression. A variable that several groups match belongs to the first of them.
         members: dict from the name of a group to a list of its variables or their paths, such as
             `{"biLM": elmo.bilm.trainable_variables}`. If `None` (the default), all groups are
             matched by their names.
         name: str. Name of the optimizer. Defaults to `"grouped"`.
         **kwargs: Further arguments of `keras.optimizers.Optimizer`. Only `global_clipnorm`, the
             bound on the global norm of all gradients, is supported. Pass all other options, such as
-            `clipnorm` and `weight_decay`, to the individual optimizers, which apply them only to
-            their own variables.
+            `learning_rate`, `clipnorm` and `weight_decay`, to the individual optimizers, which
+            apply them only to their own variables.
 
     Raises:
-        ValueError: If an option is not supported or `members` has an unknown group or, when the
-            optimizer is built, if a group has no variables.
+        ValueError: If an option is not supported, or `members` has a group that is not in `groups`.
+            When the optimizer is built, also if a group has no variables or if `members` has a path
+            that no variable has.
 
     Example:
     >>> sgd = keras.optimizers.SGD
@@ -48,14 +49,13 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
     """
 
     def __init__(self, default, groups, members=None, name="grouped", **kwargs):
-        kwargs.pop("learning_rate", None)
         for option in OF_MEMBERS:
             if kwargs.get(option):
                 raise ValueError(
-                    f"`{option}` must be passed to the optimizers of the groups, since "
-                    f"`GroupedOptimizer` does not support it; got {kwargs[option]!r}."
+                    f"`{option}` must be passed to `default` and the optimizers in `groups`, "
+                    f"because `GroupedOptimizer` does not support it; got {kwargs[option]!r}."
                 )
-        super().__init__(learning_rate=0.0, name=name, **kwargs)
+        super().__init__(**{**kwargs, "learning_rate": 0.0, "name": name})
         self.default = default
         self.groups = dict(groups)
         self.members = {
@@ -74,14 +74,17 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
         if self.built:
             return
         split = self._split(variables)
+        known = [variable.path for variable in variables]
+        paths = ", ".join(known)
         for part, members in zip(self.groups, split, strict=False):  # the default comes last
-            if not members:
-                paths = ", ".join(variable.path for variable in variables)
+            unknown = [path for path in self.members.get(part, ()) if path not in known]
+            if unknown or not members:
                 if part in self.members:
-                    wanted = ", ".join(self.members[part]) or "none"
+                    wanted = ", ".join(unknown or self.members[part]) or "none"
                     raise ValueError(
-                        f"The `members` of the group {part!r} must be variables of the model; got "
-                        f"{wanted}, but the model has {paths}."
+                        f"The `members` of the group {part!r} must be trainable variables of the "
+                        f"model that no earlier group contains; got {wanted}, but the model has "
+                        f"{paths}."
                     )
                 raise ValueError(
                     f"The group {part!r} of `groups` matches no variable outside earlier groups; "
@@ -128,7 +131,7 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
         return cls(**{**config, "default": load(config["default"]), "groups": groups})
 
     def _split(self, variables):
-        """Returns one list of variable indices per group, then one for variables in no group."""
+        """Returns a list of variable indices for each group, then one for variables in no group."""
         members = [[] for _ in self.optimizers]
         for i, variable in enumerate(variables):
             fits = (n for n, part in enumerate(self.groups) if self._is_in(part, variable))

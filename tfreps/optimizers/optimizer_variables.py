@@ -7,11 +7,11 @@ def build_optimizer(model: keras.Model) -> None:
     """Creates the variables of a compiled model's optimizer if they do not exist yet.
 
     An optimizer that is not built before `fit` is built in the first training step, and `fit` then
-    traces the step twice. An optimizer that has variables is not built again, because this would
-    duplicate some variables of `LossScaleOptimizer`, Keras's wrapper for float16.
+    traces the step twice. An optimizer that is already built is left unchanged, because building it
+    again would duplicate some variables of `LossScaleOptimizer`, Keras's wrapper for float16.
 
     Args:
-        model: `keras.Model`, compiled.
+        model: `keras.Model`. A model that is built and compiled.
 
     Example:
     >>> from tfreps.optimizers import FusedAdam

@@ -22,17 +22,17 @@ class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
         warmup_steps: int. Number of warm-up steps. Defaults to 0.
 
     Call arguments:
-        step: int scalar, counted from 0.
+        step: int scalar. Number of the step, counted from 0.
 
     Returns:
-        float32 scalar.
+        float32 scalar. The learning rate.
 
     Raises:
         ValueError: If `learning_rate` is not positive, or `warmup_steps` is negative or not below
             `total_steps`.
 
     Reference: Devlin et al., 2019, "BERT"; google-research/bert, "optimization.py", whose warm-up
-    starts at zero.
+    starts at zero and whose decay is `learning_rate * (total_steps - step) / total_steps`.
 
     Example:
     >>> schedule = LinearWarmup(1.0, total_steps=10, warmup_steps=4)
@@ -83,10 +83,10 @@ class CutRate(keras.optimizers.schedules.LearningRateSchedule):
         factor: `tf.Variable`, scalar. The current factor.
 
     Call arguments:
-        step: int scalar, counted from 0.
+        step: int scalar. Number of the step, counted from 0.
 
     Returns:
-        float32 scalar.
+        float32 scalar. The learning rate.
 
     Example:
     >>> schedule = CutRate(1e-2)

@@ -18,7 +18,7 @@ def apply_summed(optimizer, gradients, variables):
     Without a strategy, this function only calls `optimizer.apply(gradients, variables)`.
 
     Args:
-        optimizer: Keras optimizer, `GroupedOptimizer`, or `LossScaleOptimizer` of one.
+        optimizer: Keras optimizer, `GroupedOptimizer`, or a `LossScaleOptimizer` that wraps one.
         gradients: list of tensors, `tf.IndexedSlices` or `None`. This replica's part of each
             gradient.
         variables: list of variables, in the same order.
@@ -37,7 +37,7 @@ def apply_once(optimizer, gradients, variables):
     """Clips and applies gradients that `sum_gradients` returned.
 
     Args:
-        optimizer: Keras optimizer, `GroupedOptimizer`, or `LossScaleOptimizer` of one.
+        optimizer: Keras optimizer, `GroupedOptimizer`, or a `LossScaleOptimizer` that wraps one.
         gradients: list of tensors, `tf.IndexedSlices` or `None`, the same on every replica.
         variables: list of variables, in the same order.
     """
@@ -58,7 +58,8 @@ def sum_gradients(gradients):
         gradients: list of tensors, `tf.IndexedSlices` or `None`.
 
     Returns:
-        list of the sums, in the same order. Without a strategy, the gradients themselves.
+        list of the sums, in the same order. With a single replica, `gradients` is returned
+        unchanged.
     """
     if num_replicas() == 1:
         return gradients

@@ -13,7 +13,7 @@ class TF1Adagrad(keras.optimizers.Optimizer):
 
     Keras's own Adagrad adds an epsilon, starts its accumulators at 0.1 and makes five passes over
     memory instead of one. A sparse gradient changes only the rows of the weight that its indices
-    select. These indices must be distinct, as those of `SampledSoftmax` are.
+    select. These indices must be distinct, as they are in the gradients of `SampledSoftmax`.
 
     Args:
         learning_rate: float or Keras schedule. Defaults to 0.2, as in bilm-tf.

@@ -1,4 +1,4 @@
-"""Attention maps: how much every token attends to every other token."""
+"""Draws attention maps, which show how much each token attends to each token."""
 
 from tfreps.plots.matrices import matrix_figure
 
@@ -8,7 +8,7 @@ def attention_figure(probabilities, tokens, layer=None, head=None, fonts=None):
 
     Args:
         probabilities: Float array of shape `[L, H, T, T]` (layer, head, from, to): the attention
-            probabilities of one text, for example from `encoder.attention(features)`.
+            probabilities of one text, for example `encoder.attention(features)[0]`.
         tokens: List of T str. The tokens of the text.
         layer: int. The encoder layer, counted from 1. If `None` (the default), the mean over all
             layers is drawn.
@@ -21,8 +21,8 @@ def attention_figure(probabilities, tokens, layer=None, head=None, fonts=None):
         A `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: If there is no such layer or head, if an argument has the wrong shape, or if
-            matplotlib is not installed.
+        ValueError: If there is no such layer or head, if `probabilities` has the wrong shape, if
+            the number of `tokens` is not T, or if matplotlib is not installed.
 
     Reference: aespresso/a_journey_into_math_of_ml, "attention_visualization.py".
 
@@ -35,7 +35,7 @@ def attention_figure(probabilities, tokens, layer=None, head=None, fonts=None):
     values = chosen_attention(probabilities, layer, head)
     if len(tokens) != len(values):
         raise ValueError(
-            f"`tokens` must have {len(values)} tokens, one per row of the attention; got "
+            f"`tokens` must contain {len(values)} tokens, one per row of the attention; got "
             f"{len(tokens)}."
         )
     num_layers = len(probabilities)
@@ -47,7 +47,7 @@ def attention_figure(probabilities, tokens, layer=None, head=None, fonts=None):
 
 
 def chosen_attention(probabilities, layer=None, head=None):
-    """Returns the attention of one layer and head, or means over layers, heads or both.
+    """Returns the attention of one layer and head, or the mean over all layers, heads or both.
 
     Args:
         probabilities: Float array of shape `[L, H, T, T]` (layer, head, from, to).

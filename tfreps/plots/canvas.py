@@ -34,7 +34,7 @@ def save_figure(figure, path: str | os.PathLike) -> pathlib.Path:
 
     Args:
         figure: `matplotlib.figure.Figure`.
-        path: str or path. The file to write.
+        path: str or path-like. The file to write.
 
     Returns:
         `path` as a `pathlib.Path`.
@@ -56,7 +56,7 @@ def png_of(figure) -> bytes:
         figure: `matplotlib.figure.Figure`.
 
     Returns:
-        bytes.
+        bytes. The contents of the PNG file.
 
     Example:
     >>> png_of(new_figure(3, 2))[1:4]
@@ -71,9 +71,9 @@ def show_in_tensorboard(logs: str | os.PathLike, pictures, step: int = 0) -> Non
     """Writes pictures to the event files of a run as TensorBoard images.
 
     Args:
-        logs: str or path. The folder with the logs of the run.
+        logs: str or path-like. The folder with the logs of the run.
         pictures: A list of paths of PNG files, or a dict from names to figures. An image from a
-            file has the name of the file without the suffix.
+            file gets the name of the file without its suffix.
         step: int. The training step of the images. Defaults to 0.
     """
     import tensorflow as tf

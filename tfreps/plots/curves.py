@@ -17,9 +17,9 @@ def learning_curves(history: str | os.PathLike, path: str | os.PathLike) -> path
     """Draws the metrics of a run as a PNG file, with one panel per metric.
 
     Args:
-        history: str or path. The `history.jsonl` of the run, written by `EpochLog` or
+        history: str or path-like. The `history.jsonl` of the run, written by `EpochLog` or
             `TrainingLog`.
-        path: str or path. The PNG file to write.
+        path: str or path-like. The PNG file to write.
 
     Returns:
         `path` as a `pathlib.Path`.
@@ -27,6 +27,7 @@ def learning_curves(history: str | os.PathLike, path: str | os.PathLike) -> path
     Raises:
         ValueError: If matplotlib is not installed, or if the file is not a history or has no
             metrics.
+        OSError: If a file cannot be read or written.
     """
     return save_figure(learning_curves_figure({"": history}), path)
 
@@ -34,23 +35,24 @@ def learning_curves(history: str | os.PathLike, path: str | os.PathLike) -> path
 def learning_curves_figure(histories, names=None, over=None):
     """Draws the metrics of one or more runs, with one panel per metric.
 
-    Training metrics are drawn as dashed lines, validation metrics as solid lines.
+    Training metrics are drawn as dashed lines, and validation metrics as solid lines.
 
     Args:
-        histories: dict from names of runs to the paths of their `history.jsonl`.
+        histories: dict from names of runs to the paths of their `history.jsonl` files.
         names: List of str. The metrics to draw, such as `["loss"]`. If `None`, all metrics are
             drawn, except for those of the training process (such as `"training/learning_rate"`),
-            which are only drawn if there are no others. Defaults to `None`.
+            which are drawn only if there are no others. Defaults to `None`.
         over: str. The horizontal axis: `"epoch"` draws the metrics that were measured at the end of
             each epoch; `"step"` also draws those that were measured in between. If `None`, it is
-            `"epoch"` if every history has epochs, else `"step"`. Defaults to `None`.
+            `"epoch"` if every history has epochs, and `"step"` otherwise. Defaults to `None`.
 
     Returns:
         A `matplotlib.figure.Figure`.
 
     Raises:
         ValueError: If matplotlib is not installed, if `over` is invalid, if a file is not a
-            history, if a metric of `names` does not exist, or if there are no metrics.
+            history, if a metric in `names` does not exist, or if there are no metrics.
+        OSError: If a history cannot be read.
 
     Example:
     >>> import pathlib, tempfile
@@ -81,11 +83,12 @@ def learning_curves_figure(histories, names=None, over=None):
 
 
 def read_history(path: str | os.PathLike) -> list[dict]:
-    """Reads a `history.jsonl` as a list of dicts, skipping an incomplete last line.
+    """Reads a `history.jsonl` file into a list of dicts, skipping an incomplete last line.
 
     Raises:
-        ValueError: If any other line is not a JSON object with `step` and `run`. The message names
-            the file and the line.
+        ValueError: If any other line that is not blank is not a JSON object with the keys `step`
+            and `run`. The message names the file and the line.
+        OSError: If the file cannot be read.
     """
     lines = pathlib.Path(path).read_text(encoding="utf-8").split("\n")
     found = []
@@ -108,14 +111,14 @@ def read_history(path: str | os.PathLike) -> list[dict]:
 
 
 def _names(runs, wanted, paths, place):
-    """Returns the names of the metrics to draw, in the order of the histories."""
+    """Returns `wanted`, or the names of the metrics to draw in the order of the histories."""
     lines = [line for each in runs.values() for line in each]
     names = list(dict.fromkeys(n for line in lines for n in line if n not in (*PLACES, "run")))
     if not names:
         files = ", ".join(map(str, paths))
         raise ValueError(
-            f"Found no per-{place} metrics in {files}. Choose files with metrics or another value "
-            "of `over`."
+            f"Found no per-{place} metrics in {files}. Choose files with such metrics or a "
+            "different value of `over`."
         )
     for name in wanted or ():
         if name not in names:

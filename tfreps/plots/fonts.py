@@ -38,9 +38,9 @@ class Fonts(NamedTuple):
     """Fonts that `fonts_for` found for some texts, and the characters that no font has.
 
     Args:
-        families: List of str. Font families for matplotlib's `family`, in the order in which
-            matplotlib searches them for a character.
-        missing: str. All characters that no font has.
+        families: List of str. Font families for the `family` argument of matplotlib, in the order
+            in which matplotlib searches them for a character.
+        missing: str. All characters of the texts that no font has.
     """
 
     families: list[str]
@@ -57,23 +57,24 @@ class Fonts(NamedTuple):
         return (
             f"No font on this machine has {some} (missing characters: {len(self.missing)}); they "
             "are drawn as code points. Install a font that has them (on Debian and Ubuntu: apt "
-            f"install {package}; on other systems: Noto Sans), or set `font` to a font file."
+            f"install {package}; on other systems: Noto Sans)."
         )
 
     def drawn(self, text: str) -> str:
-        """Returns a text with its missing characters replaced by code points, such as `U+9152`."""
+        """Returns a text with code points, such as `U+9152`, in place of missing characters."""
         return "".join(f"U+{ord(c):04X}" if c in self.missing else c for c in text)
 
 
 def fonts_for(texts: Iterable[str], font: str | os.PathLike | None = None) -> Fonts:
     """Finds fonts that together have all characters of the given texts.
 
-    Fonts in matplotlib's font list are tried first, then fonts that were installed later.
+    Fonts are tried in this order: `font`, DejaVu Sans, the fonts in matplotlib's cached font list,
+    and installed fonts that are not in this list.
 
     Args:
         texts: Iterable of str. The texts to draw.
-        font: str or path. A font file (.ttf, .otf or .ttc) to try first. If `None`, only installed
-            fonts are tried. Defaults to `None`.
+        font: str or path-like. A font file (.ttf, .otf or .ttc) to try first. If `None`, only
+            installed fonts are tried. Defaults to `None`.
 
     Returns:
         A `Fonts`.

@@ -15,16 +15,16 @@ UPRIGHT = 2  # column names of at most this many characters are not rotated
 
 
 def confusion_matrix(counts, names: list[str], path: str | os.PathLike, fonts=None) -> pathlib.Path:
-    """Draws how often each true name (row) was predicted as each name (column).
+    """Draws how often each true name (row) was predicted as each name (column), as a PNG file.
 
     Colours show each count as a share of the total of its row, since names differ in frequency.
-    With at most 12 names, the cells contain the counts.
+    If there are at most 12 names, the cells contain the counts.
 
     Args:
         counts: Integer array of shape `[K, K]`, as returned by
             `tfreps.reports.confusion_counts`.
-        names: List of K tags or labels.
-        path: str or path. The PNG file to write.
+        names: List of K str. The tags or labels.
+        path: str or path-like. The PNG file to write.
         fonts: `Fonts` for the names. If `None`, suitable fonts are searched for, with a warning
             about characters that no font has. Defaults to `None`.
 
@@ -53,9 +53,9 @@ def matrix(values, rows, columns, path, **options):
 
     Args:
         values: Float array of shape `[R, C]`.
-        rows: List of R names.
-        columns: List of C names.
-        path: str or path. The PNG file to write.
+        rows: List of R str. The names of the rows.
+        columns: List of C str. The names of the columns.
+        path: str or path-like. The PNG file to write.
         **options: Further arguments of `matrix_figure`.
 
     Returns:
@@ -78,15 +78,15 @@ def matrix_figure(values, rows, columns, x="", y="", title="", cells=None, limit
     Args:
         values: Float array of shape `[R, C]`. NaN is drawn in white, for example for forbidden
             transitions.
-        rows: List of R names.
-        columns: List of C names.
+        rows: List of R str. The names of the rows.
+        columns: List of C str. The names of the columns.
         x: str. The label of the horizontal axis. Defaults to `""`.
         y: str. The label of the vertical axis. Defaults to `""`.
         title: str. The title of the figure. Defaults to `""`.
         cells: Array of shape `[R, C]` with the contents of the cells. If `None`, the cells are
             empty. Defaults to `None`.
-        limits: Pair of the lowest and highest value of the colour range. If `None`, it is the range
-            of `values`. Defaults to `None`.
+        limits: Pair of the lowest and highest values of the colour range. If `None`, it is the
+            range of `values`. Defaults to `None`.
         fonts: `Fonts` for the names. If `None`, suitable fonts are searched for, with a warning
             about characters that no font has. Defaults to `None`.
 
@@ -129,8 +129,8 @@ def mix_weights(weights, path: str | os.PathLike) -> pathlib.Path:
     """Draws the weights of the layers in a `ScalarMix` as a bar chart in a PNG file.
 
     Args:
-        weights: Float array of shape `[L]`, which sums to 1, with the token layer first.
-        path: str or path. The PNG file to write.
+        weights: Float array of shape `[L]`. The weights, which sum to 1; the token layer is first.
+        path: str or path-like. The PNG file to write.
 
     Returns:
         `path` as a `pathlib.Path`.

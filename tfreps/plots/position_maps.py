@@ -18,8 +18,7 @@ def position_map(table, title=""):
         A `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: If the table is empty or has a different shape, or if matplotlib is not
-            installed.
+        ValueError: If the table is empty or has the wrong shape, or if matplotlib is not installed.
 
     Reference: aespresso/a_journey_into_math_of_ml, "transformer_1.ipynb".
 
@@ -52,7 +51,7 @@ def position_curves(table, dimensions=(1, 2, 3), title=""):
 
     Raises:
         ValueError: If a dimension does not exist, if `dimensions` is empty, if the table is empty
-            or has a different shape, or if matplotlib is not installed.
+            or has the wrong shape, or if matplotlib is not installed.
 
     Reference: aespresso/a_journey_into_math_of_ml, "transformer_1.ipynb".
 
@@ -93,8 +92,8 @@ def position_surface(table, title="", first=0):
         A `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: If there are fewer than two positions from `first` on, if the table has a
-            different shape, or if matplotlib is not installed.
+        ValueError: If `first` is negative, if there are fewer than two positions from `first` on,
+            if the table is empty or has the wrong shape, or if matplotlib is not installed.
 
     Reference: aespresso/a_journey_into_math_of_ml, "transformer_2_tutorial.ipynb".
 
@@ -105,10 +104,12 @@ def position_surface(table, title="", first=0):
     """
     import numpy as np
 
+    if first < 0:
+        raise ValueError(f"`first` must be at least 0; got {first}.")
     table = _checked(table)[first:]
     if len(table) < 2:
         raise ValueError(
-            f"`table` must have at least two positions from `first` = {first} on; got {len(table)}."
+            f"`table` must have at least two positions from `first` ({first}) on; got {len(table)}."
         )
     products = table @ table.T  # [P, P]
     places = np.arange(first, first + len(table))

@@ -1,16 +1,18 @@
-"""Draws the plots for a training run of a tagger or classifier."""
+"""Draws the plots of a training run of a tagger or classifier."""
 
-from tfreps.plots.canvas import show_in_tensorboard
+import functools
+
+from tfreps.plots.canvas import matplotlib_module, show_in_tensorboard
 from tfreps.plots.curves import learning_curves
 from tfreps.plots.fonts import fonts_for
 from tfreps.plots.matrices import confusion_matrix, matrix, mix_weights
 
 
 def draw_run(run, model, confusion=None) -> list[str]:
-    """Writes the plots for a training run to its folder and to TensorBoard.
+    """Writes the plots of a training run to its folder and to TensorBoard.
 
-    These are `learning_curves.png` if there is a history, `confusion.png` if `confusion` is given,
-    `transitions.png` for a CRF (with forbidden transitions in white), and `elmo_mix.png` and
+    The plots are `learning_curves.png` if there is a history, `confusion.png` if `confusion` is
+    given, `transitions.png` for a CRF (with forbidden transitions in white), and `elmo_mix.png` and
     `vector_mix.png` for learned mixes of layers. Without matplotlib, no plots are drawn.
 
     Args:
@@ -20,36 +22,41 @@ def draw_run(run, model, confusion=None) -> list[str]:
             each class (column). If `None`, `confusion.png` is not drawn. Defaults to `None`.
 
     Returns:
-        A list of messages (str) for the user: why there are no plots, or which characters no
-        font has. It is empty if there is nothing to report.
+        A list of messages (str) for the user. They explain why there are no plots, why a plot
+        could not be drawn, or which characters no font has. The list is empty if there is nothing
+        to report.
     """
+    try:
+        matplotlib_module("figure")
+    except ValueError as error:
+        return [f"No pictures were drawn. {error}"]
     folder = run.pictures_path
     folder.mkdir(exist_ok=True)
-    notes = []
-    try:
-        pictures = _draw(run, model, confusion, folder, notes)
-    except ValueError as error:
-        return [*notes, f"No pictures were drawn. {error}"]
+    fonts = fonts_for(model.classes)
+    notes = [f"Pictures: {fonts.hint}"] if fonts.hint else []
+    pictures = []
+    for name, draw in _drawings(run, model, confusion, fonts).items():
+        try:
+            pictures.append(draw(folder / f"{name}.png"))
+        except ValueError as error:
+            notes.append(f"{name}.png was not drawn. {error}")
     show_in_tensorboard(run.logs_path, pictures)
     return notes
 
 
-def _draw(run, model, confusion, folder, notes):
-    """Draws the plots and returns their paths. Adds messages to `notes`."""
+def _drawings(run, model, confusion, fonts):
+    """Returns a dict from the name of each plot to a function that writes it to a path."""
     names = model.classes
     history = run.logs_path / "history.jsonl"
-    pictures = []
+    drawings = {}
     if history.exists():
-        pictures.append(learning_curves(history, folder / "learning_curves.png"))
-    fonts = fonts_for(names)
-    if fonts.hint:
-        notes.append(f"Pictures: {fonts.hint}")
+        drawings["learning_curves"] = functools.partial(learning_curves, history)
     if confusion is not None:
-        pictures.append(confusion_matrix(confusion, names, folder / "confusion.png", fonts))
+        drawings["confusion"] = functools.partial(confusion_matrix, confusion, names, fonts=fonts)
     scores = model.transition_scores()
     if scores is not None:
         texts = {"x": "to", "y": "from", "title": "transition scores", "fonts": fonts}
-        pictures.append(matrix(scores.numpy(), names, names, folder / "transitions.png", **texts))
+        drawings["transitions"] = functools.partial(matrix, scores.numpy(), names, names, **texts)
     for name, shares in model.mix_shares().items():
-        pictures.append(mix_weights(shares.numpy(), folder / f"{name}.png"))
-    return pictures
+        drawings[name] = functools.partial(mix_weights, shares.numpy())
+    return drawings

@@ -1,4 +1,4 @@
-"""Scores of binary classifiers: AUC, best threshold, precision and recall at a threshold."""
+"""Scores of binary classifiers: AUC, best threshold, and precision and recall at a threshold."""
 
 from collections.abc import Sequence
 
@@ -19,16 +19,19 @@ def auc(
 
     Args:
         positive: Sequence of bool or 0/1. Whether each example is positive.
-        scores: Sequence of float of the same length. Higher scores are more positive.
-        resolution: float. Scores are rounded to multiples of it, so that scores that only differ by
-            rounding errors count as equal. If `None`, scores are not rounded. Defaults to `None`.
+        scores: Sequence of float of the same length. A higher score means that the example is more
+            likely to be positive.
+        resolution: float. Scores are rounded to multiples of this number, so that scores that
+            differ only by rounding errors count as equal. If `None`, scores are not rounded.
+            Defaults to `None`.
 
     Returns:
-        float in [0, 1].
+        float in [0, 1]. The area under the curve.
 
     Raises:
         ValueError: If all examples are of one class, a score is NaN, `positive` has values other
-            than 0 and 1, the lengths differ, or there are no examples.
+            than 0 and 1, the lengths differ, there are no examples, or `positive` or `scores` does
+            not have exactly one axis.
 
     Example:
         >>> from tfreps import reports
@@ -41,7 +44,7 @@ def auc(
     count = int(positive.sum())
     if count in (0, len(positive)):
         raise ValueError(
-            "`positive` must contain positive and negative examples for the AUC; "
+            "`positive` must contain both positive and negative examples for the AUC; "
             f"{count} of {len(positive)} are positive."
         )
     _, which, equal = np.unique(scores, return_inverse=True, return_counts=True)
@@ -65,7 +68,8 @@ def best_threshold(positive: Sequence[bool], scores: Sequence[float]) -> tuple[f
 
     Raises:
         ValueError: If there is no positive example, a score is NaN, `positive` has values other
-            than 0 and 1, or the lengths differ.
+            than 0 and 1, the lengths differ, or `positive` or `scores` does not have exactly one
+            axis.
 
     Example:
         >>> from tfreps import reports
@@ -96,11 +100,11 @@ def scores_at(positive: Sequence[bool], scores: Sequence[float], threshold: floa
 
     Returns:
         A dict with `precision`, `recall`, `f1`, `accuracy` (float) and `support` (int, the number
-        of positive examples).
+        of positive examples). 0 / 0 counts as 0.
 
     Raises:
         ValueError: If a score is NaN, `positive` has values other than 0 and 1, the lengths differ,
-            or there are no examples.
+            there are no examples, or `positive` or `scores` does not have exactly one axis.
 
     Example:
         >>> from tfreps import reports
@@ -114,7 +118,7 @@ def scores_at(positive: Sequence[bool], scores: Sequence[float], threshold: floa
 
 
 def scores_of_counts(correct: int, predicted: int, true: int) -> Scores:
-    """Computes precision, recall, F1 and support from counts, with 0 / 0 = 0."""
+    """Computes precision, recall, F1 and support from counts; 0 / 0 counts as 0."""
     return {
         "precision": correct / predicted if predicted else 0.0,
         "recall": correct / true if true else 0.0,
@@ -124,14 +128,14 @@ def scores_of_counts(correct: int, predicted: int, true: int) -> Scores:
 
 
 def check_lengths(true: Sequence, pred: Sequence) -> None:
-    """Checks that there are as many predictions as targets, and at least one."""
+    """Checks that targets and predictions have the same length and are not empty."""
     if len(true) != len(pred):
         raise ValueError(
             "`true` and `pred` must have the same length; got "
             f"{len(true)} targets and {len(pred)} predictions."
         )
     if not len(true):
-        raise ValueError("`true` and `pred` must have at least one example; they are empty.")
+        raise ValueError("`true` and `pred` must contain at least one example; they are empty.")
 
 
 def _check_scores(positive: Sequence[bool], scores: Sequence[float]):
@@ -149,7 +153,9 @@ def _check_scores(positive: Sequence[bool], scores: Sequence[float]):
             f"{len(scores)} values."
         )
     if not len(positive):
-        raise ValueError("`positive` and `scores` must have at least one example; they are empty.")
+        raise ValueError(
+            "`positive` and `scores` must contain at least one example; they are empty."
+        )
     if not np.isin(positive, (0, 1)).all():
         raise ValueError(
             f"`positive` must contain only 0 and 1; got {np.unique(positive)[:5].tolist()}."

@@ -18,16 +18,20 @@ def evaluate_tagger(trained, sentences, **options):
 
     Returns:
         A JSON-serializable dict: `sentences` and `tokens` are the numbers of sentences and tokens;
-        `accuracy` is the share of correctly tagged tokens; `weighted` has the means of precision,
-        recall and F1 over the tags, weighted by their counts; `confusion` is a list of rows of
-        counts, with a row for each true tag and a column for each predicted tag. With a tag scheme,
-        `spans` is the `reports.span_report` in strict mode, and `illegal_transitions` is the
-        `reports.illegal_transition_report` of the predictions. Without a scheme, `labels` has the
-        precision, recall and F1 of each tag.
+        `accuracy` and `weighted` are from `reports.classification_report` for the tags of all
+        tokens; `confusion` is a list of rows of counts, with a row for each true tag and a column
+        for each predicted tag. With a tag scheme, `spans` is the result of `reports.span_report` in
+        strict mode, and `illegal_transitions` is the result of `reports.illegal_transition_report`
+        for the predictions. Without a scheme, `labels` is also from
+        `reports.classification_report`.
 
     Raises:
-        ValueError: If the model does not know a tag of the sentences, or a sentence is too long for
-            it. The message names the file and the line.
+        ValueError: If the model does not know a tag of the sentences or a sentence has too many
+            pieces for a BERT model (the message names the file and the line), if there are no
+            tokens, or if the option `vectors` is missing for a model that reads stored vectors or
+            is given for another model.
+        tf.errors.InvalidArgumentError: If a sentence has more tokens than a model other than BERT
+            has learned positions.
     """
     check_names(trained.names, sentences)
     true = [sentence.tags for sentence in sentences]
@@ -58,10 +62,11 @@ def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
         trained: `tfreps.inference.TextClassifier`.
         tokens: List of lists of str. The tokens of each text.
         texts: List of `tfreps.data.LabelledText` with the labels.
-        threshold: float or `"best"`. Minimum probability at which the second of two labels is
-            predicted for `at_threshold`. `"best"` selects the threshold with the best F1 on these
-            texts, which should be development data. If `None`, the result has no `at_threshold`.
-            Defaults to `None`.
+        threshold: float or `"best"`. For `at_threshold`, the second of the two labels is predicted
+            if its probability is at least this threshold. `"best"` selects the threshold with the
+            best F1 on these texts, which should be development data. Requires a model with two
+            labels. If `None`, the result has neither `threshold` nor `at_threshold`. Defaults to
+            `None`.
         **options: Options of `SequenceBatches`, such as `vectors`.
 
     Returns:
@@ -69,13 +74,22 @@ def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
         `weighted` are from `reports.classification_report`; `confusion` is a list of rows of
         counts, with a row for each true label and a column for each predicted label. If the model
         has two labels and both occur in the texts, the second label is the positive one, and `auc`
-        is the value of the metric `AreaUnderCurve`. If a threshold is also given, the dict has the
-        number `threshold`, and `at_threshold` is the result of `reports.scores_at` for it.
+        is the value of the metric `AreaUnderCurve`. If a threshold is also given, `threshold` is
+        its value (a float), and `at_threshold` is the result of `reports.scores_at` for this value.
 
     Raises:
-        ValueError: If the model does not know a label of the texts. The message names the file and
-            the line.
+        ValueError: If the model does not know a label of the texts (the message names the file and
+            the line), there are no texts, `tokens` and `texts` have different lengths, `threshold`
+            is given for a model that does not have two labels, or the option `vectors` is missing
+            for a model that reads stored vectors or is given for another model.
+        tf.errors.InvalidArgumentError: If a text, after truncation, has more tokens than the model
+            has learned positions.
     """
+    if threshold is not None and len(trained.names) != 2:
+        raise ValueError(
+            f"`threshold` requires a model with two labels; this model has {len(trained.names)}. "
+            "Omit it."
+        )
     check_names(trained.names, texts)
     labels = [text.label for text in texts]
     answers = trained.classify(tokens, **options)

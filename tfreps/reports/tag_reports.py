@@ -25,14 +25,15 @@ def span_report(
             `tfreps.text.tags.spans`. Defaults to `"strict"`.
 
     Returns:
-        A dict: `types` maps every type that occurs to `precision`, `recall`, `f1` (float) and
-        `support` (int, the number of true spans); `micro` and `macro` (mean over the types) have
-        the same keys. 0 / 0 counts as 0.
+        A dict: `types` maps every type that occurs to a dict with `precision`, `recall`, `f1`
+        (float) and `support` (int, the number of true spans). `micro` (computed from the spans of
+        all types) and `macro` (the mean over the types) are dicts with the same keys, in which
+        `support` is the number of all true spans. 0 / 0 counts as 0.
 
     Raises:
         ValueError: If a sentence has different numbers of true and predicted tags, the numbers of
             sentences differ or are 0, a tag is not valid in the scheme, or `scheme` or `mode` is
-            unknown.
+            not one of the values above.
 
     Example:
         >>> from tfreps import reports
@@ -72,11 +73,12 @@ def classification_report(
             labels that occur are reported in alphabetical order.
 
     Returns:
-        A dict: `accuracy` (float); `labels` maps each name to `precision`, `recall`, `f1` (float)
-        and `support` (int, the number of true labels); `macro` and `weighted` have the same keys,
-        with the sum of the supports and the means of the scores over the labels: unweighted in
-        `macro`, and weighted by support in `weighted` (as in the tag scores of
-        luopeixiang/named_entity_recognition; see `tfreps.metrics.WeightedTokenF1`).
+        A dict: `accuracy` is a float. `labels` maps each name to a dict with `precision`, `recall`,
+        `f1` (float) and `support` (int, how often the label occurs in `true`). `macro` and
+        `weighted` are dicts with the same keys, which contain the sum of the supports and the means
+        of the scores over the labels: unweighted in `macro`, and weighted by support in `weighted`
+        (as in the tag scores of luopeixiang/named_entity_recognition; see
+        `tfreps.metrics.WeightedTokenF1`). 0 / 0 counts as 0.
 
     Raises:
         ValueError: If the lengths differ, there are no labels, or a label is not in `names`.
@@ -105,7 +107,7 @@ def classification_report(
 
 
 def confusion_counts(true: Sequence[str], pred: Sequence[str], names: Sequence[str]) -> np.ndarray:
-    """Counts how often each label was predicted as each label.
+    """Counts how often each label was predicted for each true label.
 
     Args:
         true: Sequence of str. The true labels.
@@ -172,7 +174,7 @@ def format_report(report: dict) -> str:
         report: dict, as returned by `span_report` or `classification_report`.
 
     Returns:
-        str. Lines without a line break after the last one. An empty span type is shown as `_`.
+        str. The table, without a line break at the end. An empty span type is shown as `_`.
 
     Example:
         >>> from tfreps import reports
@@ -205,7 +207,7 @@ def format_confusion(counts: np.ndarray, names: Sequence[str]) -> str:
         names: Sequence of N str. The labels in the order of rows and columns.
 
     Returns:
-        str. Lines without a line break after the last one.
+        str. The table, without a line break at the end.
 
     Example:
         >>> from tfreps import reports
@@ -226,7 +228,7 @@ def format_confusion(counts: np.ndarray, names: Sequence[str]) -> str:
 
 
 def _mean(rows: dict[str, Scores], weights=None) -> Scores:
-    """Returns the means of the scores in `rows`, and the sum of the `support`."""
+    """Returns the means of the scores in `rows`, and the sum of the supports."""
     table = np.array(
         [[row[name] for name in ("precision", "recall", "f1")] for row in rows.values()]
     )

@@ -11,6 +11,13 @@ from tfreps.text.bert import checkpoint_tokenizer, read_tokenizer
 from tfreps.text.bert.tokenizer_files import SOURCES
 
 MOST_SPARE = 1024  # maximum number of rows of the token table without a token
+EMBEDDINGS = (  # layers of a `BertEncoder` before its blocks; some encoders lack some of them
+    "token_embedding",
+    "add_positions",
+    "segment_embedding",
+    "embedding_norm",
+    "embedding_dense",
+)
 
 
 class PretrainedBert(NamedTuple):
@@ -31,8 +38,9 @@ def load_encoder(source: str | os.PathLike, **changes) -> EncoderAndTokenizer:
     """Loads the encoder of a pre-trained BERT model; all of its weights are trainable.
 
     Args:
-        source: str or path-like. Run folder of `tfreps pretrain-bert`, or folder of a Google or
-            Hugging Face checkpoint with its vocabulary.
+        source: str or path-like. Run folder of `tfreps pretrain-bert`, folder that `save_preset`
+            wrote, or checkpoint that `BertEncoder.from_pretrained` supports, with its vocabulary in
+            the same folder.
         **changes: Options of `BertEncoder` that replace those of the source: `num_layers` to load
             only the first Transformer blocks, `pooler=False`, `dropout`, `attention_dropout` or
             `dtype`.
@@ -41,9 +49,11 @@ def load_encoder(source: str | os.PathLike, **changes) -> EncoderAndTokenizer:
         `EncoderAndTokenizer`.
 
     Raises:
-        ValueError: If the source does not exist, is a run of another program, contains no model,
-            has fewer blocks than requested, lacks a requested pooler, or has the vocabulary of
-            another model; also if `BertEncoder.from_pretrained` raises an error.
+        ValueError: If the source does not exist, is a run of another program, contains no BERT
+            encoder or no tokenizer, has fewer blocks than requested, lacks a requested pooler, or
+            has the vocabulary of another model; also if `RunFolder.open`, `RunFolder.load_model`,
+            `BertEncoder.from_pretrained`, `read_tokenizer` or `checkpoint_tokenizer` raises an
+            error.
     """
     run = bert_run(source)
     path = pathlib.Path(source)
@@ -51,7 +61,7 @@ def load_encoder(source: str | os.PathLike, **changes) -> EncoderAndTokenizer:
         encoder = BertEncoder.from_pretrained(path, **changes)
         tokenizer = published_tokenizer(path, encoder)
     else:
-        encoder = changed_encoder(_pretrainer(run.load_model(), path).encoder, path, changes)
+        encoder = changed_encoder(_encoder(run), path, changes)
         tokenizer = run_tokenizer(run, encoder)
     return EncoderAndTokenizer(encoder, tokenizer)
 
@@ -62,22 +72,24 @@ def load_pretrainer(
     """Loads a pre-trained BERT model with its heads to continue pre-training.
 
     Args:
-        source: str or path-like. Run folder of `tfreps pretrain-bert`, or folder of a Google or
-            Hugging Face checkpoint with its vocabulary.
+        source: str or path-like. Run folder of `tfreps pretrain-bert`, folder that `save_preset`
+            wrote for a `BertPretrainer`, or checkpoint that `BertPretrainer.from_pretrained`
+            supports, with its vocabulary in the same folder.
         next_sentence: bool. Whether the model has the second pre-training task, next-sentence
             prediction. If `None` (the default), it has this task if the source does.
-        **changes: Options of `BertEncoder` that replace those of the source and do not change any
-            weight, such as `dropout`; for a checkpoint, also those that
+        **changes: Options of `BertEncoder` that replace those of the source and do not affect the
+            weights, such as `dropout`; for a checkpoint, also those that
             `BertPretrainer.from_pretrained` supports.
 
     Returns:
         `PretrainedBert`.
 
     Raises:
-        ValueError: If the source does not exist, is a run of another program, contains no model,
-            has no head for next-sentence prediction although `next_sentence` is `True`, or has
-            the vocabulary of another model; also if `BertPretrainer.from_pretrained` raises an
-            error.
+        ValueError: If the source does not exist, is a run of another program, contains no
+            `BertPretrainer`, has no head for next-sentence prediction although `next_sentence` is
+            `True`, or has the vocabulary of another model; also if `RunFolder.open`,
+            `RunFolder.load_model`, `BertPretrainer.from_pretrained`, `read_tokenizer` or
+            `checkpoint_tokenizer` raises an error.
     """
     run = bert_run(source)
     path = pathlib.Path(source)
@@ -93,13 +105,17 @@ def load_pretrainer(
 
 
 def bert_run(source: str | os.PathLike):
-    """Opens a source if it is a run folder of `tfreps pretrain-bert`.
+    """Opens a source that is a run folder of `tfreps pretrain-bert` or that `save_preset` wrote.
+
+    Args:
+        source: str or path-like. Path of the folder or of a published checkpoint.
 
     Returns:
         `RunFolder`, or `None` for a published checkpoint.
 
     Raises:
-        ValueError: If the source does not exist or is a run of another program.
+        ValueError: If the source does not exist, is a run of another program, or `RunFolder.open`
+            raises an error.
     """
     path = pathlib.Path(source)
     if not path.exists() and not path.with_name(path.name + ".index").exists():
@@ -107,7 +123,10 @@ def bert_run(source: str | os.PathLike):
             f"Cannot load a BERT model: {path} does not exist. Give a run folder of `tfreps "
             "pretrain-bert` or the folder of a Google or Hugging Face checkpoint."
         )
-    return RunFolder.open(path, "pretrain-bert") if (path / OPTIONS).is_file() else None
+    if not (path / OPTIONS).is_file():
+        return None
+    run = RunFolder.open(path)
+    return run if run.is_preset else RunFolder.open(path, "pretrain-bert")
 
 
 def run_tokenizer(run, encoder):
@@ -135,7 +154,7 @@ def published_tokenizer(path: pathlib.Path, encoder):
 def check_size(encoder, tokenizer, source):
     """Checks that a tokenizer's vocabulary matches an encoder's token table.
 
-    Some table sizes were rounded up, so a vocabulary may have up to `MOST_SPARE` tokens fewer than
+    Some table sizes were rounded up, so a vocabulary may have up to `MOST_SPARE` fewer tokens than
     the table has rows.
 
     Args:
@@ -144,8 +163,8 @@ def check_size(encoder, tokenizer, source):
         source: str or path-like. Name of the encoder in the error message.
 
     Raises:
-        ValueError: If the vocabulary has more tokens than the table has rows, or over `MOST_SPARE`
-            fewer, or if the padding ids differ.
+        ValueError: If the number of tokens is greater than the number of rows, or is smaller by
+            more than `MOST_SPARE`, or if the padding ids differ.
     """
     size = len(tokenizer.vocabulary)
     fits = 0 <= encoder.vocabulary_size - size <= MOST_SPARE
@@ -167,20 +186,21 @@ def freeze_blocks(encoder, number: int) -> None:
             embeddings.
 
     Raises:
-        ValueError: If `number` is negative or the encoder has fewer blocks.
+        ValueError: If `number` is negative or greater than the number of blocks.
     """
     if not 0 <= number <= encoder.num_layers:
         raise ValueError(
             f"The number of frozen blocks must be in [0, {encoder.num_layers}]; got {number}."
         )
     if number:
-        tables = encoder.token_embedding, encoder.add_positions, encoder.segment_embedding
-        for layer in (*tables, encoder.embedding_norm, *encoder.blocks[:number]):
-            layer.trainable = False
+        tables = (getattr(encoder, name) for name in EMBEDDINGS)
+        for layer in (*tables, *encoder.blocks[:number]):
+            if layer is not None:
+                layer.trainable = False
 
 
 def max_length(encoder, tokenizer) -> int | None:
-    """Returns the maximum text length of a BERT model and its tokenizer; `None` if unlimited."""
+    """Returns the maximum number of ids per text, special tokens included; `None` if unlimited."""
     positions = encoder.max_positions if encoder.positions == "learned" else None
     return least(positions, tokenizer.max_length)
 
@@ -198,6 +218,9 @@ def changed_encoder(old, path, changes):
         path: str or path-like. Name of the old encoder in error messages.
         changes: dict. Options of `BertEncoder` that replace those of the old encoder.
 
+    Returns:
+        `BertEncoder`.
+
     Raises:
         ValueError: If the old encoder has fewer blocks than requested or lacks a requested pooler.
     """
@@ -209,17 +232,10 @@ def changed_encoder(old, path, changes):
     if changes.get("pooler") and not old.pooler:
         raise ValueError(
             f"{path} was trained without next-sentence prediction and has no pooler. Choose "
-            "a pooling other than pooled (in Python, `pooler=False`)."
+            "a pooling other than 'pooled', or pass `pooler=False` to `load_encoder`."
         )
     new = BertEncoder.from_config({**old.get_config(), **changes, "trainable": True, "frozen": []})
-    names = (
-        "token_embedding",
-        "add_positions",
-        "segment_embedding",
-        "embedding_norm",
-        "final_norm",
-        "pooler_dense",
-    )
+    names = (*EMBEDDINGS, "final_norm", "pooler_dense")
     parts = [name for name in names if getattr(new, name) is not None]
     copy_weights(new, old, [*parts, *(f"blocks/{number}" for number in range(new.num_layers))])
     return new
@@ -231,7 +247,7 @@ def _continued(old, path, next_sentence, changes):
     if next_sentence and not old.next_sentence:
         raise ValueError(
             f"{path} was trained without next-sentence prediction and has no head for it. "
-            "Disable `next_sentence`, or start a new run."
+            "Disable `next_sentence`, or choose a model that was trained with it."
         )
     config = {**old.encoder.get_config(), **changes, "trainable": True, "frozen": []}
     has_head = old.next_sentence and next_sentence in (None, True)
@@ -241,6 +257,21 @@ def _continued(old, path, next_sentence, changes):
         parts.append("next_sentence_dense")
     copy_weights(model, old, parts)
     return model
+
+
+def _encoder(run):
+    """Returns the encoder of a run of `tfreps pretrain-bert`, or of any model in a preset."""
+    model = run.load_model()
+    if not run.is_preset:
+        return _pretrainer(model, run.path).encoder
+    found = model.find(BertEncoder)
+    if found is None or not run.tokenizer_path.is_file():
+        missing = "no BERT encoder" if found is None else "no tokenizer"
+        raise ValueError(
+            f"{run.path} contains {missing}. Use the preset of a BERT model that was saved with "
+            "its tokenizer."
+        )
+    return found
 
 
 def _pretrainer(model, path):

@@ -5,6 +5,7 @@ import pathlib
 
 from tfreps.convert.bert_files import open_checkpoint
 from tfreps.convert.bert_table import has, label_rows
+from tfreps.convert.hugging_face import TAG_TASK
 from tfreps.convert.model_cards import write_model_card
 from tfreps.files.atomic_files import write_text
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, PieceEncoder, Tagger
@@ -19,16 +20,15 @@ from tfreps.text.bert import (
     write_tokenizer,
 )
 
-TOKEN_KIND = "BertForTokenClassification"
-
 
 def load_with_head(source: str | os.PathLike, scheme: str | None = None):
-    """Loads a published tagger or classifier with the tokenizer that it was trained with.
+    """Loads a published tagger or classifier and the tokenizer that it was trained with.
 
     Args:
         source: str or path-like. Folder of a Google or Hugging Face checkpoint with its vocabulary
-            and a tag or label head. The model is a tagger if its `architectures` include
-            `BertForTokenClassification`, or if it has no `architectures` and `scheme` is given.
+            and a tag or label head. The model is a tagger if its `architectures` include a class
+            such as `BertForTokenClassification`, or if it has no `architectures` and `scheme` is
+            given.
         scheme: str. Tag scheme of a tagger (see `tfreps.text.tags`). If `"none"` or `None`, the
             tags of a tagger have no spans. Defaults to `None`.
 
@@ -38,20 +38,22 @@ def load_with_head(source: str | os.PathLike, scheme: str | None = None):
         tokenizer of `tfreps.text.bert`.
 
     Raises:
-        ValueError: If a scheme is given for a classifier, or if `Classifier.from_pretrained`,
-            `Tagger.from_pretrained`, `checkpoint_tokenizer` or `check_size` raises an error.
+        ValueError: If a scheme is given for a classifier, if the tags of a tagger do not belong to
+            `scheme`, or if `Classifier.from_pretrained`, `Tagger.from_pretrained`,
+            `checkpoint_tokenizer` or `check_size` raises an error.
     """
     path = pathlib.Path(source)
     checkpoint = open_checkpoint(path)
     kinds = checkpoint.config.get("architectures") or ()
-    is_tagger = TOKEN_KIND in kinds or not kinds and scheme is not None
+    has_tags = any(str(kind).endswith(TAG_TASK) for kind in kinds)
+    is_tagger = has_tags or not kinds and scheme is not None
     size = checkpoint.options["vocabulary_size"]
     folder = path if path.is_dir() else path.parent
     tokenizer = checkpoint_tokenizer(folder, vocabulary_size=size)
     if not is_tagger and scheme is not None:
         raise ValueError(
-            f"`scheme` has no effect: {path} is a classifier, which has no tag scheme; got "
-            f"{scheme!r}. Omit it."
+            f"`scheme` cannot be used here: {path} is a classifier, which has no tag scheme; got "
+            f"{scheme!r}. Omit `scheme`."
         )
     found = (Tagger if is_tagger else Classifier).from_pretrained(path)
     check_size(found.encoder, tokenizer, path)
@@ -69,14 +71,14 @@ def has_head(source: str | os.PathLike) -> bool:
     """Returns True if a published BERT model has a label or tag head.
 
     Raises:
-        ValueError: If `tfreps.convert.open_checkpoint` cannot open it.
+        ValueError: If `tfreps.convert.open_checkpoint` cannot open `source`.
     """
     checkpoint = open_checkpoint(source)
     return has(label_rows(checkpoint.names, checkpoint.options, 1), checkpoint.arrays.shapes)
 
 
 def write_run(model, tokenizer, folder: str | os.PathLike, options: dict) -> None:
-    """Writes a run folder like those of `tfreps train-classifier` and `train-tagger`.
+    """Writes a run folder like those of `tfreps train-classifier` and `tfreps train-tagger`.
 
     Args:
         model: `Classifier` or `Tagger`, as returned by `load_with_head`.
@@ -84,6 +86,9 @@ def write_run(model, tokenizer, folder: str | os.PathLike, options: dict) -> Non
         folder: str or path-like. A folder that does not exist yet, or an empty one.
         options: dict. Options that are written to options.json in addition to `encoder` and
             `tokens`.
+
+    Raises:
+        ValueError: If `RunFolder.create` raises an error.
     """
     is_tagger = isinstance(model, Tagger)
     program = "train-tagger" if is_tagger else "train-classifier"
@@ -98,11 +103,14 @@ def write_run(model, tokenizer, folder: str | os.PathLike, options: dict) -> Non
 def write_published(run: RunFolder, folder: str | os.PathLike, name: str | None = None) -> str:
     """Writes the model and the vocabulary of a run in the format of Hugging Face transformers.
 
+    A model card, README.md, is also written.
+
     Args:
         run: `RunFolder` of `tfreps pretrain-bert`, `train-classifier` or `train-tagger` whose
             model has a BERT encoder.
         folder: str or path-like. It is created if it does not exist.
-        name: str. Name of the model in its model card. If `None`, the name of the folder is used.
+        name: str. Name of the model in its model card. If `None` (the default), the name of the
+            folder is used.
 
     Returns:
         str. Name of the class of Hugging Face transformers that can load the model.
@@ -133,7 +141,7 @@ def write_published(run: RunFolder, folder: str | os.PathLike, name: str | None 
 
 
 def _tagger_of_pieces(tagger):
-    """Copies a tagger of words to a tagger of pieces, the kind that is published."""
+    """Converts a tagger of words to a tagger of pieces, the form in which taggers are published."""
     options = {"use_crf": tagger.use_crf, "linear": tagger.linear, "dropout": tagger.dropout}
     options["use_projection"] = tagger.use_projection
     found = Tagger(tagger.encoder.encoder, tagger.tags, tagger.scheme, **options)

@@ -4,11 +4,13 @@ import os
 from pathlib import Path
 
 from tfreps.convert import bilm_tf_checkpoint
+from tfreps.convert.bilm_files import find_files, is_published
 from tfreps.convert.bilm_tf_checkpoint import Restored
 from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.models.copy_weights import copy_weights
 from tfreps.optimizers import TF1Adagrad, build_optimizer
 from tfreps.runs.bilm_runs import PretrainedBiLM, load_bilm, load_published_bilm
+from tfreps.runs.run_folder import CONFIG, MODEL
 from tfreps.text import Vocabulary
 
 
@@ -22,26 +24,31 @@ def continue_pretraining(
     """Builds a pretrainer for the tokens of `vocabulary` with the weights of an earlier model.
 
     Args:
-        source: str or path-like. HDF5 weights of bilm-tf or AllenNLP (the softmax is new), a
-            bilm-tf training folder (the softmax and Adagrad's accumulators are restored), or a
-            run folder of tfreps (the softmax is restored if the vocabulary is the same).
+        source: str or path-like. One of the following: HDF5 weights of bilm-tf or AllenNLP, their
+            options.json, or the folder with both (the softmax is newly initialized); a bilm-tf
+            training folder (the softmax and Adagrad's accumulators are restored); or a run folder
+            of tfreps (the softmax is restored if the model is a `BiLMPretrainer` and the vocabulary
+            is the same).
         vocabulary: `tfreps.text.Vocabulary`. The tokens to predict. It may differ from the
             source's vocabulary only if the model reads characters and `source` is a run folder or
             HDF5 weights.
-        options_file: str or path-like. `options.json` of the HDF5 weights. If `None`, the one next
-            to the weights is used. Defaults to `None`.
+        options_file: str or path-like. `options.json` of the HDF5 weights, used only if `source` is
+            the file of the weights. If `None`, the one next to the weights is used. Defaults to
+            `None`.
         bilm_options: dict. Options of `BiLM` that replace those of the source, such as `dropout`
             or `dtype`. With HDF5 weights, `dropout` defaults to 0.1. Defaults to `None`.
-        **pretrainer_options: Options of `BiLMPretrainer`.
+        **pretrainer_options: Options of `BiLMPretrainer`, except `tied`, which depends on `source`.
 
     Returns:
-        `Restored`, a tuple `(model, accumulators)`. `model` is a `BiLMPretrainer` with its
-        character table set. `accumulators` is a dict from paths of weights to Adagrad's
-        accumulators, for `restore_accumulators`; it is empty unless `source` is a bilm-tf folder.
+        `Restored`, a tuple `(model, accumulators)`. `model` is a `BiLMPretrainer`, whose character
+        table is set if it reads characters. `accumulators` is a dict from paths of weights to
+        Adagrad's accumulators, for `restore_accumulators`; it is empty unless `source` is a bilm-tf
+        training folder.
 
     Raises:
         ValueError: If the source does not exist or cannot be read, or if `vocabulary` differs from
-            the source's vocabulary where that is not allowed.
+            the source's vocabulary where that is not allowed. Only the sizes are compared, unless
+            `source` is a run folder that contains its vocabulary.
     """
     source = Path(source)
     changes = dict(bilm_options or {})
@@ -50,7 +57,9 @@ def continue_pretraining(
             f"Cannot continue training: {source} does not exist. Give HDF5 weights, a bilm-tf "
             "training folder or a run folder of tfreps."
         )
-    if source.is_dir() and not (source / "model.keras").exists():
+    if source.suffix == ".json" or is_published(source):
+        options_file, source = find_files(source)
+    elif source.is_dir() and not any((source / name).exists() for name in (MODEL, CONFIG)):
         return continue_checkpoint(source, vocabulary, changes, **pretrainer_options)
     model = _from_bilm(source, vocabulary, options_file, changes, pretrainer_options)
     set_vocabulary(model, vocabulary)
@@ -72,7 +81,7 @@ def continue_checkpoint(
 
 
 def restore_accumulators(model: BiLMPretrainer, accumulators: dict) -> None:
-    """Assigns accumulators to the optimizer of a compiled model if that is a `TF1Adagrad`."""
+    """Assigns accumulators to a compiled model's optimizer if the optimizer is a `TF1Adagrad`."""
     optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)  # wrapped in float16
     if accumulators and isinstance(optimizer, TF1Adagrad):
         build_optimizer(model)
@@ -114,7 +123,7 @@ def _from_bilm(source, vocabulary, options_file, changes, pretrainer_options) ->
         if found.vocabulary is not None and not is_same:
             raise ValueError(
                 f"{source} reads token ids of its own vocabulary, and {vocabulary.source} is a "
-                "different vocabulary. Use the vocabulary of the earlier run, or start a new run."
+                "different vocabulary. Use the vocabulary of the earlier run, or train a new model."
             )
         changes = {**changes, **boundary_options(vocabulary)}
     bilm = BiLM.from_config({**found.bilm.get_config(), **changes, "trainable": True, "frozen": []})
@@ -132,6 +141,6 @@ def _from_bilm(source, vocabulary, options_file, changes, pretrainer_options) ->
 def _check_size(source, size: int, vocabulary: Vocabulary) -> None:
     if size != len(vocabulary):
         raise ValueError(
-            f"{source} was trained with {size} tokens, but the vocabulary {vocabulary.source} has "
-            f"{len(vocabulary)}. Use the vocabulary that it was trained with."
+            f"{source} was trained with a vocabulary of {size} tokens, but {vocabulary.source} has "
+            f"{len(vocabulary)} tokens. Use the vocabulary that the model was trained with."
         )

@@ -13,7 +13,8 @@ class PretrainedBiLM(NamedTuple):
     """Result of `load_bilm`: a trained biLM and its vocabulary.
 
     Attributes:
-        bilm: `BiLM`. The biLM inside `model`, with the given initial state.
+        bilm: `BiLM`. The biLM inside `model`, or a copy of it if another initial state was
+            requested.
         model: `BiLMPretrainer`, `Elmo` or `BiLM`. The model in the run folder.
         vocabulary: `tfreps.text.Vocabulary` of the run, or `None` if it has none.
     """
@@ -36,8 +37,8 @@ def load_bilm(run: str | os.PathLike, initial_state: str = "zero") -> Pretrained
         `PretrainedBiLM`.
 
     Raises:
-        ValueError: If the run folder cannot be read, its model contains no biLM, or its vocabulary
-            is that of another model.
+        ValueError: If the run folder cannot be read, its model is not a `BiLM`, `BiLMPretrainer` or
+            `Elmo`, its vocabulary is that of another model, or `initial_state` is invalid.
     """
     folder = RunFolder.open(run)
     model = folder.load_model()
@@ -55,7 +56,7 @@ def load_bilm(run: str | os.PathLike, initial_state: str = "zero") -> Pretrained
 
 
 def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model") -> None:
-    """Checks that a vocabulary matches what a model stores of its own vocabulary.
+    """Checks that a vocabulary matches the data that a model stores about its own vocabulary.
 
     Args:
         model: `BiLM`, `BiLMPretrainer` or `Elmo`.
@@ -64,8 +65,9 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
             to `"The model"`.
 
     Raises:
-        ValueError: If the size, the lines of `<S>` and `</S>`, or the spelling of a token (in the
-            character table of a `BiLMPretrainer`) differs from the model's.
+        ValueError: If the vocabulary differs from the model's in its size, in the lines of `<S>`
+            and `</S>`, or in the spelling of a token (which the character table of a
+            `BiLMPretrainer` stores).
 
     Example:
     >>> from tfreps.models import BiLM
@@ -119,11 +121,13 @@ def load_published_bilm(
     """Loads a `BiLM` from files of bilm-tf or AllenNLP.
 
     Args:
-        source: str or path-like. `options.json`, or a folder with it and its weights.
+        source: str or path-like. `options.json`, a folder with it and its weights, or a training
+            folder of bilm-tf.
         weights_file: str or path-like. HDF5 weights. If `None`, they are expected next to the
             options. Defaults to `None`.
-        vocabulary: `tfreps.text.Vocabulary`. Vocabulary of a biLM that reads token ids. Defaults
-            to `None`.
+        vocabulary: `tfreps.text.Vocabulary`. Vocabulary of a biLM that reads token ids. If `None`,
+            the vocabulary is not checked, and the ids of `<S>` and `</S>` are 1 and 2. Defaults to
+            `None`.
         initial_state: str. LSTM state at the start of each batch: `"zero"`, `"warm"` (the state
             after one fixed sentence) or `"carry"` (the final state of the previous batch); see
             `BiLM`. Defaults to `"zero"`.
@@ -132,8 +136,9 @@ def load_published_bilm(
         `BiLM`.
 
     Raises:
-        ValueError: If a file is damaged or not from bilm-tf or AllenNLP, the vocabulary is that of
-            another model, or a vocabulary is given for a biLM that reads characters.
+        ValueError: If a file is missing, damaged or not from bilm-tf or AllenNLP, the vocabulary is
+            that of another model, a vocabulary is given for a biLM that reads characters, or
+            `initial_state` is invalid.
     """
     ends = {}
     if vocabulary is not None:
@@ -142,7 +147,8 @@ def load_published_bilm(
     bilm = BiLM.from_pretrained(source, weights_file, initial_state, **ends)
     if vocabulary is not None and bilm.vocabulary_size is None:
         raise ValueError(
-            f"{source} reads characters and does not use a vocabulary. Omit {vocabulary.source}."
+            f"`vocabulary` does not apply to {source}, which reads characters; got "
+            f"{vocabulary.source}. Omit `vocabulary`."
         )
     check_vocabulary(bilm, vocabulary, weights_file or source)
     return bilm

@@ -11,10 +11,11 @@ def check_names(path: pathlib.Path, names: Sequence[str], word: str) -> None:
     Args:
         path: `pathlib.Path`. Path of the file.
         names: sequence of str. Tags or labels of the model, in the order of their ids.
-        word: str. What the error message calls a name: `"tag"` or `"label"`.
+        word: str. Word for a name in error messages: `"tag"` or `"label"`.
 
     Raises:
-        ValueError: If the file lists different names or a different order.
+        ValueError: If the file cannot be read, a name in it is invalid, or the file lists other
+            names than the model or the same names in a different order.
     """
     from tfreps.text import TagSet
 
@@ -29,11 +30,13 @@ def check_names(path: pathlib.Path, names: Sequence[str], word: str) -> None:
 
 
 def check_table(path: pathlib.Path, vocabulary, model) -> None:
-    """Checks that a vocabulary has as many tokens as the model was created with.
+    """Checks that a vocabulary has as many tokens as the token table of a model.
+
+    A model without a token table, such as one that reads characters, is not checked.
 
     Args:
-        path: `pathlib.Path`. Path of the vocabulary file.
-        vocabulary: `tfreps.text.Vocabulary`.
+        path: `pathlib.Path`. Path of the vocabulary file, for the error message.
+        vocabulary: `tfreps.text.Vocabulary`. The vocabulary in the file.
         model: `Tagger`, `HMMTagger` or `Classifier`.
 
     Raises:

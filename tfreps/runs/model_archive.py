@@ -21,6 +21,7 @@ def check_archive(path: str | os.PathLike) -> None:
     Raises:
         ValueError: If the file is damaged or incomplete, or would unpack to more than
             `LARGEST_RATIO` times its size.
+        FileNotFoundError: If the file does not exist.
 
     Example:
     >>> import pathlib, tempfile
@@ -50,7 +51,7 @@ def check_archive(path: str | os.PathLike) -> None:
 def refusal(path: str | os.PathLike, error: Exception) -> str:
     """Returns the error message for an archive that Keras cannot load.
 
-    It omits Keras's advice to turn safe mode off.
+    The message omits Keras's advice to turn safe mode off.
 
     Args:
         path: str or path-like. Path of the `.keras` file.

@@ -1,4 +1,4 @@
-"""Records and checks the sizes and hashes of a run's vocabulary, tag and label files."""
+"""Records and checks the sizes and hashes of a run's vocabulary, tokenizer, tag and label files."""
 
 import hashlib
 import os
@@ -25,6 +25,9 @@ def record_asset(path: str | os.PathLike) -> None:
 
 def check_assets(folder: str | os.PathLike) -> None:
     """Checks the files of a folder against its `assets.json`, if it has one.
+
+    Args:
+        folder: str or path-like. Path of the folder.
 
     Raises:
         ValueError: If a file is missing, if its size or hash differs from the recorded one, or if
@@ -59,7 +62,7 @@ def check_assets(folder: str | os.PathLike) -> None:
 
 
 def fingerprint(path: str | os.PathLike) -> dict:
-    """Returns the size and the SHA-256 of a file, which is read in blocks.
+    """Returns the size and the SHA-256 of a file. The file is read in blocks.
 
     Args:
         path: str or path-like. Path of the file.

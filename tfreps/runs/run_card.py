@@ -22,10 +22,11 @@ def run_card(run: RunFolder) -> dict:
         run: `RunFolder` of a run that saved a model.
 
     Returns:
-        dict with `training` (the program and the options that apply and are set), `data` (the names
-        of the files that the user gave), `metrics`, and `unfinished` (a sentence that says where
-        the run stopped, only if it stopped before the end). Files and folders are named without the
-        folders that contain them.
+        dict with `training` (the program and the options that apply and are set), `data` (a dict
+        from each part of the data, such as "train", to the names of its files), `metrics` (the
+        result of `tfreps.files.model_card.measured`) and, only if the run stopped before the end,
+        `unfinished` (a sentence that says where it stopped). Only the last component of the path
+        of a file or folder is included.
 
     Example:
         >>> import tempfile
@@ -48,8 +49,35 @@ def run_card(run: RunFolder) -> dict:
     }
 
 
+def shared_options(run: RunFolder) -> dict:
+    """Returns the options of a run for publication, with only the last component of each path.
+
+    Options that say where the output is or how the process ran are left out.
+
+    Args:
+        run: `RunFolder`.
+
+    Returns:
+        dict. The options.
+
+    Example:
+        >>> import tempfile
+        >>> options = {"train": ["home/me/a.txt"], "resume": True, "tokens": "words"}
+        >>> shared_options(RunFolder.create(tempfile.mkdtemp() + "/run", "train-hmm", options))
+        {'train': ['a.txt'], 'tokens': 'words'}
+    """
+    found = {}
+    for name, value in run.options.items():
+        if name in PATHS | set(DATA) and value:
+            files = _names(value)
+            value = files if isinstance(value, list) else files[0]
+        if name in DATA or name not in NOT_SHOWN:
+            found[name] = value
+    return found
+
+
 def stopped_where(run: RunFolder) -> str:
-    """Returns a sentence that says where an unfinished run stopped, or `""` if it is finished.
+    """Returns a sentence that says where an unfinished run stopped, or `""` for a finished run.
 
     Args:
         run: `RunFolder`.

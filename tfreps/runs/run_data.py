@@ -44,12 +44,14 @@ def check_data(
     Args:
         folder: str or path-like. Run folder.
         files: dict from the name of an option to the paths of its files, as in `record_data`.
-        own: dict from the name of an option to the part of its files that this process reads and
-            checks. If `None` (the default), all files are checked.
+        own: dict from the name of an option to the `slice` of its files that this process reads
+            and checks. All files of other options are checked. If `None` (the default), all files
+            are checked.
 
     Raises:
-        ValueError: If the number of files, or the size or the SHA-256 of a file differs (the
-            message names the option and the file), or if `data.json` is not valid.
+        ValueError: If the number of files of an option differs (the message names the option), if
+            the size or the SHA-256 of a file differs (the message names the option and the file),
+            or if `data.json` is not valid.
 
     Example:
     >>> import pathlib, tempfile
@@ -120,7 +122,7 @@ def _is_valid(entry: dict) -> bool:
 
 
 def _kept(paths: Sequence[str | os.PathLike]) -> list[pathlib.Path]:
-    """Returns the files and folders among the paths. A pipe cannot be read a second time."""
+    """Returns the files and folders among the paths, but no pipes, which cannot be read again."""
     return [path for path in map(pathlib.Path, paths) if path.is_file() or path.is_dir()]
 
 

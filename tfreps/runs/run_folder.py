@@ -14,11 +14,12 @@ from tfreps.runs.run_assets import ASSETS, check_assets, record_asset
 from tfreps.runs.run_data import DATA
 from tfreps.runs.run_lock import LOCK, RunInUse, locked
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 OPTIONS, RESULTS, MODEL = "options.json", "results.json", "model.keras"
+CONFIG = "config.json"  # of a model that `save_preset` wrote
 OF_ONE_COMMAND = "resume", "overwrite", "distribute"  # options that are not stored with the run
 VOCABULARY, TAGS, LABELS = "vocabulary.txt", "tags.txt", "labels.txt"
-TOKENIZER = "tokenizer.json"
+TOKENIZER = "tfreps_tokenizer.json"
 CHECKPOINTS, LOGS, PICTURES = "checkpoints", "logs", "pictures"
 CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TOKENIZER, TAGS, LABELS)
 CONTENTS += (CHECKPOINTS, LOGS, PICTURES, ASSETS, DATA)  # removed in reverse order
@@ -32,19 +33,20 @@ INPUTS += ("train_vectors", "dev_vectors", "test_vectors")
 class RunFolder:
     """Folder with all files of one training run.
 
-        options.json     program, format version, and the options of the run
-        vocabulary.txt   the vocabulary of the model
-        tokenizer.json   the tokenizer of a BERT model, with its vocabulary
-        tags.txt         the tags of a tagger
-        labels.txt       the labels of a classifier
-        assets.json      sizes and hashes of the four files above, which `open` checks
-        data.json        sizes and hashes of the training data (`tfreps.runs.run_data`)
-        model.keras      the best model so far
-        checkpoints/     checkpoints to resume from (`tfreps.callbacks.checkpoint_file`)
-        logs/            event files for TensorBoard
-        pictures/        PNG files
-        results.json     results of evaluations
-        run.lock         exists while a process writes into the folder (`tfreps.runs.run_lock`)
+        options.json           program, format version, and the options of the run
+        vocabulary.txt         the vocabulary of the model
+        tfreps_tokenizer.json  the tokenizer of a BERT model, with its vocabulary
+        tags.txt               the tags of a tagger
+        labels.txt             the labels of a classifier
+        assets.json            sizes and hashes of the vocabulary, tokenizer, tag and label files,
+                               which `open` checks
+        data.json              sizes and hashes of the training data (`tfreps.runs.run_data`)
+        model.keras            the best model so far
+        checkpoints/           checkpoints to resume from (`tfreps.callbacks.checkpoint_file`)
+        logs/                  event files for TensorBoard
+        pictures/              PNG files
+        results.json           results of evaluations
+        run.lock               exists while a process writes here (`tfreps.runs.run_lock`)
 
     Use `RunFolder.create` or `RunFolder.open` to get an instance.
 
@@ -134,7 +136,7 @@ class RunFolder:
         return run
 
     def set_options(self, options: dict, unused: Iterable[str] | None = None) -> None:
-        """Replaces the options of a resumed run. `write_options` stores them.
+        """Updates the options of a resumed run. `write_options` writes them to options.json.
 
         Args:
             options: dict. Options of the program. Earlier options that are not in it are kept.
@@ -162,7 +164,7 @@ class RunFolder:
         free: Iterable[str] = (),
         defaults: dict | None = None,
     ) -> Iterator["RunFolder | None"]:
-        """Checks the folder and prevents other processes from writing into it.
+        """Context manager that checks the folder and prevents other processes from writing into it.
 
         Args:
             path: str or path-like. Path of the folder.
@@ -173,9 +175,8 @@ class RunFolder:
             defaults: dict. Values of options that were added to the program after the run was
                 started. Defaults to `None`.
 
-        Returns:
-            Context manager that yields the run to resume, or `None` if there is none and the
-            caller must call `create`.
+        Yields:
+            The `RunFolder` to resume, or `None` if there is none and the caller must call `create`.
 
         Raises:
             ValueError: If `check_free` or `open` raises an error, an option differs from that of
@@ -211,7 +212,7 @@ class RunFolder:
                 started. Defaults to `None`.
 
         Returns:
-            The run to resume, or `None` if there is none.
+            The `RunFolder` to resume, or `None` if there is none.
 
         Raises:
             ValueError: In the same cases as `begin`, except that another process may write into the
@@ -244,8 +245,9 @@ class RunFolder:
                 `False`.
 
         Raises:
-            ValueError: If the path is a file, the folder contains other files, or it contains a run
-                and `overwrite` is `False`.
+            ValueError: If the path is a file, if the folder contains files but no run, if its
+                options.json is not valid, if `save_preset` wrote it, or if it contains a run and
+                `overwrite` is `False`.
         """
         path = pathlib.Path(path)
         if path.exists() and not path.is_dir():
@@ -258,6 +260,11 @@ class RunFolder:
             raise ValueError(
                 f"{path} is neither empty nor a run folder (it contains {found[0]!r}). "
                 "Choose another folder for the run."
+            )
+        if CONFIG in found and MODEL not in found:
+            raise ValueError(
+                f"{path} was written by `save_preset`, and a run cannot replace it. Choose another "
+                "folder for the run."
             )
         if found:
             head = read_head(path / OPTIONS)
@@ -282,9 +289,9 @@ class RunFolder:
             `RunFolder`. The run.
 
         Raises:
-            ValueError: If the path is not a run folder, its options.json is damaged, it is a run
-                of another program or format version, or a vocabulary, tokenizer, tag or label file
-                is missing or differs from the original.
+            ValueError: If the path is not a run folder, its options.json or assets.json is not
+                valid, it is a run of another program or format version, or a vocabulary,
+                tokenizer, tag or label file is missing or differs from the original.
         """
         path = pathlib.Path(path)
         if not path.is_dir():
@@ -304,10 +311,11 @@ class RunFolder:
         return cls(path, head["program"], head["options"], head.get("unused"))
 
     def keep(self, path: pathlib.Path, write: Callable[[pathlib.Path], None]) -> None:
-        """Writes a file of the run; an existing file must have the same content.
+        """Writes a file of the run and records its size and hash in assets.json.
 
         Args:
-            path: `pathlib.Path`. Path of the file, such as `vocabulary_path`.
+            path: `pathlib.Path`. Path of the file, such as `vocabulary_path`. An existing file must
+                have the same content.
             write: Function that takes a temporary path and writes the file to it.
 
         Raises:
@@ -326,6 +334,11 @@ class RunFolder:
         self.logs_path.mkdir(exist_ok=True)
         self.checkpoints_path.mkdir(exist_ok=True)
 
+    @property
+    def is_preset(self) -> bool:
+        """`True` if `save_preset` wrote the folder, which contains model.safetensors."""
+        return not self.model_path.exists() and (self.path / CONFIG).is_file()
+
     def write_results(self, results: dict) -> None:
         """Writes results.json, replacing an existing one."""
         write_json(self.results_path, as_json(results))
@@ -333,7 +346,8 @@ class RunFolder:
     def add_evaluation(self, program: str, figures: dict) -> str:
         """Adds the metrics of another program to results.json, under the key `evaluation`.
 
-        The file is not changed while another process writes into the folder.
+        An earlier evaluation is replaced. The file is not changed if another process is writing
+        into the folder, or if `save_preset` wrote the folder.
 
         Args:
             program: str. Name of the program.
@@ -342,6 +356,8 @@ class RunFolder:
         Returns:
             str. A message that says whether the file was written.
         """
+        if self.is_preset:
+            return f"The folder {self.path} was written by `save_preset` and was not changed."
         try:
             with locked(self.path, program):
                 self.write_results({**self.results(), "evaluation": figures})
@@ -362,8 +378,8 @@ class RunFolder:
         """Loads the saved model without running any code from the file.
 
         Args:
-            compile: bool. Whether to restore the optimizer, the loss and the metrics. Defaults to
-                `False`.
+            compile: bool. Whether to restore the optimizer, the loss and the metrics. Has no effect
+                if `save_preset` wrote the folder. Defaults to `False`.
 
         Returns:
             `keras.Model`. The saved model.
@@ -372,6 +388,10 @@ class RunFolder:
             ValueError: If no model was saved yet, or the file is damaged, was not written by
                 tfreps or contains code.
         """
+        if self.is_preset:
+            return importlib.import_module("tfreps.convert.preset_model").read_preset_model(
+                self.path
+            )
         if not self.model_path.is_file():
             raise ValueError(f"{self.path} contains no {MODEL}: its run has not saved a model yet.")
         check_archive(self.model_path)
@@ -383,7 +403,7 @@ class RunFolder:
             raise ValueError(refusal(self.model_path, error)) from error
 
     def vocabulary(self):
-        """Reads the vocabulary of the run, a `tfreps.text.Vocabulary`."""
+        """Reads vocabulary.txt and returns it as a `tfreps.text.Vocabulary`."""
         from tfreps.text import Vocabulary
 
         return Vocabulary.read(self.vocabulary_path)
@@ -401,8 +421,9 @@ def read_head(path: pathlib.Path) -> dict:
     is_valid = set(head) - {"unused"} == keys and type(head["options"]) is dict
     if not is_valid or type(unused) is not list or any(type(name) is not str for name in unused):
         raise ValueError(
-            f"{path} was not written by a tfreps program: its keys are {sorted(head)}. Expected "
-            "the run folder of a tfreps program."
+            f"{path} was not written by a tfreps program: expected the keys program, "
+            "format_version, options (an object) and optionally unused (a list of strings); got "
+            f"the keys {sorted(head)}. Choose the run folder of a tfreps program."
         )
     return head
 

@@ -23,19 +23,20 @@ class RunInUse(ValueError):
 
 @contextlib.contextmanager
 def locked(folder: str | os.PathLike, program: str):
-    """Prevents other processes from writing into a run folder, as a context manager.
+    """Context manager that prevents other processes from writing into a run folder.
 
     It holds a kernel lock (`flock`) on the file `run.lock` in the folder. The lock ends with its
-    process, even if the process is killed, so a leftover file does not lock the folder. On file
-    systems without locks, a warning is logged and nothing is locked.
+    process, even if the process is killed, so a leftover file does not lock the folder. On Windows
+    and on file systems without locks, a warning is logged and nothing is locked.
 
     Args:
-        folder: str or path-like. The run folder. It is created if it does not exist, and removed
+        folder: str or path-like. The run folder. If it does not exist, it is created, and removed
             at the end if it is still empty.
         program: str. Name of the program, which appears in the error message of the other process.
 
     Raises:
         RunInUse: If another process holds the lock.
+        OSError: If the folder cannot be created, or the file cannot be written or locked.
 
     Example:
     >>> import tempfile

@@ -1,19 +1,20 @@
 """Serves SavedModels with TensorFlow Serving's protocols, for development and tests.
 
-gRPC: Predict, GetModelMetadata, GetModelStatus and the standard health service. REST: status,
-`/metadata`, `:predict` and Prometheus metrics. Differences from `tensorflow_model_server`:
+The gRPC interface supports Predict, GetModelMetadata, GetModelStatus and the standard health
+service. The REST interface supports the status of models, `/metadata`, `:predict` and Prometheus
+metrics. The server differs from `tensorflow_model_server` in these respects:
 
 - Classify, Regress, MultiInference, SessionRun and HandleReloadConfigRequest return UNIMPLEMENTED.
 - The health service reports NOT_SERVING while requests that exceeded their time limit occupy all
   workers of a model.
 - If a version cannot be loaded, the next best one is served, even at startup.
-- Each version that was loaded leaves behind an idle thread of TensorFlow's batch operation.
+- After it is unloaded, each version leaves behind an idle thread of TensorFlow's batch operation.
 
-It is deliberately stricter in these respects:
+It is deliberately stricter in the following respects:
 
-- It listens on the loopback interface by default, and its REST interface only answers requests for
-  known hosts and from known web sites (`RequestGuard`). CORS headers are sent to these sites, not
-  to all sites.
+- It listens on the loopback interface by default, where its REST interface only answers requests
+  for known hosts. On every network interface, REST requests from unknown web sites are rejected
+  (`RequestGuard`). CORS headers are sent to known sites, not to all sites.
 - A request with both `Content-Length` and `Transfer-Encoding` is rejected with HTTP status 400.
 - Requests with too many tokens, or with texts, arrays or bodies (compressed or not) that are too
   large, are rejected before memory is allocated. Answers that are too large are rejected once they
@@ -25,7 +26,7 @@ It is deliberately stricter in these respects:
   the graph.
 - JSON must be UTF-8, and an integer must be in the range of its type: 300 for an int8 is
   rejected, whereas TensorFlow Serving uses its lowest 8 bits.
-- Error messages to clients contain no absolute paths; the log does.
+- Error messages to clients contain no absolute paths; the paths are in the log.
 """
 
 import importlib

@@ -9,8 +9,9 @@ MOST_NUMBERS = 5
 def as_lines(text: str, answer: dict) -> list[str]:
     """Formats the answer of a model as lines of text.
 
-    Answers of exported taggers (with `tags`) and classifiers (with `label`) have their own formats.
-    For other models, each output is shown with its shape and first numbers.
+    Answers of exported taggers (with `tokens`, `tags` and `sequence_len`) and classifiers (with
+    `label`) have their own formats. For other models, each output is shown with its shape and first
+    values.
 
     Args:
         text: str. The text that was sent to the model.
@@ -70,7 +71,7 @@ def percent(share):
 
 
 def shown(value):
-    """Formats a value for display. Nested lists are shown as their shape and first numbers."""
+    """Formats a value for display. Nested lists are shown as their shape and first values."""
     shape = []
     first = value
     while isinstance(first, list):

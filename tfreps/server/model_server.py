@@ -25,8 +25,8 @@ class ServerOptions:
     """Options of a `ModelServer`: addresses, limits and permissions.
 
     Args:
-        host: str. The address to listen on. Defaults to `"127.0.0.1"`, which only accepts
-            connections from this machine.
+        host: str. The address to listen on. Defaults to `"127.0.0.1"`, so that only connections
+            from this machine are accepted.
         rest_port: int. The port of the REST interface. 0 selects a free port. If `None`, there is
             no REST interface. Defaults to 8501.
         grpc_port: int. The port of the gRPC interface. 0 selects a free port. If `None`, there is
@@ -36,31 +36,36 @@ class ServerOptions:
         batching: `BatchOptions` for merging requests. Defaults to `BatchOptions()`.
         max_queue: int. Maximum number of requests in progress. Further requests are rejected with
             UNAVAILABLE (503). Defaults to 256.
-        timeout_seconds: float. Time limit of a request, after which it fails with
+        timeout_seconds: float. Time limit of a request in seconds, after which it fails with
             DEADLINE_EXCEEDED (504). Defaults to 60.0.
-        header_seconds: float. Time limit for the headers of an HTTP request to arrive. Defaults to
-            10.0.
-        max_message_mb: int. Maximum size of a gRPC request in MiB. Defaults to 2,047, as in
-            TensorFlow Serving; larger values have no effect.
-        max_body_mb: int. Maximum size of a REST request in MiB. Larger ones are rejected with HTTP
-            status 413. Defaults to 128.
-        max_elements: int. Maximum number of elements of an input array. Defaults to 2**24.
-        max_text_mb: int. Maximum size in MiB of all texts of an input, after they are padded to the
-            length of the longest. Defaults to 16.
+        header_seconds: float. Time limit in seconds for the headers of an HTTP request to arrive,
+            after which the connection is closed. Defaults to 10.0.
+        max_message_mb: int. Maximum size of a gRPC request in MiB. Larger requests are rejected
+            with RESOURCE_EXHAUSTED. Values above 2,047 set the limit to 2**31 - 1 bytes. Defaults
+            to 2,047.
+        max_body_mb: int. Maximum size of the body of a REST request in MiB. Larger bodies are
+            rejected with HTTP status 413. Defaults to 128.
+        max_elements: int. Maximum number of elements of an input array, and of values in the body
+            of a REST request. Defaults to 2**24.
+        max_text_mb: int. Maximum total size in MiB of the texts of an input, after they are padded
+            to the length of the longest and to at least 64 bytes. Defaults to 16.
         max_tokens: int. Maximum number of tokens in a request, after all texts are padded to the
             length of the longest. Defaults to 2**14.
         max_text_tokens: int. Maximum number of tokens in a single text. Defaults to 2**12.
         max_answer_mb: int. Maximum size of an answer in MiB. Defaults to 128.
-        tls_cert: str. Path of a PEM file with the TLS certificate of both interfaces. If
-            `tls_cert` and `tls_key` are both `None`, TLS is not used.
+        tls_cert: str. Path of a PEM file with the TLS certificate of both interfaces. If `None`,
+            TLS is not used; `tls_key` must then be `None`, too.
         tls_key: str. Path of a PEM file with the private key of the certificate. If `None`, the key
             is read from the file `tls_cert`.
-        allowed_hosts: Tuple of str. Additional names that the `Host` header may contain (`names`
-            of `RequestGuard`).
-        allowed_origins: Tuple of str. Web sites whose pages may send requests (`origins` of
-            `RequestGuard`).
-        allow_file_ops: bool. Whether to load models that use files, the network or Python
-            (`check_operations`). Defaults to `False`.
+        allowed_hosts: Tuple of str. Additional names that the `Host` header may contain; see
+            `names` of `RequestGuard`. Defaults to `()`.
+        allowed_origins: Tuple of str. Web sites whose pages may send requests; see `origins` of
+            `RequestGuard`. Defaults to `()`.
+        allow_file_ops: bool. Whether to load models that use files, the network or Python; see
+            `check_operations`. Defaults to `False`.
+
+    Raises:
+        ValueError: If `tls_key` is given without `tls_cert`.
     """
 
     host: str = "127.0.0.1"
@@ -84,11 +89,18 @@ class ServerOptions:
     allowed_origins: tuple[str, ...] = ()
     allow_file_ops: bool = False
 
+    def __post_init__(self):
+        if self.tls_key is not None and self.tls_cert is None:
+            raise ValueError(
+                "`tls_cert` must be the path of the certificate if `tls_key` is given; got None."
+            )
+
 
 class ModelServer:
     """Server that loads models and answers requests over gRPC and REST.
 
-    As a context manager, the server is started when the block is entered, and stopped on exit.
+    If it is used as a context manager, the server starts when the block is entered, and stops when
+    the block is left.
 
     Args:
         configs: List of `ModelConfig`.
@@ -98,12 +110,12 @@ class ModelServer:
 
     Attributes:
         core: The `ServingCore`.
-        rest_port: The port of the REST interface, or `None`.
-        grpc_port: The port of the gRPC interface, or `None`.
+        rest_port: int. The port of the REST interface, or `None` if there is no such interface.
+        grpc_port: int. The port of the gRPC interface, or `None` if there is no such interface.
 
     Raises:
         ValueError: If an entry of `options.allowed_origins` is not a valid origin.
-        OSError: If a port cannot be opened, or a TLS file cannot be read.
+        OSError: If a port cannot be opened, or a TLS file cannot be read or is not valid.
     """
 
     def __init__(self, configs, options=None, make_routes=None):
@@ -154,7 +166,7 @@ class ModelServer:
 
         Raises:
             ValueError: If a model has no version that can be served.
-            OSError: If the REST interface fails to start, or takes more than 30 seconds.
+            OSError: If the REST interface fails to start, or takes more than 30 seconds to start.
         """
         pool = self.core.pool
         pool.refresh()
@@ -171,7 +183,7 @@ class ModelServer:
         """Rejects new requests and waits until the accepted ones are answered.
 
         Args:
-            seconds: float. Time limit for the accepted requests. Defaults to 30.0.
+            seconds: float. Time limit in seconds for the accepted requests. Defaults to 30.0.
 
         Returns:
             bool. `True` if all accepted requests were answered in time.

@@ -126,8 +126,8 @@ def batch_to_ids(sentences: Iterable[Sequence[str]], max_characters: int = 50) -
     Masking: a token is real if any of its ids is greater than 0.
 
     Raises:
-        ValueError: If a sentence is a string instead of a list of strings, a token is not a
-            string, or `max_characters` is less than 3.
+        ValueError: If a sentence is a str or bytes instead of a list of str, a token is not a
+            str, or `max_characters` is less than 3.
 
     Example:
         >>> from tfreps.text import batch_to_ids
@@ -152,9 +152,9 @@ def character_ids(tokens, max_characters: int = 50):
     """Converts a string tensor to character ids in a TensorFlow graph.
 
     The result equals that of `token_character_ids` for every token, except that an empty string
-    yields zeros, because string tensors are padded with empty strings. The bytes of a string are
-    not changed. The function uses only core TensorFlow operations, so that an exported model can
-    take strings as input.
+    yields zeros, because string tensors are padded with empty strings. Bytes that are not valid
+    UTF-8 are converted like all others. The function uses only core TensorFlow operations, so that
+    an exported model can take strings as input.
 
     Args:
         tokens: str tensor of any shape, UTF-8.

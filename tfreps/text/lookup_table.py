@@ -10,9 +10,9 @@ def lookup_table(tokens, default, path=None):
         tokens: list of str. Distinct tokens.
         default: int. Value for all other strings.
         path: str, path-like object or None. File to which the tokens are written, one per line.
-            A SavedModel stores a copy of it in its `assets` folder. If `None`, or if a token is
-            empty or contains a line break, the tokens are stored as constants of the graph and
-            no file is written. Defaults to `None`.
+            A SavedModel stores a copy of the file in its `assets` folder. If `None`, or if a
+            token is empty or contains a line break, the tokens are stored as constants of the
+            graph and no file is written. Defaults to `None`.
 
     Returns:
         `tf.lookup.StaticHashTable` that maps str to int64.

@@ -21,9 +21,9 @@ class TokenIndexer(tf.Module):
     Args:
         vocabulary: `Vocabulary`, list of its tokens, or None. If `None`, the result has no
             `token_ids`. Defaults to `None`.
-        lowercase: bool. Whether tokens are looked up in lower case (Unicode). Does not affect
-            `character_ids`. Defaults to `False`.
-        digits_to_zero: bool. Whether every Unicode decimal digit of a token is replaced by 0
+        lowercase: bool. Whether to convert tokens to lower case (Unicode) before the lookup. Does
+            not affect `character_ids`. Defaults to `False`.
+        digits_to_zero: bool. Whether to replace every Unicode decimal digit of a token with 0
             before the lookup. Does not affect `character_ids`. Defaults to `False`.
         max_characters: int, at least 3, or None. Number of character ids C per token, including
             the start and end markers. If `None`, the result has no `character_ids`. Defaults to
@@ -35,8 +35,8 @@ class TokenIndexer(tf.Module):
     Returns:
         dict of tensors:
 
-        - `token_ids`: int32 `[B, T]`. The id in the vocabulary plus 1, with the id of `<UNK>`
-          for tokens outside the vocabulary; 0 on padding.
+        - `token_ids`: int32 `[B, T]`. The id of the token in the vocabulary (that of `<UNK>` if
+          the token is not in the vocabulary) plus 1; 0 on padding.
         - `character_ids`: int32 `[B, T, C]`. The ids that `tfreps.text.character_ids` returns; 0
           on padding.
         - `mask`: bool `[B, T]`.
@@ -99,7 +99,7 @@ class TokenIndexer(tf.Module):
         out of the vocabulary and are therefore unknown.
 
         Args:
-            sentences: iterable of lists of str. Tokenized sentences of the training text only.
+            sentences: iterable of lists of str. Tokenized sentences. Use only the training text.
             min_count: int. Minimum count for a token to be included in the vocabulary. Defaults
                 to 1.
             max_size: int or None. Maximum size of the vocabulary, including the three special
@@ -110,8 +110,8 @@ class TokenIndexer(tf.Module):
             `TokenIndexer`.
 
         Raises:
-            ValueError: If there are tokens but none occurs `min_count` times, or an argument is
-                out of range.
+            ValueError: If there are tokens but none occurs at least `min_count` times, or an
+                argument is out of range.
 
         Example:
             >>> from tfreps.text import TokenIndexer
@@ -151,7 +151,7 @@ class TokenIndexer(tf.Module):
         return copy
 
     def normalize(self, tokens):
-        """Returns the tokens as they are looked up, in a str tensor of the same shape."""
+        """Applies `lowercase` and `digits_to_zero` to a str tensor; the shape does not change."""
         if self.lowercase:
             tokens = tf.strings.lower(tokens, encoding="utf-8")
         if self.digits_to_zero:
@@ -160,7 +160,7 @@ class TokenIndexer(tf.Module):
 
     @property
     def vocabulary_size(self) -> int | None:
-        """Number of tokens in the vocabulary (the largest value of `token_ids`), or `None`."""
+        """Size of the vocabulary, which `token_ids` never exceed, or `None` if there is none."""
         return None if self.vocabulary is None else len(self.vocabulary)
 
     def get_config(self) -> dict:

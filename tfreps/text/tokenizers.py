@@ -18,7 +18,7 @@ def split_tokens(sentences):
         sentences: str tensor, shape `[N]`, UTF-8.
 
     Returns:
-        str tensor, shape `[N, T]`, where T is the length of the longest sentence.
+        str tensor, shape `[N, T]`, where T is the largest number of tokens in a sentence.
 
     Masking: shorter sentences are padded on the right with `""`, which is never a token.
 
@@ -62,12 +62,12 @@ def tokenize(texts, how="spaces"):
 
     - "spaces": splits at Unicode white space, as `str.split()` does.
     - "characters": every Unicode character except white space is a token.
-    - "words": runs of letters, digits, marks and underscores are tokens, and so is every other
-      character except white space. `don't!` becomes `don ' t !`.
+    - "words": runs of letters, numerals, marks (Unicode categories L, N and M) and underscores are
+      tokens, and so is every other character except white space. `don't!` becomes `don ' t !`.
     - a BERT tokenizer: splits texts into words, as its `word_rules` define them, not into pieces.
 
     The function uses only core TensorFlow operations, so that an exported model splits texts in
-    the same way as in training. Letters, digits and marks are those of Unicode 15. Bytes
+    the same way as in training. Letters, numerals and marks are those of Unicode 15. Bytes
     that are not UTF-8 are not removed; they stay attached to the text that follows.
 
     Args:
@@ -106,8 +106,8 @@ def tokenize_texts(texts: Sequence[str], how="spaces") -> list[list[str]]:
             `CharacterTokenizer`; see `tokenize`. Defaults to `"spaces"`.
 
     Returns:
-        list of lists of str. The tokens of each text; an empty list for a text of only white
-        space.
+        list of lists of str. The tokens of each text; an empty list for a text that is empty or
+        consists only of white space.
 
     Raises:
         ValueError: If `how` is not a tokenizer that `tokenize` supports, or `texts` is a single
@@ -137,7 +137,7 @@ def tokenize_texts(texts: Sequence[str], how="spaces") -> list[list[str]]:
 
 
 def blocks(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Groups consecutive texts that are tokenized together; a very long text has its own group.
+    """Yields groups of consecutive texts to tokenize together; a very long text is its own group.
 
     The texts of a group are padded to the length of the longest, so a group is limited to 256
     texts and to 2^22 characters, padding included.

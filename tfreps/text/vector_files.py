@@ -19,7 +19,8 @@ class VectorRow(NamedTuple):
     """Row of a word vector file: a token, its vector, and their location in the file.
 
     `numbers` contains the vector as it is stored: `dimension` decimal numbers separated by white
-    space or, if `binary` is `True`, little-endian float32 values. Error messages contain `place`.
+    space or, if `binary` is `True`, little-endian float32 values. `place` is
+    the file and the line or row, for error messages.
     """
 
     token: bytes
@@ -43,8 +44,8 @@ def vector_rows(path: str, file_format: str | None = None) -> Iterator[VectorRow
         `VectorRow`s in the order of the file.
 
     Raises:
-        ValueError: If the file is malformed or cannot be read, or `file_format` is unknown. The
-            message names the file and the line or row.
+        ValueError: If the file is malformed or cannot be read, or `file_format` is unknown. If a
+            row is malformed, the message gives the file and the number of the line or row.
     """
     if file_format not in (*FORMATS, None):
         known = ", ".join(map(repr, FORMATS))
@@ -66,7 +67,7 @@ def vector_rows(path: str, file_format: str | None = None) -> Iterator[VectorRow
 
 
 def _text_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
-    """Yields the rows of a text file: a token and its numbers, separated by white space."""
+    """Yields the rows of a text file, each a token and its numbers, separated by white space."""
     first = _first_line(file, path)
     header = _header(first, f"{path}, line 1")
     if header:
@@ -83,7 +84,7 @@ def _text_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
     while data:
         place = f"{path}, line {line}"
         if len(data) == LONGEST_LINE:
-            raise ValueError(f"{place}: the line is longer than {LONGEST_LINE} bytes. {_NOT_TEXT}")
+            raise ValueError(f"{place}: the line has {LONGEST_LINE} bytes or more. {_NOT_TEXT}")
         if dimension is None:
             dimension = _dimension(data, place)
         token, numbers = _split(data, dimension, place, told_by)
@@ -117,7 +118,7 @@ def _first_line(file: BinaryIO, path: str) -> bytes:
 
 
 def _header(first: bytes, place: str) -> tuple[int, int] | None:
-    """Returns the number of rows and the dimension, or `None` if a line is not two integers."""
+    """Returns the number of rows and the dimension, or `None` if `first` is not a header."""
     fields = first.split()
     if len(fields) != 2 or not all(field.lstrip(b"-").isdigit() for field in fields):
         return None
@@ -141,7 +142,7 @@ def _dimension(data: bytes, place: str) -> int:
         numbers = []
     if not 1 <= len(numbers) <= LARGEST_DIMENSION:
         raise ValueError(
-            f"{place}: expected a token and the numbers of its vector; got "
+            f"{place}: expected a token and a vector of 1 to {LARGEST_DIMENSION} numbers; got "
             f"{data[:60].decode('utf-8', 'replace').strip()!r}. {_NOT_TEXT}"
         )
     return len(numbers)
@@ -169,7 +170,7 @@ def _split(data: bytes, dimension: int, place: str, told_by: str) -> tuple[bytes
 def _is_number(field: bytes, token: bytes) -> bool:
     """Returns True if `field`, the last field of `token`, is a number that belongs to the vector.
 
-    The row then has too many numbers. A token that consists only of `field` may be a number.
+    The row then has too many numbers. A token that consists only of `field` may itself be a number.
     """
     if field == token:
         return False  # the token itself may be a number

@@ -36,8 +36,8 @@ class Vocabulary:
         ValueError: If a special token is missing, or a token is repeated, empty or not a string,
             starts or ends with white space, or contains a line feed or NUL.
 
-    Reference: bilm-tf, `Vocabulary`. Its files can be read without changes; a line
-    `!!!MAXTERMID` has no id, as in bilm-tf.
+    Reference: bilm-tf, `Vocabulary`. Its files can be read without changes; a
+    `!!!MAXTERMID` line gets no id, as in bilm-tf.
 
     Example:
         >>> from tfreps.text import Vocabulary
@@ -101,8 +101,8 @@ class Vocabulary:
             `Vocabulary`.
 
         Raises:
-            ValueError: If there are tokens but none occurs `min_count` times, or an argument is
-                out of range.
+            ValueError: If there are tokens but none occurs at least `min_count` times, an argument
+                is out of range, or `Vocabulary` rejects a token.
         """
         if min_count < 1:
             raise ValueError(f"`min_count` must be at least 1; got {min_count}.")
@@ -117,7 +117,7 @@ class Vocabulary:
         return cls([*SPECIAL_TOKENS, *kept][:max_size])
 
     def write(self, path: str | os.PathLike) -> None:
-        """Writes the vocabulary to a file that `read` can read. The write is atomic."""
+        """Writes the tokens to the file `path`, one per line. The write is atomic."""
         write_text(path, "".join(token + "\n" for token in self.tokens))
 
     def __len__(self) -> int:
@@ -159,8 +159,8 @@ class Vocabulary:
                 training text, by token or by id.
 
         Raises:
-            ValueError: If the order is wrong. The message names the first pair of tokens in the
-                wrong order.
+            ValueError: If the order is wrong (the message gives the first pair of tokens in the
+                wrong order), or if a sequence does not contain one count per token.
         """
         if not isinstance(counts, Mapping):
             counts = dict(zip(self.tokens, counts, strict=True))
@@ -185,7 +185,7 @@ class Vocabulary:
 def check_left(
     kept: Sequence[str], counts: Mapping[str, int], min_count: int, special: Sequence[str]
 ) -> None:
-    """Raises ValueError if tokens were counted but the count of each is below `min_count`."""
+    """Raises ValueError if tokens were counted but all counts are below `min_count`."""
     rest = [token for token in counts if token not in special]
     if rest and not kept:
         token = max(rest, key=counts.get)

@@ -13,8 +13,8 @@ class WordVectors(NamedTuple):
     """Static word vectors for a list of tokens.
 
     Attributes:
-        matrix: float32 array, shape `[V, D]`. One vector per token.
-        found: bool array, shape `[V]`. `True` for tokens whose vector comes from the file.
+        matrix: float32 NumPy array, shape `[V, D]`. The vectors of the V tokens, of dimension D.
+        found: bool NumPy array, shape `[V]`. `True` for tokens whose vector comes from the file.
         num_found: int. Number of tokens whose vector comes from the file.
     """
 
@@ -59,7 +59,8 @@ class WordVectors(NamedTuple):
             ValueError: If rows have different lengths; the header does not match the file or
                 contains numbers that are too large; a requested row contains a value that is not a
                 finite number; the file is empty, unreadable, truncated or damaged; or an argument
-                is out of range. The message names the file and the line.
+                is not valid. If a row is at fault, the message gives the file and the number of
+                the line or row.
 
         Reference: `distance.c` of word2vec, and the releases of GloVe and fastText.
 

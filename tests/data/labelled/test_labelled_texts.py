@@ -99,7 +99,7 @@ def test_empty_texts(tmp_path):
     [
         ("tab", "", "a.txt is empty"),
         ("tab", "\n\n", "a.txt contains no text"),
-        ("tab", "1\ta\nb\n", "line 2: expected label<TAB>text; got no tab in 'b'"),
+        ("tab", "1\ta\nb\n", "line 2: expected label<TAB>text; found no tab in 'b'"),
         ("tab", "\ta\n", "line 1: a label must be a non-empty string"),
         ("tab", "1\ta\n\t\n", "line 2: a label must be a non-empty string"),
         ("tab", " 1\ta\n", "line 1: a label must be a non-empty string without .*' 1'"),

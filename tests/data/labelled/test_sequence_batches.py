@@ -94,7 +94,7 @@ def test_seeds_epochs_and_resuming():
 
 @pytest.mark.parametrize("bad", [(-1, 0, 1), (0, -1, 1), (0, 10_000, 1), (0, 0, 0)])
 def test_bad_positions(bad):
-    with pytest.raises(ValueError, match="`epoch` must be at least 0, `first_batch` in"):
+    with pytest.raises(ValueError, match="`epoch` must be at least 0, `first_batch` must be in"):
         make().dataset(*bad)
 
 

@@ -69,6 +69,7 @@ def test_not_stratified():
         ((["a", "a"], 1), "`fraction` must be"),
         ((["a"], 0.5), "at least two examples in `labels`; got 1"),
         (([], 0.5), "at least two examples in `labels`; got 0"),
+        ((["a", "a"], 0.5, -1), "`seed` must be at least 0; got -1"),
         ((["a", "a"], 0.5, 0, "drop"), "`single` must be .* got 'drop'"),
     ],
 )

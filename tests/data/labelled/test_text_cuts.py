@@ -55,6 +55,11 @@ def test_a_share_is_a_probability(share):
         TextCuts([TEXT], share)
 
 
+def test_a_seed_is_not_negative():
+    with pytest.raises(ValueError, match="`seed` must be at least 0; got -1"):
+        TextCuts([TEXT], seed=-1)
+
+
 @pytest.mark.slow
 def test_batches_leave_the_gaps_out():
     texts = [TEXT, "x y".split(), "p q ; r s t".split()]
@@ -86,7 +91,7 @@ def test_batches_leave_the_gaps_out():
 
 def test_vectors_of_whole_sentences_do_not_fit(tmp_path):
     features = TokenIndexer.from_sentences([TEXT])
-    with pytest.raises(ValueError, match="`vectors` belong to whole sentences"):
+    with pytest.raises(ValueError, match="the vectors belong to whole sentences"):
         SequenceBatches(
             [TEXT], [0], features, cuts=TextCuts([TEXT]), vectors=tmp_path / "none.hdf5"
         )

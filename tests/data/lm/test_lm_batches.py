@@ -261,6 +261,7 @@ def test_bad_text_ends_the_data_set(tmp_path):
         ({"passes": 0}, "`passes`"),
         ({"seed": -1}, "`seed` must be at least 0"),
         ({"characters": "bytes"}, "`characters`"),
+        ({"max_characters": 2}, "`max_characters` must be at least 3; got 2"),
         ({"files": "/nowhere/*.txt"}, "matches no file"),
     ],
 )

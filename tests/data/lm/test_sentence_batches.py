@@ -89,6 +89,9 @@ def test_bad_input(tmp_path):
         sentence_batches(tmp_path / "none", VOCABULARY, 8)
     with pytest.raises(ValueError, match="`batch_size`"):
         sentence_batches(write(tmp_path, "a\n"), VOCABULARY, 0)
+    for name, value in {"characters": "bytes", "max_characters": 2, "block_bytes": 0}.items():
+        with pytest.raises(ValueError, match=f"`{name}` must be .*; got {value!r}"):
+            sentence_batches(tmp_path / "text.txt", VOCABULARY, 8, **{name: value})
     path = tmp_path / "latin.txt"
     path.write_bytes(b"a\nb\xe9\n")
     with pytest.raises(tf.errors.InvalidArgumentError, match="latin.txt, line 2"):

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfreps.layers import CRF, Pooling, PositionEmbedding, SelfAttention, TransformerBlock
+from tfreps.layers import (
+    CRF,
+    SLSTM,
+    Pooling,
+    PositionEmbedding,
+    ScalarMix,
+    SelfAttention,
+    SLSTMCell,
+    TransformerBlock,
+)
 from tfreps.layers.ops import chain
 from tfreps.layers.ops.masks import as_mask, check_shape
 
@@ -17,7 +26,18 @@ LAYERS = {
     "max": lambda: Pooling("max"),
     "pooled by attention": lambda: Pooling("attention"),
     "CRF": lambda: CRF(8, use_xla=False),
+    "S-LSTM": lambda: SLSTM(units=8, num_steps=1),
+    "S-LSTM cell": lambda: one_step,
+    "mix": lambda: normalized_mix,
 }
+
+
+def one_step(x, mask):
+    return SLSTMCell(units=8)(x, x, x, x[:, :1], x[:, :1], mask=mask)
+
+
+def normalized_mix(x, mask):
+    return ScalarMix(layer_norm=True)(x[:, None], mask=mask)
 
 
 @pytest.mark.parametrize("shape", [[5], [2, 5, 5], [2, 4], [2, 1], [1, 5], [2, 1, 5]], ids=str)

@@ -87,7 +87,7 @@ def config(text):
         ("", "contains no models. Add at least one `config`"),
         ('model_config_list { config { name: "x" base_path: "no" } }', "no is not a folder"),
         ('model_config_list { config { name: "x" } }', "`base_path` must name the folder"),
-        (config('name: "x\\001"'), "contain '/', ':', '=', spaces or control characters"),
+        (config('name: "x\\001"'), "contain '/', ':', '=', whitespace or unprintable characters"),
         (config(f'name: "{"x" * 256}"'), "at most 255 characters"),
         (
             config('name: "x" model_version_policy { specific { versions: -1 } }'),

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
 
 from tests.server.small_models import at_the_same_time, save, save_half, spec, write_warm_up
-from tfreps.server.models import servable
+from tfreps.server.models import graph_operations, servable
 from tfreps.server.models.batching import BatchOptions
 from tfreps.server.models.servable import Servable
 from tfreps.server.requests.request_limits import RequestLimits
@@ -97,6 +98,17 @@ def test_missing_and_broken_folders(tmp_path, models):
         Servable(tmp_path)
     (tmp_path / "saved_model.pb").write_bytes(b"no protobuf")
     with pytest.raises(ValueError, match="cannot be loaded as a SavedModel"):
+        Servable(tmp_path)
+
+
+def test_a_long_reason_keeps_its_remedy(tmp_path):
+    model = saved_model_pb2.SavedModel()
+    graph = model.meta_graphs.add()
+    graph.meta_info_def.tags.append("serve")
+    for op in sorted(graph_operations.NAMES):
+        graph.graph_def.node.add(name=op, op=op)
+    (tmp_path / "saved_model.pb").write_bytes(model.SerializeToString())
+    with pytest.raises(ValueError, match=r"contains operations .* \.\.\. .*`allow_file_ops`.$"):
         Servable(tmp_path)
 
 

@@ -38,6 +38,12 @@ def test_what_is_merged(inputs, outputs, merged):
     assert make(inputs, outputs).batches == merged
 
 
+def test_sparse_inputs_are_not_merged():
+    definition = meta_graph_pb2.SignatureDef()
+    definition.inputs["x"].coo_sparse.values_tensor_name = "x:0"
+    assert not Signature("serving_default", definition).batches
+
+
 @pytest.mark.parametrize(
     "inputs, words",
     [

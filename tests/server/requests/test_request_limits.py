@@ -29,6 +29,8 @@ def test_as_many_as_are_allowed():
         LIMITS.check_tokens(size)
     LIMITS.check_answer(100)
     assert LIMITS.check_bytes({"text": np.array([b"abc", b"ab"], object)}) == 3
+    long, many = np.array([b"a" * 6_000], object), np.array([b"a"] * 100, object)
+    assert LIMITS.check_bytes({"a": long, "b": many}) == 6_000  # each input by itself
 
 
 def test_too_many_bytes():

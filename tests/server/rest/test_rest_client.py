@@ -45,7 +45,7 @@ def test_nobody_there_and_somebody_else():
         RestClient("http://127.0.0.1:1").status("zoo")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         client = RestClient(f"http://127.0.0.1:{silent.getsockname()[1]}", seconds=0.2)
-        with pytest.raises(ValueError, match="no answer within 0.2 seconds"):
+        with pytest.raises(ValueError, match="did not respond within 0.2 seconds"):
             client.status("zoo")
         client.close()
 

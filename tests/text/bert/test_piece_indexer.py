@@ -88,5 +88,5 @@ def test_room_for_sentences_of_words():
     check_room(sentences, PIECES, None)
     with pytest.raises(ValueError, match=r"Sentence 1 .*: the model .* at most 99 .* got 100: 'a"):
         check_room(sentences, PIECES, 101)
-    with pytest.raises(ValueError, match="^b, line 3: the model has positions for at most 99 "):
+    with pytest.raises(ValueError, match="^b, line 3: the model accepts at most 99 "):
         check_room(sentences, PIECES, 101, ["b, line 1", "b, line 3"])

@@ -51,7 +51,7 @@ def test_files_are_read_line_by_line(tmp_path):
         ("\n".join([*SPECIALS, "a", "b", "a"]), "line 8: 'a' is already on line 6"),
         ("\n".join([*SPECIALS, "", "b"]), "line 6: the line is blank"),
         (b"[PAD]\n\xff\n", "line 2: expected UTF-8 text, found the byte 0xff"),
-        ("\ufeff[PAD]\n", "line 1: starts with a byte order mark"),
+        ("\ufeff[PAD]\n", "line 1: the file starts with a byte order mark"),
         ("", "is empty. Expected one piece per line"),
     ],
 )

@@ -117,6 +117,8 @@ def test_letters_of_other_schemes_are_refused():
 def test_unknown_schemes():
     with pytest.raises(ValueError, match="`scheme` must be one of .*'bio'.*got 'BIO'"):
         tag_schemes.allowed_transitions(["O"], "BIO")
+    with pytest.raises(ValueError, match="must be one of .*'bmes'; got 'BIO'"):  # not None
+        tag_schemes.tag_parts("O", "BIO")
     with pytest.raises(ValueError, match="Plain tags"):
         tag_schemes.span_rules(["NN"], None)
     with pytest.raises(ValueError, match="`mode` must be"):

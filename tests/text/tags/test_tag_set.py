@@ -53,12 +53,12 @@ def test_labels_may_hold_spaces(tmp_path):
     "data, message",
     [
         (b"", "tags.txt: found no tags"),
-        (b"O\n\nB-X\n", "line 2: the line is blank"),
+        (b"O\n\nB-X\n", "line 2: a tag must not be blank; got ''"),
         (b"O\nB-X\nO\n", "line 3: 'O' is already on line 1"),
         (b"O\n B-X\n", "line 2: a tag must not start or end with white space"),
         (b"O\nB-X\nX\n", "tags.txt, line 3: the tag 'X' is not valid in the scheme 'bio'"),
         (b"O\nB-\xe9\n", "line 2: expected UTF-8 text"),
-        (b"\xef\xbb\xbfO\n", "line 1: starts with a byte order mark"),
+        (b"\xef\xbb\xbfO\n", "line 1: the file starts with a byte order mark"),
     ],
 )
 def test_bad_files(tmp_path, data, message):
@@ -76,8 +76,12 @@ def test_names_that_are_none():
         TagSet([3])
     with pytest.raises(ValueError, match="`scheme` must be one of"):
         TagSet(["O"], "iob2")
-    with pytest.raises(ValueError, match="train.txt: found no labels. Expected one label per line"):
+    with pytest.raises(ValueError, match="train.txt: found no labels. Expected at least one"):
         TagSet.from_sequences([], source="train.txt", word="label")
+    with pytest.raises(ValueError, match="^train.txt: the tag 'X' is not valid in the scheme"):
+        TagSet.from_sequences([["O", "B-X"], ["X"]], "bio", "train.txt")
+    with pytest.raises(ValueError, match="^train.txt: expected a str; got 3"):
+        TagSet.from_sequences([["O", 3]], source="train.txt")
 
 
 def test_a_new_tag_names_file_and_line():
@@ -90,3 +94,5 @@ def test_a_new_tag_names_file_and_line():
     labels = TagSet(["good", "bad"], source="labels.txt", word="label")
     with pytest.raises(ValueError, match="dev.tsv, line 4: the label 'so' is not one of the 2"):
         labels.ids(["so"], "dev.tsv", 4)
+    with pytest.raises(ValueError, match="^labels, line 4: the label 'so' is not one of the 2"):
+        labels.ids(["so"], line=4)

@@ -45,32 +45,36 @@ def read_labelled(
     - "folders": `FOLDER/CLASS/FILE`. Each file is one text, and its folder's name is the label.
       Names that start with a dot and files next to the class folders are skipped.
 
-    Lines end with a line feed or with a carriage return and a line feed. A byte order mark at
-    the start of a file is removed, and blank lines are skipped. Texts are not normalized.
-    Integer labels are converted to strings.
+    Lines end with a line feed or with a carriage return and a line feed, and blank lines are
+    skipped; with format "folders", line endings and blank lines are part of the text. A byte
+    order mark at the start of a file is removed. Texts are not normalized. Integer labels are
+    converted to strings.
 
     Args:
-        files: str, path-like object, or list of them. Paths or glob patterns, read in order of
-            name; `*.gz` files are decompressed. With format "folders", one or more folders.
+        files: str, path-like object, or list of them. Paths or glob patterns. The files are read in
+            the order of their names; `*.gz` files are decompressed. With format "folders", paths of
+            one or more folders.
         format: str. One of the formats above. Defaults to `"tab"`.
         text_field: str. Column or field that contains the text. Defaults to `"text"`.
         label_field: str. Column or field that contains the label. Defaults to `"label"`.
         empty_texts: str. Treatment of texts that are empty or contain only white space: `"error"`
             raises an error, `"skip"` removes them, and `"keep"` returns them. Defaults to
             `"error"`.
-        encoding: str. Encoding of the files. Defaults to `"utf-8"`.
+        encoding: str. Encoding of the files, such as `"latin-1"`. Defaults to `"utf-8"`.
 
     Returns:
         list of `LabelledText(text, label, file, line)`, named tuples of three str and an int.
 
     Raises:
-        ValueError: If `format` or `empty_texts` is not one of the values above; a line has no tab
-            or is not a record; a column or field is missing; a row is not valid CSV or does not
+        ValueError: If `format` or `empty_texts` is not one of the values above; `encoding` is
+            unknown; `files` is empty; a path or pattern in `files` matches no file or, with format
+            "folders", is not a folder with class folders; a line has no tab or is not a record; a
+            column or field is missing, or a column occurs twice; a row is not valid CSV or does not
             match the header; a label is blank, is surrounded by white space, or is neither a string
             nor an integer; a text is not a string; a text is empty and `empty_texts` is `"error"`;
-            all texts are empty and `empty_texts` is `"skip"`; a file contains no text or has a
-            different encoding; or a class folder contains no files. The message names the file
-            and, if possible, the line.
+            all texts are empty and `empty_texts` is `"skip"`; a file contains no text, is damaged
+            or has a different encoding; or a class folder contains no files. If a file is the
+            cause, the message names it and, if possible, the line.
 
     Example:
         >>> import pathlib, tempfile
@@ -108,7 +112,7 @@ def _read_tab(path, encoding, fields) -> Iterator[LabelledText]:
         label, tab, text = line.partition("\t")
         if not tab:
             raise ValueError(
-                f"{place}: expected label<TAB>text; got no tab in {line[:60]!r}. If the file has "
+                f"{place}: expected label<TAB>text; found no tab in {line[:60]!r}. If the file has "
                 "another format, set `format`."
             )
         yield LabelledText(text, _label(label, place), path, number)
@@ -201,7 +205,8 @@ def _read_folder(folder, encoding) -> Iterator[LabelledText]:
         texts = [file for file in _visible(path) if file.is_file()]
         if not texts:
             raise ValueError(
-                f"{path} contains no files, so its class has no texts. Remove the folder."
+                f"{path} contains no files, so its class has no texts. Add texts, or remove the "
+                "folder."
             )
         label = _label(path.name, str(path))
         for file in texts:
@@ -219,7 +224,7 @@ def _check_some(path, lines):
 
 
 def _label(value, place) -> str:
-    """Returns a label as a string."""
+    """Returns a label as a string; raises a ValueError if it is not valid."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str) or value != value.strip() or not value:
@@ -238,7 +243,8 @@ def _without_empty(texts, empty_texts) -> list[LabelledText]:
         first = next(example for example in texts if not example.text.strip())
         raise ValueError(
             f"{first.file}, line {first.line}: the text is empty ({len(texts) - len(filled)} of "
-            f'{len(texts)} texts are empty). Remove it, or set `empty_texts` to "skip" or "keep".'
+            f"{len(texts)} texts are empty). Remove the empty texts, or set `empty_texts` to "
+            '"skip" or "keep".'
         )
     if not filled:
         raise ValueError(

@@ -10,26 +10,27 @@ from tfreps.files.hdf5_files import find_array, naming_damage, open_hdf5
 
 
 class SentenceVectors:
-    """Reader of the contextual vectors of numbered sentences in an HDF5 file.
+    """Reads the contextual vectors of numbered sentences from an HDF5 file.
 
     The file has one data set of shape `[L, T, D]` or `[T, D]` per sentence, named after the
     sentence's number. `tfreps embed`, bilm-tf and AllenNLP write this format.
 
     Args:
         path: str or path-like object. Path of the file.
-        numbers: sequence of int. Number of each sentence in the file.
+        numbers: sequence of int. Number under which each sentence is stored in the file.
         lengths: sequence of int. Number of tokens of each sentence.
-        cut_lengths: sequence of int. Number of tokens of each sentence after truncation. The
-            file may contain vectors for either number of tokens.
+        cut_lengths: sequence of int. Number of tokens of each sentence after truncation. The file
+            may contain vectors for all tokens of a sentence, or only for those that remain.
 
     Attributes:
         num_layers: int. Number of layers, L.
         dim: int. Width of a vector, D.
 
     Raises:
-        ValueError: If `numbers` and `lengths` have different lengths, the file is not an HDF5 file,
-            a sentence is missing, or a sentence has vectors for the wrong number of tokens, or a
-            different number of layers or features from the first sentence.
+        ValueError: If `numbers` and `lengths` have different lengths; the file does not exist, is
+            damaged or is not an HDF5 file; a sentence is missing; or the array of a sentence does
+            not contain numbers, has fewer than 2 or more than 3 axes, or has the wrong number of
+            tokens, or its numbers of layers and features differ from those of the first sentence.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class SentenceVectors:
             self.num_layers, self.dim = self._check(file, lengths, cut_lengths)
 
     def open(self) -> h5py.File:
-        """Opens the file for `read`."""
+        """Opens the file, so that it can be passed to `read`."""
         return open_hdf5(self.path, "an HDF5 file of vectors")
 
     def read(self, file: h5py.File, sentences: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
@@ -60,10 +61,14 @@ class SentenceVectors:
         Args:
             file: h5py.File. The return value of `open`.
             sentences: int array, shape `[B]`. Positions of the sentences in `numbers`.
-            shape: tuple of int. B and T. Vectors of shorter sentences are padded with zeros to T.
+            shape: tuple of two ints, `(B, T)`. The vectors of sentences with fewer than T tokens
+                are padded with zeros.
 
         Returns:
             float32 array, shape `[B, L, T, D]`.
+
+        Raises:
+            ValueError: If the file is damaged.
         """
         batch = np.zeros([shape[0], self.num_layers, shape[1], self.dim], np.float32)
         for row, sentence in enumerate(sentences.tolist()):
@@ -74,7 +79,7 @@ class SentenceVectors:
         return batch
 
     def _check(self, file, lengths, cut_lengths) -> tuple[int, int]:
-        """Checks the shapes of all sentences and returns L and D."""
+        """Checks the shapes of the arrays of all sentences and returns L and D."""
         expected = None
         for place, number in enumerate(self.numbers):
             with naming_damage(self.path, "its list of arrays"):
@@ -82,8 +87,8 @@ class SentenceVectors:
             if not is_there:
                 raise ValueError(
                     f"{self.path} has no vectors for sentence {number} (sentence {place} of the "
-                    f"data, counted from 0; there are {len(lengths)}). The file was computed from "
-                    "a different text. Write it again with `tfreps embed`."
+                    f"data, counted from 0; the number of sentences is {len(lengths)}). The file "
+                    "was computed from a different text. Write it again with `tfreps embed`."
                 )
             shape = find_array(file, number).shape
             if len(shape) not in (2, 3):
@@ -95,8 +100,9 @@ class SentenceVectors:
             if shape[-2] not in (lengths[place], cut_lengths[place]):
                 raise ValueError(
                     f"{self.path}, sentence {number}: the file has vectors of {shape[-2]} tokens, "
-                    f"but sentence {place} of the data (counted from 0) has {lengths[place]}. The "
-                    "file was computed from a different text. Write it again with `tfreps embed`."
+                    f"but sentence {place} of the data (counted from 0) has {lengths[place]} "
+                    "tokens. The file was computed from a different text. Write it again with "
+                    "`tfreps embed`."
                 )
             found = (1 if len(shape) == 2 else shape[0], shape[-1])
             if expected is None:

@@ -16,17 +16,18 @@ _PREFETCH = 8
 
 
 class SequenceBatches:
-    """Batches of tokenized sentences with tags or labels, with a maximum number of padded tokens.
+    """Batches of tokenized sentences with tags or labels, of at most `batch_tokens` tokens each.
 
     Every sentence occurs once per epoch, in a batch with sentences of similar length. The
     batches depend only on the seed and the epoch number, so `dataset(epoch, first_batch)` can
     resume from any position. All epochs have the same number of batches.
 
-    Elements: `(features, y, sample_weight)`, or only `features` if there are no targets.
+    Elements: `(features, y, sample_weight)`, or only `features` if `targets` is `None`.
 
-    - `features`: dict of tensors. The features that `indexer` computes from the tokens, such as
-      `token_ids` int32 `[B, T]`, `character_ids` int32 `[B, T, C]` and `mask` bool `[B, T]`;
-      `vectors` float32 `[B, L, T, D]`, if `vectors` is given; and the arrays of `extra`.
+    - `features`: dict of tensors. It contains the features that `indexer` computes from the tokens,
+      such as `token_ids`, int32 `[B, T]`, `character_ids`, int32 `[B, T, C]`, and `mask`, bool
+      `[B, T]`; `vectors`, float32 `[B, L, T, D]`, if `vectors` is given; and the features in
+      `extra`.
     - `y`: tag ids, int32 `[B, T]`, or label ids, int32 `[B]`. Tag ids are 0 on padding.
     - `sample_weight`: float32 `[B]`. Keras divides the loss of a batch by its number of rows, so a
       sentence counts more in a small batch. In shuffled batches, which are meant for training, the
@@ -43,7 +44,7 @@ class SequenceBatches:
         tokens: sequence of lists of str. The tokens of each sentence. A list may be empty.
         targets: sequence or None. For each sentence, a list of tag ids or one label id. If
             `None`, the batches have no targets and no weights.
-        indexer: callable. A `tfreps.text.TokenIndexer`, or another function that maps tokens, a
+        indexer: callable. A `tfreps.text.TokenIndexer`, or any other callable that maps tokens, a
             str tensor `[B, T]`, to a dict of tensors `[B, T, ...]` and treats each token
             independently of the others.
         batch_tokens: int. Maximum number of tokens in a batch, padding included. A longer
@@ -52,20 +53,20 @@ class SequenceBatches:
             is not limited. Defaults to `None`.
         shuffle: bool. Whether to shuffle. If `False`, batches are sorted from short to long and
             are the same in every epoch. Defaults to `False`.
-        seed: int, non-negative. Random seed of the shuffling. Defaults to 0.
+        seed: int, non-negative. Random seed for shuffling. Defaults to 0.
         max_length: int or None. Longer sentences are truncated to this number of tokens. If
             `None`, sentences are not truncated. Defaults to `None`.
         length_multiple: int. If greater than 1, T is rounded up to a multiple of it, so that
             only a few shapes occur, the same ones in every epoch. This suits functions that are
             compiled once per shape. Defaults to 1.
-        sentence_weights: sequence of float or None. Weight of each sentence. If `None`, all
-            weights are 1. Defaults to `None`.
-        vectors: str, path-like object or None. File written by `tfreps embed` with the vectors
-            of these sentences, whole or truncated to `max_length`. If `None`, no vectors are
-            read. Defaults to `None`.
-        vector_numbers: sequence of int or None. Number of each sentence in that file. If `None`,
-            sentences are numbered from 0. Defaults to `None`.
-        extra: dict or None. Maps the name of an additional feature to its values: for each
+        sentence_weights: sequence of float or None. Weight of each sentence, finite and
+            non-negative. If `None`, all weights are 1. Defaults to `None`.
+        vectors: str, path-like object or None. Path of a file written by `tfreps embed` with the
+            vectors of these sentences, either whole or truncated to `max_length`. If `None`, no
+            vectors are read. Defaults to `None`.
+        vector_numbers: sequence of int or None. Number of each sentence in the file `vectors`. If
+            `None`, sentences are numbered from 0. Defaults to `None`.
+        extra: dict or None. Maps the name of each additional feature to its values: for each
             sentence, an array with one value or row per token. The feature is an int32, float32
             or bool tensor `[B, T, ...]`, which is 0 or False on padding. Defaults to `None`.
         cuts: `TextCuts` or None. Selects the tokens to remove from each sentence in each epoch. It
@@ -77,17 +78,19 @@ class SequenceBatches:
         num_sentences: int. Number of sentences.
         num_tokens: int. Number of tokens per epoch, padding excluded.
         num_cut: int. Number of sentences that are truncated to `max_length`.
-        vector_shape: tuple of int. Number of layers and width of the `vectors`, or `(0, 0)` if
-            there are none.
+        vector_shape: tuple of int. Number of layers L and width D of the vectors, or `(0, 0)` if
+            `vectors` is `None`.
 
     Masking: `mask` is True on real tokens.
 
     Raises:
-        ValueError: If there are no sentences; a sentence has different numbers of tokens and
-            tags; a target is negative or not an integer; a token is empty; arguments have
-            different numbers of sentences; an argument is out of range; a name in `extra` is that
-            of another feature; both `cuts` and `vectors` are given; or the file of vectors lacks a
-            sentence or has vectors for the wrong number of tokens.
+        ValueError: If there are no sentences; a token is empty or not a string; arguments have
+            different numbers of sentences; a sentence has different numbers of tokens and tags, or
+            of tokens and values in `extra`; `targets` contains both lists and integers; a tag or
+            label is negative or not an integer; an argument is out of range; a name in `extra` is
+            that of another feature; both `cuts` and `vectors` are given; or the file `vectors`
+            cannot be read, lacks a sentence, or has vectors of different sizes or for the wrong
+            number of tokens.
 
     Example:
         >>> from tfreps.data import SequenceBatches
@@ -141,8 +144,8 @@ class SequenceBatches:
         self._vectors = None
         if cuts is not None and vectors is not None:
             raise ValueError(
-                "`cuts` and `vectors` must not both be given: `cuts` removes tokens, but "
-                "`vectors` belong to whole sentences. Pass only one of them."
+                "`cuts` and `vectors` must not both be given: `cuts` removes tokens, but the "
+                "vectors belong to whole sentences. Pass only one of the two."
             )
         if vectors is not None:
             numbers = range(len(tokens)) if vector_numbers is None else vector_numbers
@@ -175,8 +178,8 @@ class SequenceBatches:
         too_few = epochs is not None and epochs < 1
         if epoch < 0 or not 0 <= first_batch <= self.num_batches() or too_few:
             raise ValueError(
-                f"`epoch` must be at least 0, `first_batch` in [0, {self.num_batches()}], and "
-                f"`epochs` at least 1, or None; got {epoch}, {first_batch} and {epochs}."
+                f"`epoch` must be at least 0, `first_batch` must be in [0, {self.num_batches()}], "
+                f"and `epochs` must be None or at least 1; got {epoch}, {first_batch} and {epochs}."
             )
         dataset = tf.data.Dataset.from_generator(
             lambda: self._elements(epoch, first_batch, epochs), output_signature=self._signature()
@@ -187,18 +190,25 @@ class SequenceBatches:
         return dataset.apply(tf.data.experimental.assert_cardinality(size)).prefetch(_PREFETCH)
 
     def num_batches(self, epoch: int = 0) -> int:
-        """Returns the number of batches per epoch, which is the same for every epoch."""
+        """Returns the number of batches per epoch, which is the same for every `epoch`."""
         return self._plan.num_batches
 
     def order(self, epoch: int = 0) -> np.ndarray:
-        """Returns the order of an epoch's sentences, as int64 positions in `tokens`, `[N]`."""
+        """Returns the order in which an epoch contains the sentences.
+
+        Args:
+            epoch: int. Number of the epoch. Defaults to 0.
+
+        Returns:
+            int64 array, shape `[N]`. Positions of the sentences in `tokens`.
+        """
         return np.concatenate([batch.sentences for batch in self._plan.batches(epoch)])
 
     def in_order(self, rows: Sequence, epoch: int = 0) -> list:
         """Sorts results for the sentences of an epoch into the order of `tokens`.
 
         Args:
-            rows: sequence. One item per sentence, in the order of that epoch's batches.
+            rows: sequence. One item per sentence, in the order of the batches of `epoch`.
             epoch: int. Number of the epoch. Defaults to 0.
 
         Returns:
@@ -260,7 +270,8 @@ def _extra(extra, rows: TokenRows, lengths, cut_lengths) -> dict[str, TokenValue
     """Returns the values of `extra` by name; checks that no other feature has the same name."""
     for name in {*rows.specs(), "vectors"}.intersection(extra):
         raise ValueError(
-            f"`extra` must not contain {name!r}, which is the name of another feature. Rename it."
+            f"`extra` must not contain {name!r}, which is the name of another feature. Use a "
+            "different name."
         )
     return {
         name: TokenValues(values, lengths, cut_lengths, f"`extra[{name!r}]`")

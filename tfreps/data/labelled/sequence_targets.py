@@ -9,18 +9,18 @@ import tensorflow as tf
 class TokenValues:
     """One value, or one row of values, for every token of every sentence.
 
-    Numbers are stored as int32 or float32.
+    Integers are stored as int32, and floating-point numbers as float32.
 
     Args:
-        values: sequence. For each sentence, an array or list `[n, ...]`.
-        lengths: int array, shape `[N]`. Number of tokens n of each sentence.
+        values: sequence. For each sentence, an array or list of shape `[n, ...]`.
+        lengths: int array, shape `[N]`. Number of tokens, n, of each sentence.
         cut_lengths: int array, shape `[N]`. Number of tokens of each sentence that remain after
             truncation.
         name: str. Name of the values in error messages.
 
     Raises:
-        ValueError: If a sentence has different numbers of values and tokens, or the values are
-            ragged.
+        ValueError: If `values` does not have one entry per sentence, a sentence has different
+            numbers of values and tokens, or the values of the tokens differ in shape.
     """
 
     def __init__(
@@ -58,8 +58,9 @@ class TokenValues:
         """Returns the values of a batch, `[B, T, ...]`, which are 0 on padding.
 
         Args:
-            sentences: int array, shape `[B]`. Numbers of the sentences. Not used.
-            places: int array, shape `[B, T]`. Positions among all tokens, from `TokenRows.places`.
+            sentences: int array, shape `[B]`. Numbers of the sentences. Ignored.
+            places: int array, shape `[B, T]`. Positions of the batch's tokens among all tokens,
+                from `TokenRows.places`.
             real: bool array, shape `[B, T]`. True on real tokens, from `TokenRows.places`.
         """
         values = self.flat[places]
@@ -92,8 +93,8 @@ def make_targets(
 
     Raises:
         ValueError: If a target is negative or not an integer, a sentence has different numbers of
-            tags and tokens, there is not exactly one target per sentence, or only some of the
-            targets are lists.
+            tags and tokens, a token has more than one tag, there is not exactly one target per
+            sentence, or only some of the targets are lists.
     """
     check_number(targets, lengths, "`targets`")
     are_labels = [np.ndim(target) == 0 for target in targets]
@@ -114,7 +115,7 @@ def make_targets(
 
 
 def check_number(values: Sequence, lengths: np.ndarray, name: str) -> None:
-    """Raises ValueError if the number of values is not the number of sentences."""
+    """Raises a ValueError if the number of values differs from the number of sentences."""
     if len(values) != len(lengths):
         raise ValueError(
             f"{name} must have one entry per sentence; got {len(values)} entries for "
@@ -123,7 +124,12 @@ def check_number(values: Sequence, lengths: np.ndarray, name: str) -> None:
 
 
 def _check_ids(ids: np.ndarray) -> None:
-    if ids.ndim != 1 or not np.issubdtype(ids.dtype, np.integer):
+    if ids.ndim != 1:
+        raise ValueError(
+            "`targets` must have one integer per token, the id of its tag; got an array of shape "
+            f"{ids.shape[1:]} per token."
+        )
+    if not np.issubdtype(ids.dtype, np.integer):
         raise ValueError(
             "`targets` must be integers, the ids of tags or labels; got "
             f"{ids.reshape(-1).tolist()[0]!r}. Convert names to ids first, for example with "

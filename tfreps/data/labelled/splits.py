@@ -12,25 +12,27 @@ def stratified_split(
     """Splits examples into two parts, so that every class keeps its share to within one example.
 
     The second part has `round(fraction * N)` examples (halves are rounded up). It takes
-    `fraction * n` examples, rounded down, of a class with n examples, and one more of each of
-    the classes with the largest remainders. Every class with at least two examples is in both
-    parts, even if that changes the total. The same labels, fraction and seed give the same split
-    on any machine. For a split that is not stratified, pass identical labels.
+    `fraction * n` examples, rounded down, from each class with n examples, and one more from each
+    of the classes with the largest remainders. Every class with at least two examples is in both
+    parts, even if this changes the size of the second part. The same labels, fraction and seed
+    give the same split on any machine. For a split that is not stratified, pass the same label for
+    every example.
 
     Args:
         labels: sequence of hashable objects. Class of each example.
         fraction: float in (0, 1). Share of the examples in the second part.
         seed: int, non-negative. Random seed. Defaults to 0.
-        single: str. Treatment of a class with one example: `"error"` raises an error, and
+        single: str. Treatment of a class with only one example: `"error"` raises an error, and
             `"keep"` puts the example in the first part. Defaults to `"error"`.
 
     Returns:
-        tuple of two lists of int. Positions of the examples in the first part (the rest, such as
-        a training set) and in the second (such as a development set), in ascending order.
+        tuple of two lists of int. Positions of the examples in the first part (such as a training
+        set) and in the second part (such as a development set), each in ascending order.
 
     Raises:
-        ValueError: If a class has one example and `single="error"`, there are fewer than two
-            examples, or an argument is out of range.
+        ValueError: If a class has only one example and `single` is `"error"`; there are fewer than
+            two examples; `single` is not one of the values above; or `fraction` or `seed` is out of
+            range.
 
     Example:
         >>> from tfreps.data import stratified_split
@@ -41,6 +43,8 @@ def stratified_split(
     """
     if not 0 < fraction < 1:
         raise ValueError(f"`fraction` must be in (0, 1); got {fraction}.")
+    if seed < 0:
+        raise ValueError(f"`seed` must be at least 0; got {seed}.")
     if single not in ("error", "keep"):
         raise ValueError(f'`single` must be "error" or "keep"; got {single!r}.')
     if len(labels) < 2:
@@ -78,15 +82,15 @@ def class_counts(labels: Sequence[Hashable]) -> dict:
 def describe_classes(labels: Sequence[Hashable], longest: int = 20) -> str:
     """Describes the distribution of examples over classes as text.
 
-    The text has one line per class with its share, followed by the share of the largest class,
-    which is the accuracy that a classifier has to exceed. It ends with a warning if a class has
-    only one example, or if the largest class has at least ten times as many examples as the
-    smallest.
+    The text has one line per class with the number and share of its examples, followed by the share
+    of the largest class, which is the accuracy that a classifier has to exceed. It ends with a
+    warning if a class has only one example, and with another if the largest class has at least ten
+    times as many examples as the smallest.
 
     Args:
         labels: sequence of hashable objects, not empty. Class of each example.
-        longest: int. Maximum number of classes listed; the others are summarized in one line.
-            Defaults to 20.
+        longest: int, positive. Maximum number of classes listed; the others are summarized in one
+            line. Defaults to 20.
 
     Returns:
         str. The description, without a final line feed.
@@ -156,11 +160,11 @@ def _check_single(places: dict, fraction: float) -> None:
     alone = [(own[0], label) for label, own in places.items() if len(own) == 1]
     if alone:
         place, label = min(alone, key=lambda pair: pair[0])
-        more = f" (other classes with only one: {len(alone) - 1})" if len(alone) > 1 else ""
+        more = f"; other classes with only one: {len(alone) - 1}" if len(alone) > 1 else ""
         raise ValueError(
-            f"The class {label!r} has only one example, number {place} counted from 0{more}. It "
-            "cannot be in both parts of a split. Remove it, add examples of the class, or set "
-            '`single` to "keep".'
+            f"The class {label!r} has only one example, number {place} (counted from 0{more}). One "
+            "example cannot be in both parts of a split. Remove it, add examples of the class, or "
+            'set `single` to "keep".'
         )
 
 

@@ -14,7 +14,11 @@ _DOCUMENT_START = "-DOCSTART-"
 class TaggedSentence(NamedTuple):
     """A sentence as tokens and tags, with its file and line.
 
-    `line` is the number of its first line, counted from 1.
+    Attributes:
+        tokens: list of str. Tokens of the sentence.
+        tags: list of str. Tag of each token, or an empty list if no tags were read.
+        file: str. Path of the file.
+        line: int. Number of the first line of the sentence, counted from 1.
     """
 
     tokens: list[str]
@@ -35,7 +39,7 @@ def read_tagged(
     tag_field: str | None = "label",
     encoding: str = "utf-8",
 ) -> list[TaggedSentence]:
-    """Reads tagged sentences.
+    """Reads tagged sentences from text files.
 
     Supported formats:
 
@@ -57,8 +61,8 @@ def read_tagged(
         format: str. `"conll"`, `"json"` or `"python"`. Defaults to `"conll"`.
         token_column: int. Column of the token, counted from 0, or from the end if negative.
             Defaults to 0.
-        tag_column: int or None. Column of the tag, counted in the same way. If `None`, no tags are
-            read. Defaults to -1.
+        tag_column: int or None. Column of the tag, counted from 0, or from the end if negative. If
+            `None`, no tags are read. Defaults to -1.
         separator: str or None. Column separator: `"\\t"` or `" "` for exactly one tab or space.
             If `None`, any run of spaces and tabs separates columns. Other white space is always
             part of the text. Defaults to `None`.
@@ -75,10 +79,13 @@ def read_tagged(
         str and an int. `tags` is empty if no tags are read.
 
     Raises:
-        ValueError: If `format` or `separator` is not one of the values above; the lines of a file
-            have too few or different numbers of columns; a token or tag is empty; a sentence has
-            different numbers of tokens and tags; a line is not a record; or a file contains no
-            sentence or has a different encoding. The message names the file and the line.
+        ValueError: If `format` or `separator` is not one of the values above; `encoding` is
+            unknown; no file matches `files`; the lines of a CoNLL file have too few or different
+            numbers of columns, or are records; the token and the tag are in the same column; a line
+            of a JSON or Python file is not a record; a field is missing or is not a list of
+            strings; a token or tag is empty; a record has no tokens or different numbers of tokens
+            and tags; or a file cannot be read, contains no sentence, is binary or has a different
+            encoding. If a file is invalid, the message names it and, if possible, the line.
 
     Example:
         >>> import pathlib, tempfile
@@ -154,9 +161,9 @@ def _check_columns(place, width, columns, line):
     ):
         tag = "" if tag_column is None else f" and a tag in a different one, column {tag_column}"
         raise ValueError(
-            f"{place}: expected a token in column {token_column}{tag}, counted from 0; got "
-            f"{width} column{'s' * (width != 1)}: {line[:60]!r}. Check the column numbers and the "
-            "column separator."
+            f"{place}: expected a token in column {token_column}{tag} (counted from 0, or from the "
+            f"end if negative); got {width} column{'s' * (width != 1)}: {line[:60]!r}. Check the "
+            "column numbers and the column separator."
         )
 
 
@@ -185,8 +192,8 @@ def _read_records(path, lines, token_field, tag_field, format):
             tags = _strings(get_field(record, tag_field, place), tag_field, place)
             if len(tags) != len(tokens):
                 raise ValueError(
-                    f"{place}: {len(tokens)} tokens in {token_field!r}, but {len(tags)} tags in "
-                    f"{tag_field!r}. Every token must have one tag."
+                    f"{place}: expected as many tags in {tag_field!r} as tokens in "
+                    f"{token_field!r}; got {len(tags)} and {len(tokens)}."
                 )
         if not tokens:
             raise ValueError(f"{place}: the sentence has no tokens. Remove the line.")
@@ -204,8 +211,8 @@ def _strings(value, name, place):
     for position, item in enumerate(value):
         if not isinstance(item, str) or not item:
             raise ValueError(
-                f"{place}: expected non-empty strings in field {name!r}; item {position} is "
-                f"{item!r}."
+                f"{place}: expected non-empty strings in field {name!r}; item {position} (counted "
+                f"from 0) is {item!r}."
             )
     check_unicode("".join(value), place)
     return list(value)

@@ -13,9 +13,10 @@ class TextCuts:
 
     In every epoch, each text is selected with probability `share`. One punctuation mark of a
     selected text is drawn at random, and either all tokens after the mark are removed, or the
-    mark and all tokens before it. Marks among the first or last two tokens are ignored (`ends` + 2
-    tokens if `ends` is given), and a text without any other mark is left whole. The result depends
-    only on the seed and the epoch number.
+    mark and all tokens before it. Punctuation marks are the tokens `, ; . ? !` and their full-width
+    Chinese counterparts. Marks among the first or last two tokens are ignored (`ends` + 2 tokens if
+    `ends` is given), and a text without any other mark is left whole. The random choices
+    depend only on the seed and the epoch number.
 
     Args:
         tokens: sequence of lists of str. The tokens of each text.
@@ -27,10 +28,10 @@ class TextCuts:
             and `[SEP]`. Defaults to 0.
 
     Raises:
-        ValueError: If `share` is not in [0, 1].
+        ValueError: If `share` is not in [0, 1] or `seed` is negative.
 
-    Reference: aespresso/a_journey_into_math_of_ml, 2019, part 4, where it is called data
-    regularization.
+    Reference: aespresso/a_journey_into_math_of_ml, 2019, part 4, where the method is called
+    data regularization.
 
     Example:
         >>> from tfreps.data import TextCuts
@@ -49,6 +50,8 @@ class TextCuts:
     ):
         if not 0 <= share <= 1:
             raise ValueError(f"`share` must be a probability in [0, 1]; got {share}.")
+        if seed < 0:
+            raise ValueError(f"`seed` must be at least 0; got {seed}.")
         self.share = share
         self.seed = seed
         self.ends = ends

@@ -11,8 +11,8 @@ _TOKENS_AT_A_TIME = 1 << 16
 class TokenRows:
     """Features of every distinct token, computed once and gathered for each batch.
 
-    The result is exact if the features of a token do not depend on other tokens, as is the case
-    with `tfreps.text.TokenIndexer`.
+    The result is correct only if the features of a token do not depend on other tokens, as is the
+    case with `tfreps.text.TokenIndexer`.
 
     Args:
         sentences: sequence of lists of str. The tokens of each sentence.
@@ -25,8 +25,8 @@ class TokenRows:
         lengths: int64 array, shape `[N]`. Number of tokens of each sentence after truncation.
 
     Raises:
-        ValueError: If a sentence is not a list of strings, or contains `""`, which denotes
-            padding.
+        ValueError: If a sentence is a string, a token is not a string, or a token is `""`, which
+            denotes padding.
     """
 
     def __init__(

@@ -10,7 +10,7 @@ from tfreps.text import Vocabulary
 
 
 class CorpusCounts(NamedTuple):
-    """Counts of one pass over a corpus.
+    """Counts from one pass over a corpus.
 
     Attributes:
         positions: int. Number of predictions per direction: n + 1 for a sentence of n words.
@@ -44,9 +44,9 @@ def count_corpus(files: Files, vocabulary: Vocabulary, skip_blank: bool = False)
         `CorpusCounts`.
 
     Raises:
-        ValueError: If a file is unreadable, binary or not UTF-8, or contains the token `<S>` or
-            `</S>` (the message names the line); or if the files contain no token, or none that
-            is in the vocabulary.
+        ValueError: If no file matches `files`; a file is unreadable, binary or not UTF-8, or
+            contains the token `<S>` or `</S>` (the message names the line); or the files contain
+            no token, or none that is in the vocabulary.
 
     Example:
         >>> import pathlib, tempfile
@@ -88,6 +88,6 @@ def count_corpus(files: Files, vocabulary: Vocabulary, skip_blank: bool = False)
     if unknown == tokens:
         raise ValueError(
             f"None of the {tokens} tokens in {where} is in the vocabulary {vocabulary.source}. "
-            "Check that it is the right vocabulary and that spaces separate the tokens."
+            "Check that this is the right vocabulary and that spaces separate the tokens."
         )
     return CorpusCounts(tokens + sentences, sentences, tokens, int(unknown), counts)

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps.data.lm.corpus_counts import CorpusCounts, count_corpus
-from tfreps.data.lm.lm_elements import Batch, to_dataset
+from tfreps.data.lm.lm_elements import Batch, check_characters, to_dataset
 from tfreps.data.lm.lm_streams import LMStream
 from tfreps.data.lm.sentence_slices import Corpus
 from tfreps.data.lm.word_rows import WordRows, number_by_first_use
@@ -27,16 +27,16 @@ class LMBatches:
     """Language model batches whose rows continue from one batch to the next.
 
     Reads text files with one sentence per line and tokens separated by white space. Each row of
-    a batch is a stream that continues in the next batch where it stopped. When a row reaches the
+    a batch continues in the next batch at the position where it stopped. When a row reaches the
     end of its sentence, it continues with the next sentence from the files. If several rows do
     so, they take sentences in the order of the rows. In the forward direction, `</S>` is never an
     input, and `<S>` is never a target; in the reverse direction, the two are exchanged. The two
-    directions read the files independently. The order is that of bilm-tf, position for position,
-    up to its last full batch. bilm-tf discards the positions that then remain; here the last
-    batches are padded, so that no token is lost. The position in the text can be saved and
-    restored.
+    directions read the files independently. Without shuffling, the order is that of bilm-tf,
+    position for position, up to the last full batch. bilm-tf discards the positions that remain;
+    `LMBatches` pads the last batches instead, so that no token is lost. The position in the text
+    can be saved and restored.
 
-    Elements: a dict of tensors, with T = `unroll_steps`.
+    Elements: dicts of tensors, with B = `batch_size`, T = `unroll_steps` and C = `max_characters`.
 
     - `token_ids`: int32 `[B, T]`. Inputs; words outside the vocabulary are `<UNK>`.
     - `next_token_id`: int32 `[B, T]`. Targets.
@@ -46,29 +46,31 @@ class LMBatches:
       by `tfreps.text`: 0 is padding, and all other ids are 1 greater than in bilm-tf's training
       arrays. Words outside the vocabulary keep their own characters.
     - `character_rows` and `unknown_characters`, if `characters` is `"table"`: int32 `[B, T]` and
-      `[U, C]`. The same character ids in less space. `character_rows` are row numbers of the
-      table that consists of `vocabulary.character_table()` and `unknown_characters`. The latter
-      has one row for each of the U words of this batch outside the vocabulary, in order of
-      appearance. Padding has row 0. The model looks up the characters on its device.
-    - If `bidirectional` is `True`, the same keys with the suffix `_reverse` (`unknown_characters`
-      is shared): inputs `</S> wn .. w1`, targets `wn .. w1 <S>`.
+      `[U, C]`. They represent the same character ids in less space. `character_rows` contains row
+      numbers of the table that consists of `vocabulary.character_table()` followed by
+      `unknown_characters`. The latter has one row for each of the U distinct words of the batch
+      that are outside the vocabulary, in order of first appearance. Padding has row 0. The model
+      looks up the characters on its device.
+    - If `bidirectional` is `True`, elements also have these keys with the suffix `_reverse`, except
+      for `unknown_characters`, which both directions share. The reverse inputs of a sentence are
+      `</S> wn .. w1`, and its reverse targets are `wn .. w1 <S>`.
 
     Args:
         files: str, path-like object, or list of them. Paths or glob patterns, read in order of
             name; `*.gz` files are decompressed.
         vocabulary: `tfreps.text.Vocabulary`. Converts words to ids.
         batch_size: int. Number of rows B.
-        unroll_steps: int. Number of positions T of each row of a batch.
+        unroll_steps: int. Number of positions T in each row of a batch.
         bidirectional: bool. Whether elements have the `_reverse` keys. Defaults to `True`.
         characters: str or None. `"ids"` or `"table"`, the form of the character ids described
             above. If `None`, elements have no character ids. Defaults to `"ids"`.
-        max_characters: int. Number of character ids C per token. Defaults to 50.
+        max_characters: int, at least 3. Number of character ids C per token. Defaults to 50.
         shuffle: bool. Whether to shuffle the files in every pass, and the sentences within each
             block of text. The directions are shuffled differently. Defaults to `False`.
         seed: int, non-negative. Random seed. All shuffling depends only on it and on the
             direction, the pass, the file and the block. Defaults to 0.
         passes: int or None. Number of passes over the files. Rows continue from one pass to the
-            next. If `None`, the passes never end. Defaults to `None`.
+            next. If `None`, the data set is endless. Defaults to `None`.
         skip_blank: bool. If `True`, blank lines are skipped; if `False`, a blank line is a
             sentence without words and takes one position, as in bilm-tf. Defaults to `False`.
         block_bytes: int. Size in bytes of the block of text that each direction holds in memory and
@@ -77,9 +79,11 @@ class LMBatches:
     Masking: `mask` is True on real positions.
 
     Raises:
-        ValueError: If no file matches `files` or an argument is out of range; during iteration,
-            if the text is unreadable, is not UTF-8, or contains no sentence. Call `count()`,
-            which reads all of the text, to find such errors before training.
+        ValueError: If no file matches `files`, `characters` is not one of the values above, or
+            another argument is out of range.
+        tf.errors.InvalidArgumentError: During iteration, if the text is unreadable, is not UTF-8,
+            or contains no sentence. Call `count()`, which reads all of the text, to find such
+            errors before training.
 
     Reference: bilm-tf, `BidirectionalLMDataset` and `_get_batch`.
 
@@ -123,8 +127,7 @@ class LMBatches:
         if passes is not None:
             _check_at_least(1, passes=passes)
         _check_at_least(0, seed=seed)
-        if characters not in ("ids", "table", None):
-            raise ValueError(f'`characters` must be "ids", "table" or None; got {characters!r}.')
+        check_characters(characters, max_characters)
         self.files = find_files(files)
         self.vocabulary = vocabulary
         self.batch_size = batch_size
@@ -153,7 +156,8 @@ class LMBatches:
             have followed without the interruption.
 
         Raises:
-            ValueError: If the state belongs to different files or arguments.
+            ValueError: If the state belongs to different files, a different vocabulary or
+                different arguments. `characters`, `max_characters` and `passes` may differ.
         """
         start = 0
         streams = None
@@ -181,11 +185,11 @@ class LMBatches:
         reading, and the number of batches to skip from there.
 
         Args:
-            num_batches: int. Number of batches consumed so far, including those before a
-                restored state.
+            num_batches: int, non-negative. Number of batches consumed so far, including those
+                before a restored state.
 
         Returns:
-            JSON-serializable dict.
+            JSON-serializable dict, which can be passed to `dataset`.
 
         Raises:
             ValueError: If `num_batches` is negative.
@@ -205,8 +209,8 @@ class LMBatches:
         """Returns the `CorpusCounts` of one pass. The first call reads all files.
 
         Raises:
-            ValueError: If a file is unreadable, binary or not UTF-8, or the files contain no
-                token, or none that is in the vocabulary.
+            ValueError: If a file is unreadable, binary or not UTF-8, or contains the token `<S>`
+                or `</S>`; or if the files contain no token, or none that is in the vocabulary.
         """
         if self._counts is None:
             self._counts = count_corpus(self.files, self.vocabulary, self.skip_blank)
@@ -217,7 +221,8 @@ class LMBatches:
         """Number of batches that the positions of one pass fill, rounded up.
 
         An endless data set yields about this many batches per pass. A finite one ends with a few
-        more batches, which are padded because some rows end before others.
+        more batches, which are padded because some rows end before others. The property uses
+        `count`, which reads all files in its first call.
         """
         return math.ceil(self.count().positions / (self.batch_size * self.unroll_steps))
 

@@ -27,12 +27,12 @@ def to_dataset(
         make_batches: callable. Returns an iterator over batches; called once per iteration over
             the data set. A batch is a tuple `(word_rows, targets, unknown_characters)`:
             `word_rows` is int32 `[directions, B, T]` and contains, for each input word, its
-            vocabulary id, or V + k for the k-th unknown word of the batch (from k = 0). `targets`
-            is int32 `[directions, B, T]` and contains vocabulary ids, or -1 on padding.
+            vocabulary id, or V + k for the k-th unknown word of the batch (k starts at 0).
+            `targets` is int32 `[directions, B, T]` and contains vocabulary ids, or -1 on padding.
             `unknown_characters` is int32 `[U, C]` and contains the character ids of the U unknown
             words. Up to eight consecutive batches of equal shape are passed to TensorFlow together.
         vocabulary: `tfreps.text.Vocabulary` of V tokens.
-        shape: tuple `(B, T)`. An element is `None` if it varies.
+        shape: tuple `(B, T)`. Each number is `None` if it varies between batches.
         bidirectional: bool. Whether there are two directions.
         characters: str or None. `"ids"`, `"table"` or `None`, the form of the character ids.
         max_characters: int. Number of character ids C per token.
@@ -53,6 +53,14 @@ def to_dataset(
         )
 
     return groups.flat_map(batches).prefetch(4)
+
+
+def check_characters(characters: str | None, max_characters: int) -> None:
+    """Raises a ValueError if the form or number of character ids is not supported."""
+    if characters not in ("ids", "table", None):
+        raise ValueError(f'`characters` must be "ids", "table" or None; got {characters!r}.')
+    if max_characters < 3:
+        raise ValueError(f"`max_characters` must be at least 3; got {max_characters}.")
 
 
 def _groups(batches: Iterator[Batch]) -> Iterator[list[Batch]]:

@@ -41,7 +41,7 @@ class LMEpochs:
         self._restored: tuple[int, dict] | None = None  # the position passed to `restore`
 
     def num_batches(self, epoch: int = 0) -> int:
-        """Returns the number of batches of an epoch; epochs are counted from 0."""
+        """Returns the number of batches in an epoch; epochs are counted from 0."""
         return min(self.steps_per_epoch, self.total_steps - epoch * self.steps_per_epoch)
 
     def dataset(self, epoch: int = 0, first_batch: int = 0) -> tf.data.Dataset:
@@ -49,19 +49,27 @@ class LMEpochs:
 
         Args:
             epoch: int. Number of the epoch, counted from 0. Defaults to 0.
-            first_batch: int. Number of batches of that epoch to skip. Defaults to 0.
+            first_batch: int. Number of batches to skip at the start of the epoch. Defaults to 0.
 
         Returns:
             `tf.data.Dataset` that never ends; see `LMBatches` for its elements.
 
         Raises:
-            ValueError: If the restored position belongs to different text or options.
+            ValueError: If the restored position belongs to a different text or different options.
         """
         number = epoch * self.steps_per_epoch + first_batch
         return self.batches.dataset(self._position(number))
 
     def state(self, epoch: int, batch: int) -> dict:
-        """Returns the position after `batch` batches of an epoch, as a JSON-serializable dict."""
+        """Returns the position after a number of batches of an epoch.
+
+        Args:
+            epoch: int. Number of the epoch, counted from 0.
+            batch: int. Number of batches of the epoch consumed so far.
+
+        Returns:
+            JSON-serializable dict, which can be passed to `restore`.
+        """
         number = epoch * self.steps_per_epoch + batch
         return {"number": number, "batches": self._position(number)}
 
@@ -72,8 +80,9 @@ class LMEpochs:
     def _position(self, number: int) -> dict:
         """Returns the state of `LMBatches` after `number` batches.
 
-        If the restored state is that of the same position, it is returned unchanged. Without it, a
-        resumed data set that has not been read yet would read all text before the position again.
+        If the restored state is that of the same position, it is returned unchanged, because
+        `LMBatches` may not have recorded a position near it yet. In that case, `LMBatches.state`
+        would return the beginning, and all text up to the position would be read again.
         """
         if self._restored is not None and self._restored[0] == number:
             return self._restored[1]

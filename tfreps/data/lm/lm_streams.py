@@ -18,13 +18,13 @@ class LMStream:
 
     A sentence of n words has n + 1 positions: inputs `<S> w1 .. wn` and targets `w1 .. wn </S>`,
     or, if `reverse` is `True`, inputs `</S> wn .. w1` and targets `wn .. w1 <S>`. One flat buffer
-    contains the positions that are not delivered yet: the rest of each row's sentence, followed by
-    the current slice of the corpus.
+    contains the positions that have not been delivered yet: the rest of each row's sentence,
+    followed by the current slice of the corpus.
 
     Args:
         corpus: Corpus. The files and their order.
         vocabulary: Vocabulary. Converts words to ids.
-        words: WordRows. Converts words to numbers; shared by the two directions.
+        words: WordRows. Converts words to row numbers; shared by the two directions.
         blocks: WeakValueDictionary. Blocks in use, shared by the two directions.
         batch_size: int. Number of rows B.
         unroll_steps: int. Number of positions T per row.
@@ -63,9 +63,12 @@ class LMStream:
         """Returns the next batch, or `None` at the end of the stream.
 
         Returns:
-            Tuple `(inputs, targets)`, both int32 `[B, T]`. `inputs` contains the numbers that
+            Tuple `(inputs, targets)`, both int32 `[B, T]`. `inputs` contains the row numbers that
             `words` assigns to the input words, and 0 on padding. `targets` contains vocabulary
             ids, and -1 on padding.
+
+        Raises:
+            ValueError: If a file is unreadable or not UTF-8, or the files contain no sentence.
         """
         own = np.minimum(self._left, self.unroll_steps)  # [B], from the row's current sentence
         need = self.unroll_steps - own
@@ -89,7 +92,7 @@ class LMStream:
 
         Returns:
             int array, shape `[B + 1]`. Buffer position at which the new sentences of each row
-            begin, and finally the one at which those of the last row end.
+            begin, followed by the position at which those of the last row end.
         """
         bounds = [self._next]
         position = self._next
@@ -110,8 +113,9 @@ class LMStream:
     def snapshot(self) -> Callable[[], dict]:
         """Records the position of the stream; returns a function that returns it as a dict.
 
-        The dict has plain lists and numbers; words outside the vocabulary are str. Arrays are
-        converted only when the function is called, because most snapshots are never used.
+        The dict contains plain lists and numbers; words outside the vocabulary are stored as str.
+        Arrays are converted only when the function is called, because most snapshots are never
+        used.
         """
         rows = self._inputs[self._leftover()]
         outside = np.unique(rows[rows >= self.words.first_unknown]).tolist()
@@ -129,7 +133,7 @@ class LMStream:
         return write_out
 
     def arrays_of_rows(self) -> list[np.ndarray]:
-        """Returns the arrays that contain numbers of words, to be renumbered in place."""
+        """Returns the arrays that contain row numbers of words, to be renumbered in place."""
         block: Block | None = self._source.block
         return [self._inputs] if block is None else [self._inputs, block.rows]
 
@@ -138,7 +142,7 @@ class LMStream:
 
         Args:
             begin: int array, shape `[B]`. Buffer position at which the rest of the sentence begins.
-            own: int array, shape `[B]`. Number of positions from the rest of the sentence.
+            own: int array, shape `[B]`. Number of positions taken from the rest of the sentence.
             fresh: int array, shape `[B]`. Buffer position at which the new sentences begin.
             filled: int array, shape `[B]`. Number of positions that are not padding.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import tensorflow as tf
 
-from tfreps.data.lm.lm_elements import Batch, to_dataset
+from tfreps.data.lm.lm_elements import Batch, check_characters, to_dataset
 from tfreps.data.lm.sentence_slices import Block
 from tfreps.data.lm.word_rows import WordRows, as_inputs, as_targets, number_by_first_use
 from tfreps.data.text_files import Files, find_files, read_blocks
@@ -26,8 +26,8 @@ def sentence_batches(
 ) -> tf.data.Dataset:
     """Returns batches of whole sentences, one per row, for a model with a fixed initial state.
 
-    Elements are dicts with the keys and dtypes of `LMBatches`. A sentence of n words has n + 1
-    positions: `token_ids` is `<S> w1 .. wn` and `next_token_id` is `w1 .. wn </S>`. If
+    Elements are dicts with the same keys and dtypes as those of `LMBatches`. A sentence of n words
+    has n + 1 positions: `token_ids` is `<S> w1 .. wn` and `next_token_id` is `w1 .. wn </S>`. If
     `bidirectional` is `True`, `token_ids_reverse` is `</S> wn .. w1` and `next_token_id_reverse` is
     `wn .. w1 <S>`. Rows are padded on the right to a multiple of 8, so that only a few shapes
     occur.
@@ -47,7 +47,7 @@ def sentence_batches(
         bidirectional: bool. Whether elements have the `_reverse` keys. Defaults to `True`.
         characters: str or None. `"table"` or `"ids"`, the form of the character ids; see
             `LMBatches`. If `None`, elements have no character ids. Defaults to `"table"`.
-        max_characters: int. Number of character ids C per token. Defaults to 50.
+        max_characters: int, at least 3. Number of character ids C per token. Defaults to 50.
         block_bytes: int. Size in bytes of the block of text within which sentences are sorted.
             Defaults to 4 MiB.
 
@@ -57,8 +57,9 @@ def sentence_batches(
     Masking: `mask`, bool `[B, T]`, is True on the n + 1 positions of each sentence.
 
     Raises:
-        ValueError: If no file matches `files`, or `batch_size` or `batch_tokens` is less than 1;
-            during iteration, if the text is unreadable or not UTF-8.
+        ValueError: If no file matches `files`, `characters` is not one of the values above, or
+            another argument is out of range.
+        tf.errors.InvalidArgumentError: During iteration, if the text is unreadable or not UTF-8.
 
     Example:
         >>> import pathlib, tempfile
@@ -78,6 +79,9 @@ def sentence_batches(
             "`batch_size` and `batch_tokens` must be at least 1; "
             f"got {batch_size} and {batch_tokens}."
         )
+    if block_bytes < 1:
+        raise ValueError(f"`block_bytes` must be at least 1; got {block_bytes}.")
+    check_characters(characters, max_characters)
     paths = find_files(files)
 
     def batches() -> Iterator[Batch]:

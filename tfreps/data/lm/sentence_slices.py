@@ -28,8 +28,8 @@ class Place(NamedTuple):
 
     `pass_number` is the number of the pass, and `shard` is the rank of the file in the order of
     that pass. `block`, `offset` and `line` are the number, first byte and first line of the block
-    in the file, and `sentence` is the rank of the sentence in the order of the block. Lines
-    are counted from 1, everything else from 0.
+    in the file, and `sentence` is the rank of the slice's first sentence in the order of the
+    block. Lines are counted from 1, and everything else from 0.
     """
 
     pass_number: int = 0
@@ -49,7 +49,7 @@ class Block:
         self.positions = np.diff(self.ends, prepend=-1)  # n + 1 for a sentence of n words
 
     def take(self, order: np.ndarray, reverse: bool) -> np.ndarray:
-        """Concatenates the sentences with the given numbers, their words in order or reversed."""
+        """Concatenates the sentences numbered `order`, with their words in order or reversed."""
         positions = self.positions[order]
         before = np.cumsum(positions) - positions
         step = np.arange(positions.sum())
@@ -69,7 +69,7 @@ class SentenceSlices:
         words: WordRows. Converts words to rows; shared by the two directions.
         blocks: WeakValueDictionary. Blocks in use, shared by the two directions.
         reverse: bool. Whether the words of a sentence are reversed.
-        place: Place. Where to start.
+        place: Place. Place at which to start.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class SentenceSlices:
         `LINE_END` follows each sentence.
 
         Raises:
-            ValueError: If the files contain no sentence.
+            ValueError: If a file is unreadable or not UTF-8, or the files contain no sentence.
         """
         pass_number, shard, number, offset, line, sentence = self.place
         passes = self.corpus.passes
@@ -133,7 +133,7 @@ class SentenceSlices:
         return order[self.block.positions[order] > 1] if self.corpus.skip_blank else order
 
     def _slices(self, order: np.ndarray, sentence: int) -> Iterator[tuple[int, np.ndarray]]:
-        """Yields the rank of the first sentence of each slice of the block, and the word rows."""
+        """Yields the rank of the first sentence and the word rows of each slice of the block."""
         ends = np.cumsum(self.block.positions[order])
         while sentence < len(order):
             before = ends[sentence - 1] if sentence else 0

@@ -70,7 +70,7 @@ class WordRows(dict):
         """Returns the character ids of words outside the vocabulary.
 
         Args:
-            unknown: int array, shape `[N]`. Rows of the words minus V.
+            unknown: int array, shape `[N]`. Row numbers of the words, minus V.
 
         Returns:
             int32 array, shape `[N, C]`.
@@ -113,7 +113,8 @@ class WordRows(dict):
 def as_inputs(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.ndarray:
     """Returns the inputs `<S> w1 .. wn` of sentences `w1 .. wn LINE_END`, as word rows.
 
-    If `reverse` is `True`, the words are given in reverse order, and `</S>` replaces `<S>`.
+    If `reverse` is `True`, the words in `rows` must already be in reverse order, and `</S>`
+    replaces `<S>`.
     """
     inputs = np.roll(rows, 1)
     inputs[inputs == LINE_END] = vocabulary.end_id if reverse else vocabulary.start_id
@@ -123,7 +124,8 @@ def as_inputs(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.nda
 def as_targets(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.ndarray:
     """Returns the targets `w1 .. wn </S>` of sentences `w1 .. wn LINE_END`, as vocabulary ids.
 
-    If `reverse` is `True`, the words are given in reverse order, and `<S>` replaces `</S>`.
+    If `reverse` is `True`, the words in `rows` must already be in reverse order, and `<S>`
+    replaces `</S>`.
     """
     targets = np.where(rows < len(vocabulary), rows, vocabulary.unknown_id)
     targets[rows == LINE_END] = vocabulary.start_id if reverse else vocabulary.end_id

@@ -22,11 +22,12 @@ class MaskedLMBatches:
     seed, the epoch number and the position in the epoch, so `dataset(epoch, first_batch)` can
     resume from any position.
 
-    Each element is a dict of tensors, the input of `BertPretrainer`:
+    Each element is a dict of tensors, the input of `BertPretrainer`, where M is the largest number
+    of masked tokens in a text of the batch:
 
     - `token_ids`: int32 `[B, T]`. Token ids after masking, padded at the end.
     - `segment_ids`: int32 `[B, T]`. 0 up to and including the first `[SEP]`, 1 up to and
-      including the second, 0 on padding.
+      including the second, and 0 on padding.
     - `masked_positions`: int32 `[B, M]`. Positions of the masked tokens in ascending order, 0 on
       padding.
     - `masked_ids`: int32 `[B, M]`. Original ids of the masked tokens, 0 on padding.
@@ -41,8 +42,10 @@ class MaskedLMBatches:
             It must be the tokenizer with which the documents were read.
         batch_tokens: int. Maximum number of tokens in a batch, padding and special tokens
             included. A longer text forms a batch of its own. Defaults to 4096.
-        max_length: int. Maximum number of tokens in a text, special tokens included. Defaults
-            to 128.
+        max_length: int, at least 5, or at least 3 if `next_sentence` is `False`. Maximum number of
+            tokens in a text, special tokens included. A sentence that is too long is split into
+            several texts if `next_sentence` is `False`; pairs that are too long are truncated.
+            Defaults to 128.
         batch_rows: int or None. Maximum number of texts in a batch. If `None`, the number is not
             limited. Defaults to `None`.
         next_sentence: bool. Whether texts are pairs of segments, for next-sentence prediction.
@@ -163,7 +166,7 @@ class MaskedLMBatches:
         return dataset.apply(tf.data.experimental.assert_cardinality(size)).prefetch(_PREFETCH)
 
     def num_batches(self, epoch: int = 0) -> int:
-        """Returns the number of batches of an epoch.
+        """Returns the number of batches in an epoch.
 
         With sentence pairs, the number varies slightly between epochs.
         """

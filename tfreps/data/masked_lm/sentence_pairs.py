@@ -13,13 +13,13 @@ class Stretches(NamedTuple):
     """Texts of an epoch, each of which is one or two slices of `TokenDocuments.ids`.
 
     Text i is `ids[first[i]:first_end[i]]`, followed by `ids[second[i]:second_end[i]]`, which is
-    empty if texts are not pairs.
+    empty if the texts are not pairs.
 
     Attributes:
         first, first_end: int64 arrays, shape `[N]`. Bounds of the first slices.
         second, second_end: int64 arrays, shape `[N]`. Bounds of the second slices.
         is_next: bool array, shape `[N]`. True if the second slice follows the first in the
-            document.
+            document. All values are False if the texts are not pairs.
     """
 
     first: np.ndarray
@@ -37,8 +37,8 @@ class SentencePairs:
     """Texts of whole sentences, or sentence pairs that are drawn anew in every epoch.
 
     As many consecutive sentences of a document as fit in `max_tokens` tokens form a text. If
-    `pairs` is `False`, a longer sentence is split into texts of similar length, so that every token
-    occurs once per epoch.
+    `pairs` is `False`, a sentence that does not fit is split into texts of similar length, so that
+    every token occurs once per epoch.
 
     If `pairs` is `True`, a text has at least two sentences: a single sentence at the end of a
     document forms a text with the sentence before it. In every epoch, two random choices are made
@@ -128,7 +128,7 @@ class SentencePairs:
 
 
 def _draw(bits, ends: np.ndarray) -> np.ndarray:
-    """Draws an integer in [0, end) for each end, the same in every version of NumPy."""
+    """Draws an integer in `[0, end)` for each end, in the same way in every version of NumPy."""
     return (bits.random_raw(len(ends)) % ends.astype(np.uint64)).astype(np.int64)
 
 

@@ -23,7 +23,7 @@ class TokenDocuments(NamedTuple):
         ids: uint16 or int32 array, shape `[N]`. Token ids of all sentences.
         starts: int64 array, shape `[S + 1]`. Position in `ids` at which each sentence begins,
             followed by N.
-        documents: int64 array, shape `[D + 1]`. Number of the first sentence of each document,
+        documents: int64 array, shape `[D + 1]`. Index of the first sentence of each document,
             followed by S.
         num_unknown: int. Number of unknown tokens in `ids`.
         num_documents: int. Number of documents, D.
@@ -59,10 +59,10 @@ def read_documents(
 
     Supported formats:
 
-    - "lines": one sentence per line. Blank lines and the ends of files separate documents.
-    - "records": one record per line, a JSON object or a Python dict literal (no code is
-      executed). A record is a document, and its `fields` are the sentences, such as
-      `{'text1': ..., 'text2': ...}`. Blank lines are skipped.
+    - `"lines"`: one sentence per line. Blank lines and the ends of files separate documents.
+    - `"records"`: one record per line, a JSON object or a Python dict literal (no code is
+      executed), such as `{'text1': ..., 'text2': ...}`. A record is a document, and its `fields`
+      are the sentences. Blank lines are skipped.
 
     Sentences without tokens are skipped. A token takes 2 bytes of memory for vocabularies of up
     to 65,536 tokens and 4 bytes otherwise.
@@ -82,8 +82,9 @@ def read_documents(
 
     Raises:
         ValueError: If no file matches `files`; `format` is not one of the values above; a file is
-            unreadable or not UTF-8; a line is not a record; a field is missing or not a string;
-            or the files contain no token or only unknown tokens.
+            unreadable, is not UTF-8, contains a NUL byte or starts with a byte order mark; a line
+            is not a record; a field is missing, is not a string, or contains a NUL character or a
+            lone surrogate; or the files contain no token or only unknown tokens.
 
     Example:
         >>> import pathlib, tempfile
@@ -120,7 +121,7 @@ def read_documents(
     if num_unknown == len(flat):
         raise ValueError(
             f"No token in {', '.join(find_files(files)[:3])} is in the vocabulary of "
-            f"{len(tokenizer.vocabulary):,} tokens. Use a vocabulary that was built for such text."
+            f"{len(tokenizer.vocabulary):,} tokens. Use a vocabulary built from similar text."
         )
     lengths = np.concatenate(lengths)
     numbers = np.concatenate(numbers)
@@ -138,7 +139,7 @@ def read_documents(
 def read_sentences(
     files: Files, format: str = "lines", fields: Sequence[str] = RECORD_FIELDS
 ) -> Iterator[tuple[int, str]]:
-    """Yields the document number and the text of every sentence of text files.
+    """Yields the document number and the text of every sentence in text files.
 
     Args:
         files: str, path-like object, or list of them. Paths or glob patterns of UTF-8 files, read
@@ -154,7 +155,9 @@ def read_sentences(
 
     Raises:
         ValueError: If no file matches `files`; `format` is not one of the values above; a file is
-            unreadable or not UTF-8; a line is not a record; or a field is missing or not a string.
+            unreadable, is not UTF-8, contains a NUL byte or starts with a byte order mark; a line
+            is not a record; or a field is missing, is not a string, or contains a NUL character or
+            a lone surrogate.
 
     Example:
         >>> import pathlib, tempfile

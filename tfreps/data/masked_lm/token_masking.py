@@ -10,14 +10,15 @@ _NO_LIMIT = 2**31 - 1
 
 
 class StatelessSelector(tf_text.RandomItemSelector):
-    """Variant of tensorflow-text's `RandomItemSelector` that draws from a given seed.
+    """Variant of tensorflow-text's `RandomItemSelector` that uses a given seed.
 
-    Of n selectable items, it selects the `floor(rate * n + u)` items with the smallest random
-    numbers, where u is uniform in [0, 1). The expected number is exactly `rate * n`. (The
-    original selector rounds up, and with a fixed seed it shuffles all rows identically.)
+    Of the n selectable items of a row, it selects the `floor(rate * n + u)` items with the smallest
+    random numbers, where u is uniform in [0, 1). The expected number is exactly `rate * n`. (The
+    original selector rounds up, and a stateless `shuffle_fn` would shuffle all of its rows of equal
+    length identically.)
 
     Args:
-        rate: float. Share of the items that are selected.
+        rate: float. Expected share of the selectable items that are selected.
         is_special: bool array, shape `[V]`. True for ids that are never selected. Items that
             contain such an id are not selected either.
         seed: int tensor, shape `[2]`. Random seed.
@@ -69,7 +70,7 @@ class StatelessChooser(tf_text.MaskValuesChooser):
         self.seed = seed
 
     def get_mask_values(self, masked_lm_ids):
-        """Returns the replacements of the masked tokens as a ragged tensor of the same shape."""
+        """Returns a ragged tensor like `masked_lm_ids` with the replacements of these tokens."""
         ids = masked_lm_ids.flat_values
         case = tf.random.stateless_uniform(tf.shape(ids), self.seed)
         own_seed = tf.random.experimental.stateless_fold_in(self.seed, 1)
@@ -122,18 +123,19 @@ class TokenMasking:
             )
 
     def __call__(self, token_ids, lengths, seed):
-        """Masks a batch.
+        """Masks tokens in a batch.
 
         Args:
-            token_ids: int32 tensor, shape `[B, T]`.
-            lengths: int tensor, shape `[B]`. Number of real tokens in each row.
+            token_ids: int32 tensor, shape `[B, T]`. Token ids, including special tokens.
+            lengths: int tensor, shape `[B]`. Number of tokens in each row, without padding.
             seed: int tensor, shape `[2]`. Random seed. All random choices depend only on it.
 
         Returns:
             dict of tensors. `token_ids` is int32 `[B, T]`: the token ids after masking.
             `masked_positions` is int32 `[B, M]`: the positions of the masked tokens in ascending
             order. `masked_ids` is int32 `[B, M]`: their original ids. `masked_weights` is float32
-            `[B, M]`: 1 for masked tokens and 0 on padding.
+            `[B, M]`: 1 for masked tokens and 0 on padding. M is the largest number of masked tokens
+            in a row.
         """
         rows = tf.RaggedTensor.from_tensor(token_ids, lengths)  # [B, (T)]
         seeds = tf.random.experimental.stateless_split(seed, 2)

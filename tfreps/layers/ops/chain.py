@@ -7,22 +7,23 @@ A chain assigns to each tag sequence `y_1 .. y_n` of a sentence with `n` real to
 
 and the probability `exp(score(y)) / Z`, where `Z` is the sum of `exp(score)` over all sequences.
 A sentence without tokens has one sequence, the empty one, with score 0. A path is a tag sequence,
-and a step leads from one tag of it to the next.
+and a step leads from one of its tags to the next.
 
-The functions share these arguments:
+The functions share these arguments and raise a ValueError if one of them has the wrong shape:
 
-    emissions: float, shape `[B, T, K]`. Natural logarithms; `K` is at least 1, `T` at least 0.
+    emissions: float, shape `[B, T, K]`. Score of each tag at each position, in nats. `K` is at
+        least 1, `T` at least 0.
     mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real. Masked
         positions may be anywhere and are skipped: two real tokens are neighbours if there is no
         real token between them. Values at masked positions, including NaN, are ignored.
     transitions: float, shape `[K, K]`, [from, to]. Transition scores.
-    start: float, shape `[K]`. Scores of each tag as the first tag.
-    end: float, shape `[K]`. Scores of each tag as the last tag.
+    start: float, shape `[K]`. Score of each tag as the first tag.
+    end: float, shape `[K]`. Score of each tag as the last tag.
 
 The computation uses float32 or better. A score of `-inf`, or any score below -1e30, forbids a tag
 or a step. The absolute values of other scores should be below 1e20. A NaN or `+inf` at a real
-token makes the results of its sentence NaN, but not those of other sentences. In decoding, the
-score of the sentence is then NaN and its tags are arbitrary.
+token affects only the results of its sentence: the log normalizer, the marginals and the scores of
+the best paths are then NaN, and the tags of these paths are arbitrary.
 """
 
 import tensorflow as tf
@@ -66,13 +67,14 @@ def log_normalizer(emissions, mask, transitions, start, end):
     """Computes `log Z`, the logarithm of the sum of `exp(score)` over all paths.
 
     The gradient is computed with the forward-backward algorithm. The gradient with respect to the
-    emissions is the marginals. The gradient with respect to a transition, start or end score is
-    the expected number of times that it occurs in a path. Both are exact for any range of scores.
+    emissions consists of the marginals. The gradient with respect to a transition, start or end
+    score is the expected number of times that this score is used in a path. Both are exact for any
+    range of scores.
     The memory for a sentence is proportional to `T * K`. Computing a second derivative raises a
     LookupError.
 
     Returns:
-        float32, shape `[B]`. `-inf`, with a gradient of 0, where no path is possible.
+        float32, shape `[B]`. `-inf`, with a gradient of 0, for sentences without a possible path.
 
     Reference: Lafferty, McCallum and Pereira, 2001, "Conditional Random Fields".
 
@@ -106,15 +108,16 @@ def token_log_probabilities(emissions, tags, mask, transitions, start, end):
 
         log p(y_t | y_1 .. y_{t-1}); the sum over t is score(y) - log Z
 
-    The computation is in log space and several times slower than `log_normalizer`. The result is
-    differentiable once.
+    The computation is done in log space and takes several times as long as `log_normalizer`. The
+    result can be differentiated only once.
 
     Args:
         tags: int, shape `[B, T]`, 0 to K - 1 at real tokens.
 
     Returns:
-        float32, shape `[B, T]`, at most 0. 0 where masked. -1e30 at a token if the step to it is
-        impossible, or if no path can be completed from the previous tag or from its own tag.
+        float32, shape `[B, T]`, at most 0. 0 where masked. -1e30 at a token if the sentence has no
+        possible path, if the step to the token is impossible, or if no path can be completed from
+        the previous tag or from the tag of the token.
 
     Example:
     >>> zeros = tf.zeros([1, 2, 4])
@@ -162,10 +165,10 @@ def k_best(emissions, mask, transitions, start, end, k):
     Returns:
         Tuple `(tags, scores)`. `tags` is int32 `[B, k, T]`, 0 where masked. `scores` is float32
         `[B, k]`, without a gradient. If a sentence has fewer than `k` possible paths, the
-        remaining scores are `-inf` and their tags 0.
+        remaining scores are `-inf` and their tags are 0.
 
     Raises:
-        ValueError: If `k` is below 1.
+        ValueError: If `k` is below 1 or another argument has the wrong shape.
 
     Example:
     >>> zeros = tf.zeros([2, 2])
@@ -213,7 +216,7 @@ def _checked(emissions, mask, transitions, start, end):
 
 
 def checked_mask(mask, emissions):
-    """Returns the mask as bool `[B, T]`, all True if it is `None`."""
+    """Returns the mask as bool `[B, T]`, or True at all positions if `mask` is `None`."""
     if mask is None:
         return tf.ones(tf.shape(emissions)[:2], "bool")
     return as_mask(mask, emissions)
@@ -230,8 +233,8 @@ def _to_decode(emissions, mask, *scores):
     """Prepares chains for decoding.
 
     Returns:
-        Tuple `(fine, chain)`. `fine` is bool `[B]`, False for sentences with NaN or `+inf`.
-        `chain` is the `Chain`, in which all emissions of these sentences are 0.
+        Tuple `(fine, chain)`. `fine` is bool `[B]`, False for sentences with a NaN or `+inf` at a
+        real token. `chain` is the `Chain`, in which all emissions of these sentences are 0.
     """
     fine = tf.reduce_all(emissions < float("inf"), -1)  # [B, T]
     fine = tf.reduce_all(~mask | fine, -1)  # [B]

@@ -21,7 +21,7 @@ TINY = 1e-30
 
 
 def log_normalizer(emissions, mask, transitions, start, end):
-    """Computes `tfreps.layers.ops.chain.log_normalizer` on float32 tensors."""
+    """Implements `tfreps.layers.ops.chain.log_normalizer` for float32 scores and a bool mask."""
 
     @tf.custom_gradient
     def run(emissions, transitions, start, end):
@@ -51,12 +51,14 @@ def log_normalizer(emissions, mask, transitions, start, end):
 
 
 def token_log_probabilities(tags, emissions, mask, transitions, start, end):
-    """Computes `tfreps.layers.ops.chain.token_log_probabilities` on int32 and float32 tensors.
+    """Implements `tfreps.layers.ops.chain.token_log_probabilities`.
+
+    The tags must be int32, the scores float32 and the mask bool.
 
     Each value is the score of one step and one token, plus the suffix score after the token,
-    minus the suffix score before it. Apart from that step and token, its gradient is therefore
-    the difference between the `expected_counts` of a walk that begins after the token and those
-    of a walk that begins before it.
+    minus the suffix score before it. Apart from the terms of that step and token, the gradient of
+    the value is therefore the difference between the `expected_counts` of a walk that begins after
+    the token and those of a walk that begins before it.
     """
     tags = tf.where(mask, tags, 0)
 
@@ -101,17 +103,17 @@ def token_log_probabilities(tags, emissions, mask, transitions, start, end):
 
 
 def expected_counts(chain, suffixes, scales, flow, injections=None):
-    """Computes how often random walks through the chains are expected to visit each tag and step.
+    """Computes how often random walks through the chains are expected to use each tag and step.
 
-    At position `t`, a walk moves from state `i` to tag `j` with the probability `p_t(j | i)`. The
+    At position `t`, a walk moves from state `i` to tag `j` with probability `p_t(j | i)`. The
     flow is the expected number of walks in each state:
 
         p_t(j | i) = exp(steps[i, j] + scores_t[j] + suffix_{t+1}[j] - scale_t - suffix_t[i])
         flow_t[j]  = sum_i flow_{t-1}[i] * p_t(j | i) + injections_t[j]
 
     With a flow of 1 from the state before the first tag, the flow into each tag is its marginal,
-    which is the gradient of the log normalizer. All values are probabilities, so that underflow
-    below 1e-38 is negligible. Dividing the probabilities of the steps by their sum, which differs
+    which is the gradient of the log normalizer. All values are probabilities, so underflow below
+    1e-38 is negligible. Dividing the probabilities of the steps by their sum, which differs
     from 1 only by rounding, conserves the flow over many steps.
 
     Args:
@@ -119,13 +121,14 @@ def expected_counts(chain, suffixes, scales, flow, injections=None):
         suffixes: float32, shape `[T + 1, B, S]`, from `suffix_scores` with `log_sum_exp`.
         scales: float32, shape `[T, B, 1]`, from the same call.
         flow: float32, shape `[B, S]`. Flow before the first position.
-        injections: float32, shape `[T, B, S]`. Flow that is added at each position. If `None`, it
-            is zero. Defaults to `None`.
+        injections: float32, shape `[T, B, S]`. Flow that is added at each position. If `None`, no
+            flow is added. Defaults to `None`.
 
     Returns:
         Tuple `(arrived, steps, ends)`, all float32. `arrived` is `[T, B, S]`: the flow into each
-        tag, 0 where masked. `steps` is `[S, S]`: the flow through each step, summed over positions
-        and sentences. `ends` is `[S]`: the flow after the last position, summed over sentences.
+        tag without the injection at the same position, 0 where masked. `steps` is `[S, S]`: the
+        flow through each step, summed over positions and sentences. `ends` is `[S]`: the flow after
+        the last position, summed over sentences.
     """
 
     def step(state, scores, mask, scale, before, after, *injected):
@@ -153,7 +156,7 @@ def _in_log_space(chain):
 
 
 def _nothing(chain, value):
-    """Returns the value, and zeros of the shapes that `_in_log_space` returns."""
+    """Returns `value` and zeros with the shapes of the suffixes and scales of `_in_log_space`."""
     suffixes = tf.zeros_like(tf.pad(chain.scores, [[0, 1], [0, 0], [0, 0]]))
     return value, suffixes, tf.zeros(tf.shape(chain.mask))
 
@@ -161,15 +164,16 @@ def _nothing(chain, value):
 def _forward_backward(chain):
     """Computes prefix and suffix sums in probability space, using one loop for both directions.
 
-    Each sum is stored as a vector that sums to 1, and a scale; the highest score is factored out
-    of every step. The computation uses float64 and is exact if no path is lost to underflow. This
-    holds if the factors of every step are above exp(-2 * WIDEST_STEP) and every nonzero sum is
+    Each sum is stored as a scale and a vector that sums to 1; the highest score is factored out of
+    every step. The computation uses float64 and is exact if no path is lost to underflow. This
+    holds if the factors of all possible scores are above exp(-WIDEST_STEP) and every nonzero sum is
     above SMALLEST: then each product is a normal number, and a sum of 0 means that no path is
     possible.
 
     Returns:
-        Dict with `value`, the float32 log normalizer `[B]`; `exact`, a bool that is True if the
-        computation was exact for all sentences; and the tensors that `_fast_gradient` reads.
+        Dict with `value`, the float32 log normalizer `[B]`; `exact`, a bool scalar that is True if
+        the computation was exact and the value is finite for all sentences; and the tensors that
+        `_fast_gradient` reads.
     """
     highest = tf.reduce_max(chain.scores, -1, keepdims=True)  # [T, B, 1]
     highest_step = tf.reduce_max(chain.steps)
@@ -240,7 +244,7 @@ def _fast_gradient(chain, fast, d_value):
 
 
 def _width(scores, axis=-1):
-    """Returns the largest difference between possible scores along the axis."""
+    """Returns the largest difference between possible scores along `axis`, as a scalar."""
     possible = is_possible(scores)
     highest = tf.reduce_max(scores, axis, keepdims=True)
     return tf.reduce_max(highest - tf.where(possible, scores, highest))

@@ -21,7 +21,8 @@ class Chain(NamedTuple):
     either side, gaps and empty sentences need no special cases. `T` is a multiple of BLOCK.
 
     Args:
-        scores: float32, shape `[T, B, S]`. FORBIDDEN for the state before the first tag.
+        scores: float32, shape `[T, B, S]`. Emissions, followed by FORBIDDEN for the state before
+            the first tag.
         mask: bool, shape `[T, B, 1]`. True on real tokens.
         steps: float32, shape `[S, S]`, [from, to]. Transitions, with the start scores as the last
             row.
@@ -35,10 +36,10 @@ class Chain(NamedTuple):
 
     @classmethod
     def of(cls, emissions, mask, transitions, start, end, readable=None):
-        """Creates chains from the arguments of the functions in `tfreps.layers.ops.chain`.
+        """Creates a `Chain` from the arguments of the functions in `tfreps.layers.ops.chain`.
 
-        The positions are padded to a multiple of BLOCK, at least one block. Where `readable`, bool
-        `[B, T]`, is False, emissions count as 0. `readable` defaults to the mask.
+        The positions are padded to a multiple of BLOCK, at least one block. Emissions are replaced
+        with 0 where `readable`, bool `[B, T]`, is False. `readable` defaults to the mask.
         """
         readable = mask if readable is None else readable
         emissions = tf.where(readable[..., None], emissions, 0.0)
@@ -60,28 +61,28 @@ class Chain(NamedTuple):
         return self.scores.shape[-1]
 
     def before_the_first(self, dtype="float32"):
-        """Returns 1 for the state before the first tag, else 0: `[B, S]`."""
+        """Returns 1 for the state before the first tag and 0 for all others, shape `[B, S]`."""
         last = tf.fill([tf.shape(self.scores)[1]], self.num_states - 1)
         return tf.one_hot(last, self.num_states, dtype=dtype)
 
 
 def recur(step, state, inputs, outputs, reverse=False):
-    """Runs `state, outputs = step(state, *values of inputs at t)` over all positions `t`.
+    """Runs `state, outputs = step(state, *values of inputs at t)` for all positions `t`.
 
     In a plain graph, the overhead of a loop iteration exceeds the time of a step. Each iteration
     therefore processes BLOCK positions.
 
     Args:
-        step: function of `state` and one value of each input. It returns the next state and the
-            outputs at this position, both tuples of tensors.
+        step: function of `state` and the value of each input at one position. It returns the next
+            state and the outputs at this position, both tuples of tensors.
         state: tuple of tensors. The initial state.
-        inputs: list of tensors. The size of their first axis, the positions, is a multiple of
-            BLOCK.
-        outputs: list of `tf.TensorSpec` of the outputs of `step`.
+        inputs: list of tensors with the positions on the first axis. The number of positions is a
+            multiple of BLOCK.
+        outputs: list of `tf.TensorSpec`, one for each output of `step`.
         reverse: bool. Whether to start at the last position. Defaults to False.
 
     Returns:
-        Tuple `(state, outputs)`. `state` is the last state. `outputs` is a tuple of tensors with
+        Tuple `(state, outputs)`. `state` is the final state. `outputs` is a tuple of tensors with
         the positions on the first axis, in their original order.
     """
     inputs = [_in_blocks(array) for array in inputs]  # [T / BLOCK, BLOCK, ...]
@@ -112,13 +113,14 @@ def recur(step, state, inputs, outputs, reverse=False):
 
 
 def suffix_scores(chain, plus):
-    """Computes the score of the rest of the chain after each position, for every state.
+    """Computes the score of each chain from each position to the end, for every previous state.
 
         suffix_t[i] = plus_j(steps[i, j] + scores_t[j] + suffix_{t+1}[j]) - scale_t
         suffix_T[i] = ends[i]
 
-    The scale is the highest value of any tag, so that float32 distinguishes tags even after
-    hundreds of tokens. Where the mask is False, suffixes are unchanged and the scale is 0.
+    The scale is the maximum of `plus_j(...)` over all tags `i`, or 0 if no tag is possible.
+    Subtracting the scale lets float32 distinguish the tags even after hundreds of tokens. Where
+    the mask is False, suffixes are unchanged and the scale is 0.
 
     Args:
         chain: `Chain`.
@@ -150,7 +152,7 @@ def suffix_scores(chain, plus):
 
 
 def log_sum_exp(x, axis):
-    """Computes `tf.reduce_logsumexp` of finite values without its checks."""
+    """Computes `tf.reduce_logsumexp` without its checks for infinite values."""
     highest = tf.reduce_max(x, axis, keepdims=True)
     total = tf.reduce_sum(tf.exp(x - highest), axis)
     return tf.math.log(total) + tf.squeeze(highest, axis)
@@ -162,7 +164,7 @@ def previous_values(values, mask, first):
     Args:
         values: tensor, shape `[B, T]`.
         mask: bool, shape `[B, T]`. True on real tokens.
-        first: scalar. Value before the first real token.
+        first: scalar. Value returned if there is no preceding real token.
 
     Returns:
         Tuple `(previous, last)`, both with the dtype of `values`. `previous` is `[B, T]`: the value
@@ -186,7 +188,7 @@ def previous_values(values, mask, first):
 
 
 def is_possible(score):
-    """Returns True where a sum of scores contains no forbidden step."""
+    """Returns True where a sum of scores contains no forbidden tag or step."""
     return score > 0.5 * FORBIDDEN
 
 

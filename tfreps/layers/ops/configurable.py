@@ -1,4 +1,4 @@
-"""Configurable: `get_config` and `from_config` of all layers and models."""
+"""Configurable: `get_config` and `from_config` for all layers and models."""
 
 import inspect
 
@@ -9,15 +9,15 @@ class Configurable:
     """Mixin that derives the config of a layer or model from its constructor arguments.
 
     A class must list it before `keras.layers.Layer` or `keras.Model` among its bases, and its
-    constructor must store each argument as an attribute of the same name. The config has one key
-    per argument. Plain values are stored unchanged; models, layers, initializers and functions
-    are serialized by Keras.
+    constructor must store each argument as an attribute of the same name. In addition to the keys
+    of Keras, such as `name`, the config has one key per argument. Plain values are stored
+    unchanged; models, layers, initializers and functions are serialized by Keras.
 
     The layers that the constructor or `build` creates do not appear in the config, unless they
     were quantized or frozen later. For these layers, the config has up to two more keys:
     `quantized` maps the path of each quantized layer to its quantization mode, and `frozen` lists
     the paths of the layers that are not trainable. A path corresponds to attribute access:
-    `"blocks/0/attention/combine"` is `model.blocks[0].attention.combine`.
+    `"blocks/0/attention/combine"` refers to `model.blocks[0].attention.combine`.
 
     Example:
     >>> from tfreps.layers import SelfAttention
@@ -69,7 +69,7 @@ class Configurable:
         """Returns the inner layers, except those inside arguments that have their own config.
 
         Returns:
-            Dict from paths to `keras.layers.Layer`, outer layers first.
+            Dict that maps paths to layers, outer layers first.
         """
         arguments = [vars(self).get(name) for name in argument_names(type(self))]
         given = {id(value) for value in arguments if isinstance(value, Configurable)}
@@ -80,8 +80,9 @@ class Configurable:
 
         Returns:
             Tuple `(quantized, frozen)`. `quantized` is a dict from the paths of quantized layers
-            to their quantization modes. `frozen` is the list of paths of layers that are not
-            trainable, without the layers inside them.
+            to their quantization modes. `frozen` is the list of the paths of layers that are not
+            trainable, without the layers inside them and those that options make non-trainable. It
+            is empty if this layer itself is not trainable.
         """
         layers = self._own_layers()
         quantized = {
@@ -97,7 +98,11 @@ class Configurable:
         return quantized, [path for path in paths if not path.startswith(inside)]
 
     def _restore(self):
-        """Quantizes and freezes the inner layers that the config lists as such."""
+        """Quantizes and freezes the inner layers that `quantized` and `frozen` of the config list.
+
+        Raises:
+            ValueError: If a path in the config is not that of an inner layer.
+        """
         quantized, frozen = self._pending or ({}, [])
         self._pending = None
         layers = self._own_layers() if quantized or frozen else {}
@@ -122,8 +127,8 @@ def argument_names(cls):
     """Returns the names of the constructor arguments of a class, without those of Keras.
 
     Args:
-        cls: type. A class whose constructor passes its `**kwargs` to the constructor of the next
-            class.
+        cls: type. A class whose constructor passes its `**kwargs` to the next constructor in the
+            method resolution order.
 
     Returns:
         List of str, without arguments of `keras.layers.Layer` such as `name` and `dtype`.
@@ -152,10 +157,11 @@ def inner_layers(layer, whole=()):
 
     Args:
         layer: `keras.layers.Layer`.
-        whole: set of `id`s of layers whose inner layers are skipped. Defaults to `()`.
+        whole: collection of int. Results of `id()` for layers whose inner layers are skipped.
+            Defaults to `()`.
 
     Yields:
-        Tuples `(path, inner)` of a path, as defined in `Configurable`, and the layer at this path.
+        Tuples `(path, inner)`: a path, as defined in `Configurable`, and the layer at this path.
         A layer that occurs more than once is yielded once, with its first path.
     """
     visited = set()

@@ -1,4 +1,4 @@
-"""CRF losses for sequences, weighted tokens and partial tags, and hard constraints."""
+"""Hard constraints of a CRF, and its losses for sequences, weighted tokens and partial tags."""
 
 import functools
 
@@ -87,8 +87,8 @@ def log_likelihood(emissions, tags, mask, gold_scores, scores):
         scores: tuple of the transition, start and end scores for `log Z`.
 
     Returns:
-        float32, shape `[B]`. If no path is possible, it is the score of the path by itself, without
-        a gradient.
+        float32, shape `[B]`. If no path is possible, the score of the given path is returned,
+        without subtracting `log Z` and without a gradient.
     """
     score = chain.path_score(emissions, tags, mask, *gold_scores)
     total = chain.log_normalizer(emissions, mask, *scores)
@@ -100,8 +100,9 @@ def log_likelihood(emissions, tags, mask, gold_scores, scores):
 def token_log_likelihood(emissions, tags, mask, gold_scores, scores):
     """Computes the log probability of each tag given the tags before it: `[B, T]`.
 
-    The values are at least -ILLEGAL_COST. They are NaN at all tokens of a sentence that has a tag
-    outside 0 to K - 1.
+    The values are at least -ILLEGAL_COST. They are NaN at all positions of a sentence that has a
+    tag outside 0 to K - 1 at a real token. `gold_scores` is not used; the function has this
+    argument only so that it can be called like `log_likelihood`.
     """
     del gold_scores
     largest = emissions.shape[-1] - 1
@@ -113,7 +114,13 @@ def token_log_likelihood(emissions, tags, mask, gold_scores, scores):
 
 
 def partial_log_likelihood(emissions, allowed_tags, mask, scores):
-    """Computes the log of the total probability of all paths of allowed tags.
+    """Computes the log of the total probability of all paths that consist of allowed tags.
+
+    Args:
+        emissions: float32, shape `[B, T, K]`.
+        allowed_tags: bool, shape `[B, T, K]`. True for the tags that a token may have.
+        mask: bool, shape `[B, T]`. True on real tokens.
+        scores: tuple of the transition, start and end scores.
 
     Returns:
         float32, shape `[B]`, at least -ILLEGAL_COST.
@@ -131,10 +138,10 @@ def weighted_loss(emissions, tags, mask, weights, gold_scores, scores):
 
 
 def compiled_weighted_loss(emissions, tags, mask, weights, gold_scores, scores):
-    """Computes `weighted_loss` with its value and gradient in one XLA-compiled function.
+    """Computes the value and gradient of `weighted_loss` in one XLA-compiled function.
 
     One call costs less than separate calls for the value and the gradient. The function is also
-    compiled inside `fit`, although `fit` itself does not use XLA on a CPU.
+    compiled inside `fit`, although `fit` itself does not use XLA on a machine without a GPU.
     """
 
     @tf.custom_gradient
@@ -161,11 +168,11 @@ def _value_and_gradients(emissions, tags, mask, weights, gold_scores, scores):
 
 @functools.cache
 def compiled(function, *kind):
-    """Returns the function compiled by XLA, for use in eager calls and in plain graphs.
+    """Returns `function`, compiled with XLA, for use in eager calls and in plain graphs.
 
-    XLA compiles it once for each shape. `kind` contains the sizes and ranks that must be static,
-    such as the number of tags; there is one function for each `kind`. Retracing relaxes all other
-    sizes that differ between calls.
+    XLA compiles the function once for each combination of input shapes. `kind` contains the sizes
+    and ranks that must be static, such as the number of tags; there is one compiled function for
+    each `kind`. Retracing relaxes all other sizes that differ between calls.
     """
     del kind
     return tf.function(function, jit_compile=True, reduce_retracing=True, autograph=False)

@@ -7,7 +7,7 @@ DEVIATIONS = 8.0  # standard deviations of a block above the expected number of 
 
 
 class LogUniformSampler:
-    """Sampler of distinct ids in `[0, range_max)`, which draws small ids more often.
+    """Sampler of distinct ids in `[0, range_max)` that draws small ids more often.
 
         p(i) = log((i + 2) / (i + 1)) / log(range_max + 1)
 
@@ -20,9 +20,10 @@ class LogUniformSampler:
     where `tries` is the number of draws that were needed to find `num_sampled` distinct ids.
 
     Args:
-        num_sampled: int. Number of distinct ids per draw, smaller than `range_max`.
-        range_max: int. Number of ids. They must be sorted by decreasing count for the draws to
-            follow Zipf's law.
+        num_sampled: int. Number of distinct ids per call of `draw`, at least 1 and smaller than
+            `range_max`.
+        range_max: int. Number of ids. They should be sorted by decreasing count, so that frequent
+            tokens are drawn more often.
 
     Raises:
         ValueError: If `num_sampled` is below 1 or not smaller than `range_max`.
@@ -52,11 +53,11 @@ class LogUniformSampler:
         """Draws distinct ids for a seed.
 
         Args:
-            seed: int, shape `[2]`.
+            seed: int, shape `[2]`. Random seed.
 
         Returns:
             Tuple `(ids, tries)`. `ids` is int64 `[num_sampled]`. `tries` is an int64 scalar: the
-            number of draws, including repeated ids.
+            number of draws, including those that repeated an id.
         """
         seed = tf.cast(seed, "int64")
 

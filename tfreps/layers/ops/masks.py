@@ -1,20 +1,20 @@
-"""Checks that masks and tags have the shape of their tokens."""
+"""Shape checks for masks, tags and other arguments that could be broadcast silently."""
 
 import tensorflow as tf
 
 
 def as_mask(mask, x):
-    """Returns the mask as bool, and rejects a shape that would be broadcast silently.
+    """Returns the mask as bool after checking that it has the shape of the tokens.
 
     Args:
-        mask: bool or number, shape `[B, T]`, or `None`.
-        x: tensor, shape `[B, T, ...]`. The tokens that the mask applies to.
+        mask: bool, int or float, shape `[B, T]`. If `None`, `None` is returned.
+        x: tensor, shape `[B, T, ...]`. The tokens to which the mask applies.
 
     Returns:
-        bool tensor, shape `[B, T]`, or `None`.
+        bool tensor, shape `[B, T]`, or `None` if `mask` is `None`.
 
     Raises:
-        ValueError: If the static shape of the mask is not that of the tokens.
+        ValueError: If the static shape of the mask is not compatible with that of the tokens.
 
     Example:
     >>> as_mask([[1, 0]], tf.ones([1, 2, 8])).numpy()
@@ -31,16 +31,16 @@ def as_mask(mask, x):
 
 
 def check_shape(name, tensor, shape, axes):
-    """Checks the shape of a tensor that would otherwise be broadcast silently.
+    """Checks the static shape of a tensor, because a wrong shape could be broadcast silently.
 
     Args:
         name: str. Name of the tensor in the error message.
         tensor: tensor of any shape.
-        shape: list of int or `None`. Expected shape; `None` allows any size.
+        shape: list or `tf.TensorShape`. Expected shape, in which `None` allows any size.
         axes: str. Expected shape in the error message, such as `"[B, T]"`.
 
     Raises:
-        ValueError: If the static shape of the tensor is not the expected shape.
+        ValueError: If the static shape of the tensor is not compatible with the expected shape.
 
     Example:
     >>> check_shape("tags", tf.zeros([2, 7]), [2, None], "[B, T]")

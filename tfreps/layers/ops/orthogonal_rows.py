@@ -1,4 +1,4 @@
-"""OrthogonalRows: initializer that draws an orthogonal matrix with unit rows."""
+"""OrthogonalRows: initializer that draws an orthogonal matrix and normalizes its rows."""
 
 import keras
 import tensorflow as tf
@@ -17,7 +17,8 @@ class OrthogonalRows(keras.initializers.Initializer):
         seed: int. Random seed. If `None`, a random seed is used. Defaults to `None`.
 
     Reference: aespresso/a_journey_into_math_of_ml, "models/bert_model.py", for the embedding
-    tables; Saxe et al., 2014, for orthogonal matrices.
+    tables; Saxe, McClelland and Ganguli, 2014, "Exact solutions to the nonlinear dynamics of
+    learning in deep linear neural networks", for orthogonal matrices.
 
     Example:
     >>> table = OrthogonalRows(seed=1)([3, 4])
@@ -45,8 +46,12 @@ def table_initializer(initializer, initializer_range):
         initializer_range: float. Standard deviation of `"truncated_normal"`. Other initializers do
             not use it.
 
+    Returns:
+        Keras initializer. A given initializer is cloned, so that tables of the same shape get
+        different values.
+
     Raises:
-        ValueError: If the name is unknown or `initializer_range` is not above 0.
+        ValueError: If `initializer` is unknown or `initializer_range` is not above 0.
 
     Example:
     >>> table_initializer("truncated_normal", 0.02).stddev, table_initializer("ones", 0.02)([1])

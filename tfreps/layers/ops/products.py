@@ -1,4 +1,4 @@
-"""Matrix products in a layer's compute precision."""
+"""Matrix products in the compute dtype of a layer."""
 
 import tensorflow as tf
 
@@ -9,11 +9,12 @@ def product(x, kernel, compute_dtype, transpose_kernel=False):
         y = x @ kernel        or        y = x @ kernel^T
 
     The layers of tfreps keep states, gates and outputs in float32. Only their matrix products,
-    which take most of the time, use a lower precision.
+    which take most of the time, can use a lower precision.
 
     Args:
         x: float, shape `[..., D]`.
-        kernel: float, shape `[D, E]`, or `[E, D]` with `transpose_kernel`.
+        kernel: float, shape `[D, E]`, or `[E, D]` with `transpose_kernel`. It may also have batch
+            axes, as in `tf.matmul`.
         compute_dtype: str or dtype. Dtype of the product, such as `"float32"` or `"bfloat16"`.
         transpose_kernel: bool. Whether to multiply by the transpose of `kernel`. Defaults to False.
 
@@ -30,9 +31,9 @@ def product(x, kernel, compute_dtype, transpose_kernel=False):
 
 
 def dense_of_tokens(dense, x):
-    """Applies a Keras `Dense` layer to all vectors as one matrix, which is fastest.
+    """Applies a Keras `Dense` layer to all vectors as one matrix, for speed.
 
-    It is used where the kernel must belong to a Keras layer to support `quantize` and
+    This function is used where the kernel must belong to a Keras layer to support `quantize` and
     `enable_lora`.
 
     Args:

@@ -176,7 +176,7 @@ def _gates(z, cell, cell_clip):
 
 
 def _where(mask, x, y):
-    """Selects rows of `x` where the mask is 1, else rows of `y`; faster than broadcasting."""
+    """Selects rows of `x` where the mask is 1, else of `y`; this is faster than broadcasting."""
     return tf.raw_ops.Select(condition=tf.reshape(mask, [-1]) > 0, x=x, y=y)
 
 

@@ -1,7 +1,7 @@
-"""Replicas of `tf.distribute`: their number, sums over them, and the rows that each one has.
+"""Replicas of `tf.distribute`: their number, sums over them, and the rows of each replica.
 
 A replica computes its own rows of a global batch. All functions here also work without a strategy,
-where there is one replica and they change nothing.
+as if there were one replica.
 """
 
 import tensorflow as tf
@@ -16,7 +16,7 @@ def num_replicas():
 
 
 def replica_number():
-    """Returns the number of this replica, from 0, as an int32 scalar or an int."""
+    """Returns the number of this replica, counted from 0, as an int32 scalar or an int."""
     context = tf.distribute.get_replica_context()
     return 0 if context is None else context.replica_id_in_sync_group
 
@@ -25,11 +25,11 @@ def sum_over_replicas(values):
     """Returns the sums of tensors over all replicas. All replicas must call this function.
 
     Args:
-        values: Tensor, or a list of tensors or `tf.IndexedSlices`, which have the same shapes on
-            every replica.
+        values: Tensor, or a list of tensors or `tf.IndexedSlices`. Tensors must have the same
+            shape on every replica; slices may have different numbers of rows.
 
     Returns:
-        The sums, in the same structure.
+        The sums, in the structure of `values`. A sum of slices can contain a row more than once.
     """
     if num_replicas() == 1:
         return values
@@ -42,12 +42,14 @@ def own_rows(size, replica=None, replicas=None):
         first_r = floor(r * size / N),    end_r = first_{r+1}
 
     Args:
-        size: int or int scalar. Number of rows in the global batch.
-        replica: int or int scalar. Number of the replica, from 0. Defaults to the current replica.
-        replicas: int. Number of replicas, `N`. Defaults to the current number.
+        size: int or scalar int tensor. Number of rows in the global batch.
+        replica: int or scalar int tensor. Number `r` of the replica, counted from 0. If `None`, the
+            current replica is used. Defaults to `None`.
+        replicas: int. Number of replicas `N`. If `None`, the result of `num_replicas` is used.
+            Defaults to `None`.
 
     Returns:
-        Tuple `(first, end)`. `end` is one more than the last row of the replica.
+        Tuple `(first, end)`. `end` is one more than the index of the last row of the replica.
 
     Example:
     >>> [own_rows(6, replica, replicas=4) for replica in range(4)]

@@ -16,7 +16,7 @@ from tfreps.layers.ops.slstm_update import (
 class Weights(NamedTuple):
     """Weights of the steps. The last four are `None` if there is no sentence node.
 
-    A word has `G` gates, which read the hidden states of `N` groups of neighbours, as in `Form`.
+    A word has `G` gates, which read the hidden states of `N` groups of neighbours; see `Form`.
     The inputs have the width `P` and the states the width `H`. There are `S` sentence nodes.
 
     Args:
@@ -24,7 +24,7 @@ class Weights(NamedTuple):
         bias: `[G*H]`. Bias of the gates of a word.
         recurrent_kernel: `[N*H, G*H]`. Maps the `N` groups of hidden states to the gates of a
             word.
-        word_kernel: `[H, S*H]`. Maps a word to the gate that each sentence node has for it.
+        word_kernel: `[H, S*H]`. Maps a word to the gate that each sentence node has for the word.
         sentence_kernel: `[S, H, (G-S+4)*H]`. Maps a sentence node to the gates of the words,
             except those for other sentence nodes, and to its own three gates.
         mean_kernel: `[S, H, 2*H]`. Maps the mean of the words to the own-cell gate and the output
@@ -44,9 +44,10 @@ class Weights(NamedTuple):
 class First(NamedTuple):
     """Hidden states before the first step, in a form that makes this step fast.
 
-    If many states are equal (learned states or zeros), the states are `source @ rows`: `source`
-    selects one of `R` different states for each node, and the kernels have been multiplied by
-    these states in advance. The large product of the first step then becomes a small one.
+    If many states are equal (learned states or zeros), the states are `source @ rows`: `rows`, of
+    shape `[R, H]`, contains the distinct states, and `source` selects one of them, or zeros, for
+    each node. The kernels have been multiplied by `rows` in advance, so that the large product of
+    the first step becomes a small one.
     Otherwise `source` contains the states themselves, `R` is their width `H`, and the kernels are
     those of `Weights`.
 
@@ -74,7 +75,7 @@ def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, 
         states: tuple of the float32 states before the first step: the hidden and cell states of the
             words, `[B, T, H]`, and those of the sentence nodes, `[S, B, H]`. They are zero where
             there is no node.
-        first: `First` of these states.
+        first: `First`, created from the hidden states of the words in `states`.
         inputs: float32, shape `[B, T, P]`.
         embedding: float32, shape `[B, T, H]`. Value multiplied by the input gate with
             `input_term="embedding"`; otherwise `None`.
@@ -153,7 +154,7 @@ class _Steps:
         return states, tape
 
     def backward(self, tape, d_states):
-        """Computes the gradients, in the order of `everything` in `exchange`."""
+        """Computes the gradients in the order of `everything` in `exchange`."""
         form = self.form
         nodes = self.form.num_sentence_nodes
         recurrent = tf.transpose(self.weights.recurrent_kernel)  # [G*H, N*H]
@@ -192,18 +193,18 @@ class _Steps:
         return [*gradients, *self._outer(later, self.weights), *self._node_weights(every)]
 
     def _gate_major(self, kernel):
-        """Reshapes `[D, G*H]` to `[G, D, H]`."""
+        """Rearranges a kernel of shape `[D, G*H]` to `[G, D, H]`."""
         number = self.form.num_gates
         units = self.form.units
         return tf.transpose(tf.reshape(kernel, [-1, number, units]), [1, 0, 2])
 
     def _to_gates(self, x, kernel):
-        """Multiplies `[B, T, D]` by `[G, D, H]`: all gates of all words, `[G, B, T, H]`."""
+        """Multiplies `[B, T, D]` by `[G, D, H]` and returns all gates, `[G, B, T, H]`."""
         out = _product(tf.reshape(x, [1, -1, x.shape[-1]]), kernel)  # [G, B*T, H]
         return tf.reshape(out, [self.form.num_gates, *self.shape, self.form.units])
 
     def _rows(self, x, kernel, transpose=False):
-        """Multiplies `x` by a kernel: `[B, T, E]`, with `E = 0` if the kernel is `None`."""
+        """Multiplies `x` by a kernel; returns `[B, T, E]`, or `[B, T, 0]` without a kernel."""
         if kernel is None:
             return tf.zeros([*self.shape, 0])
         width = kernel.shape[0 if transpose else 1]
@@ -211,7 +212,7 @@ class _Steps:
         return tf.reshape(out, [*self.shape, width])
 
     def _source_gradient(self, pairs, recurrent, word_kernel):
-        """Computes the gradient of `source`, given the transposed kernel `recurrent`."""
+        """Computes the gradient with respect to `source` from the transposed kernel `recurrent`."""
         _, d_gates, source, d_forgets = pairs
         groups = self.form.hidden_groups
         width = source.shape[-1]
@@ -223,7 +224,7 @@ class _Steps:
         return d_source
 
     def _from_nodes(self, states):
-        """Computes what the sentence nodes contribute to the gates.
+        """Computes the contributions of the sentence nodes to the gates.
 
         Returns:
             Tuple `(node_gates, from_sentence, mean)`. `node_gates` and `from_sentence` are
@@ -254,9 +255,9 @@ class _Steps:
         """Computes two gradients of a step for the sentence nodes.
 
         Returns:
-            Tuple `(d_mean, d_from_node)`. `d_mean` is `[B, H]`: the gradient of the hidden state of
-            each word through the mean. `d_from_node` is `[S, B, (G-S+4)*H]`: the gradient of the
-            product of the nodes and `sentence_kernel`.
+            Tuple `(d_mean, d_from_node)`. `d_mean` is `[B, H]`: the gradient with respect to the
+            hidden state of each word through the mean. `d_from_node` is `[S, B, (G-S+4)*H]`: the
+            gradient with respect to the product of the nodes and `sentence_kernel`.
         """
         form = self.form
         units = self.form.units
@@ -274,7 +275,7 @@ class _Steps:
         return d_mean, tf.cast(tf.stack(to_words), self.dtype)
 
     def _outer(self, steps, kernels):
-        """Computes the gradients of the two kernels of the hidden states, with one product each."""
+        """Computes the gradients of `recurrent_kernel` and `word_kernel`, with one product each."""
         gradients = []
         for kernel, at in ((kernels.recurrent_kernel, 0), (kernels.word_kernel, 2)):
             if kernel is None:
@@ -290,7 +291,7 @@ class _Steps:
         return gradients
 
     def _node_weights(self, every):
-        """Computes the gradients of the last three of the `Weights`."""
+        """Computes the gradients of the last three fields of `Weights`."""
         if not every:
             return [None] * 3
         node_hidden, d_from_node, mean, d_gates = (list(part) for part in zip(*every, strict=True))
@@ -309,7 +310,7 @@ class _Steps:
 
 
 def _product(x, kernel, transpose=False):
-    """Multiplies in the dtype of the operands and returns float32."""
+    """Multiplies `x` by a kernel of the same dtype and returns float32."""
     return tf.cast(tf.matmul(x, kernel, transpose_b=transpose), "float32")
 
 

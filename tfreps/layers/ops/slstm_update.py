@@ -18,14 +18,15 @@ class Form(NamedTuple):
             hidden states of each group are summed; the concatenated sums are an input of every
             gate.
         cell_groups: tuple of tuples of int. Groups of neighbours, as offsets from the word. The
-            cell states of each group are summed and weighted by a gate of the group.
+            cell states of each group are summed, and the sum is weighted by the gate of the group.
         num_sentence_nodes: int. Number of sentence nodes `S`.
         input_term: str. Value multiplied by the input gate: `"gate"` for the `tanh` of the
             candidate, or `"embedding"` for `Terms.embedding`.
         gate_normalization: str. Normalization of the gates: `"softmax_of_sigmoids"`, `"softmax"`
             or `"none"` (sigmoids only).
         sentence_normalization: str. Gates in the softmax of a sentence node: `"joint"` for its
-            own-cell gate and those of the words, or `"words"` for those of the words only.
+            own-cell gate and those of the words, or `"words"` for those of the words only. Has no
+            effect with `gate_normalization="none"`.
         sentence_term: str. State of a sentence node that a word multiplies by a gate: `"cell"` or
             `"hidden"`.
         has_fixed: bool. Whether there are nodes with states that no step changes. Defaults to
@@ -56,20 +57,22 @@ class Form(NamedTuple):
 class Terms(NamedTuple):
     """Inputs of one step, all float32.
 
-    The `G` gates are on the first axis, so that the matrix of each gate is contiguous in memory.
+    The first three fields have the `G` gates on the first axis, so that the matrix of each gate is
+    contiguous in memory.
 
     Args:
-        products: `[G, B, T, H]`. Hidden states times their kernel.
+        products: `[G, B, T, H]`. Hidden states of the neighbours times their kernel.
         from_inputs: `[G, B, T, H]`. Inputs times their kernel, plus the bias.
-        from_sentence: `[G, B, 1, H]`. Sentence states times their kernel.
-        forgets: `[B, T, S*H]`. Hidden states times the kernel of the gates that the sentence nodes
-            have for the words.
+        from_sentence: `[G, B, 1, H]`. Hidden states of the sentence nodes times their kernel.
+        forgets: `[B, T, S*H]`. Hidden states of the words times the kernel of the gates that the
+            sentence nodes have for the words.
         node_gates: `[S, B, 3*H]`. Sum of all other terms of the gates of the sentence nodes.
         hidden: `[B, T, H]`. Hidden states of the words, zero where there is no node.
         cell: `[B, T, H]`. Cell states of the words, zero where there is no node.
         node_hidden: `[S, B, H]`. Hidden states of the sentence nodes.
         node_cell: `[S, B, H]`. Cell states of the sentence nodes.
-        embedding: `[B, T, H]`. Value multiplied by the input gate with `input_term="embedding"`.
+        embedding: `[B, T, H]`. Value multiplied by the input gate with `input_term="embedding"`;
+            otherwise `None`.
         updated: `[B, T, 1]`. 1 on the nodes that a step changes.
         counted: `[B, T, 1]`. 1 on the nodes that the sentence nodes read.
     """
@@ -109,7 +112,7 @@ class Gradients(NamedTuple):
 class WordGates(NamedTuple):
     """Values of one step for the words, stored for the gradient.
 
-    The new cell state of an updated node is the sum of `parts[n] * scale * values[n]`.
+    The new cell state of an updated node is the sum of `parts[n] * scale * values[n]` over `n`.
 
     Args:
         parts: `[N, B, T, H]`. Unnormalized weights of the `N` values.
@@ -118,7 +121,7 @@ class WordGates(NamedTuple):
             embedding, the sum of each group of cell states, and the state of each sentence node.
         sigmoids: `[N, B, T, H]`. Sigmoids of the gates, or `None` for a softmax without sigmoids.
         output: `[B, T, H]`. Output gate.
-        cell: `[B, T, H]`. Cell states after the step.
+        cell: `[B, T, H]`. Cell states after the step, zero on nodes that the step does not change.
         squashed: `[B, T, H]`. `tanh(cell)`.
     """
 
@@ -203,7 +206,7 @@ def update(form, terms):
 
 
 def update_gradient(form, terms, gates, d_hidden, d_cell, d_node_hidden, d_node_cell):
-    """Computes the `Gradients` of `update` from the gradients of its four states."""
+    """Computes the `Gradients` of `update` from the gradients of the four states it returns."""
     words, nodes = gates
     from_nodes = [
         _node_gradient(form, terms, k, node, d_node_hidden[k], d_node_cell[k])
@@ -258,7 +261,7 @@ def _word_gates(form, terms):
 
 
 def _word_gradient(form, terms, words, d_hidden, d_cell):
-    """Computes the gradient of the gates of the words, `[B, T, G*H]`, and those of `values`."""
+    """Computes the gradients of the gates of the words, `[B, T, G*H]`, and of their `values`."""
     if form.has_fixed:
         d_hidden = d_hidden * terms.updated
     d_cell = (d_cell + _through_tanh(words.squashed, d_hidden * words.output)) * terms.updated

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 
 def table_rows(table, ids):
-    """Looks up `ids`, with a sparse gradient of the table that contains each row once.
+    """Looks up `ids` in a table, with a sparse gradient that contains each row at most once.
 
     Optimizers square the rows of a sparse gradient, so the gradients of all occurrences of an id
     must be summed first.
@@ -18,7 +18,7 @@ def table_rows(table, ids):
         float, shape `[..., D]`.
 
     Raises:
-        tf.errors.InvalidArgumentError: If an id is out of range. Every device checks this.
+        tf.errors.InvalidArgumentError: If an id is out of range, on CPUs and on GPUs.
 
     Example:
     >>> table_rows(tf.constant([[0.0], [7.0], [8.0]]), tf.constant([[2, 2, 1]])).numpy().tolist()
@@ -37,13 +37,13 @@ def rows_of_distinct(look_up, ids, size):
         look_up: function that maps int `[U]` to float `[U, D]`, for example a Keras embedding
             layer.
         ids: int, any shape. Each id is in `0..size-1`.
-        size: int. Number of rows of the table.
+        size: int. Number of possible ids.
 
     Returns:
         float, shape `[..., D]`.
 
     Raises:
-        tf.errors.InvalidArgumentError: If an id is out of range. Every device checks this.
+        tf.errors.InvalidArgumentError: If an id is out of range, on CPUs and on GPUs.
 
     Example:
     >>> rows_of_distinct(lambda ids: 1.0 / tf.cast(ids[:, None], "float32"), [[2, 4]], 5).numpy()

@@ -22,7 +22,11 @@ class GrpcClient:
     Args:
         address: str. Host and port of the server, such as `"127.0.0.1:8500"`.
         seconds: float. Seconds to wait for an answer. Defaults to 60.0.
-        ca: str or path. PEM file with the certificate to trust. If `None`, TLS is not used.
+        ca: str or path. PEM file with the certificate to trust. If `None` (the default), TLS is not
+            used.
+
+    Raises:
+        OSError: If the file `ca` cannot be read.
 
     Example:
     >>> client = GrpcClient("127.0.0.1:8500")
@@ -139,7 +143,7 @@ class GrpcClient:
 
 
 def asking(request, model, version, label):
-    """Sets the model and the version or label, if any, of a request; returns the request."""
+    """Sets the model of a request, and its version or label if given; returns the request."""
     request.model_spec.name = model
     if version is not None:
         request.model_spec.version.value = version

@@ -27,7 +27,7 @@ class GrpcFront:
         port: int. The port to listen on. 0 selects a free port.
         max_message_bytes: int. Maximum size of a request in bytes. Larger ones are rejected with
             RESOURCE_EXHAUSTED. Defaults to 2**31 - 1.
-        credentials: `grpc.ServerCredentials`. If `None`, TLS is not used.
+        credentials: `grpc.ServerCredentials`. If `None` (the default), TLS is not used.
 
     Attributes:
         port: int. The port that the server listens on.
@@ -89,7 +89,7 @@ class GrpcFront:
             self.tell_health()
 
     def stop(self, seconds):
-        """Rejects new requests, and waits at most `seconds` for requests in progress."""
+        """Rejects new requests, and waits up to `seconds` seconds for requests in progress."""
         self._stopped.set()
         self._health.enter_graceful_shutdown()
         self._prediction.is_ending = True  # grpc would cancel calls that are about to arrive
@@ -98,7 +98,7 @@ class GrpcFront:
 
 
 def is_wanted(record):
-    """Returns False for grpcio's traceback of a malformed message, whose sender gets an error."""
+    """Returns False for grpcio's log record of a malformed message; the sender gets an error."""
     return record.getMessage() != "Exception deserializing message!"
 
 

@@ -98,7 +98,7 @@ class ModelService(model_service_pb2_grpc.ModelServiceServicer):
 
 
 def answer(core, api, work, request, context):
-    """Returns the result of `work(request)`; ends the call with the code of a `ServingError`."""
+    """Returns the result of `work(request)`; if it fails, ends the call with an error status."""
     try:
         with core.recorded(request.model_spec.name, api, "GRPC"):
             return work(request)

@@ -16,7 +16,7 @@ class BatchOptions:
         timeout_ms: float. Milliseconds that a batch waits for more requests when a thread is free
             to run it. If 0, only requests that wait for a thread are merged, so that a single
             request is not delayed. Defaults to 0.0.
-        threads: int. Number of batches that run concurrently. Defaults to 1.
+        threads: int. Maximum number of batches that run concurrently. Defaults to 1.
         max_queued: int. Maximum number of waiting batches. Further requests are rejected with
             UNAVAILABLE. Defaults to 1,000.
 
@@ -47,8 +47,9 @@ def batched(call, signature, options: BatchOptions):
         options: `BatchOptions`.
 
     Returns:
-        A function with the arguments and results of `call`, for at most `options.max_rows` rows
-        per call. If a batch fails, all calls that were merged into it raise the error.
+        A function with the same arguments and results as `call`, which accepts at most
+        `options.max_rows` rows per call. If a batch fails, all calls that were merged into it raise
+        the error.
     """
     takes = list(signature.inputs)
     gives = list(signature.outputs)

@@ -45,18 +45,18 @@ PASSING = {"Identity", "PlaceholderWithDefault"}
 def check_operations(model, folder) -> None:
     """Checks that a SavedModel does not use files, the network or Python.
 
-    A SavedModel is a program: its operations run with the rights of the process when it is loaded
-    or called. Two uses of files are allowed, because ordinary SavedModels need them: saving and
-    restoring the model's own variables, and filling tables from its own assets.
+    A SavedModel is a program: its operations run with the permissions of the process that loads or
+    calls it. Two uses of files are allowed, because ordinary SavedModels need them: saving and
+    restoring the model's own variables, and filling lookup tables from its own assets.
 
     Args:
         model: `SavedModel` message.
         folder: str or path. The folder of the SavedModel.
 
     Raises:
-        ValueError: If the model has an asset outside its `assets` folder, or operations that may
-            use the network, Python, or files in any other way, that run code which the graph does
-            not show, or that end the process. The message names these operations.
+        ValueError: If the model has an asset outside of its `assets` folder, or operations that may
+            use the network, Python or other files, run code that the graph does not show, or end
+            the process. The message names the asset or the operations.
 
     Example:
     >>> from tensorflow.core.protobuf import saved_model_pb2
@@ -74,14 +74,15 @@ def check_operations(model, folder) -> None:
     found = sorted({name for graph in model.meta_graphs for name in suspicious(graph)})
     if found:
         raise ValueError(
-            "it contains operations that may use files, the network or the Python interpreter of "
-            f"this machine ({', '.join(found)}). If you trust the author of the model, load it "
-            "with `allow_file_ops`."
+            "it contains operations that may use files, run code that its graph does not show, end "
+            "the process, or use the network or the Python interpreter of this machine "
+            f"({', '.join(found)}). If you trust the author of the model, load it with "
+            "`allow_file_ops`."
         )
 
 
 def check_asset(name, folder):
-    """Raises a ValueError if the name of an asset leads out of the folder of assets."""
+    """Raises a ValueError if the name of an asset leads out of the `assets` folder."""
     assets = pathlib.Path(folder).absolute() / "assets"
     parts = pathlib.PurePath(name).parts
     if ".." in parts or not (assets / name).is_relative_to(assets):
@@ -111,7 +112,7 @@ def suspicious(graph):
 
 
 def touches(node):
-    """Returns True if a node may use files, the network or Python, or run hidden code."""
+    """Returns True if a node may use files, the network or Python, run hidden code or abort."""
     if node.op in WITH_FILES:
         attribute, harmless = WITH_FILES[node.op]
         value = node.attr[attribute]
@@ -122,12 +123,13 @@ def touches(node):
 
 
 def own_saver(graph, nodes, called):
-    """Finds the nodes and functions that only save and restore the variables.
+    """Finds the nodes and functions that only save or restore the variables.
 
     Returns:
-        Tuple `(nodes, functions)` of two dicts from names to the operations that are allowed there.
-        `nodes` is for nodes in a graph of TensorFlow 1, and `functions` is for functions in a graph
-        of TensorFlow 2.
+        Tuple `(nodes, functions)`. `nodes` is a dict from the names of such nodes in a graph of
+        TensorFlow 1 to the operations that are allowed for them. `functions` is a dict from the
+        names of such functions in a graph of TensorFlow 2 to the operations that are allowed in
+        them.
     """
     saver = graph.saver_def
     library = graph.graph_def.library
@@ -156,7 +158,7 @@ def own_saver(graph, nodes, called):
 
 
 def calls(nodes):
-    """Returns the names of the functions that nodes refer to, repeated for every reference.
+    """Returns the names of the functions that nodes refer to, once for each reference.
 
     A node refers to a function by its operation, in an attribute, or in the attributes of a
     function that it refers to.
@@ -175,7 +177,7 @@ def calls(nodes):
 
 
 def ancestors(nodes, names):
-    """Returns the names of these nodes and of all nodes that they depend on."""
+    """Returns the names of the given nodes and of all nodes that they depend on."""
     found = set()
     left = [plain(name) for name in names]
     while left:
@@ -197,7 +199,7 @@ def source(nodes, name):
 
 
 def taken(node, place):
-    """Returns the name of the input at `place` of a node, or "" if the node has fewer inputs."""
+    """Returns the name of input `place` of a node, or "" if the node has fewer inputs."""
     return node.input[place] if place < len(node.input) else ""
 
 

@@ -20,12 +20,14 @@ class ModelConfig:
     Args:
         name: str. The name of the model in requests.
         base_path: str. The folder that contains the numbered versions.
-        policy: `VersionPolicy` that selects the versions to serve, by default the newest one.
-        labels: dict from labels to version numbers. These versions are served as well.
+        policy: `VersionPolicy` that selects the versions to serve. Defaults to `VersionPolicy()`,
+            which selects the newest version.
+        labels: dict from labels to version numbers. These versions are served as well. Defaults to
+            `{}`.
 
     Raises:
         ValueError: If the name or a label is empty, has more than 255 characters, or contains `/`,
-            `:`, `=`, spaces or control characters.
+            `:`, `=`, whitespace or unprintable characters.
 
     Example:
     >>> ModelConfig("ner", "exports/ner", labels={"stable": 1}).policy
@@ -46,8 +48,8 @@ class ModelConfig:
 def check_name(name, what):
     if not name or re.search(r"[/:=\s]", name) or not name.isprintable():
         raise ValueError(
-            f"The name of a {what} must not be empty or contain '/', ':', '=', spaces or control "
-            f"characters; got {name[:LONGEST_NAME]!r}."
+            f"The name of a {what} must not be empty or contain '/', ':', '=', whitespace or "
+            f"unprintable characters; got {name[:LONGEST_NAME]!r}."
         )
     if len(name) > LONGEST_NAME:
         raise ValueError(
@@ -69,8 +71,8 @@ def from_folders(folders: list[str], labels=(), versions=()) -> list[ModelConfig
         A list of `ModelConfig`.
 
     Raises:
-        ValueError: If a folder does not exist or is not a base path, a name is used twice or is
-            unknown, or an argument is malformed.
+        ValueError: If a folder does not exist or is not a base path, the name of a model is not
+            valid, used twice or unknown, or a label or an argument is malformed.
     """
     configs = {}
     for folder in folders:
@@ -110,9 +112,9 @@ def known(text, configs, argument, form):
 
 
 def check_base(path):
-    """Raises a ValueError for a path that is not a base path, and names the likely mistake."""
+    """Raises a ValueError that names the likely mistake if a path is not a base path."""
     if not path:
-        raise ValueError("`base_path` must name the folder of a model's versions; it is empty.")
+        raise ValueError("`base_path` must name the folder of a model's versions; got ''.")
     folder = pathlib.Path(path)
     if not folder.is_dir():
         raise ValueError(
@@ -137,8 +139,9 @@ def read_config_file(path: str | os.PathLike) -> list[ModelConfig]:
         A list of `ModelConfig`.
 
     Raises:
-        ValueError: If the file is too large, is not a valid config or has no models, or if a base
-            path is not valid or a name is used twice.
+        ValueError: If the file is too large, is not a valid config or has no models, if a base
+            path, a name, a label or a version number is not valid, or if a name is used twice.
+        OSError: If the file cannot be read.
     """
     from google.protobuf import text_format
     from tensorflow_serving.config import model_server_config_pb2

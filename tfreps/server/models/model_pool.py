@@ -15,7 +15,8 @@ class ModelPool:
 
     Args:
         configs: List of `ModelConfig`.
-        load: Function that takes the folder of a version and returns a `Servable`.
+        load: Function that takes the folder of a version and returns a `Servable`, or raises an
+            error if the version cannot be loaded.
 
     Attributes:
         models: dict from names of models to `ServedModel`.
@@ -38,7 +39,7 @@ class ModelPool:
         self._thread = None
 
     def refresh(self):
-        """Searches for versions of all models once, and logs changes and errors."""
+        """Searches once for versions of all models, loads and unloads them, and logs changes."""
         for model in self.models.values():
             try:
                 model.refresh()
@@ -59,7 +60,10 @@ class ModelPool:
         self._thread.start()
 
     def ask_to_stop(self):
-        """Ends the search for versions without waiting for it. Loaded versions remain available."""
+        """Stops the search for versions without waiting for its thread to end.
+
+        Loaded versions remain available.
+        """
         self._stop.set()
 
     def stop(self, seconds=None):
@@ -103,13 +107,13 @@ class ModelPool:
 
         Args:
             name: str. The name of the model.
-            version: int. The version number. If `None`, the version is selected by `label`, or the
-                newest one is used.
-            label: str. The label of a version. If `None`, no label is used.
+            version: int. The version number. It is ignored if `label` is given. If `version` and
+                `label` are `None`, the newest loaded version is used.
+            label: str. The label of a version. Defaults to `None`.
 
         Raises:
-            ServingError: NOT_FOUND if there is no such model or version; INVALID_ARGUMENT if `name`
-                is empty or there is no such label.
+            ServingError: NOT_FOUND if there is no such model or the version is not loaded;
+                INVALID_ARGUMENT if `name` is empty or there is no such label.
         """
         asked = None
         if version is not None:
@@ -123,7 +127,15 @@ class ModelPool:
             yield leased
 
     def status(self, name, version=None):
-        """Returns a list of `(version, state, error or None)` for a model, newest version first.
+        """Returns the status of the versions of a model.
+
+        Args:
+            name: str. The name of the model.
+            version: int. The version to report. If `None`, all versions are reported.
+
+        Returns:
+            A list of tuples `(version, state, error)`, newest version first. `version` is an int,
+            `state` is a str such as `"AVAILABLE"`, and `error` is a `ServingError` or `None`.
 
         Raises:
             ServingError: NOT_FOUND if there is no such model or version.
@@ -134,7 +146,7 @@ class ModelPool:
         return self.models[name].status(version)
 
     def _tell(self, model):
-        """Logs changes of the versions of a model."""
+        """Logs changes in the states and errors of the versions of a model."""
         with contextlib.suppress(ServingError):
             for number, state, error in model.status():
                 if self._told.get((model.name, number)) != (state, str(error)):

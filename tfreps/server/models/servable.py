@@ -28,12 +28,12 @@ LONG_WAITING = 64  # maximum number of waiting long requests; other places are f
 
 
 class Servable:
-    """SavedModel that answers requests.
+    """Loaded SavedModel that answers requests.
 
-    Requests to a signature are merged by TensorFlow's batch operation if all its inputs have rank 1
-    and a variable size, and all its outputs have one row per input row. If a batch fails, its
-    requests are run again one by one, so that no request fails because of another one. Long
-    requests wait in a separate queue.
+    Requests to a signature can be merged by TensorFlow's batch operation if all inputs of the
+    signature are required and have rank 1 and a variable size, and all its outputs have one row per
+    input row. If a batch fails, its requests are run again one by one, so that no request fails
+    because of another. Long requests are not merged and wait in a separate queue.
 
     Args:
         folder: str or path. The folder of a SavedModel.
@@ -45,15 +45,17 @@ class Servable:
             2**24.
         limits: `RequestLimits`. If `None`, the default limits are used.
         allow_file_ops: bool. Whether the model may have operations that use files, the network or
-            Python (`check_operations`). Defaults to `False`.
+            Python; see `check_operations`. Defaults to `False`.
 
     Attributes:
+        folder: str. The folder of the SavedModel.
+        limits: The `RequestLimits`.
         definitions: dict from the name of every signature to its `SignatureDef`.
         signatures: dict from the name of every callable signature to its `Signature`.
 
     Raises:
-        ValueError: If the folder has no SavedModel, the SavedModel is corrupt or has operations
-            that are not allowed, or a warm-up request fails.
+        ValueError: If the folder has no SavedModel, the SavedModel cannot be loaded or has
+            operations that are not allowed, or a warm-up request cannot be read or fails.
     """
 
     def __init__(
@@ -83,7 +85,9 @@ class Servable:
                 self._loaded = load(self.folder)
             self._calls = dict(self._loaded.signatures.items())
         except Exception as error:  # truncated protobufs and missing files raise various types
-            reason = " ".join(str(error).split())[:500]
+            reason = " ".join(str(error).split())
+            if len(reason) > 500:  # the last sentence may say what to do
+                reason = f"{reason[:300]} ... {reason[-200:]}"
             raise ValueError(f"{self.folder} cannot be loaded as a SavedModel: {reason}") from error
         self.signatures = {
             name: Signature(name, self.definitions[name])
@@ -100,15 +104,15 @@ class Servable:
         self._warm_up(most_elements)
 
     def signature(self, name: str, code="FAILED_PRECONDITION") -> Signature:
-        """Returns the signature with this name.
+        """Returns the `Signature` with this name.
 
         Args:
-            name: str. Name of the signature. If empty, `serving_default` is returned.
-            code: str. Status code of the error for an unknown name. Defaults to
+            name: str. The name of the signature. If empty, `serving_default` is used.
+            code: str. The status code of the error for an unknown name. Defaults to
                 `"FAILED_PRECONDITION"`.
 
         Raises:
-            ServingError: If there is no such signature.
+            ServingError: With the status code `code`, if there is no such signature.
         """
         name = name or DEFAULT
         if name not in self.signatures:
@@ -120,7 +124,7 @@ class Servable:
 
     @property
     def is_stuck(self):
-        """`True` if requests that exceeded their time limit block small requests."""
+        """`True` if requests that exceeded their time limit block requests that are not long."""
         return self._batches.is_stuck or self._alone.is_stuck
 
     def run(self, name, inputs, outputs=(), ticket=None, write=None):
@@ -132,17 +136,19 @@ class Servable:
             outputs: List of str. Names of the outputs to return. If empty, all outputs are
                 returned.
             ticket: The `Ticket` of the request. If `None`, there is no time limit.
-            write: Function that converts the answer. It is called before the next request runs,
-                since answers can be large. If `None`, the answer is not converted.
+            write: Function that converts the answer, a dict from names to NumPy arrays. It is
+                called before the next request runs, since answers can be large. If `None`, the
+                answer is not converted.
 
         Returns:
             The result of `write`, or a dict from names to NumPy arrays, with strings as `bytes` in
             arrays of objects.
 
         Raises:
-            ServingError: If the request does not match the signature or exceeds a limit, too many
-                requests are waiting, the time is up, or the client has disconnected.
-            tf.errors.OpError: If the model fails.
+            ServingError: If there is no such signature, the request does not match it, the request
+                or its answer exceeds a limit, an output is not a dense tensor, too many requests
+                are waiting, the time is up, or the client has disconnected.
+            tf.errors.OpError: If the model fails, or the request is cancelled while it runs.
         """
         signature = self.signature(name)
         signature.check(inputs)
@@ -170,7 +176,7 @@ class Servable:
             return finish(ticket.call(self._calls[signature.name], tensors))
 
     def _ask_together(self, name, tensors, rows, ticket, finish):
-        """Returns the answer from a batch; `None` if merging is impossible or the batch failed."""
+        """Returns the answer from a batch, or `None` if it failed or merging is impossible."""
         merged = self._merged.get(name)
         if merged is None or not rows or rows > self._batching.max_rows:
             return None
@@ -202,7 +208,7 @@ class Servable:
 
 
 def load(folder):
-    """Loads a SavedModel; imports tensorflow-text if it has operations that TensorFlow lacks."""
+    """Loads a SavedModel, and imports tensorflow-text if its operations may be needed."""
     try:
         return tf.saved_model.load(folder, tags=[TAG])
     except RuntimeError as error:
@@ -212,14 +218,15 @@ def load(folder):
             importlib.import_module("tensorflow_text")  # registers its operations
         except ImportError as missing:
             raise ValueError(
-                f"it has operations that TensorFlow lacks ({missing}). Install them with "
+                "it has operations that TensorFlow lacks, and tensorflow-text, which may have "
+                f"them, cannot be imported ({missing}). Install it with "
                 "`pip install tensorflow-text`."
             ) from error
     return tf.saved_model.load(folder, tags=[TAG])
 
 
 def bytes_of(value):
-    """Returns the size in bytes of an output before its conversion, or 0 if it is not a tensor."""
+    """Returns the size of an output in bytes, or 0 if the output is not a dense tensor."""
     if not isinstance(value, tf.Tensor):
         return 0
     if value.dtype == tf.string:
@@ -243,7 +250,7 @@ def read_model(folder):
 
 
 def definitions(model):
-    """Returns the `SignatureDef`s of a SavedModel by name, which `load` does not preserve."""
+    """Returns a dict of the `SignatureDef`s of a SavedModel, which `load` does not preserve."""
     for graph in model.meta_graphs:
         if TAG in graph.meta_info_def.tags:
             return dict(graph.signature_def)
@@ -252,7 +259,7 @@ def definitions(model):
 
 @contextlib.contextmanager
 def quiet_absl():
-    """Context manager that drops warnings about gradients, which serving does not need."""
+    """Context manager that suppresses warnings about gradients, which serving does not need."""
     logger = logging.getLogger("absl")
 
     def wanted(record):

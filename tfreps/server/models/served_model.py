@@ -16,7 +16,7 @@ STATES = {"START": 10, "LOADING": 20, "AVAILABLE": 30, "UNLOADING": 40, "END": 5
 
 @dataclasses.dataclass
 class Version:
-    """Version of a model, with its state, its error and its number of users."""
+    """Version of a model, with its state, its error and the number of requests that use it."""
 
     number: int
     state: str = "START"
@@ -27,17 +27,17 @@ class Version:
 
 
 class ServedModel:
-    """Model with its loaded versions, which its policy selects.
+    """Model with its loaded versions, which are selected by its policy and its labels.
 
-    A new version is loaded and warmed up before it gets requests. The old version is unloaded once
-    it has answered the requests that it accepted. A version that cannot be loaded is reported in
-    the status and loaded again once its files have changed. Until then, the next best version is
-    served.
+    A new version is loaded and warmed up before it receives requests. The old version is unloaded
+    once it has answered the requests that it accepted. A version that cannot be loaded is reported
+    in the status, and loading is attempted again once its files have changed. Until then, the next
+    best version is served.
 
     Args:
         config: `ModelConfig`.
-        load: Function that takes the folder of a version and returns a `Servable`, or raises a
-            ValueError.
+        load: Function that takes the folder of a version and returns a `Servable`, or raises an
+            error if the version cannot be loaded.
 
     Example:
     >>> import pathlib, tempfile
@@ -66,13 +66,17 @@ class ServedModel:
             return sorted(n for n, v in self._versions.items() if v.state == "AVAILABLE")
 
     def status(self, number=None):
-        """Returns a list of `(number, state, error or None)` for all known versions, newest first.
+        """Returns the status of the known versions.
 
         Args:
-            number: int. The version to return. If `None`, all versions are returned.
+            number: int. The version to report. If `None`, all versions are reported.
+
+        Returns:
+            A list of tuples `(number, state, error)`, newest version first. `number` is an int,
+            `state` is a str such as `"AVAILABLE"`, and `error` is a `ServingError` or `None`.
 
         Raises:
-            ServingError: NOT_FOUND if there is no such version.
+            ServingError: NOT_FOUND if there is no such version, or no version at all.
         """
         with self._lock:
             found = [(v.number, v.state, v.error) for v in self._versions.values()]
@@ -101,10 +105,10 @@ class ServedModel:
         """Yields `(number, Servable)` and keeps the version loaded while the block runs.
 
         Args:
-            number: int. The version number. If `None`, the newest version is used.
+            number: int. The version number. If `None`, the newest loaded version is used.
 
         Raises:
-            ServingError: NOT_FOUND if there is no such version.
+            ServingError: NOT_FOUND if no version with this number is loaded, or no version at all.
         """
         with self._lock:
             able = [v for v in self._versions.values() if v.state == "AVAILABLE"]
@@ -126,7 +130,8 @@ class ServedModel:
     def refresh(self):
         """Searches the base path, loads the versions to serve, then unloads the others.
 
-        Only one thread at a time may call this method.
+        If none of the versions to serve is available, the others remain loaded. Only one thread at
+        a time may call this method.
         """
         tried = set()  # a folder that is being copied keeps changing, so it is only tried once
         while True:
@@ -213,7 +218,10 @@ def failure(error, base_path):
 
 
 def files_in(folder):
-    """Returns the names, sizes and times of all files in a folder, to detect changes."""
+    """Returns the paths, sizes and modification times of all files in a folder.
+
+    The result is used to detect changes. It is None if `folder` is None.
+    """
     if folder is None:
         return None
     found = set()

@@ -52,7 +52,7 @@ class Signature:
         return (
             bool(takes)
             and not self.defaults
-            and all(open_rows(t) and t.shape.rank == 1 for t in takes)
+            and all(t is not None and open_rows(t) and t.shape.rank == 1 for t in takes)
             and all(g is not None and open_rows(g) for g in gives)
         )
 
@@ -131,7 +131,7 @@ class Signature:
 
 
 def rows_of(inputs: dict[str, np.ndarray]) -> int | None:
-    """Returns the common size of all inputs along their first axis, or None if there is none."""
+    """Returns the size of all inputs along their first axis, or None if they have no such size."""
     sizes = {value.shape[:1] for value in inputs.values()}
     return sizes.pop()[0] if len(sizes) == 1 and sizes != {()} else None
 

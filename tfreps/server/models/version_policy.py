@@ -8,9 +8,10 @@ class VersionPolicy:
     """Policy that selects the newest versions, all versions or specific versions.
 
     Args:
-        latest: int. How many of the newest versions to serve. If 0, all versions are served.
-            Defaults to 1.
-        specific: Tuple of int. Version numbers to serve. If given, `latest` is ignored.
+        latest: int. Number of newest versions to serve. If 0, all versions are served. Defaults to
+            1.
+        specific: Tuple of int. Version numbers to serve. If not empty, `latest` is ignored.
+            Defaults to `()`.
 
     Example:
     >>> VersionPolicy().choose([1, 2, 10]), VersionPolicy(latest=0).choose([1, 2])
@@ -33,8 +34,8 @@ def read_policy(text: str) -> VersionPolicy:
     """Parses a version policy from the command line.
 
     Args:
-        text: str. `"all"`, `"latest"`, `"latest:N"` for the N newest versions, or comma-separated
-            version numbers such as `"3,4"`.
+        text: str. `"all"`, `"latest"`, `"latest:N"` for the N newest versions (N at least 1), or
+            comma-separated version numbers such as `"3,4"`.
 
     Returns:
         A `VersionPolicy`.
@@ -55,6 +56,6 @@ def read_policy(text: str) -> VersionPolicy:
     if all(number.isascii() and number.isdigit() for number in numbers):
         return VersionPolicy(specific=tuple(map(int, numbers)))
     raise ValueError(
-        "A version policy must be all, latest, latest:N for the N newest versions, or version "
-        f"numbers such as 3,4; got {text!r}."
+        "A version policy must be all, latest, latest:N for the N newest versions (N at least 1), "
+        f"or version numbers such as 3,4; got {text!r}."
     )

@@ -39,7 +39,7 @@ class Dispatcher:
     def ticket(self):
         """The `Ticket` of the request that the calling thread processes.
 
-        In a thread that processes no request, it is a new one.
+        In a thread that does not process a request, this property returns a new `Ticket`.
         """
         return getattr(self._local, "ticket", None) or self.new_ticket()
 
@@ -63,11 +63,11 @@ class Dispatcher:
 
         Args:
             work: The function to run.
-            *arguments: Its positional arguments.
+            *arguments: Positional arguments of `work`.
             ticket: The `Ticket` of the request. If `None`, a new one is created.
 
         Returns:
-            A `concurrent.futures.Future`.
+            A `concurrent.futures.Future` with the result or the error of `work`.
 
         Raises:
             ServingError: UNAVAILABLE if `max_queue` requests are in progress, or the server is
@@ -94,12 +94,13 @@ class Dispatcher:
 
         Args:
             work: The function to run.
-            *arguments: Its positional arguments.
+            *arguments: Positional arguments of `work`.
             ticket: The `Ticket` of the request. If `None`, a new one is created.
 
         Raises:
             ServingError: UNAVAILABLE if `submit` rejects the request; DEADLINE_EXCEEDED if the
-                time limit of the ticket is exceeded.
+                time limit of the ticket is exceeded; CANCELLED if the ticket was cancelled before
+                `work` started.
         """
         ticket = ticket or self.new_ticket()
         future = self.submit(work, *arguments, ticket=ticket)

@@ -11,7 +11,7 @@ SLACK = 1.0  # seconds beyond its time limit after which a request counts as stu
 
 
 class Lane:
-    """Queue of requests of one kind, of which a limited number runs concurrently.
+    """Queue of requests of one kind, of which a limited number run concurrently.
 
     A request whose client has disconnected or whose time is up leaves the queue without running.
 
@@ -20,8 +20,8 @@ class Lane:
         slots: int. Number of slots. A request occupies one or more of them while it runs.
         most_waiting: int. Maximum number of waiting requests. Further requests are rejected with
             UNAVAILABLE. Defaults to 1,000.
-        workers: int. The queue counts as stuck if at least this many requests are still running
-            after their time limit. If `None`, it is `slots`.
+        workers: int. The queue counts as stuck if at least this many requests are stuck; see
+            `is_stuck`. If `None`, it is `slots`.
 
     Example:
     >>> from tfreps.server.requests.ticket import Ticket
@@ -42,7 +42,10 @@ class Lane:
 
     @property
     def is_stuck(self):
-        """`True` if at least `workers` requests are still running after their time limit."""
+        """`True` if at least `workers` requests are stuck.
+
+        A request is stuck once it has been running for more than its `Ticket.limit` plus 1 second.
+        """
         now = time.monotonic()
         with self._changed:
             return sum(late < now for late, _ in self._running.values()) >= self._workers

@@ -16,11 +16,12 @@ class RequestLimits:
 
     Args:
         tokens: int. Maximum number of tokens in a request, after all texts (or rows) are padded to
-            the longest and to at least one token. Defaults to 2**14.
+            the length of the longest and to at least one token; see `RequestSize.padded`. Tokens
+            that the model adds are included. Defaults to 2**14.
         text_tokens: int. Maximum number of tokens in a single text, without those that the model
             adds. Defaults to 2**12.
         text_bytes: int. Maximum number of bytes in the texts of an input, after all are padded to
-            the longest and to at least 64 bytes. Defaults to 2**24.
+            the length of the longest and to at least 64 bytes. Defaults to 2**24.
         answer_bytes: int. Maximum number of bytes of an answer, both as arrays and as JSON.
             Defaults to 2**27.
     """
@@ -37,7 +38,7 @@ class RequestLimits:
             inputs: dict from names to NumPy arrays, with strings as `bytes` in arrays of objects.
 
         Returns:
-            int. The number of bytes of the longest text.
+            int. The number of bytes of the longest text, or 0 if there are no texts.
 
         Raises:
             ServingError: RESOURCE_EXHAUSTED if the padded texts of an input have more than
@@ -46,8 +47,9 @@ class RequestLimits:
         longest = 0
         for name, value in inputs.items():
             if value.dtype == object and value.size:
-                longest = max(longest, *map(len, value.flat), 0)
-                padded = max(longest, LEAST)
+                longest_here = max(map(len, value.flat))
+                longest = max(longest, longest_here)
+                padded = max(longest_here, LEAST)
                 if padded * value.size > self.text_bytes:
                     raise too_large(
                         f"Input '{name}' has {value.size} texts. Padded to {padded} bytes each, "
@@ -65,7 +67,7 @@ class RequestLimits:
             added: int. Number of tokens that the model adds to every text. Defaults to 0.
 
         Raises:
-            ServingError: RESOURCE_EXHAUSTED if there are too many tokens.
+            ServingError: RESOURCE_EXHAUSTED if a text or the request has too many tokens.
         """
         if size.rows and size.longest - added > self.text_tokens:
             raise too_large(
@@ -100,12 +102,12 @@ class RequestLimits:
     def merges(self, size: RequestSize, longest_bytes, most_rows):
         """Returns True if a request can be merged with others.
 
-        It must not be long or have more than `most_rows` rows, and a batch of `most_rows` rows of
-        its length must not exceed the limit on tokens.
+        The request must not be long or have more than `most_rows` rows, and a batch of `most_rows`
+        rows as long as its longest row must not exceed the limit on tokens.
 
         Args:
             size: The `RequestSize` of the request.
-            longest_bytes: int. The number of bytes of its longest text.
+            longest_bytes: int. The number of bytes of the longest text in the request.
             most_rows: int. Maximum number of rows in a batch.
         """
         fits = size.longest * most_rows <= self.tokens and size.rows <= most_rows
@@ -114,8 +116,12 @@ class RequestLimits:
     def is_long(self, size: RequestSize, longest_bytes):
         """Returns True if a request must wait in the queue of long requests.
 
-        These are requests that, after padding, have more than 1/8 of the allowed tokens, and
-        requests with a text of more than 16,384 bytes.
+        A request is long if it has more than 1/8 of the allowed tokens after padding, or a text of
+        more than 16,384 bytes.
+
+        Args:
+            size: The `RequestSize` of the request.
+            longest_bytes: int. The number of bytes of the longest text in the request.
         """
         return size.padded > self.tokens // LONG_SHARE or longest_bytes > LONG_BYTES
 

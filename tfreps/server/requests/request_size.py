@@ -34,7 +34,7 @@ KEYS = {"tokens", "most_per_text", "added_per_text", "attends"}
 
 @functools.cache
 def pattern(tokens):
-    """Returns the compiled pattern of a tokenization, which is a key of `PATTERNS`."""
+    """Returns the compiled pattern for `tokens`, a tokenization in `PATTERNS`."""
     text = PATTERNS[tokens]
     if "{marks}" in text:
         text = text.replace("{marks}", marks())
@@ -42,11 +42,11 @@ def pattern(tokens):
 
 
 class RequestSize(NamedTuple):
-    """Size of a request: its number of rows, and the number of tokens of the longest one.
+    """Size of a request: the number of its rows, and the number of tokens in the longest row.
 
     Args:
         rows: int. Number of texts, or of rows of the arrays.
-        longest: int. Number of tokens of the longest row.
+        longest: int. Number of tokens in the longest row.
         attends: bool. Whether every token of a row attends to all others. Defaults to `False`.
     """
 
@@ -56,9 +56,10 @@ class RequestSize(NamedTuple):
 
     @property
     def padded(self):
-        """The number of tokens after all rows are padded to the longest.
+        """The number of tokens after all rows are padded to the length of the longest.
 
-        If `attends` is `True`, a row of t > 1,024 tokens counts as t * t / 1,024 tokens.
+        If `attends` is `True`, a row of t > 1,024 tokens counts as t * t / 1,024 tokens, rounded
+        down.
         """
         longest = self.longest
         if self.attends and longest > ATTENDED:
@@ -67,13 +68,13 @@ class RequestSize(NamedTuple):
 
 
 class RequestCounter:
-    """Counter of the tokens in requests to a model, by rules that are stored with the model.
+    """Counter of the tokens in requests to a model, with rules that are stored with the model.
 
     Args:
         tokens: str. The tokenization of raw texts, a key of `PATTERNS`. If `None`, as for models
             that were not exported by tfreps, every text counts as one token.
-        most_per_text: int. Number of tokens to which the model truncates texts. If `None`, texts
-            are not truncated.
+        most_per_text: int. Number of tokens, including added ones, to which the model truncates
+            texts. If `None`, texts are not truncated.
         attends: bool. Whether every token of a text attends to all others. Defaults to `False`.
         added_per_text: int. Number of tokens that the model adds to every text. Defaults to 0.
 
@@ -99,7 +100,7 @@ class RequestCounter:
 
     @classmethod
     def of_folder(cls, folder):
-        """Returns the counter for an export, or a default one if it has no `tfreps_counts.json`.
+        """Returns the counter for an export, or a default one if `tfreps_counts.json` is missing.
 
         Args:
             folder: str or path. The folder of one version of a model.
@@ -146,7 +147,7 @@ class RequestCounter:
         return RequestSize(array.size, 1)
 
     def _longest(self, texts, most):
-        """Returns the number of tokens of the longest text; an empty text counts as one token."""
+        """Returns the number of tokens in the longest text; an empty text counts as one token."""
         longest = self._cut(1)
         for text in sorted(texts, key=len, reverse=True):
             if len(text) + self.added_per_text <= longest:

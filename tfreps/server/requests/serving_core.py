@@ -64,9 +64,10 @@ class ServingCore:
             The result of `write`, or a dict from names to NumPy arrays.
 
         Raises:
-            ServingError: If the request does not match the signature or exceeds a limit, too many
-                requests are waiting, the time is up, or the client has disconnected.
-            tf.errors.OpError: If the model fails.
+            ServingError: If there is no such signature, the request does not match it, the request
+                or its answer exceeds a limit, an output is not a dense tensor, too many requests
+                are waiting, the time is up, or the client has disconnected.
+            tf.errors.OpError: If the model fails, or the request is cancelled while it runs.
         """
         started = time.perf_counter()
 
@@ -104,8 +105,8 @@ class ServingCore:
     def status_message(self, name, version=None, label=None):
         """Returns the `GetModelStatusResponse` for the versions of a model.
 
-        As in TensorFlow Serving, `label` is ignored. If `version` is `None`, the response has all
-        versions.
+        As in TensorFlow Serving, `label` is ignored. If `version` is `None`, the response contains
+        all versions.
 
         Raises:
             ServingError: NOT_FOUND if there is no such model or version.
@@ -121,9 +122,11 @@ class ServingCore:
     def metadata_message(self, name, version=None, label=None):
         """Returns the `GetModelMetadataResponse` with the signatures of a version.
 
+        The arguments select the version as in `ModelPool.lease`.
+
         Raises:
-            ServingError: NOT_FOUND if there is no such model or version; INVALID_ARGUMENT if `name`
-                is empty or there is no such label.
+            ServingError: NOT_FOUND if there is no such model or the version is not loaded;
+                INVALID_ARGUMENT if `name` is empty or there is no such label.
         """
         message = get_model_metadata_pb2.GetModelMetadataResponse()
         signatures = get_model_metadata_pb2.SignatureDefMap()

@@ -40,8 +40,11 @@ class ServingError(Exception):
         code: str. The name of a gRPC status code, such as `"INVALID_ARGUMENT"`.
         message: str. The message for the client, truncated to 1,000 characters.
         http_status: int. The HTTP status. If `None`, it is the usual one for `code`.
-        details: str. The message for the operator of the server, which is `str` of the error. If
+        details: str. The message for the operator of the server, which `str(error)` returns. If
             `None`, it is `message`.
+
+    Attributes:
+        number: int. The number of the gRPC status code.
 
     Example:
     >>> error = ServingError("NOT_FOUND", "Servable not found for request: Latest(half)")
@@ -60,7 +63,7 @@ class ServingError(Exception):
 
 
 def as_serving_error(error: Exception) -> ServingError:
-    """Converts an exception that a request raised to a ServingError.
+    """Converts an exception that was raised during a request to a ServingError.
 
     Errors of TensorFlow keep their code and the relevant part of their message. A MemoryError
     becomes RESOURCE_EXHAUSTED, and any other exception INTERNAL.
@@ -69,7 +72,7 @@ def as_serving_error(error: Exception) -> ServingError:
         error: The exception.
 
     Returns:
-        A `ServingError`: `error` itself if it is one.
+        A `ServingError`. If `error` is a `ServingError`, it is returned unchanged.
 
     Example:
     >>> as_serving_error(KeyError("x")).code
@@ -91,9 +94,9 @@ def for_clients(code: str, text: str, base_path: str | None = None) -> ServingEr
     Args:
         code: str. The name of a gRPC status code.
         text: str. The message. For the client, its paths are shortened to their last component;
-            `str` of the error contains the full paths.
-        base_path: str. The base path of the model: paths below it are shown relative to its parent.
-            If `None`, all paths are shortened.
+            `str(error)` contains the full paths.
+        base_path: str. The base path of the model. Paths below its parent folder are shown relative
+            to that folder. If `None`, all paths are shortened to their last component.
 
     Example:
     >>> error = for_clients("INTERNAL", "/srv/models/ner/2 lacks /etc/hosts", "/srv/models/ner")

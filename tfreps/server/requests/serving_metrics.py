@@ -47,8 +47,8 @@ class ServingMetrics:
         """Records a request.
 
         Args:
-            model: str. The name of a loaded model. Unknown names must not be recorded, since every
-                name takes memory.
+            model: str. The name of a model of the server. Unknown names must not be recorded, since
+                every name takes memory.
             api: str. `"Predict"` (gRPC), `"predict"` (REST), `"GetModelMetadata"` or
                 `"GetModelStatus"`.
             entrypoint: str. `"GRPC"` or `"REST"`.
@@ -59,7 +59,7 @@ class ServingMetrics:
         self._latency.labels(model, api, entrypoint).observe(seconds * 1e6)
 
     def record_run(self, model, seconds):
-        """Records the time from the start of a request until the answer of the model."""
+        """Records the time in seconds from the start of a run until the answer of the model."""
         self._runtime.labels(model, "Predict", "TF2").observe(seconds * 1e6)
 
     def page(self):

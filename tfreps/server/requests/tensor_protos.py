@@ -28,7 +28,7 @@ FIELDS = {
 def to_array(
     proto: tensor_pb2.TensorProto, most_elements: int, where: str = "the tensor"
 ) -> np.ndarray:
-    """Converts a message to an array, and checks its size before memory is allocated.
+    """Converts a message to an array, whose size is checked before memory is allocated.
 
     As in TensorFlow, the last value is repeated if values are missing, zeros or empty strings are
     used if there are no values, and surplus values are ignored.

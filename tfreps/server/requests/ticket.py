@@ -16,8 +16,8 @@ class Ticket:
 
     Args:
         seconds: float. Seconds that the client waits for the answer. Defaults to 60.0.
-        limit: float. Seconds that the server allows, after which the request counts as stuck. If
-            `None`, it is `seconds`.
+        limit: float. Seconds that the server allows. A request that runs longer counts as stuck;
+            see `Lane.is_stuck`. If `None`, it is `seconds`.
 
     Attributes:
         seconds: float. Seconds that the client waits for the answer.
@@ -69,7 +69,7 @@ class Ticket:
 
     @contextlib.contextmanager
     def when_cancelled(self, callback):
-        """Context manager that calls `callback()` if the request is cancelled during its block.
+        """Context manager that calls `callback()` if the request is cancelled during the block.
 
         If the request has already been cancelled, `callback()` is called before the block.
         """

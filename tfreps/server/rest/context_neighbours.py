@@ -17,8 +17,8 @@ class ContextNeighbours:
 
         similarity = x . y / (|x| |y|)        x, y: the output `elmo` for the two words
 
-    The vectors of `sentences` are computed on the first request, and again when there is a new
-    version of the model. The vectors of the texts of a request are not stored.
+    The vectors of `sentences` are computed on the first request to a model, and again when the
+    version of the model changes. The vectors of the texts in a request are not stored.
 
     Args:
         core: `ServingCore`.
@@ -37,8 +37,8 @@ class ContextNeighbours:
         Args:
             model: str. The name of a model whose signature for raw text has the output `elmo`.
             texts: List of str. At most 200 texts, one of which contains the word.
-            text: int. The index of the text that contains the word.
-            token: int. The index of the word in this text.
+            text: int. The index of the text that contains the word, counted from 0.
+            token: int. The index of the word in this text, counted from 0.
             k: int. Maximum number of words to return. The given word is not among them. Defaults to
                 10.
 
@@ -49,7 +49,9 @@ class ContextNeighbours:
 
         Raises:
             ServingError: INVALID_ARGUMENT if there is no such word, there are no texts or too many
-                of them, or the model has no output `elmo`; NOT_FOUND if there is no such model.
+                of them, or the model has no signature for raw text with the output `elmo`;
+                NOT_FOUND if there is no such model. Errors of `ServingCore.run` are raised as well,
+                for example if the texts are too long.
         """
         if not 1 <= len(texts) <= MOST_TEXTS:
             message = f"`texts` must contain 1 to {MOST_TEXTS} texts; got {len(texts)}."
@@ -118,7 +120,7 @@ class ContextNeighbours:
 
 
 def text_signature(servable):
-    """Returns a signature of a model whose only input is raw text, or None if there is none.
+    """Returns a signature that has raw text as its only input, or None if there is none.
 
     The signature `explain` takes precedence over `default` and `serving_default`.
     """
@@ -130,7 +132,7 @@ def text_signature(servable):
 
 
 def shown(word, similarity):
-    """Returns the description of a word that `ContextNeighbours.find` returns."""
+    """Returns the dict for a word in the results of `ContextNeighbours.find`."""
     tokens = word["tokens"]
     number, place = word["where"]
     return {

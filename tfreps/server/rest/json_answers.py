@@ -26,16 +26,16 @@ def predict_json(outputs: dict[str, np.ndarray], rows: bool) -> bytes:
         outputs: dict from output names to NumPy arrays, in the order of the answer, with strings as
             `bytes` in arrays of objects. Strings of outputs whose name ends with `_bytes` are
             written as base64.
-        rows: bool. If `True`, the answer has the row format (`predictions`), else the column format
-            (`outputs`).
+        rows: bool. If `True`, the answer has the row format (`predictions`). Otherwise, it has the
+            column format (`outputs`).
 
     Returns:
         bytes. JSON in UTF-8.
 
     Raises:
-        ServingError: INVALID_ARGUMENT if there are no outputs, a string is not valid UTF-8, or
-            `rows` is `True` and the outputs have no rows or different numbers of rows;
-            UNIMPLEMENTED for a dtype without a JSON form.
+        ServingError: INVALID_ARGUMENT if there are no outputs, a string that is not written as
+            base64 is not valid UTF-8, or `rows` is `True` and an output is a scalar or the outputs
+            have different numbers of rows; UNIMPLEMENTED for a dtype without a JSON form.
 
     Example:
     >>> predict_json({"y": np.array([2.5, np.nan], "float32")}, rows=True)
@@ -111,12 +111,12 @@ def whole(name, array):
 
 
 def rows_at_a_time(elements, rows):
-    """Returns the number of rows to convert at a time, which limits memory and delays."""
+    """Returns the number of rows to convert at a time, which limits memory use and delays."""
     return max(AT_A_TIME * rows // max(elements, 1), 1)
 
 
 def written_rows(name, array):
-    """Returns the JSON of each row of an array."""
+    """Returns a list with the JSON of each row of an array."""
     if array.ndim > 1 and array.size > AT_A_TIME:
         return [whole(name, row) for row in array]
     parts = leaves(name, array)
@@ -130,7 +130,7 @@ def grouped(parts, size, count):
 
 
 def leaves(name, array):
-    """Returns the JSON of every element, in order."""
+    """Returns a list with the JSON of every element of an array, in order."""
     flat = array.ravel()
     kind = flat.dtype.kind
     if kind == "f":

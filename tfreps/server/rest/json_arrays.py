@@ -18,7 +18,7 @@ FLOATS = {"float32", "float64"}
 
 
 def json_array(value, dtype: str, where: str) -> np.ndarray:
-    """Converts a JSON number, string or nested list to an array.
+    """Converts a JSON number, string, boolean or nested list to an array.
 
     Args:
         value: A number, string, bool or nested list, in which all lists at a level have the same
@@ -51,7 +51,9 @@ def json_array(value, dtype: str, where: str) -> np.ndarray:
         try:
             return np.array(leaves, dtype).reshape(shape)
         except OverflowError:
-            raise invalid(f"{where} has a number that is not of expected type: {dtype}") from None
+            raise invalid(
+                f"{where} has a number that is not of expected type: {dtype} (it is out of range)"
+            ) from None
     raise ServingError("UNIMPLEMENTED", f"Conversion of JSON Value to type: {dtype} ({where})")
 
 

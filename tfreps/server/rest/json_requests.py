@@ -21,8 +21,8 @@ def parse_body(body: bytes, most_elements: int) -> dict:
     Args:
         body: bytes. JSON in UTF-8, which may contain NaN, Infinity and -Infinity. Anything after
             the object is ignored, as in TensorFlow Serving.
-        most_elements: int. Maximum number of values. Before the body is parsed, its commas are
-            counted as an estimate of this number.
+        most_elements: int. Maximum number of values in the body, as estimated before parsing: the
+            number of commas plus 1.
 
     Returns:
         A dict.
@@ -93,9 +93,9 @@ def read_inputs(request: dict, signature) -> tuple[dict, bool]:
         `True` for the row format (`instances`) and `False` for the column format (`inputs`).
 
     Raises:
-        ServingError: INVALID_ARGUMENT if the request does not match the signature; UNIMPLEMENTED
-            if the signature declares an input that is not a dense tensor, or whose dtype has no
-            JSON form.
+        ServingError: INVALID_ARGUMENT if the request is malformed or does not match the signature;
+            UNIMPLEMENTED if the signature declares an input that is not a dense tensor, or whose
+            dtype has no JSON form.
     """
     if "instances" in request and "inputs" in request:
         raise invalid(

@@ -33,7 +33,7 @@ def page_routes(core, folder, sentences=()):
         core: `ServingCore`.
         folder: str or path. The folder with `index.html` and the files that it loads.
         sentences: List of str. Sentences whose words are candidates for neighbours, in addition to
-            those of the requests.
+            the words in the texts of a request.
 
     Returns:
         A list of Starlette routes.
@@ -106,10 +106,11 @@ async def read_json(request):
 
 
 def check(asked):
-    """Checks the JSON body of a request; returns its values as `[model, texts, text, token]`.
+    """Checks the JSON body of a request and returns a list `[model, texts, text, token]`.
 
     Raises:
-        ServingError: INVALID_ARGUMENT if a key is missing or its value has the wrong type.
+        ServingError: INVALID_ARGUMENT if the body is not an object, a key is missing, or a value
+            has the wrong type.
     """
     kinds = {
         "model": (str, "a string"),

@@ -16,7 +16,7 @@ PORTS = {"http": 80, "https": 443}
 
 
 class RequestGuard:
-    """ASGI middleware that rejects requests from foreign hosts and web sites.
+    """ASGI middleware that rejects requests for foreign hosts and from foreign web sites.
 
     A browser on this machine may send requests to the server on behalf of any page that it shows.
     Three rules reject such requests. Only the first one also affects programs other than browsers:
@@ -33,12 +33,12 @@ class RequestGuard:
       Otherwise, the request is rejected with HTTP status 415, since browsers send some other types
       without a preflight request.
 
-    A request with both `Content-Length` and `Transfer-Encoding` is rejected with HTTP
-    status 400 and its connection is closed, since a proxy could use the other length (request
+    A request with both `Content-Length` and `Transfer-Encoding` is rejected with HTTP status 400
+    and its connection is closed, since a proxy could interpret its length differently (request
     smuggling).
 
     Args:
-        app: The ASGI application that gets the accepted requests.
+        app: The ASGI application that receives the accepted requests.
         host: str. The address that the server listens on.
         names: List of str. Additional names that the `Host` header may contain.
         origins: List of str. Web sites such as `"https://example.org"` whose pages may send
@@ -177,7 +177,7 @@ def is_browser(headers):
 
 
 def is_own(origin, host):
-    """Returns True if the origin of a page is the host that gets the request."""
+    """Returns True if the origin of a page is the host that receives the request."""
     try:
         page = urlsplit(origin.lower())
         asked = urlsplit(f"//{host.lower()}")

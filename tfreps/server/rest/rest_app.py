@@ -39,17 +39,17 @@ class RestApp:
 
         /v1/models/NAME[/versions/N|/labels/L]             the status of the versions of a model
         /v1/models/NAME[/versions/N|/labels/L]/metadata    the signatures of a version
-        /v1/models/NAME[/versions/N|/labels/L]:predict     answers of a version
+        /v1/models/NAME[/versions/N|/labels/L]:predict     the answers of a version
         /monitoring/prometheus/metrics                     metrics
         /healthz                                           200 if every model has a version that
                                                            answers in time, 503 otherwise
 
     Args:
         core: `ServingCore`.
-        max_body_bytes: int. Maximum number of bytes of a request body, before and after
+        max_body_bytes: int. Maximum number of bytes in a request body, before and after
             decompression. Larger bodies are rejected with HTTP status 413. Defaults to 2**27.
-        routes: List of additional Starlette routes, such as those of a web page, which take
-            precedence.
+        routes: List of additional Starlette routes, such as those of a web page. They take
+            precedence over the paths above. Defaults to `()`.
 
     Attributes:
         asgi: The ASGI application.
@@ -138,9 +138,9 @@ class RestApp:
 
     @contextlib.contextmanager
     def _place(self):
-        """Context manager that yields `[0]`, in which the block counts the bytes of a body.
+        """Context manager that yields a list `[0]`, whose element counts the bytes of a body.
 
-        After the block, this number is subtracted from the bytes of all bodies in memory.
+        After the block, this count is subtracted from the number of bytes of all bodies in memory.
         """
         place = [0]
         try:
@@ -174,7 +174,7 @@ class RestApp:
         return b"".join(parts)
 
     def _unpack(self, body, place):
-        """Decompresses a body, and checks its size while it grows."""
+        """Decompresses a body in parts, and checks the total size after each part."""
         parts = []
         size = 0
         file = gzip.GzipFile(fileobj=io.BytesIO(body))
@@ -194,7 +194,7 @@ class RestApp:
         return b"".join(parts)
 
     def _count(self, size, place):
-        """Adds `size` to the bytes of all bodies in memory.
+        """Adds `size` to `place[0]` and to the number of bytes of all bodies in memory.
 
         Raises:
             ServingError: UNAVAILABLE if the sum would exceed the limit.

@@ -13,9 +13,10 @@ class RestClient:
 
     Args:
         address: str. The address of the server, such as `"http://127.0.0.1:8501"`.
-        seconds: float. Seconds to wait for an answer. Defaults to 60.0.
-        ca: str or path. PEM file with the certificate to trust for `https`. If `None`, the
-            certificate authorities that `requests` trusts by default are trusted.
+        seconds: float. Number of seconds to wait for an answer. Defaults to 60.0.
+        ca: str, path-like object or None. PEM file with the certificate to trust for `https`. If
+            `None`, the certificate authorities that `requests` trusts by default are trusted.
+            Defaults to `None`.
 
     Example:
     >>> RestClient("http://127.0.0.1:8501").url("ner", label="stable")
@@ -31,7 +32,7 @@ class RestClient:
         self._outputs = {}
 
     def url(self, model, version=None, label=None):
-        """Returns the URL of a model, or of one of its versions."""
+        """Returns the URL of a model, or of its version with the given number or label."""
         url = f"{self._address}/v1/models/{urllib.parse.quote(model, safe='')}"
         if version is not None:
             return f"{url}/versions/{version}"
@@ -42,19 +43,20 @@ class RestClient:
 
         Args:
             model: str. The name of the model.
-            texts: List of str. The texts to send.
+            texts: list of str. The texts to send.
             signature: str. The name of a signature whose only input is text. If empty, the default
-                signature is used.
-            version: int. The version of the model. If `None`, it is selected by `label`.
-            label: str. The label of a version. If `version` and `label` are `None`, the newest
-                version is used.
+                signature is used. Defaults to `""`.
+            version: int or None. The version of the model. If `None`, it is selected by `label`.
+                Defaults to `None`.
+            label: str or None. The label of a version. If `version` and `label` are both `None`,
+                the newest version is used. Defaults to `None`.
 
         Returns:
-            A list with one dict per text, which maps output names to numbers, strings or nested
+            list of dicts, one per text. Each dict maps output names to numbers, strings or nested
             lists.
 
         Raises:
-            ValueError: If the server does not answer or returns an error.
+            ValueError: If the request fails, or the server returns an error or invalid JSON.
         """
         url = self.url(model, version, label)
         body = {"instances": texts, **({"signature_name": signature} if signature else {})}
@@ -69,16 +71,17 @@ class RestClient:
 
         Args:
             model: str. The name of the model.
-            version: int. The version to report. If `None`, all versions are reported.
-            label: str. The label of a version. The server may ignore it and report all versions.
-                Defaults to `None`.
+            version: int or None. The version to report. If `version` and `label` are both `None`,
+                all versions are reported. Defaults to `None`.
+            label: str or None. The label of the version to report if `version` is `None`. The
+                server may ignore it and report all versions. Defaults to `None`.
 
         Returns:
-            A list of tuples `(version, state, error_message)`. `version` is an int. `state` is a
+            list of tuples `(version, state, error_message)`. `version` is an int. `state` is a
             str such as `"AVAILABLE"`. `error_message` is a str, empty if there is no error.
 
         Raises:
-            ValueError: If the server does not answer or returns an error.
+            ValueError: If the request fails, or the server returns an error or invalid JSON.
         """
         found = self._request("GET", self.url(model, version, label))["model_version_status"]
         return [
@@ -87,7 +90,7 @@ class RestClient:
         ]
 
     def close(self):
-        """Closes the connection."""
+        """Closes the connection to the server."""
         self._session.close()
 
     def _only_output(self, url, signature):
@@ -106,11 +109,14 @@ class RestClient:
         try:
             answer = self._session.request(method, url, data=body, timeout=self._seconds)
         except requests.Timeout:
-            raise ValueError(f"{url} sent no answer within {self._seconds:g} seconds.") from None
+            raise ValueError(
+                f"{url} did not respond within {self._seconds:g} seconds. To wait longer, increase "
+                "`seconds` (`timeout_seconds` in `tfreps query`)."
+            ) from None
         except requests.exceptions.SSLError as error:
             raise ValueError(
-                f"TLS with {self._address} failed: {error}. If its certificate is not trusted, "
-                "pass its PEM file as `ca` (`tls_ca` in `tfreps query`)."
+                f"The TLS connection to {self._address} failed: {error}. If the certificate of the "
+                "server is not trusted, pass its PEM file as `ca` (`tls_ca` in `tfreps query`)."
             ) from None
         except requests.ConnectionError:
             raise ValueError(

@@ -16,20 +16,22 @@ CLOSE = (b"connection", b"close")
 
 
 class RestFront:
-    """HTTP port with an ASGI application, based on uvicorn.
+    """HTTP server for an ASGI application, based on uvicorn.
 
-    It does not change the signal handlers of the process, nor its logging, except that uvicorn logs
+    It does not change the signal handlers or the logging of the process, except that uvicorn logs
     only errors.
 
     Args:
         app: The ASGI application.
         host: str. The address to listen on.
         port: int. The port to listen on. 0 selects a free port.
-        header_seconds: float. A connection is closed if the headers of its next request do not
-            arrive within this time. Defaults to 10.0.
-        cert: str. PEM file with the certificate. If `None`, TLS is not used.
-        key: str. PEM file with the private key of the certificate. If `None`, the key is read from
-            the file `cert`.
+        header_seconds: float. Number of seconds after which a connection is closed if the headers
+            of its next request have not arrived, or if the client has not read any part of an
+            answer. Defaults to 10.0.
+        cert: str or None. PEM file with the certificate. If `None`, TLS is not used. Defaults to
+            `None`.
+        key: str or None. PEM file with the private key of the certificate. If `None`, the key is
+            read from the file `cert`. Defaults to `None`.
 
     Attributes:
         port: int. The port that the server listens on.
@@ -66,7 +68,7 @@ class RestFront:
         """Starts answering requests.
 
         Raises:
-            OSError: If the server fails to start, or takes more than 30 seconds.
+            OSError: If the server does not start within 30 seconds.
         """
         self._thread.start()
         until = time.monotonic() + START_SECONDS
@@ -76,12 +78,16 @@ class RestFront:
             time.sleep(0.005)
 
     def ask_to_stop(self, seconds):
-        """Rejects new connections, and gives the requests in progress `seconds` to end."""
+        """Rejects new connections and sets a time limit for requests in progress, without waiting.
+
+        The limit is `seconds`, rounded down to whole seconds, but at least 1 second. Requests that
+        have not ended by then are cancelled.
+        """
         self._server.config.timeout_graceful_shutdown = max(int(seconds), 1)
         self._server.should_exit = True
 
     def stop(self, seconds):
-        """Rejects new connections, and waits up to `seconds` for requests in progress to end."""
+        """Shuts the server down and waits until it has stopped; see `ask_to_stop`."""
         self.ask_to_stop(seconds)
         if self._thread.is_alive():
             self._thread.join()
@@ -92,7 +98,7 @@ class RestFront:
 
 
 class EndingServer(uvicorn.Server):
-    """Uvicorn server that, when it stops, sends `Connection: close` with each last answer."""
+    """Uvicorn server that adds `Connection: close` to its answers while it shuts down."""
 
     async def shutdown(self, sockets=None):
         """Closes the port, but accepts requests on open connections for `LAST_CALL` seconds."""
@@ -104,8 +110,8 @@ class EndingServer(uvicorn.Server):
 class PatientProtocol(H11Protocol):
     """HTTP/1.1 protocol of uvicorn with time limits for slow clients.
 
-    A connection is closed if the headers of a request do not arrive within `seconds`, or if the
-    client does not read any part of an answer for `seconds`.
+    A connection is closed if the headers of a request do not arrive within `seconds` seconds, or if
+    the client does not read any part of an answer for the same time.
     """
 
     seconds = 10.0
@@ -121,7 +127,7 @@ class PatientProtocol(H11Protocol):
             self.shutdown()
 
     def data_received(self, data):
-        """Processes received bytes of a request."""
+        """Processes received bytes, and starts or stops the time limit for the next request."""
         super().data_received(data)
         self._expect_request()
 
@@ -139,7 +145,8 @@ class PatientProtocol(H11Protocol):
     def shutdown(self):
         """Closes the connection once the current request is answered.
 
-        A request may still arrive within 0.5 seconds. Incomplete requests are dropped.
+        A request that arrives completely within 0.5 seconds is still answered. A connection that
+        is idle or has an incomplete request after that time is closed.
         """
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.default_headers = [*self.cycle.default_headers, CLOSE]
@@ -151,12 +158,12 @@ class PatientProtocol(H11Protocol):
             self._close()
 
     def _close(self):
-        """Closes the connection once, since closing a TLS transport of asyncio twice fails."""
+        """Closes the connection if it is open; closing a TLS transport of asyncio twice fails."""
         if not self.transport.is_closing():
             self.transport.close()
 
     def _leave_when_done(self):
-        """Aborts the connection when everything is sent; TLS could take 30 seconds to close it."""
+        """Aborts a closing connection once all data is sent; TLS can take 30 seconds to close."""
         if self.is_lost:
             return
         done = self.transport.is_closing() and not self.transport.get_write_buffer_size()
@@ -198,7 +205,8 @@ class PatientProtocol(H11Protocol):
 def listening(host, port):
     """Opens a listening socket, even on a port that a server has just closed.
 
-    Its protocol is set to TCP explicitly, since asyncio otherwise delays small answers by 40 ms.
+    The protocol is set to TCP explicitly, because asyncio would otherwise delay small answers by
+    40 ms.
     """
     family, kind, _, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -40,19 +40,19 @@ def controls() -> Ranges:
 
 @functools.cache
 def spaces() -> Ranges:
-    """Returns white space as BERT's tokenizer defines it: Unicode category Z, tab, LF and CR."""
+    """Returns the white space of BERT's tokenizer: Unicode category Z, tab, LF and CR."""
     return as_ranges(c for c in _LIVELY if _category(c)[0] == "Z" or chr(c) in _LINE_ENDS)
 
 
 @functools.cache
 def white_space() -> Ranges:
-    """Returns white space as `str.isspace` defines it."""
+    """Returns the characters for which `str.isspace` is true."""
     return as_ranges(c for c in _LIVELY if chr(c).isspace())
 
 
 @functools.cache
 def punctuation() -> Ranges:
-    """Returns the characters that are words by themselves: Unicode category P and ASCII signs."""
+    """Returns the characters that are words by themselves: Unicode category P and ASCII symbols."""
     return as_ranges(c for c in _LIVELY if _category(c)[0] == "P" or _is_ascii_sign(c))
 
 
@@ -60,8 +60,9 @@ def punctuation() -> Ranges:
 def replacements(lowercase: bool, strip_accents: bool) -> dict[str, str]:
     """Returns a dict from characters to their replacements; unchanged characters are absent.
 
-    To strip accents, a character is decomposed (NFD) and its non-spacing marks are removed. Each
-    character is lowercased separately, so that a sigma becomes `σ` even at the end of a word.
+    If `strip_accents` is True, a character is decomposed (NFD) and its non-spacing marks are
+    removed. If `lowercase` is True, each character is then lowercased separately, so that a capital
+    sigma becomes `σ` even at the end of a word.
     """
     found = {}
     for c in map(chr, _LIVELY):
@@ -91,7 +92,7 @@ def token_pattern(tokenizer, other: str, word: str = WORD_PATTERN) -> str:
 
 
 def characters(ranges: Ranges) -> list[str]:
-    """Returns a list of all characters in ranges, in order."""
+    """Returns a list of all characters in the given ranges, in order."""
     return [chr(code) for first, last in ranges for code in range(first, last + 1)]
 
 

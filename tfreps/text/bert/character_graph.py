@@ -26,7 +26,8 @@ class CharacterGraph(tf.Module):
         strings: str tensor, shape `[B]`.
 
     Returns:
-        int32 `RaggedTensor`, shape `[B, None]`.
+        int32 `RaggedTensor`, shape `[B, None]`. The ids of each text, without the start and
+        separator tokens.
     """
 
     def __init__(self, tokenizer):

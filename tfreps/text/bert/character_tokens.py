@@ -28,16 +28,17 @@ LAST_ID = 2**20 - 1  # limit for dictionaries, because every id up to the larges
 
 
 class CharacterTokenizer(PieceTokenizer):
-    """Tokenizer that splits text into characters, whole Latin words and a token for numbers.
+    """Tokenizer that splits text into characters, whole Latin words and numbers.
 
     A number is a run of the digits 0 to 9, or two such runs joined by a period: `3.5` is one
     number, but `1,000` is two numbers and a comma. A Latin word is a run of the letters A to Z
     in either case; accented letters are not part of it, as in aespresso's dictionary. White
     space separates tokens and is dropped, unless `keep_white_space` is True.
 
-    The ids are those of aespresso: 0 `#PAD#`, 1 `#UNK#`, 2 `#CLS#`, 3 `#SEP#`, 4 `#MASK#`, 5
-    `#NUM#`, 6 to 19 reserved, and 20 onwards for characters and words. The Python implementation
-    and the graph, which uses only core TensorFlow operations, agree on every text.
+    `from_texts`, `from_counts` and `from_dictionary` use the ids of aespresso: 0 is `#PAD#`, 1
+    `#UNK#`, 2 `#CLS#`, 3 `#SEP#`, 4 `#MASK#` and 5 `#NUM#`; 6 to 19 are reserved, and ids from 20
+    onwards are characters and words. The Python implementation and the graph, which uses only core
+    TensorFlow operations, agree on every text.
 
     Args:
         vocabulary: iterable of str. The tokens in the order of their ids, including the six
@@ -61,11 +62,12 @@ class CharacterTokenizer(PieceTokenizer):
         special_ids: list of int. Ids of special, reserved and unused tokens, in ascending order.
 
     Raises:
-        ValueError: If a special token is missing, a token is repeated, empty or not a string, or
-            `max_length` is too small for the special tokens and one other token.
+        ValueError: If a special token is missing, a token is repeated, empty or not a string, a
+            token contains a lone surrogate, or `max_length` is too small for the special tokens
+            and one other token.
 
-    Reference: aespresso/a_journey_into_math_of_ml, part 04. Its article describes the handling
-    of numbers and whole words; its released code has neither.
+    Reference: aespresso/a_journey_into_math_of_ml, part 04. The article describes the handling
+    of numbers and whole words; the released code does not implement it.
 
     Example:
         >>> from tfreps.text import CharacterTokenizer
@@ -116,7 +118,7 @@ class CharacterTokenizer(PieceTokenizer):
         Tokens are sorted by descending count, and tokens of equal count by code point.
 
         Args:
-            texts: iterable of str. Texts of the training data only.
+            texts: iterable of str. The texts, which should come only from the training data.
             min_count: int. Minimum count for a token to be included in the vocabulary. Defaults
                 to 1.
             max_size: int or None. Maximum size of the vocabulary, including the 20 special and
@@ -129,8 +131,9 @@ class CharacterTokenizer(PieceTokenizer):
             `CharacterTokenizer`.
 
         Raises:
-            ValueError: If `min_count` is less than 1, there are tokens but none occurs `min_count`
-                times, or `max_size` leaves no room for a token.
+            ValueError: If `min_count` is less than 1, `max_size` is less than 21, there are tokens
+                other than special tokens but none occurs at least `min_count` times, or the
+                constructor rejects the tokens or an option.
         """
         counts = count_tokens(texts, progress, **options)
         return cls.from_counts(counts, min_count, max_size, **options)
@@ -160,8 +163,9 @@ class CharacterTokenizer(PieceTokenizer):
             `CharacterTokenizer`.
 
         Raises:
-            ValueError: If `min_count` is less than 1, there are tokens but none occurs `min_count`
-                times, or `max_size` leaves no room for a token.
+            ValueError: If `min_count` is less than 1, `max_size` is less than 21, there are tokens
+                other than special tokens but none occurs at least `min_count` times, or the
+                constructor rejects the tokens or an option.
         """
         if min_count < 1:
             raise ValueError(f"`min_count` must be at least 1; got {min_count}.")
@@ -195,8 +199,9 @@ class CharacterTokenizer(PieceTokenizer):
             `CharacterTokenizer`.
 
         Raises:
-            ValueError: If the file is not such a JSON object, an id is not an integer in
-                [0, 1048575], an id is repeated or reserved, or a special token has the wrong id.
+            ValueError: If the file cannot be read or is not such a JSON object, an id is not an
+                integer in [0, 1048575], an id is repeated or reserved, a special token has the
+                wrong id, or the constructor rejects the tokens or an option.
         """
         ids = read_json(path)
         own = {token: place for place, token in enumerate(cls.SPECIAL_TOKENS)}
@@ -254,7 +259,7 @@ class CharacterTokenizer(PieceTokenizer):
 
 
 def count_tokens(texts: Iterable[str], progress: Callable | None = None, **options) -> Counter:
-    """Counts the tokens of texts without replacing any token by `#UNK#`.
+    """Counts the tokens of texts without replacing any token with `#UNK#`.
 
     Args:
         texts: iterable of str. The texts.
@@ -278,6 +283,6 @@ def count_tokens(texts: Iterable[str], progress: Callable | None = None, **optio
 
 
 def _placed(tokens: Mapping[int, str], size: int) -> list[str]:
-    """Returns the list of tokens with ids below `size`, with placeholders for unused ids."""
+    """Returns the tokens with ids less than `size`, and placeholders for unused ids, as a list."""
     special = dict(enumerate(CharacterTokenizer.SPECIAL_TOKENS))
     return [special.get(n) or tokens.get(n) or f"#UNUSED{n}#" for n in range(size)]

@@ -13,8 +13,8 @@ class PieceIndexer(tf.Module):
 
     It is called with tokens, like `TokenIndexer`. For classifiers, tokens are pieces, including
     the start and separator tokens, as returned by `piece_texts`. For taggers, tokens are words,
-    each of which has one or more pieces. It is a `tf.Module` and is saved together with its
-    tables.
+    each of which has one or more pieces. The converter is a `tf.Module` and is saved together with
+    its tables.
 
     Args:
         tokenizer: `WordPieceTokenizer` or `CharacterTokenizer`. Splits words and texts.
@@ -27,7 +27,7 @@ class PieceIndexer(tf.Module):
         dict of tensors:
 
         - `token_ids`: int32 `[B, T]`. The id of each piece, or of the first piece of each word.
-          Where `tokens` is padded, it is the padding id.
+          Padded positions contain the padding id.
         - `piece_ids`, if `words` is True: int32 `[B, T, W]`. The ids of the pieces of each word,
           followed by padding ids; W is the largest number of pieces in a word. A word without
           pieces, such as a zero-width space, becomes the unknown piece.
@@ -59,7 +59,7 @@ class PieceIndexer(tf.Module):
 
     @property
     def vocabulary_size(self) -> int:
-        """Number of pieces in the vocabulary; all ids are less than this."""
+        """Number of pieces in the vocabulary; all ids are less than this number."""
         return len(self.tokenizer.vocabulary)
 
     def with_vocabulary_file(self, path, core_ops=True):
@@ -144,6 +144,8 @@ def piece_texts(
 ) -> tuple[list[list[str]], int]:
     """Returns the pieces of each text as strings, enclosed in the start and separator tokens.
 
+    Pieces that are not in the vocabulary are replaced with the unknown token.
+
     Args:
         texts: iterable of str. The texts.
         tokenizer: `PieceTokenizer`. Splits the texts.
@@ -158,7 +160,7 @@ def piece_texts(
 
     Raises:
         ValueError: If a text is too long and `too_long="refuse"` (the message names the first such
-            text), or an argument is out of range.
+            text), `max_length` is less than 3, or `too_long` is invalid.
     """
     check_too_long(too_long)
     room = tokenizer.room(max_length)
@@ -172,8 +174,8 @@ def piece_texts(
             if too_long == "refuse":
                 raise ValueError(
                     f"Text {number} (counted from 0) has {len(pieces)} pieces, but at most {room} "
-                    f"fit alongside the special tokens: {text[:60]!r}. Shorten the text, or set "
-                    '`too_long="cut"`.'
+                    f"fit alongside the special tokens. It begins with {text[:60]!r}. Shorten it, "
+                    'or set `too_long="cut"`.'
                 )
             pieces = pieces[:room]
             num_cut = num_cut + 1
@@ -187,7 +189,7 @@ def check_room(
     max_length: int | None,
     places: Sequence[str] | None = None,
 ) -> None:
-    """Checks that no sentence has more pieces than the BERT model has positions.
+    """Checks that no sentence has more pieces than the BERT model accepts.
 
     Args:
         sentences: sequence of lists of str. The words of each sentence.
@@ -195,10 +197,11 @@ def check_room(
         max_length: int or None. Maximum number of pieces of a sentence, including the start and
             separator tokens. If `None`, nothing is checked.
         places: sequence of str or None. Name of each sentence in error messages, such as
-            `"a.txt, line 3"`. If `None`, it is the index of the sentence. Defaults to `None`.
+            `"a.txt, line 3"`. If `None`, sentences are named by their index. Defaults to `None`.
 
     Raises:
-        ValueError: If a sentence is too long. The message names the first one.
+        ValueError: If a sentence is too long (the message names the first one), or `max_length` is
+            less than 3.
     """
     room = tokenizer.room(max_length)
     if room is None:
@@ -209,7 +212,6 @@ def check_room(
         if size > room:
             place = places[number] if places else f"Sentence {number} (counted from 0)"
             raise ValueError(
-                f"{place}: the model has positions for at most {room} pieces alongside the special "
-                f"tokens; got {size}: {' '.join(sentence)[:60]!r}. Split the sentence into shorter "
-                "ones."
+                f"{place}: the model accepts at most {room} pieces alongside the special tokens; "
+                f"got {size}: {' '.join(sentence)[:60]!r}. Split the sentence into shorter ones."
             )

@@ -17,9 +17,9 @@ NONE = type(None)
 class PieceTokenizer(abc.ABC):
     """Base class of tokenizers whose ids are the positions of pieces in a vocabulary.
 
-    Subclasses define `SPECIAL_TOKENS`, which are the padding, unknown, start, separator and mask
-    tokens in this order; `OPTIONS`, the types of their options by name; and the methods
-    `tokenize`, `word_rules` and `make_graph`.
+    Subclasses define `SPECIAL_TOKENS`, which begins with the padding, unknown, start, separator and
+    mask tokens in this order; `OPTIONS`, which maps the names of their options to the allowed
+    types; the methods `tokenize` and `make_graph`; and the property `word_rules`.
 
     Args:
         vocabulary: iterable of str. The pieces in the order of their ids.
@@ -37,7 +37,8 @@ class PieceTokenizer(abc.ABC):
 
     Raises:
         ValueError: If a special token is missing, a piece is repeated, empty or not a string, or
-            `max_length` is too small for the special tokens and one other piece.
+            contains a lone surrogate, or `max_length` is too small for the special tokens and one
+            other piece.
     """
 
     SPECIAL_TOKENS: tuple[str, ...] = ()
@@ -106,7 +107,7 @@ class PieceTokenizer(abc.ABC):
             int32 `RaggedTensor`, shape `[B, None]`, without the start and separator tokens.
 
         Raises:
-            ValueError: If `core_ops` is False, and the tokenizer needs tensorflow-text, which is
+            ValueError: If `core_ops` is False and the tokenizer needs tensorflow-text, but it is
                 not installed.
         """
         return self.graph(core_ops)(strings)
@@ -128,10 +129,10 @@ class PieceTokenizer(abc.ABC):
         max_length: int | None = None,
         too_long: str = "refuse",
     ) -> tuple[list[int], list[int]]:
-        """Joins one or two texts: `[CLS] text [SEP]` or `[CLS] text [SEP] text [SEP]`.
+        """Joins the ids of one or two texts as `[CLS] text [SEP]` or `[CLS] text [SEP] text [SEP]`.
 
         Args:
-            ids: sequence of int. Ids of a text, the return value of `ids`.
+            ids: sequence of int. Ids of a text, as returned by the method `ids`.
             second: sequence of int or None. Ids of a second text. Defaults to `None`.
             max_length: int or None. Maximum number of ids of the result, special tokens included.
                 If `None`, the number is not limited. Defaults to `None`.
@@ -144,8 +145,8 @@ class PieceTokenizer(abc.ABC):
             `segment_ids` are 0 up to and including the first separator and 1 after it.
 
         Raises:
-            ValueError: If there are more than `max_length` ids and `too_long="refuse"`, or an
-                argument is out of range.
+            ValueError: If there are more than `max_length` ids and `too_long="refuse"`,
+                `max_length` leaves no room for text, or `too_long` is invalid.
         """
         texts = [list(ids)] if second is None else [list(ids), list(second)]
         check_too_long(too_long)
@@ -156,7 +157,7 @@ class PieceTokenizer(abc.ABC):
                 have = "The text has" if second is None else "The two texts together have"
                 raise ValueError(
                     f"{have} {size} pieces, but at most {room} fit (`max_length` is "
-                    f'{max_length}). Shorten the text, or set `too_long="cut"`.'
+                    f'{max_length}). Shorten the input, or set `too_long="cut"`.'
                 )
             texts = _cut(texts, room)
         token_ids = [self.start_id]
@@ -188,11 +189,12 @@ class PieceTokenizer(abc.ABC):
             `mask` (bool). The rows are those of `pack`, padded at the end with the padding id, 0
             and False, respectively.
 
-        Masking: `mask` is True on real ids.
+        Masking: `mask` is False for padding and True for all other ids.
 
         Raises:
-            ValueError: If `texts` or `second` is a single string, they have different lengths, a
-                row is too long and `too_long="refuse"`, or an argument is out of range.
+            ValueError: If `texts` or `second` is a single string, `second` does not have as many
+                texts as `texts`, a row is too long and `too_long="refuse"`, `max_length` leaves no
+                room for text, or `too_long` is invalid.
         """
         for name, value in {"texts": texts, "second": second}.items():
             if isinstance(value, str):
@@ -226,7 +228,7 @@ class PieceTokenizer(abc.ABC):
             num_texts: int. Number of texts that share the ids, 1 or 2. Defaults to 1.
 
         Returns:
-            int, or `None` if `max_length` is `None`.
+            int or None. The number of pieces, or `None` if `max_length` is `None`.
 
         Raises:
             ValueError: If no piece fits.
@@ -241,7 +243,7 @@ class PieceTokenizer(abc.ABC):
         return max_length - num_texts - 1
 
     def get_config(self) -> dict:
-        """Returns the arguments of the constructor as a JSON-serializable dict."""
+        """Returns the constructor's arguments, except `source`, as a JSON-serializable dict."""
         options = {name: getattr(self, name) for name in self.OPTIONS}
         return {"vocabulary": self.vocabulary, **options}
 
@@ -250,7 +252,7 @@ class PieceTokenizer(abc.ABC):
         """Creates a tokenizer from the return value of `get_config`.
 
         Raises:
-            ValueError: If an option has the wrong type or the constructor rejects it.
+            ValueError: If a value has the wrong type, or the constructor rejects it.
         """
         for name, kinds in {"vocabulary": (list,), **cls.OPTIONS}.items():
             if name in config and type(config[name]) not in kinds:
@@ -271,9 +273,9 @@ class PieceTokenizer(abc.ABC):
             A tokenizer of this class.
 
         Raises:
-            ValueError: If the file is not UTF-8, starts with a byte order mark, has an empty line
-                or a repeated piece, or lacks a special token. The message names the file and, if
-                possible, the line.
+            ValueError: If the file cannot be read, is not UTF-8, starts with a byte order mark,
+                has an empty line or a repeated piece, or lacks a special token (the message names
+                the file and, if possible, the line), or an option is out of range.
         """
         return cls(read_pieces(path), source=str(path), **options)
 
@@ -287,7 +289,8 @@ class PieceTokenizer(abc.ABC):
             if "\n" in piece or "\r" in piece or not piece.strip(" \t"):
                 raise ValueError(
                     f"{piece!r} cannot be written to a file with one piece per line, because it is "
-                    "blank or contains a line break. Remove it from the vocabulary."
+                    "blank or contains a line break. Use `write_tokenizer` instead, which writes "
+                    "a JSON file."
                 )
         write_text(path, "".join(piece + "\n" for piece in self.vocabulary))
 
@@ -301,13 +304,13 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
 
 
 def check_too_long(too_long: str) -> None:
-    """Raises ValueError if `too_long` is not one of `TOO_LONG`."""
+    """Raises a ValueError if `too_long` is not one of `TOO_LONG`."""
     if too_long not in TOO_LONG:
         raise ValueError(f"`too_long` must be one of {', '.join(TOO_LONG)}; got {too_long!r}.")
 
 
 def _cut(texts: list[list[int]], room: int) -> list[list[int]]:
-    """Truncates one or two texts to `room` ids by removing the last id of the longer one."""
+    """Truncates one or two texts to `room` ids in total, as `pack` describes."""
     if len(texts) == 1:
         return [texts[0][:room]]
     first, second = texts
@@ -319,7 +322,7 @@ def _cut(texts: list[list[int]], room: int) -> list[list[int]]:
 
 
 def _check(vocabulary: list[str], specials: Sequence[str], source: str) -> dict[str, int]:
-    """Maps pieces to ids; raises an error for repeated pieces and missing special tokens."""
+    """Maps pieces to ids; rejects invalid or repeated pieces and missing special tokens."""
     ids: dict[str, int] = {}
     for line, piece in enumerate(vocabulary, 1):
         if not isinstance(piece, str):

@@ -91,7 +91,7 @@ def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
         `WordPieceTokenizer` or `CharacterTokenizer`.
 
     Raises:
-        ValueError: If the file does not exist or does not contain such a tokenizer.
+        ValueError: If the file cannot be read or does not contain such a tokenizer.
 
     Example:
         >>> import tempfile
@@ -107,8 +107,9 @@ def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
     known = isinstance(kind, str) and kind in KINDS
     if not known or set(config) != {"vocabulary", *KINDS[kind].OPTIONS}:
         raise ValueError(
-            f"{path} does not contain a tokenizer written by tfreps. Expected tokenizer.json from "
-            "a run of `tfreps pretrain-bert`, or of a tagger or classifier with a BERT encoder."
+            f"{path} does not contain a tokenizer written by tfreps. Expected the file "
+            "tfreps_tokenizer.json of a run of `tfreps pretrain-bert`, or of a tagger or "
+            "classifier with a BERT encoder."
         )
     return KINDS[kind].from_config({**config, "source": str(path)})
 
@@ -121,22 +122,25 @@ def checkpoint_tokenizer(
 ) -> PieceTokenizer:
     """Reads the tokenizer of a checkpoint folder.
 
-    The vocabulary of a `WordPieceTokenizer` is read from vocab.txt, and its options from
-    tokenizer_config.json. In newer folders without vocab.txt, the vocabulary and further options
-    are read from tokenizer.json. A `CharacterTokenizer` is read from tfreps_tokenizer.json, written
-    by `write_checkpoint_tokenizer`, or from aespresso's dictionary
-    (bert_word2idx_extend.json or bert_word2idx.json).
+    If the folder contains tfreps_tokenizer.json, written by `write_checkpoint_tokenizer` or
+    `write_tokenizer`, the tokenizer is read from this file, and the other files are ignored.
+    Otherwise, the vocabulary of a `WordPieceTokenizer` is read from vocab.txt, and its options are
+    read from tokenizer_config.json. If there is no vocab.txt, as in some newer checkpoints, the
+    vocabulary and further options are read from tokenizer.json. If tokenizer.json is also missing,
+    a `CharacterTokenizer` is read from aespresso's dictionary (bert_word2idx_extend.json or
+    bert_word2idx.json).
 
     Args:
         folder: str or path-like object. Folder of a BERT checkpoint from Google, Hugging Face
             or aespresso.
         lowercase: bool or None. Whether text is lowercased. If `None`, the option in the
-            files is used; without such an option, as in Google's checkpoints, text is lowercased
-            if and only if no piece of the vocabulary contains a capital letter. Defaults to
-            `None`.
+            files is used. Without such an option, as in Google's checkpoints, text is lowercased
+            if and only if no piece other than the special tokens contains a capital letter; with
+            aespresso's dictionary, it is always lowercased. Defaults to `None`.
         vocabulary_size: int or None. Number of rows in the model's embedding table. Tokens of
-            aespresso's dictionary with this id or a larger one are treated as unknown. It has no
-            effect on other vocabularies. If `None`, all tokens are known. Defaults to `None`.
+            aespresso's dictionary with this id or a larger one are treated as unknown. The
+            argument has no effect on other vocabularies. If `None`, all tokens are known. Defaults
+            to `None`.
         **options: Options of the tokenizer that override those in the files.
 
     Returns:
@@ -201,9 +205,10 @@ def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathL
     """Writes a tokenizer to a checkpoint folder in the format of Hugging Face.
 
     The vocabulary is written to vocab.txt. The options of a `WordPieceTokenizer` are written to
-    tokenizer_config.json, with `max_length` as `model_max_length`; this format cannot represent
-    `max_characters_per_word`. Hugging Face has no tokenizer like `CharacterTokenizer`, which is
-    therefore written to tfreps_tokenizer.json. `checkpoint_tokenizer` reads both formats.
+    tokenizer_config.json, with `max_length` as `model_max_length`; `max_characters_per_word` is not
+    written, because this format cannot represent it. Hugging Face has no tokenizer like
+    `CharacterTokenizer`, which is therefore also written to tfreps_tokenizer.json.
+    `checkpoint_tokenizer` reads both formats.
 
     Args:
         tokenizer: `WordPieceTokenizer` or `CharacterTokenizer`. The tokenizer to write.
@@ -302,7 +307,7 @@ def _check_ends(post_processor: dict, path: pathlib.Path) -> None:
 
 
 def _content(token):
-    """Returns a special token as text; some files store it in an object."""
+    """Returns the text of a special token, which some files store in an object."""
     return token.get("content") if isinstance(token, dict) else token
 
 
@@ -333,7 +338,7 @@ def _part(config: dict, name: str, kind: type, path: pathlib.Path):
 
 
 def _whole(path: pathlib.Path) -> tuple[list[str], dict]:
-    """Returns the pieces of a tokenizer.json in the order of their ids, and its options."""
+    """Returns the pieces in a tokenizer.json file, in the order of their ids, and the options."""
     config = read_json(path)
     model, normalizer = (_part(config, name, dict, path) for name in ("model", "normalizer"))
     kinds = model.get("type"), normalizer.get("type")

@@ -23,26 +23,27 @@ CONTINUATION = "##"
 class WordPieceTokenizer(PieceTokenizer):
     """Tokenizer that splits texts into words, and words into the longest pieces of a vocabulary.
 
-    1. Control, format and private-use characters are dropped.
+    1. Control, format and private-use characters and U+FFFD are dropped.
     2. If requested, text is lowercased and accents are stripped.
     3. Words are separated by white space. Punctuation marks and, if requested, Chinese
        characters are separate words.
-    4. A word is split from its start by repeatedly taking the longest piece in the vocabulary.
-       Pieces within a word begin with `##`. A word that cannot be split in this way, or is too
-       long, becomes a single `[UNK]`.
+    4. A word is split from its start by repeatedly taking the longest matching piece of the
+       vocabulary. Every piece of a word except the first begins with `##`. A word that cannot be
+       split in this way, or is too long, becomes a single `[UNK]`.
 
     The Python implementation and the graph of core operations agree on every text. They agree
     with Hugging Face's `BertTokenizer` on texts whose characters are in its older Unicode tables,
     with two exceptions: `BertTokenizer` does not separate 256 ideographs from U+2B820 onwards, and
-    it recognizes `[MASK]` and other special tokens in a text. The graph with tensorflow-text (a
-    call without `core_ops`) limits words to `max_characters_per_word` bytes instead of characters.
+    it recognizes `[MASK]` and other special tokens in a text. The graph with tensorflow-text, which
+    is used if `split_chinese` is `True` and the tokenizer is called without `core_ops=True`, limits
+    words to `max_characters_per_word` bytes instead of characters.
 
     Args:
         vocabulary: iterable of str. The pieces in the order of their ids, including `[PAD]`,
             `[UNK]`, `[CLS]`, `[SEP]` and `[MASK]`.
         lowercase: bool. Whether text is lowercased. Defaults to `True`.
         strip_accents: bool or None. Whether accents are stripped. If `None`, they are stripped
-            if `lowercase` is `True`. Defaults to `None`.
+            if and only if `lowercase` is `True`. Defaults to `None`.
         split_chinese: bool. Whether every Chinese character is a separate word. Defaults to
             `True`.
         max_characters_per_word: int, positive. Maximum length of a word. Longer words become
@@ -60,9 +61,9 @@ class WordPieceTokenizer(PieceTokenizer):
             `[unused1]`, in ascending order.
 
     Raises:
-        ValueError: If a special token is missing, a piece is repeated, empty or not a string,
-            `max_characters_per_word` is less than 1, or `max_length` is too small for the
-            special tokens and one other piece.
+        ValueError: If a special token is missing, a piece is repeated, empty or not a string, or
+            contains a lone surrogate, `max_characters_per_word` is less than 1, or `max_length` is
+            too small for the special tokens and one other piece.
 
     Reference: Devlin et al., 2019, "BERT", tokenization.py; transformers, `BertTokenizer`.
 

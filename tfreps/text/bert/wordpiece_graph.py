@@ -23,7 +23,9 @@ class WordPieceGraph(tf.Module):
     Args:
         tokenizer: `WordPieceTokenizer`. Its vocabulary and options are used.
         core_ops: bool. Whether to use only core TensorFlow operations, so that a SavedModel needs
-            no other library. Words are then split by a loop over pieces, which is slower.
+            no other library. Words are then split by a loop over pieces, which is slower. If
+            `False`, tensorflow-text splits words, provided that `tokenizer.split_chinese` is
+            `True`, and limits them to `max_characters_per_word` bytes instead of characters.
 
     Call arguments:
         strings: str tensor, shape `[B]`.

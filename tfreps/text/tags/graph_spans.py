@@ -4,10 +4,10 @@ import tensorflow as tf
 
 
 def ended_spans(tags, rules):
-    """Returns, for every position, the type and the start of the span that ends before it.
+    """Returns, for every position, the type and the start of the span that ends just before it.
 
-    The spans are those of `tfreps.text.tags.spans`. A position is inside a span if the last
-    start is at or after the last position that does not continue a span.
+    The spans are those of `tfreps.text.tags.spans`. A position is inside a span if the last start
+    up to this position is at or after the last position that does not continue a span.
 
     Args:
         tags: int32 tensor, shape `[N]`. Tag ids of consecutive sentences. Each sentence is

@@ -74,8 +74,8 @@ def check_scheme(scheme: str | None, plain: bool = True) -> None:
         ValueError: If the scheme is not one of `SCHEMES`, or is `None` and `plain` is `False`.
     """
     if scheme not in SCHEMES:
-        known = ", ".join(map(repr, LETTERS))
-        raise ValueError(f"`scheme` must be one of {known}, or None; got {scheme!r}.")
+        known = ", ".join(map(repr, LETTERS)) + (", or None" if plain else "")
+        raise ValueError(f"`scheme` must be one of {known}; got {scheme!r}.")
     if scheme is None and not plain:
         raise ValueError(
             f"Plain tags (`scheme=None`) have no spans; set `scheme` to one of {tuple(LETTERS)}, "
@@ -87,15 +87,15 @@ def detect_scheme(tags: Iterable[str]) -> str | None:
     """Detects the scheme of a set of tags from their letters.
 
     If several schemes match, the first of `"bio"`, `"bioes"`, `"bilou"` and `"bmes"` is
-    returned. `"iob1"` has the same letters as `"bio"` and is returned only if no tag has the letter
-    B. Tags without a hyphen, such as the part of speech `S`, are plain unless one of them is
-    `B`.
+    returned. `"iob1"` has the same letters as `"bio"` and is returned only if every tag except `O`
+    has the letter I. Tags without a type, such as the part of speech `S`, are plain unless one of
+    them is `B`. Tags are also plain if only some of them, apart from `O`, have a type.
 
     Args:
         tags: iterable of str. The tags of a corpus, in any order.
 
     Returns:
-        str, or `None` for plain tags.
+        str, or `None` if the tags are plain or match no scheme.
 
     Example:
         >>> from tfreps.text import tags
@@ -129,7 +129,7 @@ def may_follow(tag: TagParts, after: TagParts, scheme: str) -> bool:
 def starts(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
     """Returns True if a span starts at `tag`, given the previous tag `after`.
 
-    The result has a meaning only if `continues` returns False for the same tags.
+    The result has no meaning if `after` is in a span that `tag` continues; see `continues`.
     """
     same = tag.type == after.type
     if mode == "conlleval":
@@ -142,7 +142,7 @@ def starts(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
 
 
 def continues(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
-    """Returns True if `tag` continues the span of the previous tag, `after`."""
+    """Returns True if `tag` continues the span, if any, of the previous tag `after`."""
     if mode == "conlleval":
         inside = "O" not in (tag.role, after.role)
         return inside and not starts(tag, after, scheme, mode)
@@ -166,9 +166,9 @@ def allowed_transitions(tags: Sequence[str], scheme: str | None) -> np.ndarray:
         scheme: str or None. The tag scheme. If `None`, all transitions are allowed.
 
     Returns:
-        bool NumPy array, shape `[K + 2, K + 2]`, indexed `[from, to]`. Index K is the start of a
-        sentence, and K + 1 is the end. The transition from start to end (an empty sentence) is
-        allowed.
+        bool NumPy array, shape `[K + 2, K + 2]`, indexed `[from, to]`, True for allowed
+        transitions. Index K is the start of a sentence, and K + 1 is the end. The transition from
+        start to end (an empty sentence) is allowed.
 
     Raises:
         ValueError: If the scheme is unknown or a tag is not valid in it.
@@ -196,7 +196,8 @@ class SpanRules(NamedTuple):
 
     `starts`, `continues` and `closes`, bool `[K + 1, K + 1]`, are indexed `[before, tag]` and
     contain the results of the functions of these names. `types`, int32 `[K + 1]`, contains the
-    index of each tag's type in `type_names`, or -1 for `O` and the boundary.
+    index of each tag's type in `type_names`, or -1 for `O` and the boundary. `type_names` contains
+    the types in alphabetical order.
     """
 
     starts: np.ndarray

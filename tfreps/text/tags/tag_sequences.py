@@ -47,7 +47,7 @@ class Span(NamedTuple):
 def spans(tags: Sequence[str], scheme: str, mode: str = "strict") -> list[Span]:
     """Finds the spans of a sentence.
 
-    The modes differ on illegal sequences. With `"strict"`, a span counts only if it is written
+    The modes differ only on illegal sequences. With `"strict"`, a span counts only if it is written
     exactly as the scheme requires, as in seqeval with `mode="strict"`: `I-X` after `O` in BIO is
     not a span. With `"conlleval"`, every tag except `O` belongs to a span, and a span starts
     where the type changes, at B or S, and after E or S, as in conlleval.pl and in seqeval's
@@ -93,7 +93,7 @@ def spans_to_tags(found: Iterable[Span], length: int, scheme: str) -> list[str]:
     """Converts spans to tags.
 
     Args:
-        found: iterable of `(type, start, end)` with an exclusive end, in any order, without
+        found: iterable of tuples `(type, start, end)` with an exclusive end, in any order, without
             overlaps.
         length: int. Number of tokens of the sentence.
         scheme: str. Scheme of the tags.
@@ -144,8 +144,8 @@ def convert(tags: Sequence[str], from_scheme: str, to_scheme: str) -> list[str]:
         list of str. One tag per token.
 
     Raises:
-        ValueError: If a scheme is unknown, a tag is not valid in `from_scheme`, or there is an
-            illegal transition. Illegal transitions are not repaired.
+        ValueError: If a scheme is unknown or `None`, a tag is not valid in `from_scheme`, or there
+            is an illegal transition. Illegal transitions are not repaired.
 
     Example:
         >>> from tfreps.text import tags
@@ -173,9 +173,9 @@ def illegal_transitions(tags: Sequence[str], scheme: str | None) -> list[int]:
         scheme: str or None. The tag scheme. If `None`, all transitions are allowed.
 
     Returns:
-        list of int. Contains i if tag i may not follow the previous tag or the start, and
-        `len(tags)` if the sentence may not end after its last tag. The list is empty for a legal
-        sequence.
+        list of int. Contains i if tag i may not follow the previous tag or the start of the
+        sentence, and `len(tags)` if the sentence may not end after its last tag. The list is empty
+        for a legal sequence.
 
     Raises:
         ValueError: If the scheme is unknown or a tag is not valid in it.
@@ -199,7 +199,7 @@ def check(
     source: str = "tags",
     line: int | Sequence[int] | None = None,
 ) -> int:
-    """Checks that the tags of a sentence are valid in a scheme; counts illegal transitions.
+    """Checks that the tags of a sentence are valid in a scheme, and counts illegal transitions.
 
     Illegal transitions do not raise an error, because published corpora contain them. The caller
     decides how to treat them.
@@ -217,7 +217,7 @@ def check(
 
     Raises:
         ValueError: If a tag is blank, not a string or not valid in the scheme, or the scheme is
-            unknown. The message names the tag, the file and the line.
+            unknown. The message about a tag names the tag, the file and, if known, the line.
 
     Example:
         >>> from tfreps.text import tags
@@ -235,18 +235,23 @@ def check(
             try:
                 tag_parts(tag, scheme)
             except ValueError as error:
-                raise ValueError(
-                    f"{place(source, line, position)}: {error}. Correct the tag, or set `scheme` "
-                    "to the scheme of the text (none for tags without spans)."
-                ) from None
+                raise not_valid(place(source, line, position), error) from None
     return len(illegal_transitions(tags, scheme))
+
+
+def not_valid(where: str, error: ValueError) -> ValueError:
+    """Returns an error of `tag_parts` with the location of the tag and a remedy added."""
+    return ValueError(
+        f"{where}: {error}. Correct the tag, or set `scheme` to the scheme of the text (`None` for "
+        "tags without spans)."
+    )
 
 
 def place(source: str, line: int | Sequence[int] | None, position: int) -> str:
     """Returns the location of a tag for error messages.
 
-    The location is the line of the tag if `line` is a sequence. Otherwise, it is the line of the
-    sentence, if given, and the number of the token.
+    The location consists of `source` and the line of the tag if `line` is a sequence. Otherwise, it
+    consists of `source`, the line of the sentence, if given, and the number of the token.
     """
     if line is None:
         return f"{source}, token {position + 1}"

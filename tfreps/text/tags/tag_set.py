@@ -50,8 +50,7 @@ class TagSet:
         self.source = str(source)
         self.word = word
         tag_schemes.check_scheme(scheme)
-        _check_names(self.names, self.source, word)
-        tag_sequences.check(self.names, scheme, self.source, range(1, len(self.names) + 1))
+        _check_names(self.names, scheme, self.source, word)
         self._ids = {name: index for index, name in enumerate(self.names)}
 
     @classmethod
@@ -62,14 +61,14 @@ class TagSet:
         source: str = "tags",
         word: str = "tag",
     ) -> "TagSet":
-        """Creates a `TagSet` of the distinct tags of a corpus.
+        """Creates a `TagSet` of the distinct tags or labels of a corpus.
 
-        The order depends only on the set of tags: `O` is first, and the other tags are sorted by
-        type and, within a type, in the order of the scheme's letters. Plain tags are sorted by
-        Unicode code points.
+        The order depends only on the set of tags: `O`, if present, is first, and the other tags
+        are sorted by type and, within a type, by the order of the letters in the scheme. Plain
+        tags are sorted by Unicode code points.
 
         Args:
-            sequences: iterable of iterables of str. The tags of each sentence.
+            sequences: iterable of iterables of str. The tags of each sentence, or lists of labels.
             scheme: str or None. Tag scheme; see `TagSet`. Defaults to `None`.
             source: str. Name of the corpus in error messages. Defaults to `"tags"`.
             word: str. Term for a name in error messages, `"tag"` or `"label"`. Defaults to
@@ -83,6 +82,8 @@ class TagSet:
         """
         tag_schemes.check_scheme(scheme)
         found = {name for sequence in sequences for name in sequence}
+        for name in found:
+            _check_name(name, scheme, source, word)
         letters = list(tag_schemes.LETTERS.get(scheme, ()))
 
         def key(name):
@@ -109,15 +110,16 @@ class TagSet:
             `TagSet`.
 
         Raises:
-            ValueError: If the file cannot be read or a name is invalid. The message names the
-                file and the line.
+            ValueError: If the file cannot be read or contains no names, a name is invalid or
+                repeated, or the scheme is unknown. If a name is invalid or repeated, the message
+                gives the file and the line.
         """
         text = read_utf8(path, f"the {word}s")
         lines = text.removesuffix("\n").split("\n") if text else []
         return cls([line.removesuffix("\r") for line in lines], scheme, str(path), word)
 
     def write(self, path: str | os.PathLike) -> None:
-        """Writes the names to a file that `read` can read. The write is atomic."""
+        """Writes the names to the file `path`, one per line. The write is atomic."""
         write_text(path, "".join(name + "\n" for name in self.names))
 
     def __len__(self) -> int:
@@ -136,29 +138,31 @@ class TagSet:
 
         Args:
             names: sequence of str. The tags of a sentence, or labels.
-            source: str or None. Name of their file in error messages. Defaults to `None`.
+            source: str or None. Name of the file that contains the names, for error messages. If
+                `None`, the messages name no file. Defaults to `None`.
             line: int, sequence of int, or None. Line number of the sentence, or of each name, in
-                error messages. Defaults to `None`.
+                error messages. If `None`, the messages contain no line number. Defaults to `None`.
 
         Returns:
             list of int. The ids.
 
         Raises:
-            ValueError: If a name is not in the list. The message gives the name, the file and the
-                line.
+            ValueError: If a name is not in the list. The message contains the name and, if
+                given, the file and the line.
         """
         try:
             return [self._ids[name] for name in names]
         except KeyError:
             new = next(i for i, name in enumerate(names) if name not in self._ids)
-        where = tag_sequences.place(source or f"{self.word}s", line, new)
+        source = source or f"{self.word}s"
+        where = tag_sequences.place(source, line, new)
         if self.word != "tag" and isinstance(line, int):
             where = f"{source}, line {line}"
         known = ", ".join(self.names[:30]) + (", ..." if len(self) > 30 else "")
         raise ValueError(
             f"{where}: the {self.word} {names[new]!r} is not one of the {len(self)} {self.word}s "
-            f"of {self.source} ({known}), the only ones that the model knows. Correct it, "
-            f"remove the example, or train on text that contains this {self.word}."
+            f"of {self.source} ({known}), the only ones that the model knows. Correct "
+            f"the {self.word}, remove the example, or train on text that has this {self.word}."
         )
 
     def decode(self, ids: Iterable[int]) -> list[str]:
@@ -171,7 +175,7 @@ class TagSet:
             list of str. The tags or labels.
 
         Raises:
-            ValueError: If an id is negative, or not less than the number of names.
+            ValueError: If an id is negative or not less than the number of names.
         """
         ids = [int(index) for index in ids]
         for index in ids:
@@ -182,28 +186,39 @@ class TagSet:
         return [self.names[index] for index in ids]
 
     def allowed_transitions(self) -> np.ndarray:
-        """Returns the result of `tags.allowed_transitions` for the names, bool `[K + 2, K + 2]`."""
+        """Returns the allowed transitions between the K tags, bool `[K + 2, K + 2]`.
+
+        See `tags.allowed_transitions`.
+        """
         return tag_schemes.allowed_transitions(self.names, self.scheme)
 
 
-def _check_names(names: list[str], source: str, word: str) -> None:
+def _check_names(names: list[str], scheme: str | None, source: str, word: str) -> None:
     if not names:
-        raise ValueError(f"{source}: found no {word}s. Expected one {word} per line.")
+        raise ValueError(f"{source}: found no {word}s. Expected at least one.")
     first_line: dict[str, int] = {}
     for line, name in enumerate(names, 1):
-        if not isinstance(name, str):
-            raise ValueError(f"{source}, line {line}: expected a str; got {name!r}.")
-        if not name.strip():
-            raise ValueError(
-                f"{source}, line {line}: the line is blank. Every line must contain one {word}."
-            )
-        if name != name.strip() or "\n" in name or "\r" in name or "\0" in name:
-            raise ValueError(
-                f"{source}, line {line}: a {word} must not start or end with white space or "
-                f"contain a line break or NUL; got {name!r}. Remove these characters."
-            )
+        _check_name(name, scheme, f"{source}, line {line}", word)
         if first_line.setdefault(name, line) != line:
             raise ValueError(
                 f"{source}, line {line}: {name!r} is already on line {first_line[name]}. Every "
                 f"{word} must occur only once, because its line determines its id."
             )
+
+
+def _check_name(name: str, scheme: str | None, where: str, word: str) -> None:
+    """Raises a ValueError, whose message begins with `where`, if a name is not valid."""
+    if not isinstance(name, str):
+        raise ValueError(f"{where}: expected a str; got {name!r}.")
+    if not name.strip():
+        raise ValueError(f"{where}: a {word} must not be blank; got {name!r}.")
+    if name != name.strip() or "\n" in name or "\r" in name or "\0" in name:
+        raise ValueError(
+            f"{where}: a {word} must not start or end with white space or contain a line break or "
+            f"NUL; got {name!r}. Remove these characters."
+        )
+    if scheme is not None:
+        try:
+            tag_schemes.tag_parts(name, scheme)
+        except ValueError as error:
+            raise tag_sequences.not_valid(where, error) from None

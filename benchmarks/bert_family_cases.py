@@ -1,0 +1,130 @@
+"""Lists small DistilBERT and ELECTRA checkpoints, for benchmarks.bert_parity."""
+
+import itertools
+
+# Class of transformers -> parts of its checkpoints.
+KINDS = {
+    "DistilBertModel": (),
+    "DistilBertForMaskedLM": ("masked",),
+    "DistilBertForSequenceClassification": ("pooler", "labels"),
+    "DistilBertForTokenClassification": ("labels",),
+    "ElectraModel": (),
+    "ElectraForPreTraining": ("discriminator",),
+    "ElectraForMaskedLM": ("masked",),
+    "ElectraForSequenceClassification": ("pooler", "labels"),
+    "ElectraForTokenClassification": ("labels",),
+}
+ACTIVATIONS = "gelu", "gelu_new"
+SIZES = {  # of DistilBERT, and of ELECTRA: only its unusual tables have a width of their own
+    "usual": (
+        {"hidden_dim": 64},
+        {"embedding_size": 16, "layer_norm_eps": 1e-12, "type_vocab_size": 2},
+    ),
+    "unusual": (
+        {"hidden_dim": 20, "sinusoidal_pos_embds": True},
+        {"embedding_size": 12, "layer_norm_eps": 1e-3, "type_vocab_size": 5},
+    ),
+}
+_SHARED = {"vocab_size": 19, "max_position_embeddings": 12, "pad_token_id": 0}
+
+
+def family_cases():
+    """Returns the cases: all combinations that tfreps supports, as dicts of strings.
+
+    The masked-LM head of ELECTRA always has the exact gelu, so tfreps reads it only if the blocks
+    have it too.
+    """
+    found = []
+    for kind, activation, sizes in itertools.product(KINDS, ACTIVATIONS, SIZES):
+        if kind == "ElectraForMaskedLM" and activation != "gelu":
+            continue
+        for prefix in f"{model_type(kind)}.", "":
+            case = {"kind": kind, "activation": activation, "sizes": sizes, "style": "late"}
+            found.append({**case, "prefix": prefix, "files": "single"})
+    return found
+
+
+def model_type(kind):
+    """Returns the model type of a class of transformers: bert, distilbert or electra."""
+    return next(name for name in ("distilbert", "electra", "bert") if name in kind.lower())
+
+
+def family_config(case):
+    """Returns the `config.json` of a case, without labels and `architectures`."""
+    distilbert, electra = SIZES[case["sizes"]]
+    config = {"model_type": model_type(case["kind"]), **_SHARED}
+    if config["model_type"] == "distilbert":
+        sizes = {"dim": 16, "n_layers": 3, "n_heads": 2, "activation": case["activation"]}
+        return {**config, **sizes, **distilbert}
+    sizes = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2}
+    sizes |= {"intermediate_size": 64, "hidden_act": case["activation"]}
+    return {**config, **sizes, **electra}
+
+
+def family_shapes(config, kind):
+    """Returns a dict from names of arrays, as in transformers 5 but without prefix, to shapes."""
+    is_electra = config["model_type"] == "electra"
+    parts = KINDS[kind]
+    shapes, norms, products = (_electra if is_electra else _distilbert)(config, parts)
+    for name, shape in products.items():
+        shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
+    for name, dim in norms.items():
+        shapes |= {f"{name}.weight": (dim,), f"{name}.bias": (dim,)}
+    return shapes
+
+
+def _tables(config, dim):
+    rows = {"word": config["vocab_size"], "position": config["max_position_embeddings"]}
+    rows["token_type"] = config.get("type_vocab_size")
+    return {f"embeddings.{name}_embeddings.weight": (n, dim) for name, n in rows.items() if n}
+
+
+def _distilbert(config, parts):
+    """Returns the shapes of the tables, of the layer norms and of the dense layers."""
+    dim, wide = config["dim"], config["hidden_dim"]
+    tables, norms, products = _tables(config, dim), {"embeddings.LayerNorm": dim}, {}
+    for number in range(config["n_layers"]):
+        block = f"transformer.layer.{number}."
+        for name in "q_lin", "k_lin", "v_lin", "out_lin":
+            products[f"{block}attention.{name}"] = (dim, dim)
+        products |= {f"{block}ffn.lin1": (wide, dim), f"{block}ffn.lin2": (dim, wide)}
+        norms |= {f"{block}sa_layer_norm": dim, f"{block}output_layer_norm": dim}
+    if "masked" in parts:
+        products["vocab_transform"] = (dim, dim)
+        norms["vocab_layer_norm"] = dim
+        tables["vocab_projector.bias"] = (config["vocab_size"],)
+    if "pooler" in parts:
+        products["pre_classifier"] = (dim, dim)
+    if "labels" in parts:
+        products["classifier"] = (3, dim)
+    return tables, norms, products
+
+
+def _electra(config, parts):
+    """Returns the shapes of the tables, of the layer norms and of the dense layers."""
+    dim, wide, own = (
+        config[name] for name in ("hidden_size", "intermediate_size", "embedding_size")
+    )
+    tables, norms, products = _tables(config, own), {"embeddings.LayerNorm": own}, {}
+    if own != dim:
+        products["embeddings_project"] = (dim, own)
+    for number in range(config["num_hidden_layers"]):
+        block = f"encoder.layer.{number}."
+        for name in "self.query", "self.key", "self.value", "output.dense":
+            products[f"{block}attention.{name}"] = (dim, dim)
+        products[f"{block}intermediate.dense"] = (wide, dim)
+        products[f"{block}output.dense"] = (dim, wide)
+        norms |= {f"{block}attention.output.LayerNorm": dim, f"{block}output.LayerNorm": dim}
+    if "discriminator" in parts:
+        products["discriminator_predictions.dense"] = (dim, dim)
+        products["discriminator_predictions.dense_prediction"] = (1, dim)
+    if "masked" in parts:
+        products["generator_predictions.dense"] = (own, dim)
+        norms["generator_predictions.LayerNorm"] = own
+        tables["generator_lm_head.bias"] = (config["vocab_size"],)
+    if "labels" in parts:
+        last = "classifier.out_proj" if "pooler" in parts else "classifier"
+        products[last] = (3, dim)
+    if "pooler" in parts:
+        products["classifier.dense"] = (dim, dim)
+    return tables, norms, products

@@ -1,0 +1,24 @@
+import pathlib
+
+import pytest
+
+from tfreps.presets.cache_folder import cache_folder, folder_of, locked
+
+
+def test_the_folder_follows_keras(monkeypatch, tmp_path):
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "tfreps"
+    monkeypatch.delenv("KERAS_HOME")
+    assert cache_folder() == pathlib.Path.home() / ".keras/tfreps"
+
+
+def test_sources_have_folders_of_their_own():
+    assert folder_of("urls", "a") != folder_of("urls", "b")
+    assert folder_of("urls", "a") == folder_of("urls", "a")
+
+
+def test_a_folder_that_cannot_be_created(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="Set the environment variable KERAS_HOME"):
+        with locked(tmp_path / "file/x/y"):
+            pass

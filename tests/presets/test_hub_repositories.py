@@ -1,0 +1,166 @@
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from huggingface_hub import constants
+from huggingface_hub.utils import close_session
+
+from tfreps.presets.hub_repositories import Repository, download, parse, upload
+
+FILES = {
+    "config.json": b"{}",
+    "model.safetensors": bytes(range(256)) * 1000,
+    "pytorch_model.bin": b"\x80pickle",
+    "tf_model.h5": b"never",
+    "modeling.py": b"raise SystemExit('never')",
+    "vocab.txt": b"[PAD]\n",
+    "small/options.json": b'{"lstm": {}}',
+    "small/weights.hdf5": b"weights",
+}
+NAME = "hf://someone/their-tagger"
+
+
+@pytest.fixture
+def commit(hub):
+    return hub.add("someone/their-tagger", FILES)
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    "address, found",
+    [
+        ("hf://a/b", Repository("a/b")),
+        ("hf://a/b@v1.0", Repository("a/b", "v1.0")),
+        ("hf://a/b@refs/pr/1/c", Repository("a/b", "refs/pr/1", "c")),
+        ("hf://a/b/c/d", Repository("a/b", None, "c/d")),
+        ("hf://a/b/", Repository("a/b")),
+    ],
+)
+def test_addresses(address, found):
+    assert parse(address) == found
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["hf://a", "hf://a/", "hf:///b", "hf://a/b@", "hf://a/b/../c", "hf://a/b/./c", "hf://a b/c",
+     "hf://a/-b", "hf://a/b..c", "a/b"],
+)  # fmt: skip
+def test_addresses_that_are_none(address):
+    with pytest.raises(ValueError, match="must have the form hf://|does not name a repository"):
+        parse(address)
+
+
+def test_only_what_is_read_is_downloaded(hub, commit):
+    folder = download(NAME)
+    assert names(folder) == ["config.json", "model.safetensors", "vocab.txt"]
+    assert (folder / "model.safetensors").read_bytes() == FILES["model.safetensors"]
+    assert folder.name == commit
+    assert not any(word in path for path in hub.downloads() for word in (".bin", ".h5", ".py"))
+
+
+def test_revisions_and_folders(hub, commit):
+    later = hub.add("someone/their-tagger", {**FILES, "config.json": b'{"later": 1}'})
+    assert (download(f"{NAME}@{commit}") / "config.json").read_bytes() == b"{}"
+    assert (download(f"{NAME}@main") / "config.json").read_bytes() == b'{"later": 1}'
+    assert later != commit
+    assert names(download(f"{NAME}@{commit}/small")) == ["options.json", "weights.hdf5"]
+
+
+def test_a_cached_model_needs_no_request(hub, commit, monkeypatch):
+    folder = download(NAME)
+    hub.asked.clear()
+    assert download(f"{NAME}@{commit}") == folder and hub.asked == []
+    hub.shutdown()
+    hub.server_close()  # no connection: the branch is looked up in the cache
+    assert download(NAME) == folder
+
+
+def test_offline(hub, commit, monkeypatch):
+    folder = download(NAME)
+    hub.asked.clear()
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    close_session()
+    try:
+        assert download(NAME) == folder
+        with pytest.raises(ValueError, match="other/model is not completely in the cache, and HF_"):
+            download("hf://other/model")
+    finally:
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        close_session()
+    assert hub.asked == []
+
+
+@pytest.mark.parametrize(
+    "address, message",
+    [
+        ("hf://someone/absent", "does not exist, or it is private"),
+        (f"{NAME}@v9", "has no revision 'v9'"),
+        (f"{NAME}/absent", "contains no model that tfreps reads"),
+    ],
+)
+def test_what_is_not_there(hub, commit, address, message):
+    with pytest.raises(ValueError, match=message) as error:
+        download(address)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("status", [403, 429, 500, 503])
+def test_a_hub_that_does_not_answer(hub, commit, status):
+    hub.statuses["/api/models/someone/their-tagger/revision/main"] = status
+    with pytest.raises(ValueError, match=f"the Hub answered {status}") as error:
+        download(NAME)
+    assert "\n" not in str(error.value)
+
+
+def test_names_that_leave_the_folder_are_not_downloaded(hub, tmp_path):
+    hub.add("evil/model", {"../../../../escaped_options.json": b"{}", "config.json": b"{}"})
+    assert names(download("hf://evil/model")) == ["config.json"]
+    assert not list(tmp_path.rglob("escaped*"))
+
+
+def test_a_killed_download_is_continued(hub, commit, tmp_path):
+    """The process is killed while it waits for the rest of the weights."""
+    hub.cuts[f"/someone/their-tagger/resolve/{commit}/model.safetensors"] = [100_000] + [0] * 3
+    code = f"from tfreps.presets.hub_repositories import download; download({NAME!r})"
+    home = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home"), "HF_HUB_DISABLE_XET": "1"}
+    process = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, **home})
+    path = f"GET /someone/their-tagger/resolve/{commit}/model.safetensors"
+    end = time.monotonic() + 120
+    while path not in hub.asked and time.monotonic() < end:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    found = list((tmp_path / "home").rglob("snapshots/*/model.safetensors"))
+    assert found == []
+    hub.cuts.clear()
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, **home}, check=True)
+    [found] = (tmp_path / "home").rglob("snapshots/*/model.safetensors")
+    assert found.read_bytes() == FILES["model.safetensors"]
+
+
+def test_upload_and_download(hub, tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"mine": 1}')
+    (folder / "README.md").write_text("---\nlicense: mit\n---\n# mine\n")
+    url = upload(folder, "hf://me/mine")
+    assert url.startswith(f"{hub.url}/me/mine/commit/")
+    assert hub.repositories["me/mine"]["main"]["README.md"].startswith(b"---")
+    assert (download("hf://me/mine") / "config.json").read_text() == '{"mine": 1}'
+    (folder / "config.json").write_text('{"mine": 2}')
+    upload(folder, "hf://me/mine")  # the repository exists
+    assert (download("hf://me/mine") / "config.json").read_text() == '{"mine": 2}'
+
+
+def test_an_upload_without_permission(hub, tmp_path):
+    hub.statuses["/api/repos/create"] = 403
+    pathlib.Path(tmp_path, "config.json").write_text("{}")
+    with pytest.raises(ValueError, match="the Hub answered 403. Log in with `hf auth login`"):
+        upload(tmp_path, "hf://me/mine")

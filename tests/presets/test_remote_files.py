@@ -1,0 +1,50 @@
+import pytest
+import tensorflow as tf
+
+from tfreps.presets.remote_files import copy_remote, is_remote
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path / "keras"))
+
+
+def write(path, text):
+    if tf.io.gfile.exists(path):
+        tf.io.gfile.remove(path)  # this file system appends to a file that exists
+    with tf.io.gfile.GFile(path, "w") as file:
+        file.write(text)
+
+
+def test_a_folder_is_copied_without_its_subfolders():
+    tf.io.gfile.makedirs("ram://bucket/elmo/sub")
+    write("ram://bucket/elmo/options.json", "{}")
+    write("ram://bucket/elmo/weights.hdf5", "weights")
+    folder = copy_remote("ram://bucket/elmo/")
+    assert sorted(path.name for path in folder.iterdir()) == ["options.json", "weights.hdf5"]
+    assert copy_remote("ram://bucket/elmo") == folder
+    write("ram://bucket/elmo/weights.hdf5", "longer weights")
+    assert (copy_remote("ram://bucket/elmo") / "weights.hdf5").read_text() == "longer weights"
+
+
+def test_a_file_is_copied():
+    write("ram://bucket/vectors.txt", "a 1 2")
+    path = copy_remote("ram://bucket/vectors.txt")
+    assert path.name == "vectors.txt" and path.read_text() == "a 1 2"
+
+
+def test_what_is_not_there():
+    with pytest.raises(ValueError, match="ram://bucket/absent cannot be read: "):
+        copy_remote("ram://bucket/absent")
+
+
+def test_a_file_system_that_tensorflow_has_not():
+    with pytest.raises(ValueError, match="it has no file system for s3://. Install"):
+        copy_remote("s3://bucket/elmo")
+
+
+@pytest.mark.parametrize(
+    "source, found", [("gs://b/c", True), ("s3://b", True), ("a/b", False), ("C:\\a", False)]
+)
+def test_sources(source, found):
+    assert is_remote(source) == found

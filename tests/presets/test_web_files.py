@@ -1,0 +1,199 @@
+import hashlib
+import multiprocessing
+import os
+import re
+
+import pytest
+from huggingface_hub import constants
+from huggingface_hub.utils import close_session
+
+from tfreps.presets import web_files
+from tfreps.presets.web_files import cached_path, download
+
+CONTENT = bytes(range(256)) * 1000
+
+
+@pytest.fixture
+def url(hub):
+    hub.files["elmo/weights.hdf5"] = CONTENT
+    return f"{hub.url}/files/elmo/weights.hdf5"
+
+
+def names(path):
+    return sorted(file.name for file in path.parent.iterdir() if not file.name.endswith(".lock"))
+
+
+def test_a_file_is_downloaded_once(hub, url):
+    path = download(url)
+    assert path.read_bytes() == CONTENT and names(path) == ["weights.hdf5"]
+    asked = list(hub.asked)
+    assert download(url) == path and hub.asked == asked
+    assert all("authorization" not in {n.lower() for n in sent} for sent in hub.headers)
+
+
+def test_redirects_are_followed(hub, url):
+    assert download(f"{hub.url}/redirect/elmo/weights.hdf5").read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("kind", ["sha256", "sha1"])
+def test_a_checksum_is_checked_before_the_file_has_its_name(hub, url, kind):
+    digest = hashlib.new(kind, CONTENT).hexdigest()
+    with pytest.raises(ValueError, match=f"its checksum is {digest}; expected 0") as error:
+        download(url, "0" * len(digest))
+    assert "\n" not in str(error.value)
+    assert names(cached_path(url)) == []
+    path = download(url, digest)
+    path.write_bytes(b"damaged")  # in the cache
+    assert download(url, digest).read_bytes() == CONTENT
+
+
+def test_a_wrong_size_is_found_before_the_download(hub, url):
+    with pytest.raises(ValueError, match="has 256,000 bytes; expected 256,001"):
+        download(url, size=256_001)
+    assert hub.downloads() == []
+
+
+@pytest.mark.parametrize("status", [401, 404, 429, 503])
+def test_other_answers(hub, url, status):
+    hub.statuses["/files/elmo/weights.hdf5"] = status
+    with pytest.raises(ValueError, match=f"cannot be downloaded: the server answered {status}"):
+        download(url)
+
+
+def test_a_server_that_answers_no_head(hub, url):
+    hub.statuses["/files/elmo/weights.hdf5"] = 405
+    with pytest.raises(ValueError, match="the server answered 405"):  # nor GET
+        download(url)
+
+
+def test_no_server(hub):
+    with pytest.raises(ValueError, match=r"http://127.0.0.1:9/a.zip cannot be downloaded: .*Check"):
+        download("http://127.0.0.1:9/a.zip")
+
+
+def test_a_slow_server(hub, url, monkeypatch):
+    monkeypatch.setattr(web_files, "TIMEOUT", 0.1)
+    hub.delays["/files/elmo/weights.hdf5"] = 1
+    with pytest.raises(ValueError, match="cannot be downloaded: .*Check the address"):
+        download(url)
+
+
+def test_a_cached_file_in_a_folder_that_cannot_be_written(hub, url, monkeypatch):
+    path = download(url)
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(web_files, "locked", refuse)
+    assert download(url) == path
+
+
+def test_a_cut_connection_is_resumed(hub, url, monkeypatch):
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    hub.cuts["/files/elmo/weights.hdf5"] = [100_000, 50_000]
+    assert download(url).read_bytes() == CONTENT
+    ranges = [sent["range"] for sent in hub.headers if "range" in sent]
+    assert [int(r.split("=")[1].strip("-")) > 0 for r in ranges] == [True, True]
+
+
+def test_a_connection_that_is_always_cut(hub, url, monkeypatch):
+    """The part that has arrived is kept under another name, and the next call continues it."""
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    hub.cuts["/files/elmo/weights.hdf5"] = [70_000] + [0] * 6
+    with pytest.raises(ValueError, match="A partial download is resumed if"):
+        download(url)
+    [name] = names(cached_path(url))
+    assert re.fullmatch(r"weights\.hdf5\.\w{8}\.incomplete", name)
+    hub.asked.clear(), hub.headers.clear()
+    assert download(url).read_bytes() == CONTENT
+    assert (
+        hub.headers[-1]["range"].startswith("bytes=") and "bytes=0-" not in hub.headers[-1]["range"]
+    )
+    assert names(cached_path(url)) == ["weights.hdf5"]
+
+
+def test_a_file_that_changed_is_not_continued(hub, url, monkeypatch):
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    hub.cuts["/files/elmo/weights.hdf5"] = [70_000] + [0] * 6
+    with pytest.raises(ValueError, match="cannot be downloaded"):
+        download(url)
+    hub.files["elmo/weights.hdf5"] = CONTENT[::-1]
+    assert download(url).read_bytes() == CONTENT[::-1]
+
+
+def test_a_server_without_ranges_starts_again(hub, url, monkeypatch):
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    path = "/files/elmo/weights.hdf5"
+    hub.no_ranges.add(path)
+    hub.cuts[path] = [100_000]
+    assert download(url).read_bytes() == CONTENT
+
+
+def test_offline(hub, url, monkeypatch):
+    path = download(url)
+    hub.asked.clear()
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    close_session()
+    try:
+        assert download(url) == path
+        with pytest.raises(ValueError, match="other.hdf5 has not been downloaded yet, and HF_HUB"):
+            download(url.replace("weights", "other"))
+    finally:
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        close_session()
+    assert hub.asked == []
+
+
+def _download_after(barrier, url, home, results):
+    os.environ["KERAS_HOME"] = home
+    barrier.wait()
+    results.put(download(url).read_bytes() == CONTENT)
+
+
+def test_processes_at_once_download_once(hub, url, tmp_path):
+    context = multiprocessing.get_context("spawn")
+    barrier, results = context.Barrier(3), context.Queue()
+    arguments = barrier, url, str(tmp_path / "together"), results
+    processes = [context.Process(target=_download_after, args=arguments) for _ in range(3)]
+    [process.start() for process in processes]
+    assert [results.get(timeout=120) for _ in processes] == [True] * 3
+    [process.join() for process in processes]
+    assert len(hub.downloads()) == 1
+
+
+def test_a_full_disk_leaves_nothing_under_the_name(hub, url, monkeypatch):
+    def full(path, num_bytes):
+        raise OSError(28, "No space left on device", os.fspath(path))
+
+    monkeypatch.setattr(web_files, "check_space", full)
+    with pytest.raises(OSError, match="No space left") as error:
+        download(url)
+    assert error.value.filename == str(cached_path(url))
+    assert not cached_path(url).exists()
+
+
+def test_a_cache_that_cannot_be_written(hub, url, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path / "file"))
+    with pytest.raises(ValueError, match="Cannot write to the download folder.*KERAS_HOME"):
+        download(url)
+
+
+@pytest.mark.parametrize("name", ["a b.hdf5", "größe.hdf5", "[x]*?.hdf5"])
+def test_names_with_spaces_and_other_letters(hub, name):
+    hub.files[f"elmo/{name}"] = b"content"
+    path = download(f"{hub.url}/files/elmo/{web_files.urllib.parse.quote(name)}")
+    assert path.name == name and path.read_bytes() == b"content"
+
+
+@pytest.mark.parametrize(
+    "url", ["https://host/", "https:///x", "ftp://host/x", "https://host/a/.."]
+)
+def test_urls_that_name_no_file(url):
+    with pytest.raises(ValueError, match="must have the form https://host/path/file"):
+        cached_path(url)
+
+
+def test_names_cannot_leave_the_folder():
+    path = cached_path("https://host/a/..%2F..%2Fetc%2Fpasswd")
+    assert path.name == "passwd" and path.parent.parent.name == "urls"

@@ -1,0 +1,25 @@
+import pytest
+
+from tfreps import __main__ as command
+from tfreps.presets.preset_table import rows
+
+
+def test_the_table(capsys):
+    assert command.main(["presets"]) == 0
+    printed = capsys.readouterr().out
+    assert all(f"\n{name} " in printed for name in rows())
+    assert "93.6M" in printed and "374.4 MB" in printed
+
+
+def test_the_facts_of_a_row(capsys):
+    assert command.main(["presets", "elmo_small"]) == 0
+    printed = capsys.readouterr().out
+    assert "weights.hdf5 (54,402,456 bytes, checksum 747ba97a" in printed
+    assert "\nnot verified: whether the addresses still answer; " in printed
+    assert "\nread in: allenai/allennlp-website elmo.html" in printed
+
+
+@pytest.mark.parametrize("name", ["elmo", "hf://a/b"])
+def test_a_name_that_is_none(capsys, name):
+    assert command.main(["presets", name]) == 2
+    assert "NAME must be one of elmo_small, elmo_medium" in capsys.readouterr().err

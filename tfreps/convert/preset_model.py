@@ -1,0 +1,171 @@
+"""Writes and reads models of every class as config.json and model.safetensors."""
+
+import os
+import pathlib
+from collections.abc import Mapping
+
+import keras
+import numpy as np
+
+from tfreps import __version__
+from tfreps.convert import hugging_face, safetensors_files
+from tfreps.convert.table import Row, check_names, read_rows
+from tfreps.files.json_files import read_json
+
+CONFIG = "config.json"
+KEY = "tfreps"  # key of config.json that other libraries ignore
+BOUND = 1 << 16  # integers of a config up to this bound are accepted for every model
+
+
+def write_preset_model(model: keras.Model, folder: str | os.PathLike, next_label: int = 0) -> None:
+    """Writes the config and the weights of a model for `read_preset_model`.
+
+    A model that the BERT classes of transformers can represent is stored with their keys and
+    names, so that transformers can load it too. The weights of any other model are stored under
+    their Keras paths.
+
+    Args:
+        model: `keras.Model`. A model of tfreps that has been built.
+        folder: str or path-like. It is created if it does not exist.
+        next_label: int. Label of the next-sentence head of a `BertPretrainer` that means that the
+            second sentence follows the first. Defaults to 0.
+
+    Raises:
+        ValueError: If the model has not been built, has LoRA adapters, or contains two weights with
+            the same path, if `next_label` is not 0 or 1 for a `BertPretrainer`, or if the folder
+            contains `model.safetensors.index.json`.
+    """
+    if not model.built:
+        raise ValueError(f"{model.name!r} has no weights yet. Call it on a batch before saving it.")
+    about = {
+        "version": __version__,
+        "keras": keras.__version__,
+        "next_label": next_label,
+        "model": keras.saving.serialize_keras_object(model),
+    }
+    if is_hugging_face(model):
+        hugging_face.write_model(model, folder, next_label, {KEY: about})
+        return
+    arrays = {path: lambda w=weight: _array(w) for path, weight in _weights(model).items()}
+    safetensors_files.write_folder(folder, {KEY: about}, arrays)
+
+
+def read_preset_model(folder: str | os.PathLike) -> keras.Model:
+    """Reads the model that `write_preset_model` wrote. No code from the files is run.
+
+    Args:
+        folder: str or path-like. Folder that `write_preset_model` wrote.
+
+    Returns:
+        `keras.Model`. The model, which is not compiled.
+
+    Raises:
+        ValueError: If a file is missing or damaged, if the files do not belong together or were not
+            written by tfreps, or if this version of tfreps cannot build the model.
+    """
+    file = pathlib.Path(folder, CONFIG)
+    config = read_json(file)
+    about = config.get(KEY)
+    if not isinstance(about, dict) or not isinstance(about.get("model"), dict):
+        raise ValueError(f"{file} was not written by `save_preset`: it has no key `{KEY}.model`.")
+    arrays = safetensors_files.open_folder(folder)
+    elements = sum(int(np.prod(shape)) for shape in arrays.shapes.values())
+    _check_sizes(about["model"], max(elements, BOUND), file)
+    try:
+        model = keras.saving.deserialize_keras_object(about["model"], safe_mode=True)
+    except Exception as error:  # Keras raises different errors for wrong configs
+        raise ValueError(
+            f"{file} does not describe a model that this version of tfreps can build "
+            f"({type(error).__name__}: {' '.join(str(error).split())[:300]}). The file was written "
+            f"by tfreps {about.get('version')} with Keras {about.get('keras')}."
+        ) from error
+    if not isinstance(model, keras.Model) or not model.built:
+        raise ValueError(f"{file} describes a {type(model).__name__}; expected a built model.")
+    if "architectures" in config:
+        hugging_face.read_into(model, folder, about.get("next_label", 0))
+    else:
+        _read_weights(model, arrays, str(folder))
+    return model
+
+
+def is_preset_model(folder: str | os.PathLike) -> bool:
+    """Returns True if a folder contains a model that `write_preset_model` wrote."""
+    file = pathlib.Path(folder, CONFIG)
+    try:
+        return file.is_file() and KEY in read_json(file)
+    except ValueError:
+        return False
+
+
+def is_hugging_face(model: keras.Model) -> bool:
+    """Returns True if the BERT classes of transformers can represent a model."""
+    try:
+        hugging_face.layout(model)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_weights(model: keras.Model, arrays: safetensors_files.Arrays, source: str) -> None:
+    weights = _weights(model)
+    rows = [Row(path, tuple(weight.shape), path) for path, weight in weights.items()]
+    check_names(rows, arrays.shapes, source)
+    floats = {path: w for path, w in weights.items() if "float" in str(w.dtype)}
+    read_rows([row for row in rows if row.ours in floats], arrays.array, floats, source)
+    for path in set(weights) - set(floats):
+        array = arrays.array(path)
+        if array.dtype.name != str(weights[path].dtype):
+            raise ValueError(
+                f"{source}: array {path} must have the type {weights[path].dtype}; got "
+                f"{array.dtype}."
+            )
+        weights[path].assign(array)
+
+
+def _weights(model: keras.Model) -> dict:
+    """Returns the weights by path; raises a ValueError for LoRA adapters and for equal paths."""
+    for part in model._flatten_layers():
+        if getattr(part, "lora_enabled", False):
+            raise ValueError(
+                f"{part.path} has LoRA adapters (`enable_lora`), which presets cannot store. Save "
+                "the model with `model.save` and load it again: this merges the adapters."
+            )
+    found = {}
+    for weight in model.weights:
+        if weight.path in found:
+            raise ValueError(
+                f"Two weights have the path {weight.path!r}. Give the parts of the model different "
+                "names."
+            )
+        found[weight.path] = weight
+    return found
+
+
+def _array(weight) -> np.ndarray:
+    return np.asarray(keras.ops.convert_to_numpy(weight))
+
+
+def _check_sizes(value, most: int, file: pathlib.Path, name: str = "model") -> None:
+    """Raises a ValueError if an integer of a config is too large for the weights in the file.
+
+    A size cannot exceed the number of elements of all weights. This check, which is made before any
+    weight is created, prevents a wrong config from claiming memory. Seeds are not checked.
+
+    Args:
+        value: A value of the config: a dict, a list or a scalar.
+        most: int. Largest absolute value of an int that is accepted.
+        file: `pathlib.Path`. The config file, for the error message.
+        name: str. Key of the value in the config. Defaults to `"model"`.
+    """
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if "seed" not in str(key):
+                _check_sizes(inner, most, file, str(key))
+    elif isinstance(value, list):
+        for inner in value:
+            _check_sizes(inner, most, file, name)
+    elif isinstance(value, int) and abs(value) > most:
+        raise ValueError(
+            f"{file}: `{name}` is {value}, which is more than the number of elements in the "
+            "weights. The file is damaged, or the files do not belong together."
+        )

@@ -1,0 +1,11 @@
+"""Published weights: their table, downloads, and uploads to the Hugging Face Hub."""
+
+from tfreps.models.registry import register_converter
+from tfreps.presets import model_presets
+from tfreps.presets.model_presets import upload_preset
+from tfreps.presets.preset_table import Preset, PresetFile, PresetTable, table
+from tfreps.presets.sources import fetch, fetch_file
+
+__all__ = ["Preset", "PresetFile", "PresetTable", "fetch", "fetch_file", "table", "upload_preset"]
+
+register_converter("WholeModel", "preset", model_presets.read, model_presets.write)

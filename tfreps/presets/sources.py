@@ -1,0 +1,100 @@
+"""fetch: returns the local path of a model or file that is given by name, address or path."""
+
+import os
+import pathlib
+
+from tfreps.presets import hub_repositories, preset_table, web_files, zip_archives
+from tfreps.presets.remote_files import copy_remote, is_remote
+
+# Last parts of the names of files that belong together.
+PAIR = "options.json", "weights.hdf5"
+KINDS = (
+    f"a name of `tfreps.presets.table()`, {hub_repositories.FORM}, a URL, a path that TensorFlow "
+    "reads (such as gs://bucket/folder), or a local path"
+)
+
+
+def fetch(source: str | os.PathLike) -> pathlib.Path:
+    """Returns the local path of a model, which is downloaded first if it is not local.
+
+    Args:
+        source: str or path-like. One of:
+
+            - A local path, which is returned unchanged, even if it does not exist.
+            - A name in the table of published weights, such as `"elmo_original"`, unless a local
+              file or folder has this name.
+            - `hf://owner/repository[@revision][/folder]`: a model on the Hugging Face Hub.
+            - A URL with `http` or `https`. For `X_options.json` or `X_weights.hdf5`, both files of
+              the biLM are downloaded, and the path of `X_options.json` is returned.
+            - A path in a file system of TensorFlow, such as `gs://bucket/folder`.
+
+            Zip archives are extracted into the cache, and the extracted folder is returned.
+
+    Returns:
+        `pathlib.Path`. The local file or folder. Files that were downloaded are in the cache of
+        `huggingface_hub` or in `cache_folder()` and must not be changed.
+
+    Raises:
+        ValueError: If the source cannot be downloaded, copied or extracted.
+        OSError: If there is no room on the disk.
+
+    Example:
+    >>> fetch("runs/elmo").name
+    'elmo'
+    """
+    path = _local(os.fspath(source))
+    return zip_archives.unpack(path) if zip_archives.is_zip(path) else path
+
+
+def fetch_file(source: str | os.PathLike, suffixes: tuple[str, ...]) -> pathlib.Path:
+    """Returns the local path of a single file, such as the file of static word vectors.
+
+    Args:
+        source: str or path-like. The source, as in `fetch`.
+        suffixes: tuple of str. If the source is a folder or an archive, it must contain exactly one
+            file whose name ends with one of these suffixes. The path of this file is returned.
+
+    Returns:
+        `pathlib.Path`. The file.
+
+    Raises:
+        ValueError: If `fetch` raises a ValueError, or if a folder or archive does not contain
+            exactly one such file.
+        OSError: If there is no room on the disk.
+    """
+    path = fetch(source)
+    if not path.is_dir():
+        return path
+    found = sorted(file for file in path.iterdir() if file.name.endswith(suffixes))
+    if len(found) != 1:
+        names = ", ".join(file.name for file in found) or "none"
+        raise ValueError(
+            f"{source} must contain one file that ends in {' or '.join(suffixes)}; found {names}. "
+            f"Pass the path of one file instead. The files are in the folder {path}."
+        )
+    return found[0]
+
+
+def _local(source: str) -> pathlib.Path:
+    if source.startswith(hub_repositories.SCHEME):
+        return hub_repositories.download(source)
+    if source.startswith(("https://", "http://")):
+        return _from_url(source)
+    if source.startswith("file://"):
+        return pathlib.Path(source.removeprefix("file://"))
+    if is_remote(source):
+        return copy_remote(source)
+    path = pathlib.Path(source)
+    if not path.exists() and source in preset_table.rows():
+        return preset_table.download(source)
+    return path
+
+
+def _from_url(url: str) -> pathlib.Path:
+    """Downloads a file, or both files of a biLM; returns the path of the file or the options."""
+    for own, other in (PAIR, PAIR[::-1]):
+        if (address := url.partition("?")[0]).endswith(own):
+            beside = web_files.download(url.replace(address, address.removesuffix(own) + other, 1))
+            path = web_files.download(url)
+            return path if own == PAIR[0] else beside
+    return web_files.download(url)

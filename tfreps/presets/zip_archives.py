@@ -1,0 +1,110 @@
+"""unpack: safely extracts a zip archive of a published model into the cache."""
+
+import os
+import pathlib
+import shutil
+import stat
+import zipfile
+import zlib
+
+from tfreps.files.atomic_files import replacing
+from tfreps.files.disk_errors import check_space
+from tfreps.presets.cache_folder import folder_of, locked
+
+LARGEST_RATIO = 100  # an archive may unpack to at most this many times its size
+MOST_MEMBERS = 10_000
+BROKEN = zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError
+
+
+def is_zip(path: str | os.PathLike) -> bool:
+    """Returns True if a path is a zip archive whose name ends in `.zip`."""
+    path = pathlib.Path(path)
+    return path.suffix == ".zip" and path.is_file() and zipfile.is_zipfile(path)
+
+
+def unpack(path: str | os.PathLike) -> pathlib.Path:
+    """Extracts a zip archive into the cache and returns the folder.
+
+    An archive that was extracted before and has not changed is not extracted again. If the archive
+    contains nothing but one folder, that folder is returned.
+
+    Args:
+        path: str or path-like. Path of the archive.
+
+    Returns:
+        `pathlib.Path`. The folder.
+
+    Raises:
+        ValueError: If the archive is damaged or encrypted, contains links or unsafe paths, or would
+            unpack to more than `MOST_MEMBERS` files or more than `LARGEST_RATIO` times its size.
+        OSError: If the archive cannot be read, or there is no room on the disk.
+
+    Example:
+    >>> import tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "model.zip")
+    >>> with zipfile.ZipFile(path, "w") as archive:
+    ...     archive.writestr("../options.json", "{}")
+    >>> unpack(path)
+    Traceback (most recent call last):
+    ValueError: ...model.zip contains '../options.json', which is not a safe path...
+    """
+    path = pathlib.Path(path).resolve()
+    found = path.stat()
+    folder = folder_of("zips", f"{path} {found.st_size} {found.st_mtime_ns}")
+    if not folder.is_dir():
+        with locked(folder):
+            if not folder.is_dir():
+                _extract(path, folder)
+    inside = list(folder.iterdir())
+    return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
+
+
+def _extract(path: pathlib.Path, folder: pathlib.Path) -> None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = _check(path, archive.infolist())
+            check_space(folder, size)
+            with replacing(folder) as temporary:
+                temporary.mkdir()
+                for member in archive.infolist():
+                    _extract_member(archive, member, temporary)
+    except BROKEN as error:
+        raise ValueError(
+            f"{path} cannot be extracted: {error or type(error).__name__}. It may be incomplete: "
+            "compare its size with that of the original, and download it again."
+        ) from error
+
+
+def _extract_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: pathlib.Path):
+    target = folder / member.filename
+    if member.is_dir():
+        target.mkdir(parents=True, exist_ok=True)
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with archive.open(member) as source, open(target, "wb") as file:  # checks the CRC
+        shutil.copyfileobj(source, file)
+
+
+def _check(path: pathlib.Path, members: list[zipfile.ZipInfo]) -> int:
+    """Returns the unpacked size; raises a ValueError if the archive is not safe to extract."""
+    for member in members:
+        name = member.filename
+        parts = name.replace("\\", "/").split("/")
+        if name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0] or "\\" in name:
+            raise ValueError(
+                f"{path} contains {name!r}, which is not a safe path: it is absolute, or contains "
+                "'..', a drive or a backslash. tfreps does not extract such archives. Download the "
+                "archive again from its publisher."
+            )
+        if stat.S_ISLNK(member.external_attr >> 16):
+            raise ValueError(f"{path} contains the link {name!r}, which tfreps does not extract.")
+        if member.flag_bits & 1:
+            raise ValueError(f"{path} is encrypted. Extract it and pass the folder.")
+    size, most = sum(member.file_size for member in members), LARGEST_RATIO * path.stat().st_size
+    if size > most or len(members) > MOST_MEMBERS:
+        raise ValueError(
+            f"{path} would unpack to {len(members):,} files and {size:,} bytes; at most "
+            f"{MOST_MEMBERS:,} files and {most:,} bytes ({LARGEST_RATIO} times its own size) are "
+            "accepted. If you trust the archive, extract it and pass the folder."
+        )
+    return size

@@ -1,0 +1,57 @@
+"""Prints the published weights that can be used by name.
+
+Every option that takes a run folder or a published model also accepts one of these names. Nothing
+is downloaded by this program; the first use of a name downloads its files.
+"""
+
+from tfreps.cli.options import first_line, parse_options
+from tfreps.cli.program_help import program_parser
+from tfreps.presets.preset_table import PresetTable, rows
+
+PROGRAM = "presets"
+EXAMPLES = (
+    "tfreps presets",
+    "tfreps presets elmo_original",
+    "tfreps presets bert_base_uncased",
+)
+
+
+def main(argv=None):
+    options = parse_options(make_parser(), argv)
+    found = rows()
+    if options.name is None:
+        print(PresetTable(found.values()))
+        print("\nDetails, with the sources of each fact: tfreps presets NAME")
+        return 0
+    if options.name not in found:
+        raise ValueError(
+            f"NAME must be one of {', '.join(found)}; got {options.name}. For other models, use an "
+            "address, such as hf://owner/repository."
+        )
+    print(as_text(found[options.name]))
+    return 0
+
+
+def make_parser():
+    parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
+    about = "Name of a row of the table. Without NAME, the table is printed."
+    parser.add_argument("name", metavar="NAME", nargs="?", help=about)
+    return parser
+
+
+def as_text(preset):
+    """Returns all facts of a row of the table, one per line."""
+    lines = [f"{preset.name}: {preset.description}"]
+    count = f"{preset.parameters:,}" if preset.parameters else "unknown"
+    lines += [f"parameters: {count}", f"licence: {preset.licence}", f"citation: {preset.citation}"]
+    for file in preset.files:
+        size = f"{file.size:,} bytes" if file.size else "size unknown"
+        lines.append(f"{file.name} ({size}, checksum {file.checksum or 'unknown'}):")
+        lines += [f"  {url}" for url in file.urls]
+    lines.append(f"not verified: {'; '.join(preset.unverified) or 'nothing'}")
+    lines.append(f"read in: {'; '.join(preset.read_in)}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
