@@ -63,7 +63,10 @@ def index(folder, change):
     "change, message",
     [
         (lambda c: c.pop("weight_map"), "`weight_map` must be an object"),
-        (lambda c: c["weight_map"].update(a="../x.safetensors"), "names in the same folder"),
+        (
+            lambda c: c["weight_map"].update(a="../x.safetensors"),
+            "names of files in the same folder",
+        ),
         (lambda c: c["weight_map"].update(a="x.safetensors"), "the file does not exist"),
         (
             lambda c: c["weight_map"].update(a="model-00001-of-00002.safetensors"),

@@ -17,18 +17,20 @@ KINDS = (
 def fetch(source: str | os.PathLike) -> pathlib.Path:
     """Returns the local path of a model, which is downloaded first if it is not local.
 
+    The source is one of:
+
+    - A local path, which is returned unchanged, even if it does not exist.
+    - A name in the table of published weights, such as `"elmo_original"`, unless a local file or
+      folder has this name.
+    - `hf://owner/repository[@revision][/folder]`: a model on the Hugging Face Hub.
+    - A URL with `http` or `https`. For `X_options.json` or `X_weights.hdf5`, both files of the biLM
+      are downloaded, and the path of `X_options.json` is returned.
+    - A path in a file system of TensorFlow, such as `gs://bucket/folder`.
+
+    Zip archives are extracted into the cache, and the extracted folder is returned.
+
     Args:
-        source: str or path-like. One of:
-
-            - A local path, which is returned unchanged, even if it does not exist.
-            - A name in the table of published weights, such as `"elmo_original"`, unless a local
-              file or folder has this name.
-            - `hf://owner/repository[@revision][/folder]`: a model on the Hugging Face Hub.
-            - A URL with `http` or `https`. For `X_options.json` or `X_weights.hdf5`, both files of
-              the biLM are downloaded, and the path of `X_options.json` is returned.
-            - A path in a file system of TensorFlow, such as `gs://bucket/folder`.
-
-            Zip archives are extracted into the cache, and the extracted folder is returned.
+        source: str or path-like. The source.
 
     Returns:
         `pathlib.Path`. The local file or folder. Files that were downloaded are in the cache of
