@@ -154,6 +154,8 @@ def hub(tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 10_000)
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    for name in "NO_PROXY", "no_proxy":  # requests to the server never go through a proxy
+        monkeypatch.setenv(name, "127.0.0.1")
     monkeypatch.setenv("KERAS_HOME", str(tmp_path / "keras"))
     yield server
     server.shutdown()
