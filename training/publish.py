@@ -33,7 +33,7 @@ def main(argv=None):
         private = True if options.private else None
         url = upload_preset(load(options.model), options.target, message, private)
         print(f"Uploaded {options.model}: {url}")
-    print(f'Next, in Python: tfreps.load("{options.target}"). The license in README.md is empty.')
+    print(f'State the license in README.md. Next, in Python: tfreps.load("{options.target}")')
     return 0
 
 

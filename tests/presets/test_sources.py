@@ -2,7 +2,7 @@ import zipfile
 
 import pytest
 
-from tfreps.presets import preset_table, sources
+from tfreps.presets import preset_table
 from tfreps.presets.sources import fetch, fetch_file
 
 ELMO = "elmo_2x8_options.json", "elmo_2x8_weights.hdf5"
@@ -62,7 +62,3 @@ def test_the_only_file_of_vectors(hub, tmp_path):
         fetch_file("two.zip", (".txt",))
     hub.files["a.vec.gz"] = b"compressed"
     assert fetch_file(f"{hub.url}/files/a.vec.gz", (".vec",)).read_bytes() == b"compressed"
-
-
-def test_the_kinds_of_sources_are_named():
-    assert "hf://owner/repository" in sources.KINDS

@@ -88,15 +88,6 @@ def read_preset_model(folder: str | os.PathLike) -> keras.Model:
     return model
 
 
-def is_preset_model(folder: str | os.PathLike) -> bool:
-    """Returns True if a folder contains a model that `write_preset_model` wrote."""
-    file = pathlib.Path(folder, CONFIG)
-    try:
-        return file.is_file() and KEY in read_json(file)
-    except ValueError:
-        return False
-
-
 def is_hugging_face(model: keras.Model) -> bool:
     """Returns True if the BERT classes of transformers can represent a model."""
     try:

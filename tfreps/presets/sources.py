@@ -8,10 +8,6 @@ from tfreps.presets.remote_files import copy_remote, is_remote
 
 # Last parts of the names of files that belong together.
 PAIR = "options.json", "weights.hdf5"
-KINDS = (
-    f"a name of `tfreps.presets.table()`, {hub_repositories.FORM}, a URL, a path that TensorFlow "
-    "reads (such as gs://bucket/folder), or a local path"
-)
 
 
 def fetch(source: str | os.PathLike) -> pathlib.Path:
