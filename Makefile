@@ -36,7 +36,7 @@ demo: install
 	$(TFREPS) demo-corpus --output demo/corpus --overwrite $(if $(TEXT),--text "$(TEXT)")
 	$(TFREPS) build-vocabulary demo/corpus/train*.txt --output demo/vocabulary.txt --overwrite \
 	  --min-count 5
-	$(TFREPS) pretrain-elmo --preset elmo_tiny --train 'demo/corpus/train*.txt' \
+	$(TFREPS) pretrain-elmo --size elmo_tiny --train 'demo/corpus/train*.txt' \
 	  --validation demo/corpus/validation.txt --vocabulary demo/vocabulary.txt \
 	  --num-sampled 1024 --batch-size 32 --steps 600 --optimizer adam --learning-rate 0.004 \
 	  --schedule cosine --warmup-steps 50 --run demo/run

@@ -19,7 +19,7 @@ from pydoc_data.topics import topics
 
 from benchmarks import rows
 
-# name: (task, preset, rows, tokens per row, precision, target of the normalised speed)
+# name: (task, size, rows, tokens per row, precision, target of the normalised speed)
 ROWS = {
     "original-32x25-float32": ("embed", "elmo_original", 32, 25, "float32", 4.5),
     "original-32x25-bfloat16": ("embed", "elmo_original", 32, 25, "bfloat16", 5.5),
@@ -42,23 +42,23 @@ def measure(name, repeats):
     """Measures one row: the median over batches."""
     from benchmarks.gemm import normalised
 
-    task, preset, sentences, length, precision, goal = ROWS[name]
+    task, size, sentences, length, precision, goal = ROWS[name]
     make = {"embed": make_embed, "train": make_train}[task]
-    calls = make(preset, sentences, length, precision, repeats + 3)
+    calls = make(size, sentences, length, precision, repeats + 3)
     for call in calls[:3]:
         call()  # traces the function and fills the caches
     return {"row": name, **normalised(calls[3:], sentences * length), "to_reach": goal}
 
 
-def make_embed(preset, sentences, length, precision, number):
+def make_embed(size, sentences, length, precision, number):
     """Returns functions that each compute all layers for a batch of sentences of equal length."""
     import tensorflow as tf
 
     from tfreps.models import BiLM
-    from tfreps.models.presets import ELMO
+    from tfreps.models.sizes import ELMO
     from tfreps.text import batch_to_ids
 
-    model = BiLM(**ELMO[preset], dtype=precision)
+    model = BiLM(**ELMO[size], dtype=precision)
     embed = tf.function(
         lambda ids: model(ids)["layer_outputs"],
         input_signature=[tf.TensorSpec([None, None, 50], "int32")],
@@ -71,7 +71,7 @@ def make_embed(preset, sentences, length, precision, number):
     return calls
 
 
-def make_train(preset, sentences, length, precision, number):
+def make_train(size, sentences, length, precision, number):
     """Returns functions that run one training step each."""
     import tempfile
 
@@ -80,14 +80,14 @@ def make_train(preset, sentences, length, precision, number):
 
     from tfreps.data import LMBatches
     from tfreps.models import BiLM, BiLMPretrainer
-    from tfreps.models.presets import ELMO
+    from tfreps.models.sizes import ELMO
     from tfreps.optimizers import TF1Adagrad
     from tfreps.text import Vocabulary
 
     keras.utils.set_random_seed(1)
     vocabulary = Vocabulary.from_counts(Counter(tokens()), max_size=TRAIN_VOCABULARY)
     model = BiLMPretrainer(
-        BiLM(**ELMO[preset], dropout=0.1, dtype=precision),
+        BiLM(**ELMO[size], dropout=0.1, dtype=precision),
         len(vocabulary),
         num_sampled=min(TRAIN_NEGATIVES, len(vocabulary) - 1),
         batch_size=sentences,

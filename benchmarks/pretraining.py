@@ -34,7 +34,7 @@ WORD2VEC = pathlib.Path(__file__).with_name("peer_word2vec.py")
 EPOCHS = 4
 # Table: its BERTs, and for each training the tokens of a text, of a batch, and the passes.
 BERTS = {
-    "fdu_mtl": {"bert": ("--preset bert_mini --min-count 3", [(32, 1024, 2), (256, 4096, 1)])},
+    "fdu_mtl": {"bert": ("--size bert_mini --min-count 3", [(32, 1024, 2), (256, 4096, 1)])},
     "hotel_reviews": {
         "bert": ("--config bert_6x384 --warmup-steps 500", [(32, 1024, 6), (300, 4096, 2)]),
         "bert3": (
@@ -42,7 +42,7 @@ BERTS = {
             [(32, 1024, 20), (300, 4096, 4)],
         ),
     },
-    "resume_ner": {"bert": ("--preset bert_mini", [(32, 1024, 30), (128, 2048, 10)])},
+    "resume_ner": {"bert": ("--size bert_mini", [(32, 1024, 30), (128, 2048, 10)])},
 }
 
 
@@ -153,7 +153,7 @@ def language_model(folder, epochs):
     if not vocabulary.exists():
         tfreps("build-vocabulary", folder / "train.txt", "--output", vocabulary, "--min-count", 3)
     train(
-        *("pretrain-elmo", "--preset", "elmo_small", "--train", folder / "train.txt"),
+        *("pretrain-elmo", "--size", "elmo_small", "--train", folder / "train.txt"),
         *("--validation", folder / "validation.txt", "--vocabulary", vocabulary),
         *("--num-sampled", 2048, "--precision", "bfloat16", "--epochs", epochs),
         folder=folder / "elmo",

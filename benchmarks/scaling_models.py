@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps.models import BertEncoder, BertPretrainer, BiLM, BiLMPretrainer
-from tfreps.models.presets import ELMO
+from tfreps.models.sizes import ELMO
 from tfreps.optimizers import FusedAdam, TF1Adagrad, build_optimizer
 
 VOCABULARY, NEGATIVES = 8000, 1024

@@ -27,7 +27,7 @@ def make_pretrainer(**options):
 def make_run(path, **options):
     """Writes a run folder of `tfreps pretrain-elmo`; returns its path (str) and model."""
     model = make_pretrainer(**options)
-    run = RunFolder.create(path, "pretrain-elmo", {"preset": "tiny"})
+    run = RunFolder.create(path, "pretrain-elmo", {"size": "tiny"})
     VOCABULARY.write(run.vocabulary_path)
     run.save_model(model)
     return str(path), model

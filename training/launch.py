@@ -40,7 +40,7 @@ WORKERS = {
 TABLES = {"workers": WORKERS}
 EXAMPLES = (
     "tfreps launch --workers 2 -- pretrain-elmo --train 'corpus/train*.txt' \\\n"
-    "    --vocabulary vocabulary.txt --preset elmo_tiny --run runs/elmo",
+    "    --vocabulary vocabulary.txt --size elmo_tiny --run runs/elmo",
     "tfreps launch --workers 4 --port 2222 --threads-per-worker 2 -- train-tagger \\\n"
     "    --train train.conll --dev dev.conll --scheme bio --run runs/ner",
     "tfreps launch --workers 2 -- pretrain-elmo --run runs/elmo --resume",

@@ -11,7 +11,7 @@ import pathlib
 import keras
 
 from tfreps.cli import distribute_options, fit_options, training_program
-from tfreps.cli.bert_options import GROUPS, OPTIMIZERS, PRESET, SIZES, TABLES
+from tfreps.cli.bert_options import GROUPS, OPTIMIZERS, SIZE, SIZES, TABLES
 from tfreps.cli.messages import say_progress, say_start
 from tfreps.cli.option_rules import naming_options
 from tfreps.cli.options import first_line
@@ -19,7 +19,7 @@ from tfreps.convert.bert_files import open_checkpoint
 from tfreps.data import MaskedLMBatches, find_files, read_documents, read_sentences
 from tfreps.distribute.epoch_loop import fit_epochs
 from tfreps.models import BertEncoder, BertPretrainer
-from tfreps.models.presets import BERT
+from tfreps.models.sizes import BERT
 from tfreps.optimizers import LinearWarmup, build_optimizer
 from tfreps.presets import fetch
 from tfreps.runs.bert_loading import load_pretrainer
@@ -35,7 +35,7 @@ PROGRAM = "pretrain-bert"
 RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM
 EXAMPLES = (
     "tfreps pretrain-bert --train 'corpus/train*.txt' --validation corpus/validation.txt \\\n"
-    "    --tokens wordpiece --vocabulary vocab.txt --preset bert_mini --run runs/bert",
+    "    --tokens wordpiece --vocabulary vocab.txt --size bert_mini --run runs/bert",
     "tfreps pretrain-bert --run runs/bert --resume",
     "tfreps pretrain-bert --init runs/bert --train more.txt --epochs 3 --run runs/longer",
 )
@@ -111,7 +111,7 @@ def make_model(options, run):
         len(tokenizer.vocabulary),
         padding_id=tokenizer.padding_id,
         pooler=next_sentence,
-        **{**BERT[options.preset or PRESET], **sizes},
+        **{**BERT[options.size or SIZE], **sizes},
     )
     return BertPretrainer(encoder, next_sentence), tokenizer
 

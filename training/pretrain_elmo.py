@@ -1,7 +1,7 @@
 """Pre-trains the bidirectional language model of ELMo on your own text.
 
 tfreps build-vocabulary creates the vocabulary. --resume continues an interrupted run from its last
-checkpoint. For a first try on a laptop, use --preset elmo_tiny --minutes 3.
+checkpoint. For a first try on a laptop, use --size elmo_tiny --minutes 3.
 """
 
 import math
@@ -22,7 +22,7 @@ from tfreps.cli.options import first_line
 from tfreps.data import LMBatches, LMEpochs, count_corpus, find_files, sentence_batches
 from tfreps.distribute.epoch_loop import fit_epochs
 from tfreps.models import BiLM, BiLMPretrainer
-from tfreps.models.presets import ELMO
+from tfreps.models.sizes import ELMO
 from tfreps.optimizers import FusedAdam, TF1Adagrad, build_optimizer
 from tfreps.presets import fetch
 from tfreps.runs.bilm_continuation import (
@@ -38,10 +38,10 @@ MAY_CHANGE = ("histograms",)
 NUM_SAMPLED = 8192  # as in bilm-tf
 SAMPLE_BATCHES = 40  # training sentences of all lengths, whose full-softmax perplexity is logged
 EXAMPLES = (
-    "tfreps pretrain-elmo --preset elmo_small --train 'corpus/train*.txt' \\\n"
+    "tfreps pretrain-elmo --size elmo_small --train 'corpus/train*.txt' \\\n"
     "    --validation corpus/validation.txt --vocabulary vocabulary.txt --run runs/elmo",
     "tfreps pretrain-elmo --run runs/elmo --resume",
-    "tfreps pretrain-elmo --preset elmo_tiny --minutes 3 --train train.txt \\\n"
+    "tfreps pretrain-elmo --size elmo_tiny --minutes 3 --train train.txt \\\n"
     "    --vocabulary vocabulary.txt --run runs/tiny",
 )
 
@@ -130,7 +130,7 @@ def make_model(options, vocabulary):
     if options.init:
         source = fetch(options.init)
         return continue_pretraining(source, vocabulary, options.init_options, changes, **head)
-    sizes = {"dropout": 0.1, **ELMO[options.preset or "elmo_small"], **sizes, **changes}
+    sizes = {"dropout": 0.1, **ELMO[options.size or "elmo_small"], **sizes, **changes}
     sizes["use_skip_connections"] = options.use_skip_connections
     sizes["bidirectional"] = options.bidirectional
     if options.word_input:

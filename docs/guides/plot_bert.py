@@ -121,7 +121,7 @@ tfreps_program("""
     --output vocabulary.txt
 """)
 tfreps_program("""
-    pretrain-bert --preset bert_nano --train corpus/train-*.txt --validation corpus/validation.txt
+    pretrain-bert --size bert_nano --train corpus/train-*.txt --validation corpus/validation.txt
     --tokens characters --vocabulary vocabulary.txt --no-next-sentence --max-length 32
     --batch-tokens 1024 --epochs 2 --learning-rate 0.002 --run runs/bert
 """)

@@ -52,15 +52,15 @@ tfreps_program("build-vocabulary corpus/train-*.txt --output vocabulary.txt --mi
 # Training
 # --------
 #
-# ``--preset`` sets the sizes: ``elmo_tiny`` for a laptop, ``elmo_small``, ``elmo_medium`` and
-# ``elmo_original`` as published. Other flags override it. Each row of a batch is a stream of
-# text that continues from batch to batch, in the order of bilm-tf, and the loss is a sampled
-# softmax in each direction.
+# ``--size`` names the size of the model: ``elmo_tiny`` for a laptop, ``elmo_small``,
+# ``elmo_medium`` and ``elmo_original`` as published. Other flags override single sizes. Each row
+# of a batch is a stream of text that continues from batch to batch, in the order of bilm-tf, and
+# the loss is a sampled softmax in each direction.
 #
 # This run takes 60 updates. The demonstration ``make demo`` takes 600 with the same program.
 
 tfreps_program("""
-    pretrain-elmo --preset elmo_tiny --units 64 --projection-dim 32 --train corpus/train-*.txt
+    pretrain-elmo --size elmo_tiny --units 64 --projection-dim 32 --train corpus/train-*.txt
     --validation corpus/validation.txt --vocabulary vocabulary.txt --num-sampled 256
     --batch-size 16 --steps 60 --evaluate-every 20 --log-every 10 --optimizer adam
     --learning-rate 0.01 --run runs/elmo

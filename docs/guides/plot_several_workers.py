@@ -49,7 +49,7 @@ tfreps_program("build-vocabulary corpus/train-*.txt --output vocabulary.txt --mi
 # masks depend on the number of workers; everything else is the same with any number of them.
 
 options = {
-    "preset": "elmo_tiny",
+    "size": "elmo_tiny",
     "units": 64,
     "projection_dim": 32,
     "train": ["corpus/train-*.txt"],
@@ -123,7 +123,7 @@ for index in 0, 7:
 #
 # .. code-block:: bash
 #
-#    tfreps pretrain-elmo --preset elmo_original --train '/shared/corpus/train-*.txt' \
+#    tfreps pretrain-elmo --size elmo_original --train '/shared/corpus/train-*.txt' \
 #        --validation /shared/corpus/validation.txt --vocabulary /shared/vocabulary.txt \
 #        --batch-size 384 --worker-data files --run /shared/runs/elmo --distribute multiworker
 #

@@ -17,7 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 import tfreps
-from tfreps.models import presets
+from tfreps.models import sizes
 
 keras.utils.set_random_seed(5)
 
@@ -86,9 +86,9 @@ plt.tight_layout()
 # ----------------------
 #
 # The paper, its authors' code and the ports differ. There is one option for each difference, and
-# the presets ``tfreps.models.presets.SLSTM`` contain the two main forms.
+# ``tfreps.models.sizes.SLSTM`` contains the two main forms.
 
-for name, options in presets.SLSTM.items():
+for name, options in sizes.SLSTM.items():
     print(name, options)
 
 # %%

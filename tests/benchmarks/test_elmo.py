@@ -1,7 +1,7 @@
 import pytest
 
 from benchmarks import elmo, gemm
-from tfreps.models.presets import ELMO
+from tfreps.models.sizes import ELMO
 
 
 @pytest.fixture
@@ -22,9 +22,7 @@ def test_measures_a_row(small, name):
 
 
 def test_every_row_of_the_issue_is_there():
-    tasks = {
-        (task, preset, rows, length) for task, preset, rows, length, _, _ in elmo.ROWS.values()
-    }
+    tasks = {(task, size, rows, length) for task, size, rows, length, _, _ in elmo.ROWS.values()}
     assert len(elmo.ROWS) == 9
     assert tasks == {
         ("embed", "elmo_original", 32, 25),

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from benchmarks import scaling_models
 from tfreps.distribute.replica_loop import FitLoop
-from tfreps.models.presets import ELMO
+from tfreps.models.sizes import ELMO
 
 
 @pytest.fixture

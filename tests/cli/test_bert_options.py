@@ -4,9 +4,9 @@ import argparse
 
 import pytest
 
-from tfreps.cli.bert_options import OPTIMIZERS, PRESET, SIZES, TABLES
+from tfreps.cli.bert_options import OPTIMIZERS, SIZE, SIZES, TABLES
 from tfreps.cli.options import check_options, default_values
-from tfreps.models.presets import BERT
+from tfreps.models.sizes import BERT
 
 
 def check(**changes):
@@ -36,6 +36,6 @@ def test_what_cannot_be(changes, message):
         check(**changes)
 
 
-def test_sizes_are_options_of_a_preset():
-    assert PRESET in BERT and {"num_layers", "hidden_dim"} <= set(BERT[PRESET]) & set(SIZES)
+def test_sizes_are_options_of_the_encoder():
+    assert SIZE in BERT and {"num_layers", "hidden_dim"} <= set(BERT[SIZE]) & set(SIZES)
     assert list(OPTIMIZERS) == ["adamw", "lamb"] and "init" not in SIZES

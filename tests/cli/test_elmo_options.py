@@ -31,7 +31,7 @@ def test_filters(filters):
     [
         ({"epochs": 1.0, "steps": 3}, "--epochs cannot be combined with --steps"),
         ({"init": "r", "units": 3}, "--units cannot be combined with --init"),
-        ({"init": "r", "preset": "elmo_tiny"}, "--preset cannot be combined with --init"),
+        ({"init": "r", "size": "elmo_tiny"}, "--size cannot be combined with --init"),
         ({"init": "r", "tied": True}, "--tied cannot be combined with --init"),
         ({"init_options": "o"}, "--init-options requires --init"),
     ],

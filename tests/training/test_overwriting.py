@@ -100,7 +100,7 @@ def test_a_run_is_not_trained_over_what_it_reads(place, tmp_path, capsys):
     assert main([*line, "--elmo", elmo, "--run", elmo]) == 2
     assert f"--elmo is {elmo}, which belongs to the run in the folder {elmo}" in read(capsys)
     (tmp_path / "a.txt").write_text("the dog\n" * 9)
-    line = ["pretrain-elmo", "--preset", "elmo_tiny", "--train", str(tmp_path / "a.txt")]
+    line = ["pretrain-elmo", "--size", "elmo_tiny", "--train", str(tmp_path / "a.txt")]
     line += ["--vocabulary", f"{elmo}/vocabulary.txt", "--run", elmo, "--overwrite"]
     assert main(line) == 2
     assert "vocabulary.txt, which belongs to the run in the folder" in read(capsys)

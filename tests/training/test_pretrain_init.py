@@ -94,7 +94,7 @@ def test_from_a_training_folder_of_bilm_tf(corpus, tmp_path):
     "more, message",
     [
         (["--units", "3", "--tied"], "--units cannot be combined with --init"),
-        (["--preset", "elmo_small"], "--preset cannot be combined with --init"),
+        (["--size", "elmo_small"], "--size cannot be combined with --init"),
         (["--init", "no/such/place"], "no/such/place does not exist"),
     ],
 )

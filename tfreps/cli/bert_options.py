@@ -9,11 +9,11 @@ from tfreps.cli.options import Option
 from tfreps.data.masked_lm.token_documents import FORMATS, RECORD_FIELDS
 from tfreps.layers.position_embedding import KINDS as POSITIONS
 from tfreps.layers.transformer import ACTIVATIONS, NORMALIZATIONS
-from tfreps.models.presets import BERT
+from tfreps.models.sizes import BERT
 from tfreps.optimizers import FusedAdam
 from tfreps.text.bert.tokenizer_files import KINDS
 
-PRESET = "bert_6x384"
+SIZE = "bert_6x384"
 SCHEDULES = "linear", "constant"
 OPTIMIZERS = {"adamw": FusedAdam, "lamb": keras.optimizers.Lamb}
 
@@ -80,9 +80,9 @@ MODEL = {
         str, None, "Run folder or published BERT checkpoint from which training continues, by "
         "path, name or address."
     ),
-    "preset": Option(
-        str, None, "Named set of sizes. Flags such as --hidden-dim override individual sizes. "
-        f"Defaults to {PRESET}.", sorted(BERT),
+    "size": Option(
+        str, None, "Size of the model, by name. Flags such as --hidden-dim override individual "
+        f"sizes. Defaults to {SIZE}.", sorted(BERT),
     ),
     "hidden_dim": Option(int, None, "Width of the hidden vectors.", at_least=1),
     "num_layers": Option(int, None, "Number of encoder layers.", at_least=1),
@@ -102,11 +102,11 @@ MODEL = {
     ),
     "max_positions": Option(int, None, "Number of learned position vectors.", at_least=1),
     "dropout": Option(
-        float, None, "Dropout rate of the hidden vectors. Defaults to the rate of the preset or of "
-        "the --init model.", at_least=0, below=1,
+        float, None, "Dropout rate of the hidden vectors. Defaults to the rate of --size or of the "
+        "--init model.", at_least=0, below=1,
     ),
     "attention_dropout": Option(
-        float, None, "Dropout rate of the attention weights. Defaults to the rate of the preset or "
+        float, None, "Dropout rate of the attention weights. Defaults to the rate of --size or "
         "of the --init model.", at_least=0, below=1,
     ),
 }  # fmt: skip
@@ -168,4 +168,4 @@ TABLES = {
     "model": brought_by("init", MODEL, CHANGEABLE),
     "training": TRAINING,
 }
-SIZES = sorted(set(MODEL) - {"init", "preset"})
+SIZES = sorted(set(MODEL) - {"init", "size"})

@@ -6,7 +6,7 @@ from tfreps.cli import fit_options
 from tfreps.cli.distribute_options import WORKER_DATA
 from tfreps.cli.option_rules import brought_by
 from tfreps.cli.options import Option
-from tfreps.models.presets import ELMO
+from tfreps.models.sizes import ELMO
 
 PRECISIONS = {**fit_options.PRECISIONS, "float16": "mixed_float16"}
 CHANGEABLE = "dropout", "precision"  # options of a model that can be changed with --init
@@ -91,9 +91,9 @@ MODEL = {
         str, None, "options.json of the --init weights. Defaults to options.json in their folder.",
         needs="init",
     ),
-    "preset": Option(
-        str, None, "Named set of sizes. Flags such as --units override individual sizes. Defaults "
-        "to elmo_small.", sorted(ELMO),
+    "size": Option(
+        str, None, "Size of the model, by name. Flags such as --units override individual sizes. "
+        "Defaults to elmo_small.", sorted(ELMO),
     ),
     **SIZES,
     "use_skip_connections": Option(

@@ -1,4 +1,4 @@
-"""Tests that the presets have the parameter counts of the published models."""
+"""Tests that the named sizes have the parameter counts of the published models."""
 
 import math
 
@@ -6,7 +6,7 @@ import pytest
 
 from tfreps.convert import bilm_tf
 from tfreps.models import BertEncoder, BiLM, SLSTMEncoder, TokenEmbedder
-from tfreps.models.presets import BERT, ELMO, SLSTM, SLSTM_TRAINING
+from tfreps.models.sizes import BERT, ELMO, SLSTM, SLSTM_TRAINING
 
 # Millions of parameters as published, with 261 characters.
 PUBLISHED = {"elmo_small": 13.593, "elmo_medium": 28.028, "elmo_original": 93.601}
@@ -35,7 +35,7 @@ def test_the_model_is_what_its_table_says(name):
 
 
 @pytest.mark.parametrize("name, cell", [("slstm_paper", 3_693_000), ("slstm_released", 3_242_700)])
-def test_slstm_presets_have_the_cell_that_was_published(name, cell):
+def test_slstm_sizes_have_the_cell_that_was_published(name, cell):
     encoder = SLSTMEncoder(TokenEmbedder(vocabulary_size=3, embedding_dim=300), **SLSTM[name])
     assert encoder.slstm.cell.count_params() == cell
     assert set(SLSTM) == set(SLSTM_TRAINING)
@@ -50,12 +50,12 @@ def test_the_recipe_of_the_paper():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name, count", [("bert_6x384", 23_243_904), ("bert_tiny", 4_385_920)])
-def test_bert_presets_are_as_large_as_published(name, count):
+def test_bert_sizes_are_as_large_as_published(name, count):
     vocabulary = {"bert_6x384": 32_162}.get(name, 30_522)
     assert BertEncoder(vocabulary, **BERT[name]).count_params() == count
 
 
 @pytest.mark.parametrize("name", sorted(BERT))
-def test_bert_presets_make_encoders(name):
+def test_bert_sizes_make_encoders(name):
     encoder = BertEncoder(9, **{**BERT[name], "num_layers": 1, "max_positions": 2})
     assert encoder.hidden_dim == BERT[name]["hidden_dim"]

@@ -1,4 +1,4 @@
-"""Presets: the sizes of published models as keyword arguments."""
+"""Sizes of published models, by name, as keyword arguments for models trained from scratch."""
 
 _FILTERS = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
 
@@ -47,7 +47,7 @@ SLSTM = {
     },
 }
 
-# Options for training each S-LSTM preset with Adam, whose learning rate is multiplied by
+# Options for training each S-LSTM size with Adam, whose learning rate is multiplied by
 # `learning_rate_decay` after every epoch. `dropout` applies to the embedder and to the classifier
 # or tagger.
 SLSTM_TRAINING = {
