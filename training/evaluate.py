@@ -32,7 +32,8 @@ EXAMPLES = (
 def main(argv=None):
     options = parse_options(make_parser(), argv)
     check_output(options.output, options.overwrite, inputs(options))
-    run, trained = RunFolder.open(fetch(options.run)), load_as(TextModel, options.run)
+    path = fetch(options.run)
+    run, trained = RunFolder.open(path), load_as(TextModel, path)
     reading = {name: run.options[name] for name in HOW_READ if name in run.options}
     given = {
         name: getattr(options, name) for name in HOW_READ if getattr(options, name) is not None

@@ -46,7 +46,8 @@ EXAMPLES = (
 def main(argv=None):
     options = parse_options(make_parser(), argv)
     check_options(options, READING)
-    run, trained = RunFolder.open(fetch(options.model)), load_as(TextBiLM, options.model)
+    path = fetch(options.model)
+    run, trained = RunFolder.open(path), load_as(TextBiLM, path)
     model, vocabulary = trained.model, trained.vocabulary
     if not isinstance(model, BiLMPretrainer):
         raise ValueError(

@@ -23,7 +23,7 @@ from tfreps.models.sizes import BERT
 from tfreps.optimizers import LinearWarmup, build_optimizer
 from tfreps.presets import fetch
 from tfreps.runs.bert_loading import load_pretrainer
-from tfreps.runs.run_folder import RunFolder
+from tfreps.runs.run_folder import RunFolder, is_run_folder
 from tfreps.text.bert import (
     CharacterTokenizer,
     WordPieceTokenizer,
@@ -102,9 +102,10 @@ def make_model(options, run):
     sizes = {name: value for name, value in sizes.items() if value is not None}
     next_sentence = options.next_sentence
     if options.init:
-        check_labels(options)
+        init = fetch(options.init)
+        check_labels(options, init)
         policy = keras.config.dtype_policy()
-        return load_pretrainer(fetch(options.init), next_sentence, dtype=policy.name, **sizes)
+        return load_pretrainer(init, next_sentence, dtype=policy.name, **sizes)
     is_kept = run and run.tokenizer_path.exists()
     tokenizer = read_tokenizer(run.tokenizer_path) if is_kept else make_tokenizer(options)
     encoder = BertEncoder(
@@ -116,12 +117,11 @@ def make_model(options, run):
     return BertPretrainer(encoder, next_sentence), tokenizer
 
 
-def check_labels(options):
+def check_labels(options, init):
     """Raises ValueError if --next-label differs from the convention of the --init model."""
-    init = fetch(options.init)
     if not options.next_sentence or not init.exists():
         return
-    if (init / "options.json").is_file():
+    if is_run_folder(init):
         label = RunFolder.open(init, PROGRAM).options["next_label"]
     else:
         label = open_checkpoint(init).next_label

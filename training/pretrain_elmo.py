@@ -6,7 +6,6 @@ checkpoint. For a first try on a laptop, use --size elmo_tiny --minutes 3.
 
 import math
 import os
-import pathlib
 import sys
 import types
 import warnings
@@ -63,12 +62,13 @@ def train(options, earlier):
     """Trains a new run or resumes the earlier one, and prints the results."""
     if options.resume and not earlier:
         print(f"There is no run in {options.run} to resume; starting a new run.", file=sys.stderr)
-    vocabulary = read_vocabulary(options, earlier)
+    init = fetch(options.init) if options.init else None
+    vocabulary = read_vocabulary(options, init, earlier)
     fit_options.make_reproducible(options)
     distribute_options.check_rows("--batch-size", options.batch_size, options)
 
     with distribute_options.scope(options):
-        model, accumulators = make_model(options, vocabulary)
+        model, accumulators = make_model(options, init, vocabulary)
     share = distribute_options.data_share(options)
     batches, counts = make_batches(options, model, vocabulary, share)
     validation, sample = make_held_out(options, model, vocabulary, counts, share)
@@ -99,18 +99,18 @@ def train(options, earlier):
     return 0
 
 
-def read_vocabulary(options, earlier):
-    """Reads the vocabulary from the run to resume, else from --vocabulary, else from --init."""
+def read_vocabulary(options, init, earlier):
+    """Reads the vocabulary from the run to resume, else from --vocabulary, else from `init`."""
     if earlier and earlier.vocabulary_path.exists():
         return earlier.vocabulary()
-    inherited = pathlib.Path(fetch(options.init) if options.init else "", "vocabulary.txt")
-    if options.vocabulary is None and not (options.init and inherited.exists()):
+    inherited = init and init / "vocabulary.txt"
+    if options.vocabulary is None and not (inherited and inherited.exists()):
         raise ValueError("--vocabulary is missing. Create the file with tfreps build-vocabulary.")
     return Vocabulary.read(options.vocabulary or inherited)
 
 
-def make_model(options, vocabulary):
-    """Returns the pretrainer, new or loaded from --init, and Adagrad's accumulators by path."""
+def make_model(options, init, vocabulary):
+    """Returns the pretrainer, new or loaded from `init`, and Adagrad's accumulators by path."""
     sizes = {name: getattr(options, name) for name in SIZES if name != "dropout"}
     sizes = {name: value for name, value in sizes.items() if value is not None}
     # Fixed names, which Keras does not number: names of the optimizer variables contain them.
@@ -127,9 +127,8 @@ def make_model(options, vocabulary):
         "dtype": changes["dtype"],
         "name": "pretrainer",
     }
-    if options.init:
-        source = fetch(options.init)
-        return continue_pretraining(source, vocabulary, options.init_options, changes, **head)
+    if init:
+        return continue_pretraining(init, vocabulary, options.init_options, changes, **head)
     sizes = {"dropout": 0.1, **ELMO[options.size or "elmo_small"], **sizes, **changes}
     sizes["use_skip_connections"] = options.use_skip_connections
     sizes["bidirectional"] = options.bidirectional

@@ -11,7 +11,7 @@ import pathlib
 from tfreps.cli.options import first_line, parse_options
 from tfreps.cli.program_help import program_parser
 from tfreps.inference.load import load
-from tfreps.presets import hub_repositories, upload_preset
+from tfreps.presets import hub_repositories
 
 PROGRAM = "publish"
 EXAMPLES = (
@@ -31,7 +31,7 @@ def main(argv=None):
     else:
         message = options.message or "Upload with tfreps"
         private = True if options.private else None
-        url = upload_preset(load(options.model), options.target, message, private)
+        url = load(options.model).upload_preset(options.target, message, private)
         print(f"Uploaded {options.model}: {url}")
     print(f'State the license in README.md. Next, in Python: tfreps.load("{options.target}")')
     return 0

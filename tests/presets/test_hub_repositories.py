@@ -89,7 +89,10 @@ def test_offline(hub, commit, monkeypatch):
     close_session()
     try:
         assert download(NAME) == folder
-        with pytest.raises(ValueError, match="other/model is not completely in the cache, and HF_"):
+        with pytest.raises(
+            ValueError,
+            match="other/model cannot be downloaded: it is not completely in the cache, and HF_",
+        ):
             download("hf://other/model")
     finally:
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
@@ -162,5 +165,14 @@ def test_upload_and_download(hub, tmp_path):
 def test_an_upload_without_permission(hub, tmp_path):
     hub.statuses["/api/repos/create"] = 403
     pathlib.Path(tmp_path, "config.json").write_text("{}")
-    with pytest.raises(ValueError, match="the Hub answered 403. Log in with `hf auth login`"):
+    message = "cannot be uploaded: the Hub answered 403. Log in with `hf auth login`"
+    with pytest.raises(ValueError, match=message):
+        upload(tmp_path, "hf://me/mine")
+
+
+def test_an_upload_without_connection(hub, tmp_path):
+    pathlib.Path(tmp_path, "config.json").write_text("{}")
+    hub.shutdown()
+    hub.server_close()
+    with pytest.raises(ValueError, match=r"cannot be uploaded: .*\. Check the connection, and try"):
         upload(tmp_path, "hf://me/mine")

@@ -4,7 +4,6 @@ import pytest
 import tfreps
 from tests import tiny_bert
 from tfreps.models import BertEncoder, BiLM, Classifier, Elmo, Tagger, TextCNN, TokenEmbedder
-from tfreps.presets import upload_preset
 
 WORDS = "good", "bad", "hotel"
 
@@ -61,7 +60,7 @@ def test_upload_and_load_by_address(hub, tmp_path):
     """A published model opens again, with its vocabulary, and gives the same answers."""
     path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces(*WORDS))
     mine = tfreps.load(path)
-    url = upload_preset(mine, "hf://me/my-bert", message="First", private=True)
+    url = mine.upload_preset("hf://me/my-bert", message="First", private=True)
     assert "/me/my-bert/commit/" in url
     theirs = tfreps.load("hf://me/my-bert")
     np.testing.assert_array_equal(theirs("good hotel").vectors, mine("good hotel").vectors)
@@ -74,7 +73,7 @@ def test_upload_and_load_by_address(hub, tmp_path):
 
 def test_a_tagger_of_the_hub_without_vocabulary(hub):
     tagger = Tagger(TokenEmbedder(vocabulary_size=9), ["O", "X"])
-    upload_preset(tagger, "hf://me/tagger/small")
+    tagger.upload_preset("hf://me/tagger/small")
     found = Tagger.from_preset("hf://me/tagger/small")
     assert found.tags == ["O", "X"]
     assert type(tfreps.load("hf://me/tagger/small")).__name__ == "LoadedModel"

@@ -11,7 +11,7 @@ import pytest
 
 from tfreps.files.atomic_files import is_temporary
 from tfreps.runs import run_folder
-from tfreps.runs.run_folder import RunFolder
+from tfreps.runs.run_folder import RunFolder, is_run_folder
 from tfreps.runs.run_lock import RunInUse
 
 
@@ -319,3 +319,12 @@ def test_the_record_of_the_data_belongs_to_the_run(run):
     assert run.data_path in run_folder.run_files(run.path)
     RunFolder.create(run.path, "pretrain-elmo", {}, overwrite=True)
     assert not run.data_path.exists()
+
+
+def test_folders_that_are_no_run_folders(run, tmp_path):
+    assert is_run_folder(run.path)
+    assert not is_run_folder(tmp_path / "absent")
+    (tmp_path / "options.json").write_text('{"lstm": {}}')  # of bilm-tf
+    assert not is_run_folder(tmp_path)
+    (tmp_path / "options.json").write_text("{")
+    assert is_run_folder(tmp_path)

@@ -36,7 +36,7 @@ from tfreps.runs.bilm_continuation import continue_checkpoint
 from tfreps.runs.bilm_runs import check_vocabulary, load_published_bilm
 from tfreps.runs.labelling_runs import check_names, check_table
 from tfreps.runs.preset_run import PROGRAM
-from tfreps.runs.run_folder import OPTIONS, RunFolder
+from tfreps.runs.run_folder import OPTIONS, RunFolder, is_run_folder
 from tfreps.text import TokenIndexer, Vocabulary
 from tfreps.text.bert.piece_indexer import PieceIndexer
 
@@ -162,10 +162,6 @@ def load_as(kind: type[LoadedModel], path: str | os.PathLike, **options) -> Load
 
 
 # Functions that test whether a path is of a certain kind.
-
-
-def _is_run(path):
-    return (path / OPTIONS).is_file() and not _is_of_bilm_tf(path / OPTIONS)
 
 
 def _is_training_folder(path):
@@ -322,7 +318,7 @@ ABOUT = {
 }
 # Tried in this order; the first match opens the path.
 PLACES = (
-    Place("a run folder of tfreps", _is_run, _open_run),
+    Place("a run folder of tfreps", is_run_folder, _open_run),
     Place("a bilm-tf training folder", _is_training_folder, _open_training_folder),
     Place("the options.json of a published biLM", _is_published_bilm, _open_published_bilm),
     Place("a published BERT model (Google, Hugging Face)", is_checkpoint, _open_checkpoint),

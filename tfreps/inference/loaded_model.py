@@ -1,6 +1,7 @@
 """LoadedModel: base class of the objects that `tfreps.load` returns."""
 
 from tfreps.inference.attention import transformer_of
+from tfreps.presets.model_presets import upload
 from tfreps.runs.preset_run import write_preset
 
 
@@ -67,6 +68,29 @@ class LoadedModel:
             vocabulary=self.vocabulary,
             tokenizer=self.tokenizer,
         )
+
+    def upload_preset(self, address, message="Upload with tfreps", private=None):
+        """Uploads the folder that `save_preset` writes to a repository on the Hugging Face Hub.
+
+        The upload needs a token: log in with `hf auth login`, or set the environment variable
+        `HF_TOKEN`. `tfreps.load` opens the address.
+
+        Args:
+            address: str. `hf://owner/repository[@branch][/folder]`. The repository is created if
+                it does not exist; the branch must exist.
+            message: str. Message of the commit. Defaults to "Upload with tfreps".
+            private: bool. Whether a new repository is private. If `None`, the owner's default
+                setting applies. Defaults to `None`.
+
+        Returns:
+            str. URL of the commit.
+
+        Raises:
+            ValueError: If the address is not valid, the model cannot be stored, or the upload
+                fails.
+            OSError: If the temporary folder cannot be written.
+        """
+        return upload(self, address, message, private)
 
     def _reading(self):
         """Returns the options that determine how text is read, by their names in a run folder."""

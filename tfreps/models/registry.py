@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 _CONVERTERS = {}
 # Maps each format to the package that registers its converters when it is imported.
-_PACKAGES = {"pretrained": "tfreps.convert", "preset": "tfreps.presets"}
+_PACKAGES = {"pretrained": "tfreps.convert", "preset": "tfreps.presets", "hub": "tfreps.presets"}
 
 
 class Converter(NamedTuple):
-    """Pair of functions: `read(...)` returns a model, and `write(model, ...)` writes files."""
+    """Pair of functions: `read(...)` returns a model, and `write(model, ...)` stores a model."""
 
     read: Any
     write: Any
@@ -22,8 +22,8 @@ def register_converter(model: str, format: str, read, write) -> None:
         model: str. Name of the model class, such as `"BertEncoder"`.
         format: str. Name of the format, such as `"pretrained"` for published weights.
         read: function that takes a path as its first argument and returns a model. For
-            `"preset"`, its first two arguments are the class and the source.
-        write: function that takes a model as its first argument and writes it.
+            `"preset"` and `"hub"`, its first two arguments are the class and the source.
+        write: function that takes a model as its first argument and writes or uploads it.
     """
     _CONVERTERS[model, format] = Converter(read, write)
 

@@ -85,6 +85,30 @@ class WholeModel(Configurable):
         """
         converter(type(self), "preset").write(self, folder)
 
+    def upload_preset(self, address, message="Upload with tfreps", private=None):
+        """Uploads the folder that `save_preset` writes to a repository on the Hugging Face Hub.
+
+        The upload needs a token: log in with `hf auth login`, or set the environment variable
+        `HF_TOKEN`. To upload the vocabulary as well, use `upload_preset` of the object that
+        `tfreps.load` returns.
+
+        Args:
+            address: str. `hf://owner/repository[@branch][/folder]`. The repository is created if
+                it does not exist; the branch must exist.
+            message: str. Message of the commit. Defaults to "Upload with tfreps".
+            private: bool. Whether a new repository is private. If `None`, the owner's default
+                setting applies. Defaults to `None`.
+
+        Returns:
+            str. URL of the commit.
+
+        Raises:
+            ValueError: If the address is not valid, the model cannot be stored, or the upload
+                fails.
+            OSError: If the temporary folder cannot be written.
+        """
+        return converter(type(self), "hub").write(self, address, message, private)
+
     @property
     def trainable(self):
         """True if the model is trainable.

@@ -2,10 +2,10 @@
 
 from tfreps.models.registry import register_converter
 from tfreps.presets import model_presets
-from tfreps.presets.model_presets import upload_preset
 from tfreps.presets.preset_table import Preset, PresetFile, PresetTable, table
 from tfreps.presets.sources import fetch, fetch_file
 
-__all__ = ["Preset", "PresetFile", "PresetTable", "fetch", "fetch_file", "table", "upload_preset"]
+__all__ = ["Preset", "PresetFile", "PresetTable", "fetch", "fetch_file", "table"]
 
 register_converter("WholeModel", "preset", model_presets.read, model_presets.write)
+register_converter("WholeModel", "hub", model_presets.read, model_presets.upload)

@@ -21,6 +21,7 @@ from huggingface_hub.errors import (
 from huggingface_hub.utils import validate_repo_id
 
 SCHEME = "hf://"
+ELSEWHERE = "Download the files by other means and pass their folder instead."
 FORM = "hf://owner/repository[@revision][/folder]"
 # The files of a model that tfreps reads. Nothing else is downloaded: no pickles, no code. The
 # names have no `*`, which would also match a name with `../` in it.
@@ -113,7 +114,7 @@ def download(address: str) -> pathlib.Path:
     """
     found = parse(address)
     prefix = f"{_literal(found.folder)}/" if found.folder else ""
-    with _explained(address, found):
+    with _explained(address, found, "downloaded", ELSEWHERE):
         snapshot = snapshot_download(
             found.name,
             revision=found.revision,
@@ -153,7 +154,7 @@ def upload(
             Hub does not answer, or the token does not permit the upload.
     """
     found = parse(address)
-    with _explained(address, found):
+    with _explained(address, found, "uploaded", "Check the connection, and try again."):
         api = HfApi(library_name="tfreps")
         api.create_repo(found.name, private=private, exist_ok=True)
         commit = api.upload_folder(
@@ -167,15 +168,15 @@ def upload(
 
 
 @contextlib.contextmanager
-def _explained(address: str, found: Repository) -> Iterator[None]:
+def _explained(address: str, found: Repository, done: str, hint: str) -> Iterator[None]:
     """Context manager that raises errors of `huggingface_hub` as short ValueErrors."""
-    local = "Download the files by other means and pass their folder instead."
     try:
         yield
-    except (OfflineModeIsEnabled, LocalEntryNotFoundError) as error:
-        reason = _reason(error)
-        text = f"{address} is not completely in the cache, and {reason}. {local}"
-        raise ValueError(text) from error
+    except LocalEntryNotFoundError as error:
+        reason = f"it is not completely in the cache, and {_reason(error)}"
+        raise ValueError(f"{address} cannot be {done}: {reason}. {hint}") from error
+    except OfflineModeIsEnabled as error:
+        raise ValueError(f"{address} cannot be {done}: {_reason(error)}. {hint}") from error
     except GatedRepoError as error:
         raise ValueError(
             f"{address} is gated: accept its conditions on its page, and log in with `hf auth "
@@ -194,8 +195,8 @@ def _explained(address: str, found: Repository) -> Iterator[None]:
     except HfHubHTTPError as error:
         code = getattr(error.response, "status_code", None)
         reason = f"the Hub answered {code}" if code else _line(error)
-        hint = " Log in with `hf auth login` or set HF_TOKEN." if code in (401, 403) else ""
-        raise ValueError(f"{address} cannot be accessed: {reason}.{hint}") from error
+        login = " Log in with `hf auth login` or set HF_TOKEN." if code in (401, 403) else ""
+        raise ValueError(f"{address} cannot be {done}: {reason}.{login}") from error
     except LocalTokenNotFoundError as error:
         raise ValueError(
             f"{address} needs a token: log in with `hf auth login` or set HF_TOKEN."
@@ -203,11 +204,11 @@ def _explained(address: str, found: Repository) -> Iterator[None]:
     except OSError as error:
         if error.errno is not None and error.filename is not None:
             raise
-        raise ValueError(f"{address} cannot be downloaded: {_line(error)}. {local}") from error
+        raise ValueError(f"{address} cannot be {done}: {_line(error)}. {hint}") from error
     except Exception as error:
         if "http" not in type(error).__module__:
             raise
-        raise ValueError(f"{address} cannot be reached: {_line(error)}. {local}") from error
+        raise ValueError(f"{address} cannot be {done}: {_line(error)}. {hint}") from error
 
 
 def _reason(error: Exception) -> str:

@@ -4,18 +4,17 @@ import os
 import pathlib
 import tempfile
 
-from tfreps.files.json_files import read_json
 from tfreps.models import BiLM, Elmo
 from tfreps.presets import hub_repositories
 from tfreps.presets.sources import fetch
 from tfreps.runs.preset_run import write_preset
-from tfreps.runs.run_folder import OPTIONS, RunFolder
+from tfreps.runs.run_folder import RunFolder, is_run_folder
 
 
 def read(cls: type, source: str | os.PathLike, **options):
     """Loads a model; see `WholeModel.from_preset`."""
     path = fetch(source)
-    if _is_run(path):
+    if is_run_folder(path):
         return _from_run(cls, path, source, options)
     if cls is Elmo:
         return Elmo(BiLM.from_pretrained(path, trainable=False), **options)
@@ -32,26 +31,8 @@ def write(model, folder: str | os.PathLike) -> None:
     write_preset(model, folder)
 
 
-def upload_preset(
-    model, address: str, message: str = "Upload with tfreps", private: bool | None = None
-) -> str:
-    """Uploads a model to the Hugging Face Hub.
-
-    Args:
-        model: Model of `tfreps.models`, or object that `tfreps.load` returned. The latter is
-            uploaded with its vocabulary and reads raw text when it is loaded again.
-        address: str. `hf://owner/repository[@branch][/folder]`. The repository is created if it
-            does not exist; the branch must exist.
-        message: str. Message of the commit. Defaults to "Upload with tfreps".
-        private: bool. Whether a new repository is private. If `None`, the owner's default setting
-            applies. Defaults to `None`.
-
-    Returns:
-        str. URL of the commit.
-
-    Raises:
-        ValueError: If the address is not valid, the model cannot be stored, or the upload fails.
-    """
+def upload(model, address: str, message: str, private: bool | None) -> str:
+    """Uploads a model; see `WholeModel.upload_preset`."""
     repository = hub_repositories.parse(address)
     name = (repository.folder or repository.name).rsplit("/", 1)[-1]
     with tempfile.TemporaryDirectory() as parent:
@@ -77,8 +58,3 @@ def _from_run(cls, path, source, options):
             f"{type(model).__name__}. Omit the option."
         )
     return found
-
-
-def _is_run(path: pathlib.Path) -> bool:
-    file = path / OPTIONS
-    return file.is_file() and "lstm" not in read_json(file)  # bilm-tf has a file of that name

@@ -409,6 +409,15 @@ class RunFolder:
         return Vocabulary.read(self.vocabulary_path)
 
 
+def is_run_folder(path: pathlib.Path) -> bool:
+    """Returns True if a folder is a run folder. A folder of bilm-tf has an options.json too."""
+    options = path / OPTIONS
+    try:
+        return options.is_file() and "lstm" not in read_json(options)
+    except ValueError:  # a damaged file, about which `open` says more
+        return True
+
+
 def read_head(path: pathlib.Path) -> dict:
     """Reads the options.json of a run and checks that it has the expected keys."""
     if not path.is_file():
