@@ -133,7 +133,8 @@ print(answer.label, {label: round(p, 2) for label, p in answer.probabilities.ite
 # %%
 # For files, use ``tfreps classify runs/cnn texts.txt``. With two labels, ``--threshold dev`` uses
 # the threshold that was best on dev, and ``auc`` is measured too; ``--monitor val_auc`` selects
-# the epoch by AUC.
+# the epoch by AUC. ``--encoder bert --bert hf://google-bert/bert-base-uncased`` fine-tunes a
+# published BERT, and ``--elmo elmo_small`` adds the vectors of a published biLM.
 #
 # What the recorded tables say
 # ----------------------------

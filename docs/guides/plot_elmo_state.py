@@ -16,7 +16,8 @@ import tfreps
 keras.utils.set_random_seed(2)
 
 # %%
-# A small biLM with random weights is enough to see the effect.
+# A small biLM with random weights is enough to see the effect. A published biLM takes the same
+# option: ``tfreps.models.BiLM.from_preset("elmo_original", initial_state="warm")``.
 
 bilm = tfreps.models.BiLM(filters=[[1, 16], [2, 32]], units=64, projection_dim=16)
 

@@ -54,8 +54,9 @@ print(x.shape, y.shape, int(tf.reduce_sum(weights)), "tokens")
 # A functional model
 # ------------------
 #
-# The input is a batch of tokens, ``[B, T]`` of str. In your own work the biLM comes from
-# ``BiLM.from_pretrained`` or from a run folder. Here it is new and small, with one LSTM layer.
+# The input is a batch of tokens, ``[B, T]`` of str. In your own work the biLM is a published or a
+# trained one: ``tfreps.models.BiLM.from_preset("elmo_original")`` or ``from_preset("runs/elmo")``.
+# Here it is new and small, with one LSTM layer.
 
 bilm = tfreps.models.BiLM(filters=[[1, 16], [3, 32]], units=48, projection_dim=24, num_layers=1)
 
