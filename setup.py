@@ -21,7 +21,7 @@ REQUIRES = [
     "h5py",
     "tensorboard",
     "safetensors",
-    "huggingface_hub>=1.0",  # downloads
+    "huggingface_hub>=1.30",  # downloads
     "filelock",
 ]
 PLOTS = ["matplotlib"]

@@ -9,7 +9,8 @@ combinations of both kinds of gelu, usual and unusual sizes, names with and with
 for BERT, array names of early and late versions, and one or several files. The outputs of the
 models that tfreps loads, and of those that transformers loads after tfreps has saved them, must
 agree with the original outputs to 1e-5. The table shows the number of models and their largest
-difference, for checkpoints that tfreps reads ("in") and writes ("out"). `--fixtures FILE` writes
+difference, for checkpoints that tfreps reads ("in"), and for those that `save_pretrained` ("out")
+and `save_preset` ("preset") write. `--fixtures FILE` writes
 some of the outputs of transformers to FILE; the tests in tests/convert compare with them.
 """
 
@@ -102,7 +103,7 @@ def forth(folder):
         rows[row_name(case, "in")].append(max(difference(expected, one) for one in found))
         if (case["style"], case["files"]) == ("late", "single") and case["prefix"]:
             if case["kind"] not in NOT_WRITTEN:
-                save(model, case["kind"], row_name(case, "out"), folder, expected_name(case))
+                save(model, case, folder)
     return rows
 
 
@@ -110,7 +111,9 @@ def aespresso(folder):
     """Compares the model loaded from aespresso, and saves it with a table of its positions."""
     source = folder / "bert.model.epoch.3.safetensors"
     model = BertPretrainer.from_pretrained(source, max_positions=12)
-    save(model, "BertForPreTraining", "aespresso, out", folder, "aespresso")
+    target = folder / "saved" / "aespresso"
+    model.save_pretrained(target)
+    request(target, "BertForPreTraining", "aespresso, out", "aespresso")
     expected = np.load(folder / "expected" / "aespresso.npz")
     found = [outputs_of(one, AESPRESSO_CONFIG) for one in (model, model.encoder)]
     return [max(difference(expected, one) for one in found)]
@@ -135,9 +138,9 @@ def back(folder):
     """Compares the original models with those that tfreps saved and transformers then loaded."""
     rows = collections.defaultdict(list)
     for outputs in sorted((folder / "saved").glob("*/outputs.npz")):
-        request = json.loads((outputs.parent / "request.json").read_text())
-        expected = np.load(folder / "expected" / f"{outputs.parent.name}.npz")
-        rows[request["row"]].append(difference(expected, np.load(outputs)))
+        asked = json.loads((outputs.parent / "request.json").read_text())
+        expected = np.load(folder / "expected" / f"{asked['expected']}.npz")
+        rows[asked["row"]].append(difference(expected, np.load(outputs)))
     return rows
 
 
@@ -178,11 +181,19 @@ def difference(expected, found):
     return worst if compared else float("inf")
 
 
-def save(model, kind, row, folder, name):
-    """Saves a model for `peer_bert_cases read`."""
-    target = folder / "saved" / name
-    model.save_pretrained(target)
-    (target / "request.json").write_text(json.dumps({"kind": kind, "row": row}))
+def save(model, case, folder):
+    """Saves a model in both ways for `peer_bert_cases read`."""
+    name = expected_name(case)
+    for way, write in ("out", model.save_pretrained), ("preset", model.save_preset):
+        target = folder / "saved" / f"{name}, {way}"
+        write(target)
+        request(target, case["kind"], row_name(case, way), name)
+
+
+def request(target, kind, row, expected):
+    """Writes which class of transformers reads a folder, and whose outputs it must have."""
+    text = json.dumps({"kind": kind, "row": row, "expected": expected})
+    (target / "request.json").write_text(text)
 
 
 def row_name(case, way):
