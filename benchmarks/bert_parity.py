@@ -10,8 +10,8 @@ for BERT, array names of early and late versions, and one or several files. The 
 models that tfreps loads, and of those that transformers loads after tfreps has saved them, must
 agree with the original outputs to 1e-5. The table shows the number of models and their largest
 difference, for checkpoints that tfreps reads ("in"), and for those that `save_pretrained` ("out")
-and `save_preset` ("preset") write. `--fixtures FILE` writes
-some of the outputs of transformers to FILE; the tests in tests/convert compare with them.
+and `save_preset` ("preset") write. `--fixtures FILE` writes some of the outputs of transformers to
+FILE; the tests in tests/convert compare with them.
 """
 
 import argparse

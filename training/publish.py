@@ -41,7 +41,8 @@ def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
     add = parser.add_argument
     add("model", metavar="RUN", help="Run folder or published model, by path, name or address.")
-    about = f"Address of the form {hub_repositories.FORM}, or a new folder to write."
+    form = hub_repositories.FORM.replace("revision", "branch")
+    about = f"Address of the form {form}, whose branch must exist, or a new folder to write."
     add("target", metavar="TARGET", help=about)
     add = parser.add_argument_group("upload", "Upload to the Hugging Face Hub.").add_argument
     add("--message", help="Commit message. Defaults to 'Upload with tfreps'.")
