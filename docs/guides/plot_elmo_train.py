@@ -53,9 +53,9 @@ tfreps_program("build-vocabulary corpus/train-*.txt --output vocabulary.txt --mi
 # --------
 #
 # ``--size`` names the size of the model: ``elmo_tiny`` for a laptop, ``elmo_small``,
-# ``elmo_medium`` and ``elmo_original`` as published. Other flags override single sizes. Each row
-# of a batch is a stream of text that continues from batch to batch, in the order of bilm-tf, and
-# the loss is a sampled softmax in each direction.
+# ``elmo_medium`` and ``elmo_original`` as published. Other flags override individual sizes. Each
+# row of a batch is a stream of text that continues from batch to batch, in the order of bilm-tf,
+# and the loss is a sampled softmax in each direction.
 #
 # This run takes 60 updates. The demonstration ``make demo`` takes 600 with the same program.
 
