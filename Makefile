@@ -7,7 +7,7 @@ STAMP  := .venv/.installed
 TFREPS := $(BIN)/tfreps
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow check tree api bench docs wheel clean
+.PHONY: help install demo test test-slow test-beam check tree api bench docs wheel clean
 
 help:
 	@echo "make install     creates .venv with tfreps and its tools (the other targets run it first)"
@@ -15,6 +15,7 @@ help:
 	@echo "make test        runs the tests (about five minutes)"
 	@echo "make check       checks lint, format, import rules, words"
 	@echo "make test-slow   runs the slow tests"
+	@echo "make test-beam   runs the tests of tfreps annotate on Apache Beam, in .venv-beam"
 	@echo "make bench       measures tokens per second on this machine"
 	@echo "make tree        prints the tree of the files, with a comment on each"
 	@echo "make api         updates the public API in tests/public_api.txt"
@@ -77,6 +78,16 @@ test-slow: install
 	$(SLOW) $(SPREAD) $(FIRST)
 	$(SLOW) $(SPREAD) $(SECOND) --ignore=tests/hostile
 	$(SLOW) tests/hostile
+
+# Beam and the newest TensorFlow Serving API need different versions of protobuf.
+test-beam: .venv-beam/.installed
+	.venv-beam/bin/python -m pytest -q $(SPREAD) tests/distribute/beam tests/serving/test_annotate.py
+
+.venv-beam/.installed: setup.py pyproject.toml
+	$(PYTHON) -m venv .venv-beam
+	.venv-beam/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --editable '.[dev,beam]' pandas
+	@touch $@
 
 check: install
 	$(BIN)/ruff check .

@@ -33,6 +33,8 @@ SERVING = [
     "prometheus-client",
     "requests",
 ]
+# An environment of its own is best: Beam keeps protobuf below 7 and NumPy below 2.5.
+BEAM = ["apache-beam>=2.77", "pyarrow", "fastavro", "google-crc32c"]
 DEV = ["pytest", "pytest-xdist", "hypothesis", "ruff", "seqeval", "scikit-learn"]
 DEV += ["pyyaml", "kubernetes-validate"]
 DOCS = ["sphinx>=8.1", "myst-parser>=4.0", "sphinx-gallery>=0.19", "sphinx-copybutton>=0.5"]
@@ -59,6 +61,7 @@ setup(
     extras_require={
         "serving": SERVING,
         "plots": PLOTS,
+        "beam": BEAM,  # tfreps annotate
         "dev": [*DEV, *PLOTS, *SERVING],
         "docs": [*DOCS, *PLOTS, *SERVING],  # builds the site: make docs
         "hostile": ["schemathesis"],  # requests that fit a description, and others

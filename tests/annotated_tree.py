@@ -14,6 +14,7 @@ COMMENTS = {
     "training/kubernetes/": "Job, service, network, storage of training on several workers; Slurm",
     "training/kubernetes/gpu/": "A component of Kustomize: a GPU for each worker",
     "training/recipes/": "Option files of papers and articles, for `--config` of the programs",
+    "serving/beam/": "Images, Job and storage of `tfreps annotate`",
     "serving/config/": "TensorFlow Serving's own options: models, batches, monitoring, a canary",
     "serving/kubernetes/": "Deployment, service, scaling and storage of TensorFlow Serving",
     "serving/page/": "The page of `tfreps serve --page`: the answers of every model",

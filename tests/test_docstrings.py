@@ -37,6 +37,8 @@ MODULES = [parameter(path) for path in sorted((CHECKOUT / "tfreps").rglob("*.py"
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples(name, tmp_path, monkeypatch):
     """The examples run in a temporary folder."""
+    if name.startswith("tfreps.distribute.beam."):
+        pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
     monkeypatch.chdir(tmp_path)
     module = importlib.import_module(name)
     report = []

@@ -41,6 +41,7 @@ PROGRAMS = {
     "presets": ("training.presets", "prints the published weights that can be used by name"),
     "publish": ("training.publish", "uploads a trained model, or writes it into a folder"),
     "export": ("serving.export", "exports a run as a SavedModel that takes raw strings"),
+    "annotate": ("serving.annotate", "annotates a corpus of any size, on Apache Beam"),
     "predict": ("serving.predict", "prints the outputs of an exported SavedModel"),
     "serve": ("serving.serve", "serves SavedModels over gRPC and REST"),
     "query": ("serving.query", "queries a served model and prints its answers"),

@@ -39,4 +39,6 @@ def commands(text):
 def launched(command):
     """`[program, word ...]` of a command, and of the program that `launch ... --` starts."""
     launcher, _, program = command.strip().partition(" -- ")
+    if not launcher.startswith("launch "):
+        program = ""  # options of Beam
     return [each.split() for each in (launcher, program) if each]

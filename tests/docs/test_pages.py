@@ -60,6 +60,11 @@ def test_a_launched_program_is_a_command():
     ]  # fmt: skip
 
 
+def test_options_of_beam_are_no_command():
+    text = "```bash\ntfreps annotate a b --output c -- --project=mine\n```\n"
+    assert commands(text) == [["annotate", "a", "b", "--output", "c"]]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "path",

@@ -114,6 +114,8 @@ def main(module, name, first, last, folder, report):
     kind, folder = find(module, name), pathlib.Path(folder)
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", ".*__array__ implementation doesn't accept a copy")
+    # TensorFlow 2.21 with NumPy 2.5: how it reads float16 from a TensorProto.
+    warnings.filterwarnings("ignore", "Setting the dtype on a NumPy array has been deprecated")
     ready = kind.prepare(folder)
     limit_memory(kind.address_gigabytes)
     with open(f"{report}.number", "wb", buffering=0) as file:

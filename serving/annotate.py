@@ -1,0 +1,225 @@
+"""Annotates a corpus of any size with an exported SavedModel, on Apache Beam.
+
+The records are the lines of text files, or the records of JSON lines, Parquet, Avro or TFRecord
+files, which may be on any file system that Beam supports. Each record is written with the answer of
+the model: a tagger adds tokens, tags, confidences and, with a tag scheme, spans; a classifier adds
+a label and probabilities; a biLM or BERT model adds vectors. The folder --output contains
+
+    answers-*           the records, in --output-format
+    rejected-*.jsonl    the records that cannot be answered, each with its reason, if there are any
+    schema.json         the fields of the records, and the number of records
+
+and appears when all of it is written. Records are not in the order of the input. By default, the
+program uses this machine; --runner uses a cluster, whose workers need TensorFlow and the export,
+but not tfreps. Options of Beam and its runner follow after `--`.
+"""
+
+import importlib.util
+import logging
+import sys
+
+from tfreps.cli.options import Option, add_flags, check_options, first_line, parse_options
+from tfreps.cli.program_help import program_parser
+from tfreps.cli.progress import make_progress
+
+PROGRAM = "annotate"
+INPUTS = ["text", "jsonl", "parquet", "avro", "tfrecord"]
+OUTPUTS = ["jsonl", "parquet", "avro", "tfrecord"]
+READING = {
+    "field": Option(
+        str, None, "Field of the records that contains the text, or the list of its tokens with "
+        "--signature tokens. Defaults to the name of that input: text or tokens.",
+    ),
+    "signature": Option(
+        str, "default", "Signature of the export: default, which reads raw text, or tokens, which "
+        "reads lists of tokens.", ["default", "tokens"],
+    ),
+    "max_bytes": Option(
+        int, 200_000, "Maximum number of bytes of a text. A longer text is rejected.", at_least=1
+    ),
+    "allow_empty": Option(
+        bool, False, "Leave out input files of 0 bytes, which are otherwise an error."
+    ),
+}  # fmt: skip
+WRITING = {
+    "outputs": Option(
+        str, None, "Outputs of the signature to write, or spans. Defaults to those that the "
+        "description above names; default is the vector of a text.", many=True,
+    ),
+    "prefix": Option(str, None, "Prefix of the names of the fields that the answers add."),
+    "keep": Option(
+        str, None, "Fields of the input to write in addition to the text. Defaults to all fields.",
+        many=True,
+    ),
+    "shards": Option(
+        int, 0, "Number of files to write. With 0, the runner decides.", at_least=0
+    ),
+    "overwrite": Option(bool, False, "Replace the output folder if this program wrote it."),
+}  # fmt: skip
+RUNNING = {
+    "runner": Option(
+        str, "local", "Runner of Beam: local, DataflowRunner, FlinkRunner, SparkRunner, "
+        "PortableRunner or PrismRunner.",
+    ),
+    "workers": Option(
+        int, 1, "Number of worker processes of the local runner, each with a copy of the model.",
+        at_least=1,
+    ),
+    "threads": Option(
+        int, None, "Number of threads of TensorFlow in each worker. Defaults to the number of "
+        "cores divided by --workers. Rounding, and nothing else, depends on it.", at_least=1,
+    ),
+    "batch_size": Option(
+        int, 1024, "Number of records that are sorted by length together.", at_least=1
+    ),
+    "batch_tokens": Option(
+        int, 4096, "Maximum number of tokens in a call of the model, padding included.", at_least=1
+    ),
+    "attempts": Option(
+        int, 3, "Number of times that the pipeline is started if a worker process of the local "
+        "runner is killed.", at_least=1,
+    ),
+}  # fmt: skip
+EXAMPLES = (
+    "tfreps annotate exports/ner 'texts/*.txt' --output answers",
+    "tfreps annotate exports/reviews 'gs://mine/reviews/*.parquet' --input-format parquet \\\n"
+    "    --output-format parquet --output gs://mine/labelled --runner DataflowRunner \\\n"
+    "    -- --project=mine --region=europe-west1 --temp_location=gs://mine/temp",
+    "tfreps annotate exports/elmo texts.jsonl --input-format jsonl --outputs elmo --workers 4 \\\n"
+    "    --output vectors --output-format parquet",
+)
+
+
+def main(argv=None):
+    given, pipeline_options = split_arguments(argv)
+    options = parse_options(make_parser(), given)
+    check_options(options, READING, WRITING, RUNNING)
+    check_combinations(options)
+    result = import_annotate_corpus()(
+        options.export,
+        options.inputs,
+        options.output,
+        options.input_format,
+        options.output_format,
+        field=options.field or {"default": "text", "tokens": "tokens"}[options.signature],
+        signature=options.signature,
+        outputs=options.outputs,
+        prefix=options.prefix or "",
+        keep=options.keep,
+        max_bytes=options.max_bytes,
+        num_shards=options.shards,
+        overwrite=options.overwrite,
+        allow_empty=options.allow_empty,
+        runner=options.runner,
+        workers=options.workers,
+        pipeline_options=pipeline_options,
+        attempts=options.attempts,
+        progress=make_progress("records"),
+        batch_size=options.batch_size,
+        batch_tokens=options.batch_tokens,
+        **({} if options.threads is None else {"threads": options.threads}),
+    )
+    say(options, result)
+    return 0
+
+
+def make_parser():
+    parser = program_parser(
+        f"tfreps {PROGRAM}",
+        first_line(__doc__),
+        EXAMPLES,
+        usage="tfreps annotate EXPORT INPUT [INPUT ...] --output DIR [options] [-- BEAM OPTIONS]",
+    )
+    add = parser.add_argument
+    about = "Folder written by tfreps export, whose newest version answers, or one version."
+    add("export", metavar="EXPORT", help=about)
+    about = "Files or glob patterns, on this machine or as an address such as gs://mine/*.txt."
+    add("inputs", metavar="INPUT", nargs="+", help=about)
+    group = parser.add_argument_group("input", "Format and fields of the records.")
+    about = "Format of the input."
+    group.add_argument("--input-format", choices=INPUTS, default="text", help=about)
+    add_flags(group, READING)
+    group = parser.add_argument_group("output", "Folder, format and fields of the answers.")
+    group.add_argument("--output", metavar="DIR", required=True, help="Folder to write.")
+    about = "Format of the answers."
+    group.add_argument("--output-format", choices=OUTPUTS, default="jsonl", help=about)
+    add_flags(group, WRITING)
+    group = parser.add_argument_group("running", "Runner, workers and batches.")
+    add_flags(group, RUNNING)
+    return parser
+
+
+def split_arguments(argv):
+    """Returns the arguments of this program, and those after `--`, which are Beam's."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    if "--" not in argv:
+        return argv, []
+    place = argv.index("--")
+    return argv[:place], argv[place + 1 :]
+
+
+def check_combinations(options):
+    if options.runner != "local" and options.workers != 1:
+        raise ValueError(
+            f"--workers applies only to --runner local. For {options.runner}, give the option of "
+            "the runner after --, such as -- --num_workers=8."
+        )
+    if options.input_format == "text":
+        if options.signature == "tokens":
+            raise ValueError(
+                "--signature tokens requires records with a list of tokens: --input-format jsonl, "
+                "parquet, avro or tfrecord."
+            )
+        if options.field not in (None, "text"):
+            raise ValueError(
+                f"--field has no effect with --input-format text, whose records have the field "
+                f"text only; got {options.field}."
+            )
+
+
+def import_annotate_corpus():
+    """Imports Beam, without its warning about missing clients of BigQuery."""
+    if importlib.util.find_spec("apache_beam") is None:
+        raise ValueError(
+            "tfreps annotate needs Apache Beam, which is not installed. Install it in an "
+            "environment of its own: pip install 'tfreps[beam]'."
+        )
+    logging.disable(logging.WARNING)
+    try:
+        from tfreps.distribute.beam.corpus import annotate_corpus
+    finally:
+        logging.disable(logging.NOTSET)
+    return annotate_corpus
+
+
+def say(options, result):
+    """Prints what was written and the next command."""
+    shards = [path for path in result.files if "/answers-" in path.replace("\\", "/")]
+    again = "" if result.attempts == 1 else f" A worker was lost; attempt {result.attempts} ended."
+    print(
+        f"Wrote {options.output}: {result.answered:,} answered records, {result.tokens:,} tokens, "
+        f"in {len(shards)} files.{again}"
+    )
+    if result.rejected:
+        print(
+            f"Rejected {result.rejected:,} records, with a reason for each in "
+            f"{options.output}/rejected-*.jsonl."
+        )
+    first = shards[0] if shards else options.output
+    print(f"Next, to read the first records:\n  {reading(options.output_format, first)}")
+
+
+def reading(output_format, path):
+    """Returns a command that prints the first records of a file."""
+    if output_format == "jsonl":
+        return f"head -n 3 {path}"
+    code = {
+        "parquet": f'import pandas; print(pandas.read_parquet("{path}").head(3))',
+        "avro": f'import fastavro; print(next(fastavro.reader(open("{path}", "rb"))))',
+        "tfrecord": f'import tensorflow as tf; print(*tf.data.TFRecordDataset("{path}").take(1))',
+    }[output_format]
+    return f"python -c '{code}'"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

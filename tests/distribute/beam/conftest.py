@@ -1,0 +1,33 @@
+"""Exports that the tests of this folder annotate records with."""
+
+import pytest
+
+from tests.exported_models import MAKERS, make_bert, make_trained
+from tests.made_once import made_once
+from tfreps.export import write_export
+from tfreps.export.bilm_signatures import BiLMSignatures
+from tfreps.export.labelling_signatures import TextSignatures
+
+KINDS = {
+    "tagger": lambda: make_trained("crf"),
+    "classifier": lambda: make_trained("cnn"),
+    "bert_tagger": lambda: make_bert("words"),
+    "bilm": MAKERS["BiLM"],
+}
+
+
+@pytest.fixture(scope="session")
+def export(tmp_path_factory):
+    """Returns a function from a key of `KINDS` to the model and the folder of its version 1."""
+    models = {}
+
+    def get(kind):
+        model = models.setdefault(kind, KINDS[kind]())
+        signatures = BiLMSignatures if kind == "bilm" else TextSignatures
+
+        def make(folder):
+            write_export(signatures(model), folder)
+
+        return model, str(made_once(tmp_path_factory, f"beam_{kind}", make))
+
+    return get

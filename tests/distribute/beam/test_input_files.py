@@ -1,0 +1,88 @@
+"""Input files are found, divided and sampled before a run."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
+
+from tests.distribute.beam.formats.formats_catalogue import RECORDS, SCHEMA, WRITE
+from tfreps.distribute.beam.formats.lines import JsonLines, TextLines
+from tfreps.distribute.beam.formats.parquet import Parquet
+from tfreps.distribute.beam.input_files import (
+    WRITABLE,
+    divide_files,
+    find_files,
+    input_schema,
+    sample_records,
+)
+
+
+def test_files_of_patterns(tmp_path):
+    for name, text in {"b.txt": "1234", "a.txt": "12", "c.csv": "1"}.items():
+        (tmp_path / name).write_text(text)
+    found = find_files([f"{tmp_path}/*.txt", f"{tmp_path}/a.txt"])
+    assert found == {f"{tmp_path}/a.txt": 2, f"{tmp_path}/b.txt": 4}
+    with pytest.raises(ValueError, match=r"\*.json matches no file. Give a path or a glob pattern"):
+        find_files([f"{tmp_path}/*.txt", f"{tmp_path}/*.json"])
+
+
+def test_empty_files(tmp_path):
+    (tmp_path / "a.txt").write_text("")
+    with pytest.raises(ValueError, match=r"a.txt is empty \(0 bytes\): expected at least one rec"):
+        find_files([f"{tmp_path}/*"])
+    with pytest.raises(ValueError, match="has no file that is not empty"):
+        find_files([f"{tmp_path}/*"], allow_empty=True)
+    (tmp_path / "b.txt").write_text("b")
+    assert find_files([f"{tmp_path}/*"], allow_empty=True) == {f"{tmp_path}/b.txt": 1}
+
+
+def test_parts_of_all_files(tmp_path):
+    (tmp_path / "a.txt").write_text("x" * 10)
+    sizes = {f"{tmp_path}/a.txt": 10, f"{tmp_path}/b.txt.gz": 7}
+    found = divide_files(sizes, TextLines(), 4)
+    expected = [("a.txt", 0, 4), ("a.txt", 4, 8), ("a.txt", 8, 10), ("b.txt.gz", 0, 7)]
+    assert found == [(f"{tmp_path}/{name}", start, stop) for name, start, stop in expected]
+    with pytest.raises(ValueError, match="a.txt is damaged, truncated, or not a file of this form"):
+        divide_files({f"{tmp_path}/a.txt": 10}, Parquet(), 4)
+
+
+@pytest.mark.parametrize("name", WRITE)
+def test_the_schema_of_every_format(tmp_path, name):
+    path = tmp_path / "file"
+    WRITE[name](path)
+    found = {field.name: field.type for field in input_schema([str(path)], WRITABLE[name]())}
+    expected = {field.name: field.type for field in SCHEMA}
+    assert found == expected
+
+
+def test_the_sample_skips_lines_that_are_no_records(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("[]\n" + "".join(json.dumps(record) + "\n" for record in RECORDS))
+    assert sample_records([str(path)], JsonLines()) == RECORDS
+    path.write_text('{"id": 1, "text": "a"}\n{"id": "b", "text": "b"}\n')
+    with pytest.raises(ValueError, match="the values of the field 'id' have different types"):
+        input_schema([str(path)], JsonLines())
+    assert input_schema([str(path)], JsonLines(), {"text"}) == pa.schema([("text", pa.string())])
+    path.write_text("no JSON\n" * 3000)
+    with pytest.raises(ValueError, match="a.jsonl has no record that can be read: the line is not"):
+        sample_records([str(path)], JsonLines())
+
+
+def test_files_of_different_schemas(tmp_path):
+    for name, kind in {"a": pa.int64(), "b": pa.string()}.items():
+        pa.parquet.write_table(pa.table({"id": pa.array([None], kind)}), tmp_path / name)
+    message = "b has another schema than .*a: id: int64, id: string. Annotate files of different"
+    with pytest.raises(ValueError, match=message):
+        input_schema([f"{tmp_path}/a", f"{tmp_path}/b"], Parquet())
+
+
+def test_a_schema_that_is_not_supported(tmp_path):
+    path = tmp_path / "a.avro"
+    path.write_bytes(b"not Avro")
+    with pytest.raises(
+        ValueError, match="a.avro is damaged, truncated, or not a file of this form"
+    ):
+        input_schema([str(path)], WRITABLE["avro"]())

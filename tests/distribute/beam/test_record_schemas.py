@@ -1,0 +1,70 @@
+"""Arrow schemas of answers and records."""
+
+import pyarrow as pa
+import pytest
+
+pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
+
+from tfreps.distribute.beam.record_schemas import SPAN, answer_schema, misfit, sampled_schema
+from tfreps.distribute.beam.signature_specs import OutputSpec
+
+
+def test_schema_of_answers():
+    outputs = {
+        "label": OutputSpec("string", (None,)),
+        "probability": OutputSpec("float32", (None,)),
+        "elmo": OutputSpec("float32", (None, None, 8)),
+    }
+    found = answer_schema(outputs, ["label", "probability", "elmo:T", "spans"], "my_")
+    floats = pa.list_(pa.float32())
+    assert found == pa.schema(
+        [("my_label", pa.string()), ("my_probability", pa.float32())]
+        + [("my_elmo", pa.list_(floats)), ("my_spans", pa.list_(SPAN))]
+    )
+
+
+def test_schema_of_sampled_records():
+    records = [{"id": 1, "text": "a"}, {"text": "b", "x": None, "tags": ["O"]}]
+    expected = [("id", pa.int64()), ("text", pa.string()), ("x", pa.string())]
+    expected.append(("tags", pa.list_(pa.string())))
+    assert sampled_schema(records, "file") == pa.schema(expected)
+    with pytest.raises(ValueError, match="file: the values of the field 'id' have different types"):
+        sampled_schema([{"id": 1}, {"id": "one"}], "file")
+
+
+SCHEMA = pa.schema(
+    [("id", pa.int64()), ("ok", pa.bool_()), ("share", pa.float64()), ("text", pa.string())]
+    + [("tags", pa.list_(pa.string())), ("who", pa.struct([("name", pa.string())]))]
+)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"id": -(2**63), "ok": True, "share": 1, "text": "a", "tags": ["b", None], "who": None},
+        {"who": {"name": "Ada"}, "tags": []},
+        {},
+    ],
+)
+def test_records_that_fit(record):
+    assert misfit(record, SCHEMA) is None
+    pa.RecordBatch.from_pylist([record], SCHEMA)  # Arrow agrees
+
+
+@pytest.mark.parametrize(
+    "record, field",
+    [
+        ({"id": 2**63}, "id"),
+        ({"id": True}, "id"),
+        ({"id": 1.5}, "id"),
+        ({"ok": 1}, "ok"),
+        ({"share": "1"}, "share"),
+        ({"text": b"a"}, "text"),
+        ({"tags": "O"}, "tags"),
+        ({"tags": [1]}, "tags"),
+        ({"who": {"age": 3}}, "who"),
+        ({"more": 1}, "more"),
+    ],
+)
+def test_records_that_do_not_fit(record, field):
+    assert misfit(record, SCHEMA).startswith(f"the field {field!r} ")

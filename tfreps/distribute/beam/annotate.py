@@ -1,0 +1,144 @@
+"""Annotate: the Beam transform that adds a model's answers to records."""
+
+import apache_beam as beam
+from apache_beam.internal.cloudpickle import cloudpickle
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.metrics import Metrics
+from apache_beam.ml.inference.base import RunInference
+from apache_beam.ml.inference.utils import WatchFilePattern
+
+import tfreps.distribute.beam
+from tfreps.distribute.beam.export_handler import ExportHandler
+from tfreps.distribute.beam.record_checks import CheckRecords, RecordCheck
+from tfreps.distribute.beam.record_schemas import answer_schema
+from tfreps.distribute.beam.signature_specs import chosen_names, read_outputs, version_folder
+
+# Workers have no tfreps: the code of this package travels with the pipeline.
+cloudpickle.register_pickle_by_value(tfreps.distribute.beam)
+
+MOST_BYTES = 200_000
+
+
+class Annotate(beam.PTransform):
+    """Adds the answers of an exported SavedModel to records.
+
+    The input is a `PCollection` of dicts, bounded or not. The result is a pair of `PCollection`s:
+    the records with the fields of the answer added, and one dict for each record that cannot be
+    answered, with the keys `reason` and `record`. No record is in both, and none is lost.
+
+    Args:
+        export: str. Folder that `tfreps export` wrote, on any of Beam's file systems, or one of its
+            versions. Without `watch_seconds`, the newest version of the moment when the pipeline is
+            built answers all records.
+        field: str. Field with the text: a str for the signature `default`, a list of str for the
+            signature `tokens`. Defaults to `"text"`.
+        signature: str. `"default"`, which reads raw text, or `"tokens"`. Defaults to `"default"`.
+        outputs: list of str or None. Outputs of the signature to add, or `"spans"`. If `None` (the
+            default), a tagger adds `tokens`, `tags`, `confidences` and, with a tag scheme, `spans`;
+            a classifier adds `label`, `probability`, `labels` and `probabilities`; any other model
+            adds `default`, the vector of the text.
+        prefix: str. Prefix of the names of the added fields. Defaults to `""`.
+        max_bytes: int. Maximum number of bytes of a text. A longer text is rejected. Defaults to
+            200,000.
+        watch_seconds: float or None. Interval in seconds at which to look for new versions of the
+            export, which then answer later records. Only for streams. If `None` (the default), the
+            version does not change.
+        model_updates: `PCollection` of `apache_beam.ml.inference.base.ModelMetadata` or None.
+            Folders of new versions, instead of `watch_seconds`. Defaults to `None`.
+        **options: Options of `ExportHandler`: `batch_size`, `batch_tokens`, `threads`,
+            `max_wait_seconds` and `progress_folder`.
+
+    Raises:
+        ValueError: If the export has no such signature or output, or `watch_seconds` is given for a
+            single version.
+
+    Example:
+
+    ```python
+    import apache_beam as beam
+    from tfreps.distribute.beam.annotate import Annotate
+
+    with beam.Pipeline() as pipeline:
+        texts = pipeline | beam.Create([{"id": 1, "text": "Ada lived in London ."}])
+        answered, rejected = texts | Annotate("exports/ner")
+        answered | beam.Map(print)
+    ```
+    """
+
+    def __init__(
+        self,
+        export,
+        field="text",
+        signature="default",
+        outputs=None,
+        prefix="",
+        max_bytes=MOST_BYTES,
+        watch_seconds=None,
+        model_updates=None,
+        **options,
+    ):
+        super().__init__()
+        self.folder = version_folder(export)
+        self.export = export
+        self.field = field
+        specs = read_outputs(self.folder, signature)
+        names = chosen_names(specs, outputs)
+        self.answer_schema = answer_schema(specs, names, prefix)
+        self.is_text = signature == "default"
+        self.max_bytes = max_bytes
+        self.watch_seconds = watch_seconds
+        self.model_updates = model_updates
+        if watch_seconds is not None and self.folder == export.rstrip("/"):
+            raise ValueError(
+                f"`watch_seconds` requires a folder of versions; {export} is a single version."
+            )
+        self.handler = ExportHandler(self.folder, field, names, signature, prefix, **options)
+
+    def check(self):
+        """Returns the `RecordCheck` of the records."""
+        names = self.answer_schema.names
+        return RecordCheck(self.field, self.is_text, names, self.max_bytes)
+
+    def expand(self, records):
+        """Returns the pair of `PCollection`s."""
+        check = beam.ParDo(CheckRecords(self.check()))
+        checked = records | "Check" >> check.with_outputs("rejected", main="read")
+        answered, rejected = self.answers(checked.read, self.handler)
+        return answered, (checked.rejected, rejected) | "Every rejected" >> beam.Flatten()
+
+    def answers(self, records, handler):
+        """Returns the pair of `PCollection`s for records that have been checked.
+
+        Args:
+            records: `PCollection` of the examples of `handler`: records, or lists of records.
+            handler: `ExportHandler`, or one with `with_no_batching()`.
+        """
+        updates = self.model_updates
+        if self.watch_seconds is not None:
+            pattern = FileSystems.join(self.export.rstrip("/"), "*", "saved_model.pb")
+            watch = WatchFilePattern(pattern, self.watch_seconds)
+            updates = records.pipeline | "Watch versions" >> watch
+        answers = records | RunInference(handler, model_metadata_pcoll=updates)
+        split = beam.ParDo(SplitAnswers(self.answer_schema.names))
+        answers = answers | "Split" >> split.with_outputs("rejected", main="answered")
+        return answers.answered, answers.rejected
+
+
+class SplitAnswers(beam.DoFn):
+    """Separates the answers of `ExportHandler` from its rejections, and counts both.
+
+    Args:
+        names: list of str. Fields of the answer.
+    """
+
+    def __init__(self, names):
+        self.name = names[0]
+        self.answered = Metrics.counter("tfreps", "answered")
+
+    def process(self, answer):
+        """Yields the answer, or the rejection with the tag `rejected`."""
+        if self.name in answer:
+            self.answered.inc()
+            yield answer
+        else:
+            yield beam.pvalue.TaggedOutput("rejected", answer)

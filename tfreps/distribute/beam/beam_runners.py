@@ -1,0 +1,195 @@
+"""Starts a pipeline on a runner, and reports why it failed."""
+
+import contextlib
+import logging
+import os
+import re
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.runners.runner import create_runner
+from apache_beam.transforms.environments import SubprocessSDKEnvironment
+
+from tfreps.distribute.beam import local_worker
+
+LOCAL = "local"  # Beam's runner for one machine, in this process or in worker processes
+RUNNERS = LOCAL, "DataflowRunner", "FlinkRunner", "SparkRunner", "PortableRunner", "PrismRunner"
+LOST = "Channel closed prematurely", "Worker subprocess exited"  # errors of the local runner
+POLL_SECONDS = 0.2
+GRACE_SECONDS = 3.0  # in which Beam may report a lost worker itself
+LOGGERS = "apache_beam", "grpc", "absl", "root"
+
+
+class LostWorkerError(ChildProcessError):
+    """A worker process of the local runner has ended before its work was done."""
+
+
+def make_runner(name: str, command: str | None = None):
+    """Returns a runner of Beam.
+
+    Args:
+        name: str. One of `RUNNERS`.
+        command: str or None. Command of the worker processes of the local runner. If `None` (the
+            default), this process is the only worker.
+
+    Raises:
+        ValueError: If there is no such runner, or if it needs a package that is not installed.
+    """
+    if name not in RUNNERS:
+        raise ValueError(f"`runner` must be one of {', '.join(RUNNERS)}; got {name!r}.")
+    if name == LOCAL:
+        found = command and SubprocessSDKEnvironment.from_command_string(command)
+        return FnApiRunner(default_environment=found)
+    try:
+        return create_runner(name)
+    except (ImportError, ValueError) as error:
+        raise ValueError(
+            f"The runner {name} needs a package that is not installed ({error}). Install Beam with "
+            "its extra, such as `pip install 'apache-beam[gcp]'` for DataflowRunner."
+        ) from error
+
+
+def make_options(name: str, workers: int, given: list[str]) -> PipelineOptions:
+    """Returns the options of a pipeline.
+
+    Args:
+        name: str. Name of the runner.
+        workers: int. Number of worker processes of the local runner.
+        given: list of str. Flags of Beam and its runner, such as `["--project=mine"]`.
+    """
+    flags = list(given)
+    if name == LOCAL:
+        flags.append(f"--direct_num_workers={workers}")
+    return PipelineOptions(flags)
+
+
+def debugs() -> bool:
+    """Returns True if the environment variable TFREPS_DEBUG asks for logs and tracebacks."""
+    return os.environ.get("TFREPS_DEBUG", "") not in ("", "0")
+
+
+@contextlib.contextmanager
+def quiet():
+    """Context manager that keeps Beam's log and the tracebacks of its threads off the terminal."""
+    if debugs():
+        yield
+        return
+    levels = {name: logging.getLogger(name).level for name in LOGGERS}
+    hook = threading.excepthook
+    threading.excepthook = lambda *_: None  # the error reaches the caller through the pipeline
+    for name in LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        threading.excepthook = hook
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+
+
+def run_pipeline(build: Callable, name: str, workers: int = 1):
+    """Runs a pipeline to its end and returns its result.
+
+    Args:
+        build: function from a runner to a pipeline.
+        name: str. Name of the runner.
+        workers: int. Number of worker processes of the local runner; a single one is this process.
+            Defaults to 1.
+
+    Raises:
+        LostWorkerError: If a worker process of the local runner ended early.
+        RuntimeError: If the pipeline failed. The message is that of the error on the worker.
+    """
+    try:
+        with quiet():
+            if name == LOCAL and workers > 1:
+                state, result = _run_in_processes(build)
+            else:
+                result = build(make_runner(name)).run()
+                state = result.wait_until_finish()
+    except LostWorkerError:
+        raise
+    except Exception as error:
+        if any(text in str(error) for text in LOST):
+            raise LostWorkerError(str(error)) from error
+        raise RuntimeError(essence(error)) from error
+    if state is not None and str(state) not in ("DONE", "PipelineState.DONE"):
+        raise RuntimeError(f"the pipeline ended in the state {state}")
+    return result
+
+
+def _run_in_processes(build):
+    """Runs a pipeline in worker processes, which end with this function, and watches over them.
+
+    Beam waits for a lost worker without end, so the pipeline runs in a thread that is given up.
+    """
+    lost, found = threading.Event(), []
+    hook = threading.excepthook
+
+    def on_error(arguments):
+        if any(text in str(arguments.exc_value) for text in LOST):
+            lost.set()
+        hook(arguments)
+
+    def run(runner):
+        try:
+            result = build(runner).run()
+            found.append((result.wait_until_finish(), result))
+        except BaseException as error:
+            found.append(error)
+
+    threading.excepthook = on_error
+    try:
+        with tempfile.TemporaryDirectory(prefix="tfreps-workers-") as folder:
+            runner = make_runner(LOCAL, worker_command(folder))
+            thread = threading.Thread(target=run, args=(runner,), daemon=True)
+            thread.start()
+            while thread.is_alive() and not lost.is_set():
+                thread.join(POLL_SECONDS)
+            thread.join(GRACE_SECONDS if lost.is_set() else None)
+    finally:
+        threading.excepthook = hook
+    if not found:
+        raise LostWorkerError("a worker process has ended")
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    return found[0]
+
+
+def worker_command(folder: str) -> str:
+    """Returns the command of a worker process, whose log is dropped.
+
+    Args:
+        folder: str. Folder with whose removal the process ends.
+    """
+    end = "" if debugs() else f" 2>{os.devnull}"
+    return f'"{sys.executable}" -m {local_worker.__name__} "{folder}"{end}'
+
+
+def essence(error: Exception) -> str:
+    """Returns the message of the error on the worker, which Beam puts after its traceback.
+
+    Example:
+    >>> essence(RuntimeError("Traceback ...\\n  File x\\nOSError: disk full [while running 'A']"))
+    'disk full'
+    """
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    found = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Interrupt)\b.*: ", line)]
+    line = found[-1] if found else (lines[-1] if lines else type(error).__name__)
+    line = re.sub(r"\s*\[while running .*", "", line)
+    return re.sub(r"^[\w.]+(Error|Exception|Interrupt): ", "", line).strip()[:500]
+
+
+def counts(result, names: tuple[str, ...]) -> dict[str, int]:
+    """Returns the values of counters of the namespace `tfreps`, 0 for those without a value."""
+    found = dict.fromkeys(names, 0)
+    for counter in result.metrics().query()["counters"]:
+        name = counter.key.metric.name
+        if counter.key.metric.namespace == "tfreps" and name in found:
+            value = counter.committed if counter.committed is not None else counter.attempted
+            found[name] += value or 0
+    return found

@@ -1,0 +1,3 @@
+"""File formats of records. Beam's workers run these files without an installation of tfreps."""
+
+__all__: list[str] = []  # internal
