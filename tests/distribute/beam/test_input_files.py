@@ -2,11 +2,12 @@
 
 import json
 
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
+
+import pyarrow as pa
+import pyarrow.parquet
 
 from tests.distribute.beam.formats.formats_catalogue import RECORDS, SCHEMA, WRITE
 from tfreps.distribute.beam.formats.lines import JsonLines, TextLines

@@ -2,10 +2,11 @@
 
 import json
 
-import pyarrow as pa
 import pytest
 
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
+
+import pyarrow as pa
 
 from tfreps.distribute.beam.formats.lines import JsonLines, TextLines
 from tfreps.distribute.beam.formats.parquet import Parquet

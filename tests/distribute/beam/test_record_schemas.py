@@ -1,9 +1,10 @@
 """Arrow schemas of answers and records."""
 
-import pyarrow as pa
 import pytest
 
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
+
+import pyarrow as pa
 
 from tfreps.distribute.beam.record_schemas import SPAN, answer_schema, misfit, sampled_schema
 from tfreps.distribute.beam.signature_specs import OutputSpec

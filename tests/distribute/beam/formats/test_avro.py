@@ -1,10 +1,11 @@
 """Avro files are read whole, and written with a schema."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
+
+import pyarrow as pa
 
 from tests.distribute.beam.formats.formats_catalogue import SCHEMA, write_avro
 from tfreps.distribute.beam.formats.avro import Avro

@@ -2,11 +2,12 @@
 
 import io
 
-import fastavro
-import pyarrow as pa
 import pytest
 
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
+
+import fastavro
+import pyarrow as pa
 
 from tfreps.distribute.beam.formats.avro_schemas import arrow_schema, avro_schema
 

@@ -6,10 +6,11 @@ import json
 import lzma
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
+
+import pyarrow as pa
 
 from tfreps.distribute.beam.formats.lines import JsonLines, TextLines
 

@@ -1,11 +1,12 @@
 """Parquet files are read by row group, and pandas opens what is written."""
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
+
+import pyarrow as pa
+import pyarrow.parquet
 
 from tests.distribute.beam.formats.formats_catalogue import RECORDS, write_parquet
 from tfreps.distribute.beam.formats.parquet import Parquet

@@ -1,11 +1,12 @@
 """TFRecord files hold Examples, whose features have no nesting."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import tensorflow as tf
 
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
+
+import pyarrow as pa
 
 from tests.distribute.beam.formats.formats_catalogue import values
 from tfreps.distribute.beam.formats.tfrecord import TFRecord
