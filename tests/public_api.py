@@ -27,9 +27,13 @@ def packages():
 
 
 def modules():
-    """Returns the names of all modules of tfreps without a leading underscore."""
+    """Returns the names of all modules of tfreps without a leading underscore.
+
+    Those of `tfreps.distribute.beam` are left out, since they cannot be imported without Beam.
+    """
     files = [path.relative_to(TREE.parent).with_suffix("") for path in TREE.rglob("*.py")]
-    return sorted(".".join(file.parts) for file in files if not file.name.startswith("_"))
+    names = [".".join(file.parts) for file in files if not file.name.startswith("_")]
+    return sorted(name for name in names if not name.startswith("tfreps.distribute.beam."))
 
 
 def own_names(module):

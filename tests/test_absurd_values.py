@@ -33,6 +33,7 @@ LEAST = {
     "presets": [],
     "publish": ["absent", "out"],
     "export": ["absent", "--to", "out"],
+    "annotate": ["absent", "absent", "--output", "out"],
     "predict": ["absent", "text"],
     "serve": ["absent", "--rest-port", "0", "--grpc-port", "0"],
     "query": ["absent", "text", "--rest-port", "1", "--grpc-port", "1"],

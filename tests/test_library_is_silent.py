@@ -15,6 +15,7 @@ PRINTS |= {f"tfreps/cli/{name}.py" for name in ("messages", "progress", "standar
 # Files that mention flags of other programs, or print as Keras does, and the reason.
 FOREIGN = {
     "tfreps/backend.py": "a command line of pip",
+    "tfreps/distribute/beam/beam_runners.py": "flags of Beam",
     "tfreps/export/export_check.py": "a command line of saved_model_cli",
     "tfreps/export/notes.py": "the notes in an export describe how to start servers",
     "tfreps/export/text_counts.py": "its sentence in these notes",

@@ -54,6 +54,8 @@ def test_the_help_ends_with_three_commands_that_the_program_accepts(name):
         if name in ("serve", "query", "predict"):
             parser.parse_intermixed_args(words) if name != "serve" else parser.parse_args(words)
             continue
+        if name == "annotate":
+            words, _ = module.split_arguments(words)  # the rest are options of Beam
         options = parse_options(parser, words, getattr(module, "RECIPES", None))
         tables = module.tables() if hasattr(module, "tables") else getattr(module, "TABLES", {})
         if tables and not getattr(options, "resume", False):

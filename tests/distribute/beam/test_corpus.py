@@ -188,7 +188,7 @@ def worker_processes():
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="finds processes by /proc")
 def test_a_killed_worker_changes_nothing(export, tmp_path, monkeypatch):
-    """The output is that of a run that nobody disturbs, byte for byte after sorting."""
+    """The output is that of an undisturbed run, byte for byte after sorting."""
     monkeypatch.setattr(corpus, "LEAST_PART", 1 << 12)
     path, folder = write_texts(tmp_path / "in.txt", 12_000), export("tagger")[1]
     how = {"workers": 2, "threads": 1, "batch_tokens": 512}
