@@ -318,6 +318,7 @@ def test_other_arguments(export, tmp_path):
 def test_a_full_disk(export, tmp_path):
     """The limit of the size of a file fails as a full disk does."""
     write_texts(tmp_path / "in.txt", 3000)
+    export("tagger")  # is written without the limit
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, before[1]))
