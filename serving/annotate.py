@@ -43,8 +43,9 @@ READING = {
 }  # fmt: skip
 WRITING = {
     "outputs": Option(
-        str, None, "Outputs of the signature to write, or spans. Defaults to those that the "
-        "description above names; default is the vector of a text.", many=True,
+        str, None, "Outputs of the signature to write, or spans. Defaults to the tags and "
+        "spans of a tagger, the labels of a classifier, or the vector of the text (default).",
+        many=True,
     ),
     "prefix": Option(str, None, "Prefix of the names of the fields that the answers add."),
     "keep": Option(

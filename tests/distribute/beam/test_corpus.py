@@ -145,6 +145,17 @@ def test_what_cannot_be_answered_is_rejected_and_the_rest_is_done(export, tmp_pa
     assert {each["file"] for each in rejected(f"{tmp_path}/out")} == {f"{tmp_path}/in.jsonl"}
 
 
+def test_a_field_that_the_first_records_lack(export, tmp_path):
+    """JSON lines keep it; a format whose fields are known in advance rejects the record."""
+    records = [{"text": "Ada"}] * 1000 + [{"text": "Ada", "more": [{"a": 1}]}]
+    WRITE["jsonl"](tmp_path / "in", records)
+    for output_format, rejected in {"jsonl": 0, "tfrecord": 1}.items():
+        how = {"input_format": "jsonl", "output_format": output_format, "outputs": ["tags"]}
+        out = f"{tmp_path}/{output_format}"
+        found = annotate_corpus(export("tagger")[1], [f"{tmp_path}/in"], out, **how)
+        assert (found.answered, found.rejected) == (1001 - rejected, rejected)
+
+
 def test_the_number_of_workers_does_not_change_a_byte(export, tmp_path, monkeypatch):
     monkeypatch.setattr(corpus, "LEAST_PART", 1 << 12)
     path, folder = write_texts(tmp_path / "in.txt", 1500), export("tagger")[1]
@@ -156,22 +167,19 @@ def test_the_number_of_workers_does_not_change_a_byte(export, tmp_path, monkeypa
     assert len(set(lines(f"{tmp_path}/out1"))) == 1500
 
 
-def kill_a_worker(limit):
-    """Returns a progress function that kills one worker process after `limit` records."""
-    done = []
+class WorkerKiller:
+    """Progress function that kills one worker process after `limit` records."""
 
-    def progress(records, tokens):
-        done.append(records)
-        if sum(done) >= limit and "killed" not in done:
-            for pid in worker_processes()[:1]:
-                os.kill(pid, signal.SIGKILL)
-                done.append("killed")
+    def __init__(self, limit):
+        self.left = limit
+        self.killed = []
 
-    def sum(values):
-        return __builtins__["sum"](value for value in values if value != "killed")
-
-    progress.done = done
-    return progress
+    def __call__(self, records, tokens):
+        self.left -= records
+        if self.left <= 0 and not self.killed:
+            self.killed = worker_processes()[:1]
+            for process in self.killed:
+                os.kill(process, signal.SIGKILL)
 
 
 def worker_processes():
@@ -192,9 +200,9 @@ def test_a_killed_worker_changes_nothing(export, tmp_path, monkeypatch):
     monkeypatch.setattr(corpus, "LEAST_PART", 1 << 12)
     path, folder = write_texts(tmp_path / "in.txt", 12_000), export("tagger")[1]
     how = {"workers": 2, "threads": 1, "batch_tokens": 512}
-    progress = kill_a_worker(500)
+    progress = WorkerKiller(500)
     found = annotate_corpus(folder, [path], f"{tmp_path}/out", progress=progress, **how)
-    assert "killed" in progress.done and found.attempts == 2
+    assert progress.killed and found.attempts == 2
     annotate_corpus(folder, [path], f"{tmp_path}/undisturbed", **how)
     assert lines(f"{tmp_path}/out") == lines(f"{tmp_path}/undisturbed")
     assert len(set(lines(f"{tmp_path}/out"))) == 12_000

@@ -64,7 +64,7 @@ def test_the_sample_skips_lines_that_are_no_records(tmp_path):
     path.write_text("[]\n" + "".join(json.dumps(record) + "\n" for record in RECORDS))
     assert sample_records([str(path)], JsonLines()) == RECORDS
     path.write_text('{"id": 1, "text": "a"}\n{"id": "b", "text": "b"}\n')
-    with pytest.raises(ValueError, match="the values of the field 'id' have different types"):
+    with pytest.raises(ValueError, match="the field 'id' has values of different"):
         input_schema([str(path)], JsonLines())
     assert input_schema([str(path)], JsonLines(), {"text"}) == pa.schema([("text", pa.string())])
     path.write_text("no JSON\n" * 3000)

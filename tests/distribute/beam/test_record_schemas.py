@@ -29,8 +29,10 @@ def test_schema_of_sampled_records():
     expected = [("id", pa.int64()), ("text", pa.string()), ("x", pa.string())]
     expected.append(("tags", pa.list_(pa.string())))
     assert sampled_schema(records, "file") == pa.schema(expected)
-    with pytest.raises(ValueError, match="file: the values of the field 'id' have different types"):
+    with pytest.raises(ValueError, match="file: the field 'id' has values of different"):
         sampled_schema([{"id": 1}, {"id": "one"}], "file")
+    with pytest.raises(ValueError, match="or too large ones"):
+        sampled_schema([{"id": 2**80}], "file")
 
 
 SCHEMA = pa.schema(

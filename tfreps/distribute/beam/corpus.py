@@ -127,7 +127,7 @@ def annotate_corpus(
             options["progress_folder"] = stack.enter_context(_watched(progress))
         annotate = Annotate(export, **{"threads": threads, **options})
         written = output_schema(schema, annotate, keep, target)
-        fit = written if target.is_typed and not form.is_typed else None
+        fit = None if form.is_typed or output_format == "jsonl" else written
         read = ReadParts(form, annotate.check(), keep, fit, batch_size)
         flags = beam_runners.make_options(runner, workers, list(pipeline_options))
         parts = divide_files(files, form, part_bytes(sum(files.values())))

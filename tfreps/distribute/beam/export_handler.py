@@ -181,7 +181,7 @@ class LoadedExport:
     def num_tokens(self, text):
         """Returns an estimate of the number of tokens that the model reads."""
         if isinstance(text, str) and self.is_spaced:
-            size = text.count(" ") + 1
+            size = max(text.count(" ") + 1, len(text) // 4)  # Chinese text has no spaces
         else:
             size = len(text)
         return min(size + self.added, self.most or size + self.added)

@@ -59,10 +59,10 @@ def sampled_schema(records: list[dict], path: str) -> pa.Schema:
     for name in names:
         try:
             kind = pa.array([record.get(name) for record in records]).type
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
             raise ValueError(
-                f"{path}: the values of the field {name!r} have different types ({error}). Leave "
-                "the field out, or convert the file."
+                f"{path}: the field {name!r} has values of different types, or too large ones "
+                f"({error}). Leave the field out, or convert the file."
             ) from error
         fields.append(pa.field(name, pa.string() if pa.types.is_null(kind) else kind))
     return pa.schema(fields)
@@ -97,9 +97,9 @@ def _fits(value, kind):
         )
     for is_kind, types in PLAIN.items():
         if is_kind(kind):
-            if isinstance(value, bool) and types is not bool:
-                return False
-            if types is int and not -(2**63) <= value < 2**63 if isinstance(value, int) else False:
-                return False
+            if isinstance(value, bool):
+                return types is bool
+            if types is int:
+                return isinstance(value, int) and -(2**63) <= value < 2**63
             return isinstance(value, types)
     return False
