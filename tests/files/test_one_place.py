@@ -11,16 +11,19 @@ ONE_PLACE = {
     r"\bos\.(replace|rename)\(|\.rename\(": {
         "benchmarks/peer_word2vec.py": "runs in an environment without tfreps",
         "benchmarks/serving.py": "makes a version appear, as a user does",
+        "tfreps/distribute/beam/output_folder.py": "replaces a folder, on any file system of Beam",
         "tfreps/presets/web_files.py": "keeps a partial download for the next attempt",
     },
     r"BOM_UTF|\\ufeff|\\xef\\xbb": {
         "serving/predict.py": "imports nothing of tfreps, to run where it is not installed",
+        "tfreps/distribute/beam/formats/lines.py": "runs on Beam's workers, without tfreps",
     },
     r"\bgzip\.open\(|BadGzipFile": {
         "tfreps/server/rest/rest_app.py": "unpacks bodies of requests, which are no files",
     },
     r"git-lfs": {},
     r"json\.load\(|json\.loads\([^\n]*(read_text|\.read\()": {
+        "tfreps/distribute/beam/export_handler.py": "runs on Beam's workers, without tfreps",
         "tfreps/export/ask_c_api.py": "runs as a plain file, without tfreps",
         "tfreps/export/ask_tensorflow.py": "runs as a plain file, without tfreps",
         "tfreps/export/export_check.py": "reads the answers of those two",
