@@ -1,0 +1,99 @@
+"""Runs `tfreps` programs on a corpus, and reads the answers of `tfreps annotate`."""
+
+import itertools
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+
+def write_corpus(path, sources, number):
+    """Writes sentences, one per line.
+
+    Args:
+        path: str or path-like. File to write.
+        sources: list of path-like. Files with one sentence per line. If they have fewer sentences
+            than `number`, the sentences are repeated, each with the number of the repetition as its
+            first token.
+        number: int. Number of sentences to write.
+
+    Returns:
+        int. Number of sentences in `sources`.
+    """
+    lines = []
+    for source in sources:
+        text = pathlib.Path(source).read_text(encoding="utf-8")
+        lines += [line for line in text.splitlines() if line.strip()]
+    first = itertools.chain([""], (f"{n} " for n in itertools.count(1)))
+    repeated = (again + line for again in first for line in lines)
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(line + "\n" for line in itertools.islice(repeated, number))
+    return len(lines)
+
+
+def run_tfreps(words, log):
+    """Runs a `tfreps` program to its end.
+
+    Args:
+        words: list of str. Arguments of the `tfreps` command.
+        log: str or path-like. File to which the output of the program is added.
+
+    Returns:
+        float. Seconds from start to end.
+
+    Raises:
+        subprocess.CalledProcessError: If the program fails.
+    """
+    start = time.perf_counter()
+    with start_tfreps(words, log) as process:
+        pass
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, ["tfreps", *words])
+    return time.perf_counter() - start
+
+
+def start_tfreps(words, log):
+    """Starts a `tfreps` program, and returns its process."""
+    with open(log, "a", encoding="utf-8") as file:
+        file.write(f"tfreps {' '.join(map(str, words))}\n")
+        file.flush()
+        command = [sys.executable, "-m", "tfreps", *map(str, words)]
+        return subprocess.Popen(command, stdout=file, stderr=file)
+
+
+def read_schema(output):
+    """Returns schema.json of an output folder of `tfreps annotate`."""
+    return json.loads(pathlib.Path(output, "schema.json").read_text(encoding="utf-8"))
+
+
+def read_lines(output, part="answers"):
+    """Returns the sorted lines of the JSON lines of an output folder, as bytes."""
+    files = sorted(pathlib.Path(output).glob(f"{part}-*.jsonl"))
+    return sorted(line for file in files for line in file.read_bytes().splitlines())
+
+
+def processes_of(pid):
+    """Returns the ids of a process and of the processes that it started, by `/proc`."""
+    parents = {}
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:  # has ended
+            continue
+        parents.setdefault(int(fields[1]), []).append(int(path.parent.name))
+    found = [pid]
+    for process in found:
+        found += parents.get(process, [])
+    return found
+
+
+def resident_mb(pid):
+    """Returns the resident memory of a process in MB, or 0 if the process has ended."""
+    try:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0.0
+    found = re.search(r"VmRSS:\s+(\d+) kB", status)
+    return int(found[1]) / 1024 if found else 0.0
