@@ -74,7 +74,8 @@ test: install
 	$(QUICK) $(SECOND)
 
 test-slow: install
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,browser,hostile]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --editable '.[dev,browser,hostile,clusters]'
 	$(SLOW) $(SPREAD) $(FIRST)
 	$(SLOW) $(SPREAD) $(SECOND) --ignore=tests/hostile
 	$(SLOW) tests/hostile

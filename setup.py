@@ -35,6 +35,7 @@ SERVING = [
 ]
 # An environment of its own is best: Beam keeps protobuf below 7 and NumPy below 2.5.
 BEAM = ["apache-beam>=2.77", "pyarrow", "fastavro", "google-crc32c"]
+CLUSTERS = ["pyspark>=4.0", "ray[data]>=2.60", "pandas<3", "pyarrow"]
 DEV = ["pytest", "pytest-xdist", "hypothesis", "ruff", "seqeval", "scikit-learn"]
 DEV += ["pyyaml", "kubernetes-validate"]
 DOCS = ["sphinx>=8.1", "myst-parser>=4.0", "sphinx-gallery>=0.19", "sphinx-copybutton>=0.5"]
@@ -64,6 +65,7 @@ setup(
         "beam": BEAM,  # tfreps annotate
         "dev": [*DEV, *PLOTS, *SERVING],
         "docs": [*DOCS, *PLOTS, *SERVING],  # builds the site: make docs
+        "clusters": CLUSTERS,  # tests of the examples for Spark and Ray
         "hostile": ["schemathesis"],  # requests that fit a description, and others
         "browser": ["playwright"],  # tests of the page, with Debian's chromium
     },
