@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfreps.layers.ops.products import dense_of_tokens, product
+from tfreps.layers.ops.products import dense_of_tokens, product, widened
 
 X = np.random.default_rng(0).normal(size=(2, 3, 4)).astype("float32")
 KERNEL = np.random.default_rng(1).normal(size=(4, 5)).astype("float32")
@@ -24,6 +24,21 @@ def test_is_the_product_of_the_rounded_factors(dtype):
 def test_multiplies_with_the_transpose():
     expected = X[0] @ KERNEL
     np.testing.assert_allclose(product(X[0], KERNEL.T, "float32", True), expected, rtol=1e-6)
+
+
+def test_extra_columns_change_no_other_column():
+    kernel = np.random.default_rng(2).normal(size=(4, 1024)).astype("float32")
+    wide = widened(tf.constant(kernel))
+    assert wide.shape == (4, 1056)
+    np.testing.assert_array_equal(wide, np.pad(kernel, [[0, 0], [0, 32]]))
+    np.testing.assert_allclose(
+        product(X[0], wide, "float32")[:, :1024], X[0] @ kernel, rtol=1e-5, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("columns, dtype", [(1000, "float32"), (1024, "bfloat16"), (0, "float16")])
+def test_other_matrices_get_no_extra_columns(columns, dtype):
+    assert widened(tf.zeros([3, columns], dtype)).shape == (3, columns)
 
 
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])

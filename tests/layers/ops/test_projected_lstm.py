@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests import oracles_tf
+from tfreps.layers.ops import products
 from tfreps.layers.ops.projected_lstm import projected_lstm
 
 STEPS, BATCH, DIM, UNITS = 7, 3, 4, 6
@@ -78,10 +79,14 @@ CASES = {
 
 
 @pytest.mark.few(8)
+@pytest.mark.parametrize("page", [4096, 4 * 4 * UNITS])  # with the second, kernels are widened
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("case", CASES)
-def test_value_and_gradient_are_those_of_the_naive_loop(case, training, compiled):
+def test_value_and_gradient_are_those_of_the_naive_loop(
+    case, training, compiled, page, monkeypatch
+):
+    monkeypatch.setattr(products, "PAGE", page)
     projected, mask, cell_clip, projection_clip = CASES[case]
     options = {"cell_clip": cell_clip, "projection_clip": projection_clip}
     values = arguments(projected)

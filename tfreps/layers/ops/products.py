@@ -2,6 +2,9 @@
 
 import tensorflow as tf
 
+PAGE = 4096  # bytes
+EXTRA_COLUMNS = 32
+
 
 def product(x, kernel, compute_dtype, transpose_kernel=False):
     """Multiplies a tensor by a kernel in `compute_dtype` and returns float32.
@@ -28,6 +31,28 @@ def product(x, kernel, compute_dtype, transpose_kernel=False):
     x = tf.cast(x, compute_dtype)
     kernel = tf.cast(kernel, compute_dtype)
     return tf.cast(tf.matmul(x, kernel, transpose_b=transpose_kernel), "float32")
+
+
+def widened(kernel):
+    """Appends columns of zeros to a float32 matrix whose rows are a multiple of 4096 bytes long.
+
+    Numbers of one column are then so far apart in memory that a CPU cannot keep many of them in
+    its first cache, and a product with few rows takes up to 2.5 times as long. The other columns
+    of the product do not change. bfloat16 products do not gain from it.
+
+    Args:
+        kernel: float, shape `[D, E]`.
+
+    Returns:
+        Tensor like `kernel`, shape `[D, E]` or `[D, E + 32]`.
+
+    Example:
+    >>> widened(tf.ones([3, 2048])).shape, widened(tf.ones([3, 2000])).shape
+    (TensorShape([3, 2080]), TensorShape([3, 2000]))
+    """
+    if kernel.dtype != tf.float32 or kernel.shape[1] * kernel.dtype.size % PAGE:
+        return kernel
+    return tf.pad(kernel, [[0, 0], [0, EXTRA_COLUMNS]])
 
 
 def dense_of_tokens(dense, x):

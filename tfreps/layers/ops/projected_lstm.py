@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from tfreps.layers.ops.products import product
+from tfreps.layers.ops.products import product, widened
 
 
 def projected_lstm(inputs, mask, hidden, cell, kernel, bias, projection, options, training=False):
@@ -66,15 +66,14 @@ def projected_lstm(inputs, mask, hidden, cell, kernel, bias, projection, options
 def _forward(inputs, mask, hidden, cell, weights, options, keep):
     kernel, bias, projection = _unpack(weights, options)
     num_steps, batch, dim = tf.unstack(tf.shape(inputs))
-    units = kernel.shape[1] // 4
     dtype = options["compute_dtype"]
     from_inputs = product(tf.reshape(inputs, [-1, dim]), kernel[: inputs.shape[-1]], dtype)
-    from_inputs = tf.nn.bias_add(from_inputs, bias)  # [T*B, 4U]
-    from_inputs = tf.reshape(from_inputs, [num_steps, batch, 4 * units])
-    recurrent = kernel[inputs.shape[-1] :]  # [H, 4U]
+    from_inputs = tf.nn.bias_add(from_inputs, bias)  # [T*B, W]
+    from_inputs = tf.reshape(from_inputs, [num_steps, batch, kernel.shape[1]])
+    recurrent = kernel[inputs.shape[-1] :]  # [H, W]
 
     def step(t, hidden, cell, outputs, tape):
-        z = from_inputs[t] + product(hidden, recurrent, dtype)  # [B, 4U]
+        z = from_inputs[t] + product(hidden, recurrent, dtype)  # [B, W]
         i, f, g, o, raw, new_cell, squashed = _gates(z, cell, options["cell_clip"])
         exposed = o * squashed  # [B, U]
         projected = exposed if projection is None else product(exposed, projection, dtype)
@@ -106,7 +105,10 @@ def _backward(inputs, mask, weights, options, tape, d_outputs, d_hidden, d_cell)
     kernel, _, projection = _unpack(weights, options)
     num_steps = tf.shape(inputs)[0]
     dtype = options["compute_dtype"]
-    recurrent = kernel[inputs.shape[-1] :]  # [H, 4U]
+    recurrent = kernel[inputs.shape[-1] :]  # [H, W]
+    width = weights[0].shape[1]  # 4U
+    extra = kernel.shape[1] - width
+    unused = [tf.zeros([tf.shape(d_cell)[0], extra])] if extra else []
 
     def step(t, d_hidden, d_cell, d_gates, d_projected):
         hidden, cell, i, f, g, o, raw, squashed, exposed, projected = (
@@ -124,9 +126,10 @@ def _backward(inputs, mask, weights, options, tape, d_outputs, d_hidden, d_cell)
                 d_c * cell * f * (1.0 - f),
                 d_c * i * (1.0 - g * g),
                 d_m * squashed * o * (1.0 - o),
+                *unused,
             ],
             axis=1,
-        )  # [B, 4U]
+        )  # [B, W]
         new_d_hidden = product(d_z, recurrent, dtype, True)
         new_d_cell = d_c * f
         if mask is not None:
@@ -138,15 +141,15 @@ def _backward(inputs, mask, weights, options, tape, d_outputs, d_hidden, d_cell)
     _, d_hidden, d_cell, d_gates, d_projected = tf.while_loop(
         lambda t, *_: t >= 0, step, (num_steps - 1, d_hidden, d_cell, *empty)
     )
-    d_gates = d_gates.concat()  # [T*B, 4U]
+    d_gates = d_gates.concat()  # [T*B, W]
     flat = tf.reshape(inputs, [-1, inputs.shape[-1]])  # [T*B, P]
     into = tf.concat([flat, tape[0].concat()], axis=1)  # [T*B, P+H]
     gradients = [
         tf.reshape(product(d_gates, kernel[: inputs.shape[-1]], dtype, True), tf.shape(inputs)),
         d_hidden,
         d_cell,
-        product(tf.transpose(into), d_gates, dtype),
-        tf.reduce_sum(d_gates, axis=0),
+        product(tf.transpose(into), d_gates, dtype)[:, :width],
+        tf.reduce_sum(d_gates, axis=0)[:width],
     ]
     if projection is not None:
         exposed = tape[8].concat()  # [T*B, U]
@@ -156,11 +159,16 @@ def _backward(inputs, mask, weights, options, tape, d_outputs, d_hidden, d_cell)
 
 
 def _unpack(weights, options):
-    """Casts the weights to the dtypes in which they are used, once for all steps."""
+    """Casts the weights to the dtypes in which they are used, once for all steps.
+
+    The kernel and the bias are `W` columns wide, of which those after the first `4U` are zero; see
+    `widened`.
+    """
     dtype = options["compute_dtype"]
     kernel, bias, *rest = weights
     projection = tf.cast(rest[0], dtype) if rest else None
-    return tf.cast(kernel, dtype), tf.cast(bias, "float32"), projection
+    kernel, bias = widened(tf.cast(kernel, dtype)), tf.cast(bias, "float32")
+    return kernel, tf.pad(bias, [[0, kernel.shape[1] - bias.shape[0]]]), projection
 
 
 def _gates(z, cell, cell_clip):
