@@ -7,7 +7,7 @@ STAMP  := .venv/.installed
 TFREPS := $(BIN)/tfreps
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow test-beam check tree api bench docs wheel clean
+.PHONY: help install demo test test-slow test-beam check tree api bench peers docs wheel clean
 
 help:
 	@echo "make install     creates .venv with tfreps and its tools (the other targets run it first)"
@@ -16,7 +16,8 @@ help:
 	@echo "make check       checks lint, format, import rules, words"
 	@echo "make test-slow   runs the slow tests"
 	@echo "make test-beam   runs the tests of tfreps annotate on Apache Beam, in .venv-beam"
-	@echo "make bench       measures tokens per second on this machine"
+	@echo "make bench       measures tokens per second on this machine, also of the peers that are installed"
+	@echo "make peers       installs the peers of make bench, each in an environment of .venv-peers"
 	@echo "make tree        prints the tree of the files, with a comment on each"
 	@echo "make api         updates the public API in tests/public_api.txt"
 	@echo "make docs        builds the documentation site in docs/_build/html and checks its links"
@@ -102,8 +103,22 @@ tree: install
 api: install
 	$(BIN)/python -m tests.public_api
 
+# Options with the Python of a peer, if the peer is installed: $(call peer,OPTION,NAME).
+peer = $(if $(wildcard .venv-peers/$2/.installed),--$1 .venv-peers/$2/bin/python)
+
 bench: install
-	$(BIN)/python -m benchmarks.elmo
+	$(BIN)/python -m benchmarks.machine
+	$(BIN)/python -m benchmarks.elmo $(call peer,bilm-tf-python,tf1)
+	$(BIN)/python -m benchmarks.taggers $(call peer,peer-python,torch)
+	$(BIN)/python -m benchmarks.bert $(call peer,torch-python,torch) \
+	  $(call peer,keras-hub-python,keras_hub)
+
+peers: $(patsubst %,.venv-peers/%/.installed,torch keras_hub tf1)
+
+.venv-peers/%/.installed: benchmarks/peers/%.txt
+	$(PYTHON) -m venv .venv-peers/$*
+	.venv-peers/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
 
 docs: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'

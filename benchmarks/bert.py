@@ -1,9 +1,8 @@
 """Measures the tokens per second of BERT, and compares them with those of other projects.
 
-    python3 -m venv peers && peers/bin/pip install -r benchmarks/peers.txt
-    python3 -m venv keras-hub && keras-hub/bin/pip install keras-hub tensorflow tensorflow-text
-    python -m benchmarks.bert --torch-python peers/bin/python \\
-        --keras-hub-python keras-hub/bin/python
+    make peers
+    python -m benchmarks.bert --torch-python .venv-peers/torch/bin/python \\
+        --keras-hub-python .venv-peers/keras_hub/bin/python
 
 The models have random weights and published shapes. Each row runs in its own process. Each peer
 runs in another process and alternates with tfreps every few batches, so that other load on the

@@ -1,7 +1,7 @@
 """Compares BERT, DistilBERT and ELECTRA with transformers on many checkpoints, in both directions.
 
-    python3 -m venv peers && peers/bin/pip install -r benchmarks/peers.txt
-    python -m benchmarks.bert_parity --peer-python peers/bin/python
+    make peers
+    python -m benchmarks.bert_parity --peer-python .venv-peers/torch/bin/python
 
 The checkpoints are small random models of the BERT, DistilBERT and ELECTRA classes of transformers
 that tfreps reads, one model of aespresso, and taggers for raw texts. Those of transformers have all
@@ -83,7 +83,7 @@ def main(argv=None):
 
 def make_parser():
     parser = argparse.ArgumentParser(prog="bert_parity", description=__doc__.split("\n")[0])
-    about = "Python interpreter with the packages of benchmarks/peers.txt."
+    about = "Python interpreter with the packages of benchmarks/peers/torch.txt."
     parser.add_argument("--peer-python", required=True, help=about)
     about = "JSON file to which to write outputs of transformers for the tests in tests/convert."
     parser.add_argument("--fixtures", metavar="FILE.json", help=about)

@@ -2,6 +2,7 @@
 
     python -m benchmarks.elmo
     python -m benchmarks.elmo --only small --repeats 5
+    make peers && python -m benchmarks.elmo --bilm-tf-python .venv-peers/tf1/bin/python
 
 The models have random weights and published shapes. The text is Python's documentation, in which
 tokens repeat as in other real text. In inference, the two sentence boundaries count among the 25
@@ -9,15 +10,21 @@ tokens of a sentence, since they cost as much as other tokens. In training, the 
 direction are counted. Each row of the table is measured in its own process. "GEMM" is the speed, in
 GFLOP/s, of the product of two 2048 x 2048 float32 matrices (benchmarks/gemm.py), measured before,
 between and after the timed batches. "normalised" is tokens per second divided by GEMM, which is
-comparable between machines, and "to reach" is its target. "peak GiB" is the peak memory.
+comparable between machines, and "to reach" is its target. "peak GiB" is the peak memory. With
+`--bilm-tf-python`, bilm-tf's graph (benchmarks/peer_bilm_tf.py) runs in another process and
+alternates with tfreps, and "ratio" is the median speed of tfreps divided by that of this graph,
+which always computes in float32.
 """
 
+import itertools
 import re
+import statistics
 import sys
 from collections import Counter
 from pydoc_data.topics import topics
 
 from benchmarks import rows
+from benchmarks.in_turns import in_turns
 
 # name: (task, size, rows, tokens per row, precision, target of the normalised speed)
 ROWS = {
@@ -32,14 +39,15 @@ ROWS = {
     "train-small-128x20-bfloat16": ("train", "elmo_small", 128, 20, "mixed_bfloat16", 14.0),
 }
 TRAIN_VOCABULARY, TRAIN_NEGATIVES = 4158, 2048
+PEERS = {"bilm_tf_python": "tensorflow and tf-keras"}
 
 
 def main(argv=None):
-    return rows.run_rows(sys.modules[__name__], ROWS, argv, repeats=20)
+    return rows.run_rows(sys.modules[__name__], ROWS, argv, repeats=20, peers=PEERS)
 
 
-def measure(name, repeats):
-    """Measures one row: the median over batches."""
+def measure(name, repeats, bilm_tf_python=None):
+    """Measures one row: the median over batches, and the ratio to bilm-tf's graph."""
     from benchmarks.gemm import normalised
 
     task, size, sentences, length, precision, goal = ROWS[name]
@@ -47,7 +55,16 @@ def measure(name, repeats):
     calls = make(size, sentences, length, precision, repeats + 3)
     for call in calls[:3]:
         call()  # traces the function and fills the caches
-    return {"row": name, **normalised(calls[3:], sentences * length), "to_reach": goal}
+    result = {"row": name, **normalised(calls[3:], sentences * length), "to_reach": goal}
+    if bilm_tf_python:
+        command = [bilm_tf_python, "-m", "benchmarks.peer_bilm_tf", task, size]
+        batches = itertools.cycle(calls)
+        ours, theirs = in_turns(
+            lambda: next(batches)(), repeats, [*command, str(sentences), str(length)]
+        )
+        result["ratio"] = round(statistics.median(theirs) / statistics.median(ours), 2)
+        result["bilm_tf"] = round(sentences * length / statistics.median(theirs), 1)
+    return result
 
 
 def make_embed(size, sentences, length, precision, number):
@@ -115,13 +132,13 @@ def tokens():
 
 
 def print_table(results):
-    print(
-        "\n| row | tokens/s | GEMM | normalised | to reach | peak GiB |\n|---|---|---|---|---|---|"
-    )
+    print("\n| row | tokens/s | GEMM | normalised | to reach | bilm-tf (ratio) | peak GiB |")
+    print("|---|---|---|---|---|---|---|")
     for r in results:
+        peer = f"{r['bilm_tf']:,.0f} ({r['ratio']:.2f} x)" if "ratio" in r else "-"
         print(
             f"| {r['row']} | {r['tokens_per_second']:,.0f} | {r['gemm_gflops']} | "
-            f"{r['normalised']:.2f} | {r['to_reach']} | {r['peak_memory_GiB']} |"
+            f"{r['normalised']:.2f} | {r['to_reach']} | {peer} | {r['peak_memory_GiB']} |"
         )
 
 

@@ -1,7 +1,7 @@
 """Runs transformers on small BERT checkpoints for benchmarks/bert_parity.py.
 
-    peers/bin/python -m benchmarks.peer_bert_cases make FOLDER
-    peers/bin/python -m benchmarks.peer_bert_cases read FOLDER
+    .venv-peers/torch/bin/python -m benchmarks.peer_bert_cases make FOLDER
+    .venv-peers/torch/bin/python -m benchmarks.peer_bert_cases read FOLDER
 
 `make` writes a folder with a checkpoint for each case, and the outputs of the models as
 `expected/NAME.npz`. `read` loads the checkpoint of every folder that has a `request.json` and

@@ -1,6 +1,6 @@
 """Writes the ids of transformers' BertTokenizer for difficult texts to a fixture.
 
-    peers/bin/python -m benchmarks.peer_bert_tokens
+    .venv-peers/torch/bin/python -m benchmarks.peer_bert_tokens
 
 Run it in an environment with transformers. The fixture, tests/text/bert/bert_pieces.json, contains
 a vocabulary, texts and options; the program adds the ids.

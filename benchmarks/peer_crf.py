@@ -1,6 +1,6 @@
 """Times pytorch-crf for benchmarks/taggers.py in an environment of its own.
 
-    peers/bin/python -m benchmarks.peer_crf loss 32 50 9 1.0
+    .venv-peers/torch/bin/python -m benchmarks.peer_crf loss 32 50 9 1.0
 
 The arguments are the task (loss or viterbi), the numbers of sentences, tokens per sentence and
 tags, and the scale of the scores. Each line of standard input gives the number of batches to time,

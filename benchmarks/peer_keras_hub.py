@@ -1,6 +1,7 @@
 """Times KerasHub for benchmarks/bert.py.
 
-    keras-hub/bin/python -m benchmarks.peer_keras_hub encode '{"vocabulary_size": 30522, ...}' 8
+    .venv-peers/keras_hub/bin/python -m benchmarks.peer_keras_hub \\
+        encode '{"vocabulary_size": 30522, ...}' 8
 
 The arguments are the task (encode, train or tune), the sizes of the model, and the number of texts.
 The backend is TensorFlow. Encoding runs in a graph, and training calls `train_on_batch`.

@@ -1,6 +1,7 @@
 """Times transformers from Hugging Face for benchmarks/bert.py.
 
-    peers/bin/python -m benchmarks.peer_transformers encode '{"vocabulary_size": 30522, ...}' 8
+    .venv-peers/torch/bin/python -m benchmarks.peer_transformers \\
+        encode '{"vocabulary_size": 30522, ...}' 8
 
 The arguments are the task (encode, train or tune), the sizes of the model, and the number of texts.
 Transformers uses scaled dot-product attention, its default, and one or two threads, whichever is

@@ -1,6 +1,6 @@
-"""Trains static word vectors with gensim, in an environment with benchmarks/peers.txt installed.
+"""Trains static word vectors with gensim, in the environment of benchmarks/peers/torch.txt.
 
-    peers/bin/python benchmarks/peer_word2vec.py corpus.txt vectors.txt
+    .venv-peers/torch/bin/python benchmarks/peer_word2vec.py corpus.txt vectors.txt
 
 The model is skip-gram with negative sampling (Mikolov et al., 2013). The text has one tokenized
 sentence per line. The output has the text format of word2vec, which `tfreps train-classifier

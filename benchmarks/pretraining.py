@@ -1,17 +1,17 @@
 """Creates the inputs of benchmarks.tables: texts, word vectors, a biLM and BERTs.
 
     python -m benchmarks.pretraining fdu_mtl --data PATH/TO/data --runs runs/tables \\
-        --peer-python peers/bin/python
+        --peer-python .venv-peers/torch/bin/python
     python -m benchmarks.pretraining hotel_reviews --data PATH/TO/data --runs runs/tables \\
-        --peer-python peers/bin/python
+        --peer-python .venv-peers/torch/bin/python
     python -m benchmarks.pretraining resume_ner --data PATH/TO/data --runs runs/tables
 
-Word vectors are trained with word2vec from gensim (benchmarks/peers.txt). On the unlabelled reviews
-of fdu_mtl, tokenized into lower-case words and punctuation, the program also trains a biLM with
-`tfreps pretrain-elmo`. `tfreps embed` then writes its vectors of the labelled reviews, truncated to
-256 tokens. On the same unlabelled reviews, and on the training texts of hotel_reviews and
-resume_ner, the program trains a BERT (two for hotel_reviews, with 6 and with 3 blocks) with `tfreps
-pretrain-bert` without next-sentence prediction. The BERT reads short texts first: on long texts, it
+Word vectors are trained with word2vec from gensim, in the environment of
+benchmarks/peers/torch.txt. On the unlabelled reviews of fdu_mtl, tokenized into lower-case
+words and punctuation, the program also trains a biLM with `tfreps pretrain-elmo`. `tfreps embed`
+then writes its vectors of the labelled reviews, truncated to 256 tokens. On the same unlabelled
+reviews, and on the training texts of hotel_reviews and resume_ner, the program trains a BERT (two
+for hotel_reviews, with 6 and with 3 blocks) with `tfreps pretrain-bert` without next-sentence prediction. The BERT reads short texts first: on long texts, it
 would predict tokens by their frequency for a long time before it learned which positions are
 adjacent. All files are written to RUNS/TABLE-inputs. Existing files are not changed, and
 interrupted training runs are resumed.
@@ -74,7 +74,7 @@ def make_parser():
         choices=["vectors", "elmo", "bert"],
         help="Kind of input to create. Defaults to all.",
     )
-    about = "Python interpreter with the packages of benchmarks/peers.txt."
+    about = "Python interpreter with the packages of benchmarks/peers/torch.txt."
     parser.add_argument("--peer-python", help=about)
     parser.add_argument(
         "--epochs",

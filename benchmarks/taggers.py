@@ -1,7 +1,7 @@
 """Measures the tokens per second of CRF layers, and compares them with those of pytorch-crf.
 
-    python3 -m venv peers && peers/bin/pip install -r benchmarks/peers.txt
-    python -m benchmarks.taggers --peer-python peers/bin/python
+    make peers
+    python -m benchmarks.taggers --peer-python .venv-peers/torch/bin/python
     python -m benchmarks.taggers --only viterbi
 
 Each row runs in its own process on random scores without padding. With `--peer-python`, the peer
@@ -35,7 +35,7 @@ ROWS = {
     "viterbi-32x100x29": ("viterbi", 32, 100, 29, {"use_xla": True}, 3.0),
     "viterbi-1x4x2": ("viterbi", 1, 4, 2, {"use_xla": True}, None),
 }
-PEERS = {"peer_python": "the packages of benchmarks/peers.txt"}
+PEERS = {"peer_python": "the packages of benchmarks/peers/torch.txt"}
 
 
 def main(argv=None):

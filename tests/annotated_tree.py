@@ -20,6 +20,7 @@ COMMENTS = {
     "serving/page/": "The page of `tfreps serve --page`: the answers of every model",
     "tests/": "A twin for every source file, and checks of the whole tree",
     "docs/": "The documentation site: guides that run, pages about other libraries, reference",
+    "benchmarks/peers/": "The packages of each environment of `make peers`",
     "benchmarks/": "Programs that measure tokens per second and the speed of the machine",
 }
 LEFT_OUT = ("tests/", "docs/", "training/recipes/", ".")  # described as a whole, or not at all

@@ -35,8 +35,8 @@ for _ in range(3):
 #
 #    python -m benchmarks.gemm
 #    python -m benchmarks.elmo --repeats 16
-#    python -m benchmarks.taggers --peer-python peers/bin/python
-#    python -m benchmarks.bert --torch-python PEERS --keras-hub-python KERAS_HUB
+#    python -m benchmarks.taggers --peer-python .venv-peers/torch/bin/python
+#    python -m benchmarks.bert --torch-python TORCH --keras-hub-python KERAS_HUB
 #    python -m benchmarks.slstm
 #    python -m benchmarks.hmm FILE
 #    python -m benchmarks.lm_batches
