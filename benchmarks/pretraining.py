@@ -7,14 +7,14 @@
     python -m benchmarks.pretraining resume_ner --data PATH/TO/data --runs runs/tables
 
 Word vectors are trained with word2vec from gensim, in the environment of
-benchmarks/peers/torch.txt. On the unlabelled reviews of fdu_mtl, tokenized into lower-case
-words and punctuation, the program also trains a biLM with `tfreps pretrain-elmo`. `tfreps embed`
-then writes its vectors of the labelled reviews, truncated to 256 tokens. On the same unlabelled
-reviews, and on the training texts of hotel_reviews and resume_ner, the program trains a BERT (two
-for hotel_reviews, with 6 and with 3 blocks) with `tfreps pretrain-bert` without next-sentence prediction. The BERT reads short texts first: on long texts, it
-would predict tokens by their frequency for a long time before it learned which positions are
-adjacent. All files are written to RUNS/TABLE-inputs. Existing files are not changed, and
-interrupted training runs are resumed.
+benchmarks/peers/torch.txt. On the unlabelled reviews of fdu_mtl, tokenized into lower-case words
+and punctuation, the program also trains a biLM with `tfreps pretrain-elmo`. `tfreps embed` then
+writes its vectors of the labelled reviews, truncated to 256 tokens. On the same unlabelled reviews,
+and on the training texts of hotel_reviews and resume_ner, the program trains a BERT (two for
+hotel_reviews, with 6 and with 3 blocks) with `tfreps pretrain-bert` without next-sentence
+prediction. The BERT reads short texts first: on long texts, it would predict tokens by their
+frequency for a long time before it learned which positions are adjacent. All files are written to
+RUNS/TABLE-inputs. Existing files are not changed, and interrupted training runs are resumed.
 """
 
 import argparse
