@@ -1,4 +1,4 @@
-"""Measures `tfreps annotate` beside `tfreps tag`, `classify` and `embed`, and compares the answers.
+"""Compares `tfreps annotate` with `tfreps tag`, `classify` and `embed` in speed and answers.
 
     .venv-beam/bin/python -m benchmarks.annotate --text demo/corpus/train*.txt \\
         --tagger demo/tagger --bilm demo/run --classifier runs/reviews
