@@ -18,7 +18,7 @@ help:
 	@echo "make test-beam   runs the tests of tfreps annotate on Apache Beam, in .venv-beam"
 	@echo "make bench       measures tokens per second on this machine"
 	@echo "make tree        prints the tree of the files, with a comment on each"
-	@echo "make api         updates the public API in tests/public_api.txt"
+	@echo "make api         updates the public API in tests/public_api.txt, and the stored help of the programs"
 	@echo "make docs        builds the documentation site in docs/_build/html and checks its links"
 	@echo "make wheel       builds dist/tfreps-*.whl"
 	@echo "make clean       removes the files that the other targets created, except .venv"
@@ -100,6 +100,7 @@ tree: install
 
 api: install
 	$(BIN)/python -m tests.public_api
+	$(BIN)/python -m tests.stored_help
 
 bench: install
 	$(BIN)/python -m benchmarks.elmo
