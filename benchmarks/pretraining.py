@@ -155,7 +155,7 @@ def language_model(folder, epochs):
     train(
         *("pretrain-elmo", "--size", "elmo_small", "--train", folder / "train.txt"),
         *("--validation", folder / "validation.txt", "--vocabulary", vocabulary),
-        *("--num-sampled", 2048, "--precision", "bfloat16", "--epochs", epochs),
+        *("--num-sampled", 2048, "--epochs", epochs),
         folder=folder / "elmo",
     )
 
@@ -168,7 +168,7 @@ def bert(options, folder):
             train(
                 *("pretrain-bert", *start, "--train", folder / "bert.txt", "--no-next-sentence"),
                 *("--max-length", length, "--batch-tokens", batch, "--epochs", epochs),
-                *("--dropout", 0.0, "--attention-dropout", 0.0, "--precision", "bfloat16"),
+                *("--dropout", 0.0, "--attention-dropout", 0.0),
                 folder=folder / name,
             )
             start = ["--init", folder / name]

@@ -118,8 +118,12 @@ def fixed_seeds():
 
 
 @pytest.fixture(autouse=True)
-def default_precision():
-    """Resets the dtype policy, which `--precision` of a program sets for the whole process."""
+def default_precision(monkeypatch):
+    """Makes `--precision auto` mean float32 on every CPU, and resets the dtype policy.
+
+    `--precision` of a program sets the dtype policy for the whole process.
+    """
+    monkeypatch.setattr("tfreps.models.precision.bfloat16_products", lambda: None)
     yield
     if "keras" in sys.modules:
         sys.modules["keras"].config.set_dtype_policy("float32")

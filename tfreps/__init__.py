@@ -25,7 +25,7 @@ SUBMODULES = (
     "server",
     "text",
 )
-_FUNCTIONS = {"load": "tfreps.inference.load"}
+_FUNCTIONS = {"choose_precision": "tfreps.models.precision", "load": "tfreps.inference.load"}
 
 
 def __getattr__(name):

@@ -9,8 +9,10 @@ import sys
 import tfreps
 from tfreps.cli import standard_streams
 from tfreps.cli.gpu_memory import allow_memory_growth
+from tfreps.cli.hidden_packages import KERAS, OF_KERAS, hidden_packages
 from tfreps.cli.option_rules import with_flags
 from tfreps.cli.quiet_import import quiet_tensorflow
+from tfreps.cli.stored_help import stored_parser
 
 # Program -> module (inside the installed package, or next to it in a clone) and description.
 PROGRAMS = {
@@ -47,6 +49,7 @@ PROGRAMS = {
     "query": ("serving.query", "queries a served model and prints its answers"),
 }
 WITHOUT_TENSORFLOW = {"demo-corpus", "demo-tags", "build-vocabulary", "launch"}
+WITHOUT_KERAS = {"predict", "serve"}  # programs that need TensorFlow alone
 # Errors of TensorFlow for invalid input and for exhausted memory.
 TENSORFLOW_ERRORS = {"InvalidArgumentError", "ResourceExhaustedError"}
 OUT_OF_MEMORY = {"ResourceExhaustedError", "MemoryError"}
@@ -109,9 +112,13 @@ def run_program(name, argv):
     """Runs the `main` of a program and reports user errors; returns the exit code."""
     debug = os.environ.get("TFREPS_DEBUG", "") not in ("", "0")
     try:
+        if parser := stored_parser([name, *argv]):
+            parser.print_help()
+            standard_streams.flush()
+            return 0
         with quiet_tensorflow():
             if needs_tensorflow(name, argv):
-                start_tensorflow()
+                start_tensorflow(name)
             program = import_program(PROGRAMS[name][0])
         code = program.main(argv) or 0
         standard_streams.flush()
@@ -156,10 +163,12 @@ def is_for_the_user(error):
     return isinstance(error, kinds) or bool(names & TENSORFLOW_ERRORS)
 
 
-def start_tensorflow():
-    """Imports TensorFlow and lists the GPUs; the caller filters the log lines of both steps."""
+def start_tensorflow(name):
+    """Imports TensorFlow for a program and lists the GPUs; the caller filters their log lines."""
     allow_memory_growth()  # before TensorFlow uses a GPU
-    importlib.import_module("tensorflow").config.list_physical_devices()
+    with hidden_packages(*(KERAS if name in WITHOUT_KERAS else OF_KERAS)):
+        tensorflow = importlib.import_module("tensorflow")  # imports Keras if it can
+    tensorflow.config.list_physical_devices()
 
 
 def import_program(module):

@@ -51,7 +51,11 @@ def make_parser():
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, and prints the results."""
-    fit_options.prepare(options)
+    rows = options.batch_rows or max(1, options.batch_tokens // options.max_length)
+    width = options.hidden_dim
+    if width is None and not options.init:
+        width = BERT[options.size or SIZE]["hidden_dim"]
+    fit_options.prepare(options, earlier, "bert", rows, width)
     distribute_options.check_accumulation(options.gradient_accumulation_steps or 1, options)
     with distribute_options.scope(options):
         model, tokenizer = make_model(options, earlier)

@@ -13,14 +13,15 @@ import warnings
 import keras
 
 from tfreps.callbacks import TrainingLog
-from tfreps.cli import distribute_options, fit_options, training_program
-from tfreps.cli.elmo_options import GROUPS, PRECISIONS, SIZES, TABLES
+from tfreps.cli import distribute_options, fit_options, precision_options, training_program
+from tfreps.cli.elmo_options import GROUPS, SIZES, TABLES
 from tfreps.cli.messages import say_progress
 from tfreps.cli.option_rules import naming_options
 from tfreps.cli.options import first_line
 from tfreps.data import LMBatches, LMEpochs, count_corpus, find_files, sentence_batches
 from tfreps.distribute.epoch_loop import fit_epochs
 from tfreps.models import BiLM, BiLMPretrainer
+from tfreps.models.precision import POLICIES
 from tfreps.models.sizes import ELMO
 from tfreps.optimizers import FusedAdam, TF1Adagrad, build_optimizer
 from tfreps.presets import fetch
@@ -34,6 +35,7 @@ from tfreps.text import Vocabulary
 
 PROGRAM = "pretrain-elmo"
 MAY_CHANGE = ("histograms",)
+SIZE = "elmo_small"
 NUM_SAMPLED = 8192  # as in bilm-tf
 SAMPLE_BATCHES = 40  # training sentences of all lengths, whose full-softmax perplexity is logged
 EXAMPLES = (
@@ -64,6 +66,8 @@ def train(options, earlier):
         print(f"There is no run in {options.run} to resume; starting a new run.", file=sys.stderr)
     init = fetch(options.init) if options.init else None
     vocabulary = read_vocabulary(options, init, earlier)
+    width = options.units or (None if init else ELMO[options.size or SIZE]["units"])
+    precision_options.settle(options, earlier, "elmo", options.batch_size, width, float16=True)
     fit_options.make_reproducible(options)
     distribute_options.check_rows("--batch-size", options.batch_size, options)
 
@@ -114,7 +118,7 @@ def make_model(options, init, vocabulary):
     sizes = {name: getattr(options, name) for name in SIZES if name != "dropout"}
     sizes = {name: value for name, value in sizes.items() if value is not None}
     # Fixed names, which Keras does not number: names of the optimizer variables contain them.
-    changes = {"dtype": PRECISIONS[options.precision], "name": "bilm"}
+    changes = {"dtype": POLICIES[options.precision], "name": "bilm"}
     if options.dropout is not None:
         changes["dropout"] = options.dropout
     default = NUM_SAMPLED if len(vocabulary) > NUM_SAMPLED else 0
@@ -129,7 +133,7 @@ def make_model(options, init, vocabulary):
     }
     if init:
         return continue_pretraining(init, vocabulary, options.init_options, changes, **head)
-    sizes = {"dropout": 0.1, **ELMO[options.size or "elmo_small"], **sizes, **changes}
+    sizes = {"dropout": 0.1, **ELMO[options.size or SIZE], **sizes, **changes}
     sizes["use_skip_connections"] = options.use_skip_connections
     sizes["bidirectional"] = options.bidirectional
     if options.word_input:

@@ -132,7 +132,7 @@ def make_parser():
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, evaluates it, and prints the results."""
-    fit_options.prepare(options)
+    labelling.prepare(options, earlier)
 
     with distribute_options.scope(options):
         bert = input_options.read_bert(options, pooler=options.pooling == "pooled")

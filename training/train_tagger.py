@@ -105,7 +105,7 @@ def make_parser():
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, evaluates it, and prints the results."""
-    fit_options.prepare(options)
+    labelling.prepare(options, earlier)
 
     scheme = None if options.scheme == "none" else options.scheme
     data = {part: read(options, part) for part in labelling.PARTS}

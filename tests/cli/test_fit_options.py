@@ -36,18 +36,28 @@ def test_fit_records_what_was_trained(tmp_path, capsys):
     assert run.results() == {"training": expected}
 
 
-def test_preparing_sets_precision_and_seed():
-    fit_options.prepare(options(precision="bfloat16", seed=3))
+def prepare(**given):
+    given = {"precision": "float32", **given}
+    fit_options.prepare(options(**given), None, "bilstm", rows=32, width=200)
+
+
+def test_preparing_sets_precision_and_seed(capsys, monkeypatch):
+    prepare(precision="bfloat16", seed=3)
     assert keras.config.dtype_policy().name == "mixed_bfloat16"
     first = np.random.rand()
-    fit_options.prepare(options(seed=3))
+    prepare(seed=3)
     assert keras.config.dtype_policy().name == "float32" and np.random.rand() == first
+    monkeypatch.setattr("tfreps.models.precision.bfloat16_products", lambda: "AVX512_BF16")
+    capsys.readouterr()
+    prepare(precision="auto", distribute=None)
+    assert keras.config.dtype_policy().name == "mixed_bfloat16"
+    assert capsys.readouterr().out == "Precision: bfloat16 (this CPU has AVX512_BF16 products).\n"
 
 
 def test_determinism_is_asked_of_tensorflow(monkeypatch):
     asked = []
     monkeypatch.setattr(tf.config.experimental, "enable_op_determinism", lambda: asked.append(1))
-    fit_options.prepare(options())
+    prepare()
     assert asked == []
-    fit_options.prepare(options(deterministic=True))
+    prepare(deterministic=True)
     assert asked == [1]

@@ -42,6 +42,17 @@ def test_a_tagger(tmp_path):
     assert answer.confidences[0] == pytest.approx(float(softmax([0, 3, 1]).max()), abs=1e-6)
 
 
+@pytest.mark.parametrize("is_slow", [False, True])
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+def test_a_model_that_computes_in_bfloat16(tmp_path, monkeypatch, caplog, is_slow, policy):
+    monkeypatch.setattr("tfreps.inference.load.bfloat16_is_slow", lambda: is_slow)
+    path, _ = make_run(tmp_path / "run", dtype=policy)
+    assert load(path).model.bilm.compute_dtype == policy.removeprefix("mixed_")
+    warned = is_slow and policy != "float32"
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * warned
+    assert not warned or f"{path} computes in bfloat16" in caplog.text
+
+
 def test_a_classifier(tmp_path):
     run = known_models.classifier_run(tmp_path / "run", max_length=3)
     classifier = load(str(run.path))

@@ -2,13 +2,12 @@
 
 import json
 
-from tfreps.cli import fit_options
+from tfreps.cli import fit_options, precision_options
 from tfreps.cli.distribute_options import WORKER_DATA
 from tfreps.cli.option_rules import brought_by
 from tfreps.cli.options import Option
 from tfreps.models.sizes import ELMO
 
-PRECISIONS = {**fit_options.PRECISIONS, "float16": "mixed_float16"}
 CHANGEABLE = "dropout", "precision"  # options of a model that can be changed with --init
 
 
@@ -106,7 +105,7 @@ MODEL = {
     "tied": Option(
         bool, False, "Share weights between the embedding and the softmax. Requires --word-input."
     ),
-    "precision": fit_options.SHARED["precision"]._replace(choices=sorted(PRECISIONS)),
+    "precision": precision_options.WITH_FLOAT16,
 }  # fmt: skip
 TRAINING = {
     "batch_size": Option(

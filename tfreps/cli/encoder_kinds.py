@@ -36,6 +36,8 @@ class EncoderKind(NamedTuple):
         gives_scores: bool. Whether the encoder outputs a score for each tag. Defaults to `False`.
         brings_tokens: bool. Whether the encoder has its own tokenizer and vocabulary. Defaults to
             `False`.
+        width: str. Name of the option that gives the width of its products. If `None`, the encoder
+            has no such option. Defaults to `None`.
     """
 
     name: str
@@ -46,6 +48,7 @@ class EncoderKind(NamedTuple):
     pooling: str = "mean"
     gives_scores: bool = False
     brings_tokens: bool = False
+    width: str | None = None
 
 
 class EncoderInputs(NamedTuple):
@@ -245,19 +248,20 @@ ENCODERS = {
         ),
         EncoderKind(
             "bilstm", make_bilstm, {**WORDS, **VECTORS, **UNITS, **NUM_LAYERS}, HEADS,
-            "bidirectional LSTM",
+            "bidirectional LSTM", width="units",
         ),
         EncoderKind(
             "slstm", make_slstm, {**WORDS, **VECTORS, **UNITS, **SLSTM}, HEADS,
-            "Sentence-State LSTM", pooling="pooled",
+            "Sentence-State LSTM", pooling="pooled", width="units",
         ),
         EncoderKind(
             "transformer", make_transformer,
             {**WORDS, **VECTORS, **NUM_LAYERS, **TRANSFORMER}, HEADS, "Transformer layers",
+            width="hidden_dim",
         ),
         EncoderKind(
             "cnn", make_cnn, {**WORDS, **VECTORS, **CNN}, (CLASSIFIER,),
-            "convolutions of several widths", pooling="pooled",
+            "convolutions of several widths", pooling="pooled", width="num_filters",
         ),
         EncoderKind(
             "linear", make_linear_encoder, WORDS, HEADS,

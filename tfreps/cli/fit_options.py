@@ -3,20 +3,17 @@
 import keras
 import tensorflow as tf
 
-from tfreps.cli import optimizer_options
+from tfreps.cli import optimizer_options, precision_options
 from tfreps.cli.messages import say_nothing_held_out, say_progress
 from tfreps.cli.options import Option
 from tfreps.distribute.epoch_loop import fit_epochs
+from tfreps.models.precision import POLICIES
 from tfreps.optimizers import build_optimizer
-
-PRECISIONS = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
 
 # Options of every program that trains with gradients.
 SHARED = {
     "minutes": Option(float, None, "Stop after this many minutes.", above=0),
-    "precision": Option(
-        str, "float32", "Data type of matrix products; weights stay float32.", sorted(PRECISIONS)
-    ),
+    "precision": precision_options.OPTION,
     "checkpoint_every": Option(int, 500, "Number of steps between two checkpoints.", at_least=1),
     "seed": Option(int, 0, "Random seed for weights, shuffling and dropout.", at_least=0),
     "deterministic": Option(
@@ -40,9 +37,15 @@ OPTIONS = {
 }
 
 
-def prepare(options):
-    """Sets the precision, the seed and determinism. Call it before any weight is created."""
-    keras.config.set_dtype_policy(PRECISIONS[options.precision])
+def prepare(options, earlier, kind, rows, width=None):
+    """Sets the precision, the seed and determinism. Call it before any weight is created.
+
+    Args:
+        options: namespace of all options of the program.
+        earlier, kind, rows, width: Arguments of `tfreps.cli.precision_options.settle`.
+    """
+    precision_options.settle(options, earlier, kind, rows, width)
+    keras.config.set_dtype_policy(POLICIES[options.precision])
     make_reproducible(options)
 
 

@@ -2,7 +2,7 @@
 
 from tfreps import plots
 from tfreps.cli import fit_options, input_options
-from tfreps.cli.encoder_kinds import EncoderInputs
+from tfreps.cli.encoder_kinds import ENCODERS, EncoderInputs
 from tfreps.cli.encoder_options import encoder_table, with_readers
 from tfreps.cli.messages import say_notes, say_results, say_written
 
@@ -38,6 +38,18 @@ def option_tables(head, data, rest):
         "training": training,
     }
     return {title: with_readers(table, head) for title, table in tables.items()}
+
+
+def prepare(options, earlier):
+    """Sets the precision for the encoder, the seed and determinism, before weights are created.
+
+    Args:
+        options: namespace with the options of the program.
+        earlier: `tfreps.runs.run_folder.RunFolder` to resume. If `None`, the run is new.
+    """
+    name = ENCODERS[options.encoder].width
+    width = getattr(options, name) if name else None
+    fit_options.prepare(options, earlier, options.encoder, options.batch_rows, width)
 
 
 def read_inputs(options, sentences, num_classes, bert=None, words=True):

@@ -39,6 +39,23 @@ def say_vectors(source, vectors):
     )
 
 
+def say_precision(choice):
+    """Prints the precision that was chosen, and the reason.
+
+    Args:
+        choice: `tfreps.models.precision.Precision`.
+    """
+    print(f"Precision: {choice.name} ({choice.reason}).")
+
+
+def say_slow_bfloat16():
+    """Prints that training in bfloat16 is slow on this CPU."""
+    print(
+        "Warning: this CPU has no bfloat16 products. On a CPU with AVX2 only, --precision bfloat16 "
+        "made training 1.45 times and encoding 1.75 times slower than float32."
+    )
+
+
 def say_nothing_held_out():
     """Prints which options have no effect without held-out data."""
     print(

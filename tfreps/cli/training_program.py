@@ -7,6 +7,7 @@ from tfreps.callbacks.stop_signals import go_on_with, stopped_by_signals
 from tfreps.cli import distribute_options
 from tfreps.cli.option_rules import as_flag, naming_options, unused_options
 from tfreps.cli.options import add_flags, check_options, default_values, parse_options
+from tfreps.cli.precision_options import AUTO
 from tfreps.cli.program_help import program_parser
 from tfreps.data import find_files
 from tfreps.distribute.cluster import KINDS
@@ -85,6 +86,8 @@ def run_program(
     if check is not None:
         check(options)
     may_change = MAY_CHANGE.union(free, LENGTHS if is_length_free(options) else ())
+    if options.precision == AUTO:  # a resumed run keeps its precision; see `settle`
+        may_change.add("precision")
     if RunFolder(options.run, program, {}).data_path.is_file():
         may_change.update(TRAINING_DATA)
     defaults = default_values(*tables.values())

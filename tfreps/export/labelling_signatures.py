@@ -87,6 +87,7 @@ class TextSignatures(StringSignatures):
             f"{kind} with {size:,} parameters ({' on '.join(parts)})",
             explain,
         )
+        self.answer = self.weights.shared(self._answer)
         # A classifier on a BERT model reads the pieces of texts; all other models read tokens.
         self.reads_pieces = trained.tokenizer is not None and not trained.is_tagger
         self.longest = None if trained.tokenizer is not None else trained.max_length
@@ -109,19 +110,19 @@ class TextSignatures(StringSignatures):
 
     def from_text(self, text):
         """Implements the signature `default` for texts, str `[N]`."""
-        return self._answer(*self._read(text))
+        return self.answer(*self._read(text))
 
     def from_tokens(self, tokens, sequence_len):
         """Implements the signature `tokens` for str `[N, T]`, with lengths int32 `[N]`."""
         tokens, sequence_len = cut_tokens(tokens, sequence_len, self.longest)
         if self.reads_pieces:
             return self.from_text(tf.strings.reduce_join(tokens, axis=1, separator=" "))
-        return self._answer(*self._of_tokens(tokens, sequence_len))
+        return self.answer(*self._of_tokens(tokens, sequence_len))
 
     def explain_text(self, text):
         """Implements the signature `explain` for texts, str `[N]`."""
         features, tokens, sequence_len = self._read(text)
-        answer = {**self._answer(features, tokens, sequence_len), "tokens": tokens}
+        answer = {**self.answer(features, tokens, sequence_len), "tokens": tokens}
         explain = explain_tags if self.trained.is_tagger else explain_label
         answer |= explain(self.model, features)
         strings = None if self.trained.tokenizer is None else self.indexer.strings

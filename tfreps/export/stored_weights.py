@@ -95,6 +95,22 @@ class StoredWeights:
         traced = tf.function(run if self.stored else _renamed(function, names), autograph=False)
         return traced.get_concrete_function(**dict(zip(names, specs, strict=True)), **named)
 
+    def shared(self, function):
+        """Returns a function that signatures can call and that the SavedModel contains once.
+
+        Otherwise, each signature contains the model, which makes loading slower. Weights that are
+        stored in fewer bits belong to one trace, so that functions that read them are not shared.
+
+        Args:
+            function: function of tensors or dicts of tensors.
+        """
+        once = tf.function(function, autograph=False)
+
+        def call(*inputs):
+            return function(*inputs) if self.stored else once(*inputs)
+
+        return call
+
     def tracked(self):
         """Returns the list of objects that a `tf.Module` must track to save the weights."""
         rounded = {id(variable) for variable, _ in self.stored}

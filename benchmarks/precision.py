@@ -1,0 +1,82 @@
+"""Measures how much faster bfloat16 products make a training step, by kind of model and batch.
+
+    python -m benchmarks.precision
+    python -m benchmarks.precision --only tagger --repeats 5
+
+The models have random weights and the sizes that the training programs have by default; a name ends
+with the number of rows and the tokens of each row. Each row of the table runs in its own process,
+in which steps in float32 and in bfloat16 alternate, so that other load slows both. "float32" and
+"bfloat16" are tokens per second (of one direction for a biLM), from the median step. "ratio" is the
+second divided by the first. `tfreps.choose_precision` chooses bfloat16 for the kinds and sizes of
+models for which it is at least 1.15.
+"""
+
+import statistics
+import sys
+
+from benchmarks import rows
+from benchmarks.in_turns import seconds
+
+UNTIMED = 3  # steps that trace the function and fill the caches
+# name: (kind of model, sizes or options, rows, tokens per row)
+ROWS = {
+    "elmo-tiny-128x20": ("elmo", "elmo_tiny", 128, 20),
+    "elmo-tiny-32x20": ("elmo", "elmo_tiny", 32, 20),
+    "elmo-small-128x20": ("elmo", "elmo_small", 128, 20),
+    "elmo-small-32x20": ("elmo", "elmo_small", 32, 20),
+    "elmo-small-1x20": ("elmo", "elmo_small", 1, 20),
+    "bert-nano-32x128": ("bert", "bert_nano", 32, 128),
+    "bert-mini-32x128": ("bert", "bert_mini", 32, 128),
+    "bert-6x384-32x128": ("bert", "bert_6x384", 32, 128),
+    "bert-6x384-1x128": ("bert", "bert_6x384", 1, 128),
+    "tagger-bilstm-32x25": ("tagger", {"encoder": "bilstm"}, 32, 25),
+    "tagger-bilstm-10x25": ("tagger", {"encoder": "bilstm"}, 10, 25),
+    "tagger-slstm-32x25": ("tagger", {"encoder": "slstm"}, 32, 25),
+    "tagger-slstm-10x25": ("tagger", {"encoder": "slstm"}, 10, 25),
+    "tagger-slstm-300-32x25": ("tagger", {"encoder": "slstm", "units": 300}, 32, 25),
+    "tagger-transformer-32x25": ("tagger", {"encoder": "transformer"}, 32, 25),
+    "tagger-bert-32x25": ("tagger", {"encoder": "bert"}, 32, 25),
+    "tagger-elmo-32x25": ("tagger", {"encoder": "bilstm", "elmo": True}, 32, 25),
+    "tagger-elmo-tuned-32x25": (
+        "tagger", {"encoder": "bilstm", "elmo": True, "elmo_fine_tune": True}, 32, 25,
+    ),
+    "classifier-cnn-32x64": ("classifier", {"encoder": "cnn"}, 32, 64),
+    "classifier-bilstm-32x64": ("classifier", {"encoder": "bilstm"}, 32, 64),
+    "classifier-slstm-32x64": ("classifier", {"encoder": "slstm"}, 32, 64),
+    "classifier-transformer-32x64": ("classifier", {"encoder": "transformer"}, 32, 64),
+    "classifier-bert-32x64": ("classifier", {"encoder": "bert"}, 32, 64),
+    "classifier-bert-1x64": ("classifier", {"encoder": "bert"}, 1, 64),
+}  # fmt: skip
+
+
+def main(argv=None):
+    return rows.run_rows(sys.modules[__name__], ROWS, argv, repeats=12)
+
+
+def measure(name, repeats):
+    """Measures one row: the median steps of both precisions, which alternate."""
+    from benchmarks.precision_models import training_step
+
+    kind, how, number, length = ROWS[name]
+    steps = [
+        training_step(policy, kind, how, number, length) for policy in ("float32", "mixed_bfloat16")
+    ]
+    times = [[seconds(step) for step in steps] for _ in range(UNTIMED + repeats)][UNTIMED:]
+    slow, fast = (statistics.median(column) for column in zip(*times, strict=True))
+    speeds = [round(number * length / median) for median in (slow, fast)]
+    return {
+        "row": name,
+        "float32": speeds[0],
+        "bfloat16": speeds[1],
+        "ratio": round(slow / fast, 2),
+    }
+
+
+def print_table(results):
+    print("\n| row | float32 | bfloat16 | ratio |\n|---|---|---|---|")
+    for r in results:
+        print(f"| {r['row']} | {r['float32']:,} | {r['bfloat16']:,} | {r['ratio']:.2f} |")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,121 @@
+"""Creates models, batches and training steps, for benchmarks.precision."""
+
+import argparse
+import types
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfreps.cli.encoder_kinds import EncoderInputs
+from tfreps.cli.encoder_options import make_encoder
+from tfreps.cli.labelling import option_tables
+from tfreps.cli.options import default_values
+from tfreps.models import (
+    BertEncoder,
+    BertPretrainer,
+    BiLM,
+    BiLMPretrainer,
+    Classifier,
+    Elmo,
+    Tagger,
+)
+from tfreps.models.sizes import BERT, ELMO
+from tfreps.optimizers import FusedAdam, TF1Adagrad, build_optimizer
+from tfreps.text import batch_to_ids
+
+VOCABULARY, NEGATIVES, CLASSES, MASKED_SHARE = 8000, 2048, 9, 0.15
+TAGGER_BERT, TAGGER_ELMO = "bert_6x384", "elmo_small"
+
+
+def training_step(policy, kind, how, rows, length):
+    """Returns a function that runs one training step of a new model.
+
+    Args:
+        policy: str. Dtype policy of Keras.
+        kind: str. `"elmo"`, `"bert"`, `"tagger"` or `"classifier"`.
+        how: str or dict. Size of a biLM or BERT; options of a tagger or classifier.
+        rows: int. Number of rows in the batch.
+        length: int. Number of tokens in each row.
+    """
+    keras.config.set_dtype_policy(policy)
+    keras.utils.set_random_seed(1)
+    make = {"elmo": make_elmo, "bert": make_bert}.get(kind, make_labelling)
+    model, optimizer, batch = make(kind, how, rows, length)
+    batch = tf.nest.map_structure(tf.constant, batch)
+    model(batch[0] if isinstance(batch, tuple) else batch)
+    model.compile(optimizer, jit_compile=False)
+    build_optimizer(model)
+    step = tf.function(lambda: tf.nest.flatten(model.train_step(batch))[0])
+    return lambda: step().numpy()
+
+
+def make_elmo(kind, size, rows, length):
+    """Returns the pretrainer of a biLM, its optimizer, and a batch in the form of `LMBatches`."""
+    bilm = BiLM(**ELMO[size], dropout=0.1)
+    model = BiLMPretrainer(bilm, VOCABULARY, num_sampled=NEGATIVES, batch_size=rows)
+    rng = np.random.default_rng(1)
+    model.set_character_table(random_characters(rng, VOCABULARY))
+    batch = {"unknown_characters": np.zeros([0, 50], "int32")}
+    for end in "", "_reverse":
+        ids = frequent_ids(rng, [rows, length])
+        batch |= {f"token_ids{end}": ids, f"character_rows{end}": ids}
+        batch |= {f"next_token_id{end}": frequent_ids(rng, [rows, length])}
+        batch |= {f"mask{end}": np.ones([rows, length], bool)}
+    return model, TF1Adagrad(), batch
+
+
+def make_bert(kind, size, rows, length):
+    """Returns a BERT pretrainer, its optimizer, and a batch in the form of `MaskedLMBatches`."""
+    model = BertPretrainer(BertEncoder(VOCABULARY, **BERT[size]))
+    rng, masked = np.random.default_rng(1), round(MASKED_SHARE * length)
+    batch = {
+        "token_ids": frequent_ids(rng, [rows, length]),
+        "segment_ids": np.zeros([rows, length], "int32"),
+        "mask": np.ones([rows, length], bool),
+        "masked_positions": rng.integers(0, length, [rows, masked], dtype="int32"),
+        "masked_ids": frequent_ids(rng, [rows, masked]),
+        "masked_weights": np.ones([rows, masked], "float32"),
+        "next_sentence_labels": rng.integers(0, 2, rows, dtype="int32"),
+    }
+    return model, FusedAdam(1e-4, global_clipnorm=1.0), batch
+
+
+def make_labelling(kind, how, rows, length):
+    """Returns a tagger or classifier, its optimizer, and a batch of `SequenceBatches`."""
+    defaults = default_values(*option_tables(kind, {}, {}).values())
+    options = argparse.Namespace(**{**defaults, **how})
+    indexer = types.SimpleNamespace(vocabulary_size=VOCABULARY, max_characters=None, words=False)
+    inputs = EncoderInputs(indexer, CLASSES)
+    if options.elmo:
+        bilm = BiLM(**ELMO[TAGGER_ELMO])
+        bilm.trainable = options.elmo_fine_tune
+        inputs = inputs._replace(elmo=Elmo(bilm, dropout=0.0, fine_tune=options.elmo_fine_tune))
+    if options.encoder == "bert":
+        inputs = inputs._replace(bert=(BertEncoder(VOCABULARY, **BERT[TAGGER_BERT]), None))
+    rng = np.random.default_rng(1)
+    ids = frequent_ids(rng, [rows, length])
+    features = {"token_ids": ids, "mask": np.ones(ids.shape, bool)}
+    if options.elmo:
+        features["character_ids"] = random_characters(rng, VOCABULARY)[ids]
+    names = [str(number) for number in range(CLASSES)]
+    encoder = make_encoder(options, inputs)
+    if kind == "tagger":
+        model = Tagger(encoder, names, dropout=options.dropout)
+    else:
+        model = Classifier(encoder, names, dropout=options.dropout)
+    y = rng.integers(0, CLASSES, [rows, length] if kind == "tagger" else rows, dtype="int32")
+    return model, FusedAdam(1e-3), (features, y, np.ones(rows, "float32"))
+
+
+def frequent_ids(rng, shape):
+    """Returns random token ids, at least 1, from a log-uniform distribution, as in real text."""
+    return (VOCABULARY ** rng.random(shape)).astype("int32")
+
+
+def random_characters(rng, count):
+    """Returns the character ids of random words of 1 to 10 letters, int32 `[count, 50]`."""
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    return batch_to_ids(
+        [["".join(rng.choice(letters, rng.integers(1, 11))) for _ in range(count)]]
+    )[0]

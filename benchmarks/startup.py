@@ -1,0 +1,127 @@
+"""Measures how long programs take to start: imports, help, and the answer for one line of text.
+
+    python -m benchmarks.startup --run demo/tagger --export demo/exports/tagger
+    python -m benchmarks.startup --only tag --run demo/tagger --before ../earlier/.venv/bin/python
+
+Each command runs in its own process, --repeats times, alternating with the others, so that other
+load slows all of them. The table shows the median of the seconds. With --before, each command also
+alternates with the same command of another installation of tfreps, and the last column is the
+quotient. With --cpu, the seconds are those of all CPU cores together, which depend less on other
+load. The rows of --run and --export time a command as a user sees it, and steps in a process
+that has imported everything: loading, the first answer, which traces functions, the second answer,
+and the first answer for a longer line.
+"""
+
+import argparse
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+from tfreps.__main__ import PROGRAMS
+
+LINE = "The function returns a list of names ."
+IMPORTS = "keras", "tfreps.layers", "tfreps.models"
+STEPS = "load", "first answer", "second answer", "longer line"
+# Programs that print the seconds of each step, one number per line.
+TAGGER = """
+import sys, time
+from tfreps.inference.load import load
+folder, line, clock = *sys.argv[1:3], getattr(time, sys.argv[3])
+times = [clock()]
+tagger = load(folder)
+times.append(clock())
+for text in line, line, f"{line} {line} {line}":
+    tagger(text)
+    times.append(clock())
+print(*(end - begin for begin, end in zip(times, times[1:])), sep="\\n")
+"""
+EXPORT = """
+import sys, time
+import tensorflow as tf
+folder, line, clock = *sys.argv[1:3], getattr(time, sys.argv[3])
+times = [clock()]
+signature = tf.saved_model.load(folder).signatures["default"]
+times.append(clock())
+for text in line, line, f"{line} {line} {line}":
+    signature(text=tf.constant([text]))
+    times.append(clock())
+print(*(end - begin for begin, end in zip(times, times[1:])), sep="\\n")
+"""
+
+
+def main(argv=None):
+    options = make_parser().parse_args(argv)
+    sides = [sys.executable, *([options.before] if options.before else [])]
+    found = {name: command for name, command in commands(options).items() if options.only in name}
+    seconds = {}
+    for _ in range(options.repeats):
+        for name, arguments in found.items():
+            for side, python in enumerate(sides):
+                for row, value in run(name, [python, *arguments], options.cpu).items():
+                    seconds.setdefault(row, ([], []))[side].append(value)
+    print_table({row: [statistics.median(v) for v in pair if v] for row, pair in seconds.items()})
+    return 0
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.startup", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    add = parser.add_argument
+    add("--only", default="", metavar="PART", help="Measure only rows whose name contains PART.")
+    add("--repeats", type=int, default=5, help="Number of runs of a command. Defaults to 5.")
+    add("--run", help="Run folder of a tagger.")
+    add("--export", help="Folder that 'tfreps export' wrote for a tagger.")
+    add("--cpu", action="store_true", help="Measure CPU seconds instead of elapsed seconds.")
+    add("--before", metavar="PATH", help="Python interpreter of another installation of tfreps.")
+    return parser
+
+
+def commands(options):
+    """Returns the arguments of Python for each command by name."""
+    found = {f"import {name}": ["-I", "-c", f"import {name}"] for name in IMPORTS}
+    found["--help"] = ["-I", "-m", "tfreps", "--help"]
+    found |= {f"{name} --help": ["-I", "-m", "tfreps", name, "--help"] for name in PROGRAMS}
+    clock = "process_time" if options.cpu else "perf_counter"
+    if options.run:
+        found["tag"] = ["-I", "-m", "tfreps", "tag", options.run]
+        found["tag, in Python"] = ["-I", "-c", TAGGER, options.run, LINE, clock]
+    if options.export:
+        models = pathlib.Path(options.export).glob("*/saved_model.pb")
+        version = max((path.parent for path in models), key=lambda path: int(path.name))
+        found["predict"] = ["-I", "-m", "tfreps", "predict", options.export, LINE]
+        found["predict, in Python"] = ["-I", "-c", EXPORT, str(version), LINE, clock]
+    return found
+
+
+def run(name, command, of_cpu=False):
+    """Runs a command; returns the seconds by row: one of the command, or one for each step."""
+    clock = cpu_seconds if of_cpu else time.perf_counter
+    begin = clock()
+    done = subprocess.run(command, input=LINE, capture_output=True, text=True, check=False)
+    seconds = clock() - begin
+    if done.returncode:
+        raise SystemExit(f"{name} failed:\n{done.stderr[-3000:]}")
+    if "in Python" not in name:
+        return {name: seconds}
+    steps = map(float, done.stdout.splitlines()[-len(STEPS) :])
+    return {f"{name}: {step}": value for step, value in zip(STEPS, steps, strict=True)}
+
+
+def cpu_seconds():
+    """Returns the CPU seconds of all processes that this process has started and that ended."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def print_table(medians):
+    print("\n| row | seconds | before | before / now |\n|---|---|---|---|")
+    for row, (now, *before) in medians.items():
+        more = f"{before[0]:.2f} | {before[0] / now:.2f}" if before else "- | -"
+        print(f"| {row} | {now:.2f} | {more} |")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

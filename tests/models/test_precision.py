@@ -1,0 +1,85 @@
+"""Tests the choice of a precision, on machines that are made up."""
+
+import pytest
+import tensorflow as tf
+
+import tfreps
+from tfreps.cli.encoder_kinds import ENCODERS
+from tfreps.models import precision
+from tfreps.models.precision import LEAST, POLICIES, bfloat16_is_slow, choose_precision
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Returns a function that sets the bfloat16 products of the CPU and the GPUs."""
+
+    def be(products=None, *capabilities):
+        details = [{"compute_capability": each} if each else {} for each in capabilities]
+        gpus = list(range(len(details)))
+        monkeypatch.setattr(precision, "bfloat16_products", lambda: products)
+        monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: gpus)
+        monkeypatch.setattr(tf.config.experimental, "get_device_details", details.__getitem__)
+
+    return be
+
+
+def test_a_cpu_without_products(machine):
+    machine(None)
+    for kind in LEAST:
+        choice = choose_precision(kind, rows=128, width=1024)
+        assert choice == ("float32", "this CPU has no bfloat16 products")
+    assert choice.policy == "float32" and bfloat16_is_slow()
+
+
+def test_a_cpu_with_products(machine):
+    machine("AVX512_BF16")
+    choice = tfreps.choose_precision("elmo", rows=128, width=1024)
+    assert choice == ("bfloat16", "this CPU has AVX512_BF16 products")
+    assert choice.policy == "mixed_bfloat16" and not bfloat16_is_slow()
+    assert choose_precision("bert", rows=32).name == "bfloat16"
+
+
+@pytest.mark.parametrize("kind", LEAST)
+def test_only_what_was_measured_to_be_faster(machine, kind):
+    machine("AMX_BF16")
+    slower = "float32", "bfloat16 is not faster with this model and batch size"
+    assert choose_precision(kind, rows=1, width=4096) == slower
+    if LEAST[kind] is None:
+        assert choose_precision(kind, rows=4096, width=4096) == slower
+        return
+    rows, width = LEAST[kind]
+    assert choose_precision(kind, rows, width).name == "bfloat16"
+    assert choose_precision(kind, rows - 1, width) == slower
+    assert choose_precision(kind, rows, width - 1) == slower
+
+
+@pytest.mark.parametrize(
+    "capabilities, plain, with_float16",
+    [
+        ([(9, 0)], "bfloat16", "bfloat16"),
+        ([(8, 0)], "bfloat16", "bfloat16"),
+        ([(7, 5)], "float32", "float16"),
+        ([(7, 0)], "float32", "float16"),
+        ([(6, 1)], "float32", "float32"),
+        ([(9, 0), (7, 5)], "float32", "float16"),
+        ([None], "float32", "float32"),
+    ],
+)
+def test_gpus(machine, capabilities, plain, with_float16):
+    machine("AVX512_BF16", *capabilities)
+    assert choose_precision("linear", rows=1).name == plain
+    choice = choose_precision("elmo", rows=1, float16=True)
+    assert choice.name == with_float16
+    lowest = "{}.{}".format(*min(each or (0, 0) for each in capabilities))
+    assert choice.reason == f"the compute capability of the GPU is {lowest}"
+    assert not bfloat16_is_slow()
+
+
+def test_unknown_kinds():
+    with pytest.raises(ValueError, match="`kind` must be one of elmo, bert, .*; got 'gpt'"):
+        choose_precision("gpt", rows=1)
+
+
+def test_every_kind_that_programs_train_is_known():
+    assert set(LEAST) == {"elmo", "bert", *ENCODERS}
+    assert set(POLICIES) == {"float32", *precision.OF_GPUS}
