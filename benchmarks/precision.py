@@ -7,15 +7,16 @@ The models have random weights and the sizes that the training programs have by 
 with the number of rows and the tokens of each row. Each row of the table runs in its own process,
 in which steps in float32 and in bfloat16 alternate, so that other load slows both. "float32" and
 "bfloat16" are tokens per second (of one direction for a biLM), from the median step. "ratio" is the
-second divided by the first. `tfreps.choose_precision` chooses bfloat16 for the kinds and sizes of
+second divided by the first; "CPU ratio" is that of the CPU seconds of all cores, which depends less
+on other load. `tfreps.choose_precision` chooses bfloat16 for the kinds and sizes of
 models for which it is at least 1.15.
 """
 
 import statistics
 import sys
+import time
 
 from benchmarks import rows
-from benchmarks.in_turns import seconds
 
 UNTIMED = 3  # steps that trace the function and fill the caches
 # name: (kind of model, sizes or options, rows, tokens per row)
@@ -31,16 +32,23 @@ ROWS = {
     "bert-6x384-1x128": ("bert", "bert_6x384", 1, 128),
     "tagger-bilstm-32x25": ("tagger", {"encoder": "bilstm"}, 32, 25),
     "tagger-bilstm-10x25": ("tagger", {"encoder": "bilstm"}, 10, 25),
+    "tagger-bilstm-100-32x25": ("tagger", {"encoder": "bilstm", "units": 100}, 32, 25),
     "tagger-slstm-32x25": ("tagger", {"encoder": "slstm"}, 32, 25),
     "tagger-slstm-10x25": ("tagger", {"encoder": "slstm"}, 10, 25),
-    "tagger-slstm-300-32x25": ("tagger", {"encoder": "slstm", "units": 300}, 32, 25),
+    "tagger-slstm-100-32x25": ("tagger", {"encoder": "slstm", "units": 100}, 32, 25),
+    "tagger-slstm-300-10x25": ("tagger", {"encoder": "slstm", "units": 300}, 10, 25),
     "tagger-transformer-32x25": ("tagger", {"encoder": "transformer"}, 32, 25),
+    "tagger-transformer-100-32x25": (
+        "tagger", {"encoder": "transformer", "hidden_dim": 100}, 32, 25,
+    ),
     "tagger-bert-32x25": ("tagger", {"encoder": "bert"}, 32, 25),
     "tagger-elmo-32x25": ("tagger", {"encoder": "bilstm", "elmo": True}, 32, 25),
     "tagger-elmo-tuned-32x25": (
         "tagger", {"encoder": "bilstm", "elmo": True, "elmo_fine_tune": True}, 32, 25,
     ),
     "classifier-cnn-32x64": ("classifier", {"encoder": "cnn"}, 32, 64),
+    "classifier-cnn-50-32x64": ("classifier", {"encoder": "cnn", "num_filters": 50}, 32, 64),
+    "classifier-cnn-8x64": ("classifier", {"encoder": "cnn"}, 8, 64),
     "classifier-bilstm-32x64": ("classifier", {"encoder": "bilstm"}, 32, 64),
     "classifier-slstm-32x64": ("classifier", {"encoder": "slstm"}, 32, 64),
     "classifier-transformer-32x64": ("classifier", {"encoder": "transformer"}, 32, 64),
@@ -61,21 +69,32 @@ def measure(name, repeats):
     steps = [
         training_step(policy, kind, how, number, length) for policy in ("float32", "mixed_bfloat16")
     ]
-    times = [[seconds(step) for step in steps] for _ in range(UNTIMED + repeats)][UNTIMED:]
-    slow, fast = (statistics.median(column) for column in zip(*times, strict=True))
-    speeds = [round(number * length / median) for median in (slow, fast)]
+    times = [[timed(step) for step in steps] for _ in range(UNTIMED + repeats)][UNTIMED:]
+    medians = [map(statistics.median, zip(*side, strict=True)) for side in zip(*times, strict=True)]
+    (full, full_cpu), (half, half_cpu) = medians
     return {
         "row": name,
-        "float32": speeds[0],
-        "bfloat16": speeds[1],
-        "ratio": round(slow / fast, 2),
+        "float32": round(number * length / full),
+        "bfloat16": round(number * length / half),
+        "ratio": round(full / half, 2),
+        "cpu_ratio": round(full_cpu / half_cpu, 2),
     }
 
 
+def timed(step):
+    """Returns the seconds of a step, and the CPU seconds of this process."""
+    begin, cpu = time.perf_counter(), time.process_time()
+    step()
+    return time.perf_counter() - begin, time.process_time() - cpu
+
+
 def print_table(results):
-    print("\n| row | float32 | bfloat16 | ratio |\n|---|---|---|---|")
+    print("\n| row | float32 | bfloat16 | ratio | CPU ratio |\n|---|---|---|---|---|")
     for r in results:
-        print(f"| {r['row']} | {r['float32']:,} | {r['bfloat16']:,} | {r['ratio']:.2f} |")
+        print(
+            f"| {r['row']} | {r['float32']:,} | {r['bfloat16']:,} | {r['ratio']:.2f} | "
+            f"{r['cpu_ratio']:.2f} |"
+        )
 
 
 if __name__ == "__main__":

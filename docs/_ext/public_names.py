@@ -39,7 +39,8 @@ def documented():
 
     A name that two packages list is described once: in the shorter, which users import.
     """
-    found, seen = [Name("tfreps.load", "tfreps", "function")], set()
+    found = [Name(f"tfreps.{name}", "tfreps", "function") for name in ("choose_precision", "load")]
+    seen = set()
     for package in sorted(packages(), key=lambda name: (name.count("."), name)):
         module = importlib.import_module(package)
         for short in sorted(module.__all__, key=str.lower):

@@ -64,6 +64,21 @@ def test_other_inputs_go_by_name():
     assert double(x=tf.ones([1, 64]), other=tf.constant(3.0))["y"].numpy()[0, 0] == 3.0
 
 
+def test_a_shared_function_is_traced_once():
+    calls, dense = [], make()
+    weights = StoredWeights([dense])
+    shared = weights.shared(lambda x: calls.append(1) or {"y": dense(x)})
+    x = tf.random.stateless_normal([2, 64], [1, 2])
+    one = weights.trace(shared, SPEC)(x=x)["y"]
+    two = weights.trace(lambda x: {"z": shared(x)["y"]}, SPEC)(x=x)["z"]
+    assert len(calls) == 1
+    np.testing.assert_array_equal(one, two)
+    weights.store("int8")  # from now on, every trace reads its own copy
+    three, four = (weights.trace(shared, SPEC)(x=x)["y"] for _ in range(2))
+    assert len(calls) == 3 and np.any(three != one)
+    np.testing.assert_array_equal(three, four)
+
+
 def test_the_precision_of_a_model():
     assert StoredWeights([make()]).precision == "float32"
     half = keras.Sequential([keras.Input([4]), keras.layers.Dense(4, dtype="mixed_bfloat16")])

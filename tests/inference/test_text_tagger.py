@@ -33,6 +33,17 @@ def test_one_raw_text(tagger):
     assert "TextSpan(type='PER', start=0, end=1, text='Ada', confidence=0.8438)" in repr(answer)
 
 
+def test_one_trace_serves_all_shapes(tagger, monkeypatch):
+    traced, step = [], Tagger.predict_step
+    monkeypatch.setattr(
+        Tagger, "predict_step", lambda model, data: traced.append(1) or step(model, data)
+    )
+    tagger.model.predict_function = None  # as after `quantize`
+    for texts in (["Ada"], ["Ada saw Rome"], ["Ada saw", "Rome", ""], ["Ada"]):
+        assert [answer.tokens for answer in tagger.tag(texts)] == [text.split() for text in texts]
+    assert len(traced) == 1
+
+
 @pytest.mark.slow
 def test_raw_texts_and_lists_of_tokens_together(tagger):
     answers = tagger.tag(["Ada saw", ["Rome"], "", []])

@@ -15,11 +15,11 @@ OF_GPUS = {"bfloat16": (8, 0), "float16": (7, 0)}
 # (`python -m benchmarks.precision`). With `None`, bfloat16 was not faster in any size.
 LEAST = {
     "elmo": (32, 256),
-    "bert": (8, 128),
+    "bert": (32, 384),
     "bilstm": (32, 200),
-    "slstm": (8, 150),
-    "transformer": (8, 200),
-    "cnn": (8, 100),
+    "slstm": (32, 100),
+    "transformer": (32, 200),
+    "cnn": (32, 50),
     "embeddings": None,
     "linear": None,
 }
