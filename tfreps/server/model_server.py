@@ -1,5 +1,6 @@
 """ModelServer: serves models on a gRPC and a REST port."""
 
+import asyncio
 import dataclasses
 import pathlib
 import time
@@ -11,6 +12,7 @@ from tfreps.server.models.batching import BatchOptions
 from tfreps.server.models.model_pool import ModelPool
 from tfreps.server.models.servable import Servable
 from tfreps.server.requests.dispatcher import Dispatcher
+from tfreps.server.requests.event_loop import on_loop
 from tfreps.server.requests.request_limits import RequestLimits
 from tfreps.server.requests.serving_core import ServingCore
 from tfreps.server.rest.request_guard import RequestGuard
@@ -166,7 +168,7 @@ class ModelServer:
 
         Raises:
             ValueError: If a model has no version that can be served.
-            OSError: If the REST interface fails to start, or takes more than 30 seconds to start.
+            OSError: If the REST interface fails to start.
         """
         pool = self.core.pool
         pool.refresh()
@@ -190,14 +192,15 @@ class ModelServer:
         """
         until = time.monotonic() + seconds
         self.core.pool.ask_to_stop()
-        if self._rest:
-            self._rest.ask_to_stop(seconds)
-        for front in filter(None, (self._grpc, self._rest)):
-            front.stop(seconds)
+        on_loop(self._stop_fronts(seconds))
         self.core.pool.stop(until - time.monotonic())  # does not wait for a version to load
         whole = self.core.dispatcher.drain(0)
         self.core.dispatcher.close()
         return whole
+
+    async def _stop_fronts(self, seconds):
+        fronts = filter(None, (self._grpc, self._rest))
+        await asyncio.gather(*(front.stop(seconds) for front in fronts))
 
     def __enter__(self):
         self.start()

@@ -63,16 +63,22 @@ def test_a_bad_request_fails_alone(zoo):
         assert found[number] == ("INVALID_ARGUMENT" if word == "bad" else [len(word)])
 
 
-def test_outputs_that_are_no_rows_stop_the_merging(tmp_path):
+def test_outputs_that_are_no_rows(tmp_path):
     """The signature declares rows, but its outputs have none."""
     folder = save(
         tmp_path / "1",
         serving_default=(lambda x: {"y": tf.concat([x, x], 0)}, {"x": spec("int32", None)}),
     )
     servable = Servable(folder)
-    for _ in range(2):
-        assert servable.run("", {"x": np.array([1, 2], "int32")})["y"].tolist() == [1, 2, 1, 2]
-    assert servable._merged == {}
+    found = {}
+
+    def ask(number):
+        x = np.array([number], "int32")
+        found[number] = [servable.run("", {"x": x})["y"].tolist() for _ in range(5)]
+
+    with at_the_same_time(ask, 8):
+        pass
+    assert found == {number: [[number] * 2] * 5 for number in range(8)}
 
 
 def test_no_time_to_wait(models):
@@ -159,9 +165,9 @@ def test_too_much_text(models):
 
 def test_long_texts_are_asked_alone(zoo, monkeypatch):
     asked = []
-    merged = zoo._merged["serving_default"]
-    record = lambda **inputs: (asked.append(1), merged(**inputs))[1]  # noqa: E731
-    monkeypatch.setitem(zoo._merged, "serving_default", record)
+    lane = zoo.runner._together
+    submit = lane.submit
+    monkeypatch.setattr(lane, "submit", lambda call: (asked.append(1), submit(call)))
     assert zoo.run("", texts("x" * 20_000))["length"].tolist() == [20_000] and not asked
     assert zoo.run("", texts("x"))["length"].tolist() == [1] and asked
 

@@ -1,0 +1,27 @@
+"""server_loop: the event loop on which all servers of this process answer requests."""
+
+import asyncio
+import functools
+import threading
+
+
+@functools.cache
+def server_loop() -> asyncio.AbstractEventLoop:
+    """Returns the event loop, which runs in a daemon thread from the first call on.
+
+    All servers of a process share it, since gRPC shares the queue of its events among the loops of
+    a process.
+    """
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="tfreps-loop", daemon=True).start()
+    return loop
+
+
+def on_loop(coroutine):
+    """Runs a coroutine on `server_loop()` and returns its result. Must not be called there.
+
+    Example:
+    >>> on_loop(asyncio.sleep(0, "done"))
+    'done'
+    """
+    return asyncio.run_coroutine_threadsafe(coroutine, server_loop()).result()
