@@ -150,10 +150,9 @@ class Servable:
         longest_bytes = self.limits.check_bytes(inputs)
         size = self._counter.size(inputs, self.limits.text_tokens, self.limits.tokens)
         self.limits.check_tokens(size, self._counter.added_per_text)
-        rows = rows_of(inputs)
+        rows = rows_of(inputs) or 0
         most_rows = self._batching.max_rows
-        merges = bool(rows) and rows <= most_rows
-        merges = merges and self.limits.merges(size, longest_bytes, most_rows)
+        merges = 0 < rows <= most_rows and self.limits.merges(size, longest_bytes, most_rows)
         defaults = {k: v for k, v in signature.defaults.items() if k not in inputs}
         ticket = ticket or Ticket(threading.TIMEOUT_MAX)
         write = write or dict
