@@ -1,11 +1,11 @@
 """Dispatcher: limits the number and the time of the requests in progress."""
 
-import asyncio
 import concurrent.futures
 import functools
 import threading
 import time
 
+from tfreps.server.requests.event_loop import is_done
 from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.requests.ticket import Ticket, too_late
 
@@ -112,16 +112,13 @@ class Dispatcher:
         """
         ticket = ticket or self.new_ticket()
         outcome = self.submit(work, *arguments, ticket=ticket, in_thread=in_thread)
-        waiting = asyncio.wrap_future(outcome)
         try:
-            await asyncio.wait([waiting], timeout=ticket.remaining)
+            if not await is_done(outcome, ticket.remaining):
+                raise too_late(ticket.seconds)
+            return outcome.result()
         finally:
-            if not waiting.done():
-                waiting.cancel()
+            if not outcome.done():
                 ticket.cancel()
-        if waiting.cancelled():
-            raise too_late(ticket.seconds)
-        return waiting.result()
 
     def drain(self, seconds):
         """Rejects new requests and waits for the requests in progress to end.

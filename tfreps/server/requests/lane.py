@@ -7,6 +7,8 @@ import time
 
 from tfreps.server.requests.serving_error import ServingError
 
+import os
+PATIENCE = float(os.environ.get("PATIENCE", "0.5"))
 SLACK = 1.0  # seconds beyond its time limit after which a call counts as stuck
 
 
@@ -41,6 +43,8 @@ class Lane:
         self._waiting = collections.deque()
         self._running = {}  # tuple of calls -> time after which they count as stuck
         self._active = 0  # workers
+        self._expected = 0  # calls in progress when the last batch ended
+        self._patience_ends = 0.0
         # Its threads end when this lane is no longer referenced.
         self._pool = concurrent.futures.ThreadPoolExecutor(workers, f"tfreps-{name}")
 
@@ -72,7 +76,8 @@ class Lane:
                     "Try again later.",
                 )
             self._waiting.append(call)
-            self._changed.notify()
+            if self._is_gathered():
+                self._changed.notify()
             is_free = self._active < self._workers
             self._active += is_free
         call.ticket.add_callback(self._drop_cancelled)
@@ -83,18 +88,17 @@ class Lane:
         """Runs calls until none is waiting."""
         while calls := self._take():
             wanted = [call for call in calls if is_wanted(call)]
+            began = time.monotonic()
             try:
                 if wanted:
                     self._run(wanted)
             finally:
-                with self._changed:
-                    del self._running[calls]
+                self._leave(calls, began)
 
     def _take(self):
         """Returns a tuple of calls that run together; if it is empty, the worker ends."""
         with self._changed:
-            if self._waiting and self._wait_seconds:
-                self._changed.wait_for(self._is_full, self._wait_seconds)
+            self._gather()
             calls = self._next()
             if calls:
                 limit = max(call.ticket.limit for call in calls)
@@ -105,8 +109,26 @@ class Lane:
             call.ticket.remove_callback(self._drop_cancelled)
         return calls
 
-    def _is_full(self):
-        return sum(call.rows for call in self._waiting) >= self._most_rows
+    def _leave(self, calls, began):
+        with self._changed:
+            del self._running[calls]
+            self._expected = len(calls) + len(self._waiting)
+            now = time.monotonic()
+            self._patience_ends = now + PATIENCE * (now - began)
+
+    def _gather(self):
+        """Waits for more calls."""
+        if not self._waiting:
+            return
+        now = time.monotonic()
+        until = max(now + self._wait_seconds, self._patience_ends)
+        if until > now and self._most_rows:
+            self._changed.wait_for(self._is_gathered, until - now)
+
+    def _is_gathered(self):
+        if sum(call.rows for call in self._waiting) >= self._most_rows:
+            return True
+        return not self._wait_seconds and len(self._waiting) >= self._expected
 
     def _next(self):
         """Removes calls that run together from the queue and returns them."""

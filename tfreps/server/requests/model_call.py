@@ -36,19 +36,30 @@ class ModelCall:
         self.future = concurrent.futures.Future()
         self.future.set_running_or_notify_cancel()
         self._write = write
+        self._answer = self._error = None
 
-    def answer(self, outputs):
-        """Sets the answer that `write(outputs)` returns, or its error.
+    def write(self, outputs):
+        """Computes the answer `write(outputs)`, or its error.
 
         If the client has disconnected or the time is up, nothing is written.
         """
         try:
             self.ticket.check()
-            answer = self._write(outputs)
+            self._answer = self._write(outputs)
         except Exception as error:
-            self.fail(error)
+            self._error = error
+
+    def deliver(self):
+        """Sets the future, after `write`."""
+        if self._error is not None:
+            self.fail(self._error)
         else:
-            self.future.set_result(answer)
+            self.future.set_result(self._answer)
+
+    def answer(self, outputs):
+        """Sets the answer `write(outputs)`, or its error."""
+        self.write(outputs)
+        self.deliver()
 
     def fail(self, error):
         """Sets the error of the call."""
