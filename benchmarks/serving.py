@@ -6,8 +6,8 @@
 Clients send single sentences to a tagger (by default, an untrained BiLSTM with a CRF, which is as
 fast as a trained one). The program measures latencies of 1 to 64 clients over gRPC and REST, and of
 the SavedModel called in this process ("direct"); throughput with and without batching; memory after
-10,000 and 100,000 requests; and failures while new versions are loaded. The clients run in processes
-of their own, on the same cores as the server.
+10,000 and 100,000 requests; and failures while new versions are loaded. The clients run in
+processes of their own, on the same cores as the server.
 """
 
 import argparse

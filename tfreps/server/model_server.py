@@ -65,6 +65,9 @@ class ServerOptions:
             `RequestGuard`. Defaults to `()`.
         allow_file_ops: bool. Whether to load models that use files, the network or Python; see
             `check_operations`. Defaults to `False`.
+        share_ports: bool. Whether other processes of the same user may listen on the same ports
+            (SO_REUSEPORT), so that the system distributes connections among them. Defaults to
+            `False`.
 
     Raises:
         ValueError: If `tls_key` is given without `tls_cert`.
@@ -90,6 +93,7 @@ class ServerOptions:
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
     allow_file_ops: bool = False
+    share_ports: bool = False
 
     def __post_init__(self):
         if self.tls_key is not None and self.tls_cert is None:
@@ -148,6 +152,7 @@ class ModelServer:
                 options.grpc_port,
                 min(options.max_message_mb * MEGABYTE, 2**31 - 1),
                 grpc_credentials(options.tls_cert, options.tls_key),
+                options.share_ports,
             )
         if options.rest_port is not None:
             routes = make_routes(self.core) if make_routes else ()
@@ -159,6 +164,7 @@ class ModelServer:
                 options.header_seconds,
                 options.tls_cert,
                 options.tls_key,
+                options.share_ports,
             )
         self.rest_port = self._rest and self._rest.port
         self.grpc_port = self._grpc and self._grpc.port

@@ -1,5 +1,8 @@
 """A loaded version: its answers, its errors, and merged requests."""
 
+import gc
+import threading
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -96,6 +99,17 @@ def test_no_time_to_wait(models):
     assert "DEADLINE_EXCEEDED" in found and len(found) == 3
 
 
+def test_no_thread_is_left_behind_when_a_version_is_unloaded(models):
+    servable = Servable(models / "half_plus_two" / "123")
+    before = {thread for thread in threading.enumerate()}
+    servable.run("", {"x": np.array([1], "float32")})
+    (own,) = [t for t in threading.enumerate() if t not in before and "batched" in t.name]
+    del servable
+    gc.collect()
+    own.join(20)
+    assert not own.is_alive()
+
+
 def test_missing_and_broken_folders(tmp_path, models):
     with pytest.raises(ValueError, match="has no saved_model.pb"):
         Servable(tmp_path)
@@ -161,6 +175,23 @@ def test_too_much_text(models):
             servable.run("", inputs)
         assert (caught.value.code, caught.value.http_status) == ("RESOURCE_EXHAUSTED", 413)
     assert servable.run("", texts("x" * 1_000))["length"].tolist() == [1_000]
+
+
+def test_an_answer_of_a_batch_that_is_too_large_fails_alone(models):
+    limits = RequestLimits(answer_bytes=100)
+    servable = Servable(models / "zoo" / "7", BatchOptions(timeout_ms=200), limits=limits)
+    words = ["a", "b" * 60, "c"]
+    found = {}
+
+    def ask(number):
+        try:
+            found[number] = servable.run("echo", texts(words[number]))["x"].tolist()
+        except ServingError as error:
+            found[number] = error.code
+
+    with at_the_same_time(ask, 3):
+        pass
+    assert found == {0: [b"a"], 1: "RESOURCE_EXHAUSTED", 2: [b"c"]}
 
 
 def test_long_texts_are_asked_alone(zoo, monkeypatch):

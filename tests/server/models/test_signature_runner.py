@@ -102,14 +102,13 @@ def test_outputs_without_rows_stop_the_merging():
     assert runner.runner.merged == set()
 
 
-def test_an_answer_that_is_too_large_fails_alone():
+def test_an_answer_that_is_too_large_is_not_converted():
     limits = RequestLimits(answer_bytes=50)
     runner = Runner(lambda x: {"y": tf.repeat(x[:, None], 6, 1)}, limits=limits)
-    small, large = runner.submit_together([1], [1, 2, 3])
-    for future in (large, runner.submit(1, 2, 3)):  # in a batch, and alone
-        with pytest.raises(ServingError, match="more than the 50 that are allowed"):
-            future.result(20)
-    assert small.result(20)["y"].shape == (1, 6)
+    runner.go_on.set()
+    with pytest.raises(ServingError, match="more than the 50 that are allowed"):
+        runner.submit(1, 2, 3).result(20)
+    assert runner.submit(1).result(20)["y"].shape == (1, 6)
 
 
 def test_long_calls_do_not_delay_others():

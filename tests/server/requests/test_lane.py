@@ -91,6 +91,39 @@ def test_a_batch_waits_for_more_calls_until_it_is_full(gate):
     assert [f.result(20) for f in fill(lane, call())] == [{}]
 
 
+def test_the_clients_that_were_answered_are_expected_again(monkeypatch, gate):
+    """Two halves of the clients do not alternate, and a client alone never waits."""
+    monkeypatch.setattr(module, "PATIENCE", 1e6)
+    monkeypatch.setattr(module, "MOST_PATIENCE", 20.0)
+    lane = Lane("batched", gate, most_rows=64)
+    futures = fill(lane, call())
+    assert gate.started.acquire(timeout=20)
+    futures += fill(lane, call())
+    gate.opened.set()
+    futures[0].result(20)
+    time.sleep(0.05)
+    assert len(gate.ran) == 1  # two were in progress, so the other one is expected
+    futures += fill(lane, call())
+    assert [future.result(20) for future in futures] == [{}] * 3
+    assert gate.ran == [[("a", 1)], [("a", 1), ("a", 1)]]
+    lane = Lane("batched", gate, most_rows=64)
+    for _ in range(5):
+        assert [f.result(10) for f in fill(lane, call())] == [{}]
+
+
+def test_clients_that_do_not_come_back_are_waited_for_once(monkeypatch, gate):
+    monkeypatch.setattr(module, "PATIENCE", 1e6)
+    monkeypatch.setattr(module, "MOST_PATIENCE", 0.2)
+    gate.opened.set()
+    lane = Lane("batched", gate, most_rows=64, wait_seconds=0.05)
+    fill(lane, call(), call())[1].result(20)
+    lane._wait_seconds = 0.0
+    assert [f.result(20) for f in fill(lane, call())] == [{}]
+    monkeypatch.setattr(module, "MOST_PATIENCE", 20.0)
+    for _ in range(5):
+        assert [f.result(10) for f in fill(lane, call())] == [{}]
+
+
 def test_nobody_has_a_turn_who_does_not_wait(gate):
     lane = Lane("single", gate)
     gone, late, before = Ticket(20), Ticket(0.01), Ticket(20)

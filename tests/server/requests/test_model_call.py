@@ -20,6 +20,14 @@ def test_an_answer_and_errors():
     assert str(call.future.exception()) == "no"
 
 
+def test_an_answer_that_is_delivered_later():
+    call = ModelCall("", {}, ["y"], 1, Ticket(20), write=lambda outputs: outputs["y"])
+    call.write({"y": 3})
+    assert not call.future.done()
+    call.deliver()
+    assert call.future.result() == 3
+
+
 def test_nothing_is_written_for_a_client_that_is_gone():
     ticket = Ticket(20)
     call = ModelCall("", {}, [], 1, ticket, write=lambda _: pytest.fail("was written"))

@@ -13,12 +13,15 @@ from tensorflow_serving.apis import (
 )
 
 from tfreps.server.grpc.grpc_services import ModelService, PredictionService
-from tfreps.server.requests.event_loop import on_loop, server_loop
+from tfreps.server.requests.event_loop import on_loop
 
 NAMES = ("PredictionService", "ModelService")
 SERVICES = (*NAMES, *(f"tensorflow.serving.{name}" for name in NAMES))
 LAST_CALL = 0.2  # seconds during shutdown in which calls fail with UNAVAILABLE, not CANCELLED
 HEALTH_SECONDS = 1.0  # between checks for stuck models
+# Calls at the same time, per request in progress. Messages of further calls are not received.
+CALLS_PER_PLACE = 4
+SPARE = 16  # additional calls
 
 
 class GrpcFront:
@@ -31,6 +34,7 @@ class GrpcFront:
         max_message_bytes: int. Maximum size of a request in bytes. Larger ones are rejected with
             RESOURCE_EXHAUSTED. Defaults to 2**31 - 1.
         credentials: `grpc.ServerCredentials`. If `None` (the default), TLS is not used.
+        share_port: bool. Whether other processes may listen on the same port. Defaults to `False`.
 
     Attributes:
         port: int. The port that the server listens on.
@@ -39,7 +43,15 @@ class GrpcFront:
         OSError: If the port cannot be opened.
     """
 
-    def __init__(self, core, host, port, max_message_bytes=2**31 - 1, credentials=None):
+    def __init__(
+        self,
+        core,
+        host,
+        port,
+        max_message_bytes=2**31 - 1,
+        credentials=None,
+        share_port=False,
+    ):
         self._core = core
         self._prediction = PredictionService(core)
         self._health = health.aio.HealthServicer()
@@ -48,30 +60,40 @@ class GrpcFront:
         options = [
             ("grpc.max_receive_message_length", max_message_bytes),
             ("grpc.max_send_message_length", -1),
-            ("grpc.so_reuseport", 0),  # a port in use raises an error
+            ("grpc.so_reuseport", int(share_port)),  # if 0, a port in use raises an error
         ]
         on_loop(self._open(address, options, credentials))
 
     async def _open(self, address, options, credentials):
-        self._server = grpc.aio.server(options=options)
+        most = CALLS_PER_PLACE * self._core.dispatcher.max_queue + SPARE
+        self._server = grpc.aio.server(options=options, maximum_concurrent_rpcs=most)
         self._server.add_generic_rpc_handlers(
             [
-                handler("tensorflow.serving.PredictionService", {
-                    "Predict": (self._prediction.Predict, predict_pb2.PredictRequest),
-                    "GetModelMetadata": (
-                        self._prediction.GetModelMetadata,
-                        get_model_metadata_pb2.GetModelMetadataRequest,
-                    ),
-                }),
-                handler("tensorflow.serving.ModelService", {
-                    "GetModelStatus": (
-                        ModelService(self._core).GetModelStatus,
-                        get_model_status_pb2.GetModelStatusRequest,
-                    ),
-                }),
-                handler("grpc.health.v1.Health", {
-                    "Check": (self._health.Check, health_pb2.HealthCheckRequest),
-                }),
+                handler(
+                    "tensorflow.serving.PredictionService",
+                    {
+                        "Predict": (self._prediction.Predict, predict_pb2.PredictRequest),
+                        "GetModelMetadata": (
+                            self._prediction.GetModelMetadata,
+                            get_model_metadata_pb2.GetModelMetadataRequest,
+                        ),
+                    },
+                ),
+                handler(
+                    "tensorflow.serving.ModelService",
+                    {
+                        "GetModelStatus": (
+                            ModelService(self._core).GetModelStatus,
+                            get_model_status_pb2.GetModelStatusRequest,
+                        ),
+                    },
+                ),
+                handler(
+                    "grpc.health.v1.Health",
+                    {
+                        "Check": (self._health.Check, health_pb2.HealthCheckRequest),
+                    },
+                ),
             ]
         )
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)  # Watch

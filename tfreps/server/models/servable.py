@@ -14,7 +14,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 from tfreps.server.models.batching import BatchOptions
 from tfreps.server.models.graph_operations import check_operations
 from tfreps.server.models.signature import Signature, rows_of
-from tfreps.server.models.signature_runner import SignatureRunner
+from tfreps.server.models.signature_runner import SignatureRunner, bytes_of
 from tfreps.server.models.warm_up import warm_up_requests
 from tfreps.server.requests.model_call import ModelCall
 from tfreps.server.requests.request_limits import RequestLimits
@@ -155,8 +155,12 @@ class Servable:
         merges = 0 < rows <= most_rows and self.limits.merges(size, longest_bytes, most_rows)
         defaults = {k: v for k, v in signature.defaults.items() if k not in inputs}
         ticket = ticket or Ticket(threading.TIMEOUT_MAX)
-        write = write or dict
-        call = ModelCall(signature.name, {**inputs, **defaults}, wanted, rows, ticket, write)
+
+        def finish(arrays):
+            self.limits.check_answer(sum(map(bytes_of, arrays.values())))
+            return arrays if write is None else write(arrays)
+
+        call = ModelCall(signature.name, {**inputs, **defaults}, wanted, rows, ticket, finish)
         self.runner.submit(call, merges, self.limits.is_long(size, longest_bytes))
         return call.future
 

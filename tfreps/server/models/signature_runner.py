@@ -5,7 +5,7 @@ import os
 import numpy as np
 import tensorflow as tf
 
-from tfreps.server.models.batching import BatchOptions, joined, split
+from tfreps.server.models.batching import joined, split
 from tfreps.server.requests.lane import Lane
 from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.requests.ticket import Ticket

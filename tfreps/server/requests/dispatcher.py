@@ -84,9 +84,7 @@ class Dispatcher:
         self._enter()
         outcome = concurrent.futures.Future()
         outcome.set_running_or_notify_cancel()
-        job = functools.partial(
-            self._work, outcome, work, arguments, ticket or self.new_ticket()
-        )
+        job = functools.partial(self._work, outcome, work, arguments, ticket or self.new_ticket())
         try:
             self._pool.submit(job) if in_thread else job()
         except BaseException:

@@ -7,18 +7,24 @@ import time
 
 from tfreps.server.requests.serving_error import ServingError
 
-import os
-PATIENCE = float(os.environ.get("PATIENCE", "0.5"))
 SLACK = 1.0  # seconds beyond its time limit after which a call counts as stuck
+# After a batch, a worker waits for the clients that it answered: for this share of the time that
+# the batch took, but not for more than so many seconds.
+PATIENCE = 0.5
+MOST_PATIENCE = 0.02
 
 
 class Lane:
     """Queue of `ModelCall`s of one kind, of which a limited number run concurrently.
 
-    A worker that is free takes the first call in the queue, and with it the other waiting calls of
-    the same signature that fit into a batch. Calls therefore gather while the batch before them
-    runs, and a call that finds a free worker is not delayed. A call whose client has disconnected
-    leaves the queue without running. Idle workers hold no thread.
+    A free worker takes the first call in the queue, and with it the other waiting calls of the same
+    signature that fit into a batch. Calls therefore gather while the batch before them runs, and a
+    single client never waits for others. A call whose client has disconnected leaves the queue
+    without running.
+
+    Clients that send their next request when they have an answer would split into two halves, each
+    of which waits while the batch of the other runs. The next batch therefore starts when as many
+    calls wait as were in progress at the end of the previous one, or shortly after its end.
 
     Args:
         name: str. The name of this kind of call in error messages, such as `"long"`.
@@ -43,8 +49,8 @@ class Lane:
         self._waiting = collections.deque()
         self._running = {}  # tuple of calls -> time after which they count as stuck
         self._active = 0  # workers
-        self._expected = 0  # calls in progress when the last batch ended
-        self._patience_ends = 0.0
+        self._expected = 0  # calls in progress at the end of the previous batch
+        self._patience_ends = 0.0  # time until which they are expected
         # Its threads end when this lane is no longer referenced.
         self._pool = concurrent.futures.ThreadPoolExecutor(workers, f"tfreps-{name}")
 
@@ -113,16 +119,17 @@ class Lane:
         with self._changed:
             del self._running[calls]
             self._expected = len(calls) + len(self._waiting)
-            now = time.monotonic()
-            self._patience_ends = now + PATIENCE * (now - began)
+            ended = time.monotonic()
+            patience = min(PATIENCE * (ended - began), MOST_PATIENCE)
+            self._patience_ends = ended + patience
 
     def _gather(self):
-        """Waits for more calls."""
-        if not self._waiting:
+        """Waits for the calls that are expected to run together with those that are waiting."""
+        if not self._waiting or not self._most_rows:
             return
         now = time.monotonic()
         until = max(now + self._wait_seconds, self._patience_ends)
-        if until > now and self._most_rows:
+        if until > now:
             self._changed.wait_for(self._is_gathered, until - now)
 
     def _is_gathered(self):

@@ -18,8 +18,8 @@ CLOSE = (b"connection", b"close")
 class RestFront:
     """HTTP server for an ASGI application, based on uvicorn.
 
-    It runs on `server_loop()`. It does not change the signal handlers or the logging of the process, except that uvicorn logs
-    only errors.
+    It runs on `server_loop()`. It does not change the signal handlers or the logging of the
+    process, except that uvicorn logs only errors.
 
     Args:
         app: The ASGI application.
@@ -32,6 +32,7 @@ class RestFront:
             `None`.
         key: str or None. PEM file with the private key of the certificate. If `None`, the key is
             read from the file `cert`. Defaults to `None`.
+        share_port: bool. Whether other processes may listen on the same port. Defaults to `False`.
 
     Attributes:
         port: int. The port that the server listens on.
@@ -40,11 +41,11 @@ class RestFront:
         OSError: If the port cannot be opened, or a PEM file cannot be read.
     """
 
-    def __init__(self, app, host, port, header_seconds=10.0, cert=None, key=None):
+    def __init__(self, app, host, port, header_seconds=10.0, cert=None, key=None, share_port=False):
         class Protocol(PatientProtocol):
             seconds = header_seconds
 
-        self._socket = listening(host, port)
+        self._socket = listening(host, port, share_port)
         self.port = self._socket.getsockname()[1]
         config = uvicorn.Config(
             app,
@@ -193,7 +194,7 @@ class PatientProtocol(H11Protocol):
             self._timer = None
 
 
-def listening(host, port):
+def listening(host, port, share_port=False):
     """Opens a listening socket, even on a port that a server has just closed.
 
     The protocol is set to TCP explicitly, because asyncio would otherwise delay small answers by
@@ -205,6 +206,8 @@ def listening(host, port):
     found = socket.socket(family, kind, socket.IPPROTO_TCP)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if share_port:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         found.bind(address)
         found.listen(1024)
     except OSError as error:
