@@ -9,6 +9,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from tests.server.small_models import at_the_same_time, save, save_half, spec, write_warm_up
+from tests.server.test_model_server import wait_for
 from tfreps.server.models import graph_operations, servable
 from tfreps.server.models.batching import BatchOptions
 from tfreps.server.models.servable import Servable
@@ -101,13 +102,16 @@ def test_no_time_to_wait(models):
 
 def test_no_thread_is_left_behind_when_a_version_is_unloaded(models):
     servable = Servable(models / "half_plus_two" / "123")
-    before = {thread for thread in threading.enumerate()}
+    before = set(threading.enumerate())
     servable.run("", {"x": np.array([1], "float32")})
     (own,) = [t for t in threading.enumerate() if t not in before and "batched" in t.name]
     del servable
-    gc.collect()
-    own.join(20)
-    assert not own.is_alive()
+
+    def is_gone():
+        gc.collect()  # as `ServedModel` does
+        return not own.is_alive()
+
+    wait_for(is_gone)
 
 
 def test_missing_and_broken_folders(tmp_path, models):
@@ -185,7 +189,7 @@ def test_an_answer_of_a_batch_that_is_too_large_fails_alone(models):
 
     def ask(number):
         try:
-            found[number] = servable.run("echo", texts(words[number]))["x"].tolist()
+            found[number] = servable.run("echo", {"x": texts(words[number])["text"]})["x"].tolist()
         except ServingError as error:
             found[number] = error.code
 
