@@ -6,12 +6,13 @@
 Clients send single sentences to a tagger (by default, an untrained BiLSTM with a CRF, which is as
 fast as a trained one). The program measures latencies of 1 to 64 clients over gRPC and REST, and of
 the SavedModel called in this process ("direct"); throughput with and without batching; memory after
-10,000 and 100,000 requests; and failures while new versions are loaded. The clients run on the same
-cores as the server.
+10,000 and 100,000 requests; and failures while new versions are loaded. The clients run in
+processes of their own, on the same cores as the server.
 """
 
 import argparse
 import contextlib
+import functools
 import pathlib
 import re
 import shutil
@@ -21,11 +22,19 @@ import tempfile
 import threading
 import time
 
-from benchmarks.serving_load import grpc_client, median_ms, rest_client, run_clients
+from benchmarks.serving_load import (
+    grpc_client,
+    grpc_message,
+    median_ms,
+    rest_client,
+    rest_message,
+    run_processes,
+)
 
 TEXT = "The small river left its old bank near the station after three days of rain ."
 CLIENTS = 1, 4, 16, 64
-PROTOCOLS = {"gRPC": grpc_client, "REST": rest_client}
+ROWS = 1, 8, 16, 64  # sentences in a call of the model in this process
+PROTOCOLS = {"gRPC": (grpc_client, grpc_message), "REST": (rest_client, rest_message)}
 FIRST, LAST = 10_000, 100_000
 
 
@@ -37,8 +46,7 @@ def main(argv=None):
             shutil.copytree(options.export, export)
         else:
             make_tagger(export)
-        direct = median_ms(in_process(export, options.text), options.seconds)
-        print(f"SavedModel in this process: {direct:.2f} ms\n")
+        direct = in_this_process(export, options)
         latencies(export, options, direct)
         unbatched(export, options)
         memory(export, options)
@@ -82,12 +90,25 @@ def make_tagger(folder, units=64, num_tags=9):
     write_export(open_for_export(TextTagger(model, indexer)), folder)
 
 
-def in_process(export, text):
+def in_this_process(export, options):
+    """Prints the speed of the model without a server; returns the milliseconds for one sentence."""
+    times = {
+        rows: median_ms(in_process(export, [options.text] * rows), options.seconds / 2)
+        for rows in ROWS
+    }
+    print("SavedModel in this process:")
+    for rows, found in times.items():
+        print(f"  {rows} sentences a call: {found:.2f} ms, {1000 * rows / found:.0f} sentences/s")
+    print()
+    return times[1]
+
+
+def in_process(export, texts):
     """Returns a function that calls the default signature of the newest version."""
     import tensorflow as tf
 
     loaded = tf.saved_model.load(str(newest(export)))
-    signature, sentences = loaded.signatures["serving_default"], tf.constant([text])
+    signature, sentences = loaded.signatures["serving_default"], tf.constant(texts)
     return lambda: (signature(text=sentences), loaded)[0]
 
 
@@ -114,7 +135,8 @@ def serving(export, *flags):
 
 
 def clients_of(protocol, ports, text):
-    return lambda: PROTOCOLS[protocol](ports[protocol], "tagger", text)
+    client, message = PROTOCOLS[protocol]
+    return functools.partial(client, ports[protocol], message("tagger", text))
 
 
 def latencies(export, options, direct):
@@ -123,9 +145,9 @@ def latencies(export, options, direct):
     with serving(export) as (_, ports):
         for protocol in PROTOCOLS:
             make = clients_of(protocol, ports, options.text)
-            run_clients(make, 1, options.seconds / 5)
+            run_processes(make, 1, options.seconds / 5)
             for clients in CLIENTS:
-                load = run_clients(make, clients, options.seconds)
+                load = run_processes(make, clients, options.seconds)
                 middle, late = load.percentile(0.5), load.percentile(0.99)
                 extra = f"{middle - direct:.2f}" if clients == 1 else ""
                 print(
@@ -141,8 +163,8 @@ def unbatched(export, options):
     for name, flags in {"batched": [], "unbatched": ["--max-batch-size", "1"]}.items():
         with serving(export, *flags) as (_, ports):
             make = clients_of("gRPC", ports, options.text)
-            run_clients(make, 16, options.seconds / 5)
-            found[name] = run_clients(make, 16, options.seconds).per_second
+            run_processes(make, 16, options.seconds / 5)
+            found[name] = run_processes(make, 16, options.seconds).per_second
     print(
         f"\n16 clients, gRPC: batched {found['batched']:.0f}, unbatched "
         f"{found['unbatched']:.0f} requests/s: {found['batched'] / found['unbatched']:.1f} x"
@@ -155,7 +177,7 @@ def memory(export, options):
         first = min(FIRST, options.requests // 10)
         loads, sizes = [], []
         for requests in (first, options.requests - first):
-            loads.append(run_clients(make, 16, requests=requests))
+            loads.append(run_processes(make, 16, requests=requests))
             sizes.append(resident_mb(process.pid))
     print(
         f"Resident memory after {first:,} requests {sizes[0]:.0f} MB, after "
@@ -186,7 +208,7 @@ def rolling(export, options):
         thread = threading.Thread(target=roll)
         thread.start()
         try:
-            load = run_clients(clients_of("gRPC", ports, options.text), 8, 5 * options.seconds)
+            load = run_processes(clients_of("gRPC", ports, options.text), 8, 5 * options.seconds)
         finally:
             stopped.set()
             thread.join()

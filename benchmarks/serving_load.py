@@ -2,10 +2,13 @@
 
 import http.client
 import json
+import multiprocessing
 import statistics
 import threading
 import time
 from typing import NamedTuple
+
+MOST_PROCESSES = 16
 
 
 class Load(NamedTuple):
@@ -36,28 +39,33 @@ class Load(NamedTuple):
         return 1000 * ordered[max(-(-int(share * 1000) * len(ordered) // 1000) - 1, 0)]
 
 
-def grpc_client(port, model, text):
+def grpc_client(port, message):
     """Opens a gRPC connection; returns functions that send a request and close the connection."""
     import grpc
-    import tensorflow as tf
-    from tensorflow_serving.apis import predict_pb2
 
     channel = grpc.insecure_channel(
         f"127.0.0.1:{port}", options=[("grpc.use_local_subchannel_pool", 1)]
     )
     # Sends and receives bytes, so the time for encoding messages is not measured.
     predict = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
-    request = predict_pb2.PredictRequest()
-    request.model_spec.name = model
-    request.inputs["text"].CopyFrom(tf.make_tensor_proto([text]))
-    message = request.SerializeToString()
     return lambda: predict(message, timeout=60), channel.close
 
 
-def rest_client(port, model, text):
+def grpc_message(model, text):
+    """Returns the bytes of a `PredictRequest`, so that clients need not import TensorFlow."""
+    import tensorflow as tf
+    from tensorflow_serving.apis import predict_pb2
+
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name = model
+    request.inputs["text"].CopyFrom(tf.make_tensor_proto([text]))
+    return request.SerializeToString()
+
+
+def rest_client(port, message):
     """Opens an HTTP connection; returns functions that send a request and close the connection."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    body = json.dumps({"instances": [text]})
+    model, body = message
 
     def ask():
         connection.request("POST", f"/v1/models/{model}:predict", body)
@@ -69,8 +77,77 @@ def rest_client(port, model, text):
     return ask, connection.close
 
 
-def run_clients(make_client, clients, seconds=None, requests=None):
-    """Runs concurrent clients for a number of seconds or a number of requests.
+def rest_message(model, text):
+    """Returns the name of a model and the JSON body of a request."""
+    return model, json.dumps({"instances": [text]})
+
+
+def run_processes(make_client, clients, seconds=None, requests=None):
+    """Runs concurrent clients in processes of their own, which do not share an interpreter lock.
+
+    Beyond 16 clients, every process runs several of them in threads.
+
+    Args:
+        make_client: picklable function without arguments that returns `(ask, close)`.
+        clients: int. Number of clients.
+        seconds: float. Duration in seconds; see `run_clients`.
+        requests: int. Number of requests of all clients together; see `run_clients`.
+
+    Returns:
+        `Load` of all clients.
+
+    Raises:
+        OSError: If a client cannot connect, or its first request fails.
+    """
+    count = min(clients, MOST_PROCESSES)
+    context = multiprocessing.get_context("spawn")
+    pipes, processes = [], []
+    for number in range(count):
+        own, other = context.Pipe()
+        share = share_of(clients, number, count), seconds, share_of(requests, number, count)
+        arguments = other, make_client, *share
+        processes.append(context.Process(target=client_process, args=arguments, daemon=True))
+        processes[-1].start()
+        pipes.append(own)
+    found = [pipe.recv() for pipe in pipes]  # `None` once connected
+    errors = [error for error in found if error is not None]
+    for pipe in pipes:
+        pipe.send(not errors)
+    if errors:
+        raise OSError(errors[0])
+    loads = [pipe.recv() for pipe in pipes]
+    for process in processes:
+        process.join()
+    return Load(
+        [latency for load in loads for latency in load.latencies],
+        [failure for load in loads for failure in load.failures],
+        max(load.seconds for load in loads),
+    )
+
+
+def share_of(total, number, count):
+    """Returns the share of one of `count` processes, or `None` if `total` is `None`."""
+    return None if total is None else total // count + (number < total % count)
+
+
+def client_process(pipe, make_client, clients, seconds, requests):
+    """Runs clients once all processes are connected, and sends their `Load` through a pipe."""
+
+    def connected():
+        pipe.send(None)
+        if not pipe.recv():
+            raise SystemExit
+
+    try:
+        load = run_clients(make_client, clients, seconds, requests, connected)
+    except OSError as error:
+        pipe.send(str(error))
+    else:
+        pipe.send(load)
+
+
+def run_clients(make_client, clients, seconds=None, requests=None, connected=lambda: None):
+    """Runs concurrent clients in threads, for a number of seconds or a number of requests.
 
     Args:
         make_client: function without arguments that returns `(ask, close)`.
@@ -87,7 +164,7 @@ def run_clients(make_client, clients, seconds=None, requests=None):
         OSError: If a client cannot connect, or its first request, which is not measured, fails.
     """
     left = iter(range(requests)) if requests else None
-    lock, ready = threading.Lock(), threading.Barrier(clients + 1)
+    lock, ready, start = threading.Lock(), threading.Barrier(clients + 1), threading.Event()
     latencies, failures, unconnected = [], [], []
 
     def client():
@@ -95,6 +172,7 @@ def run_clients(make_client, clients, seconds=None, requests=None):
             ask, close = make_client()
             ask()  # connects
             ready.wait()
+            start.wait()
         except Exception as error:
             unconnected.append(repr(error))
             ready.abort()
@@ -117,6 +195,8 @@ def run_clients(make_client, clients, seconds=None, requests=None):
         thread.start()
     try:
         ready.wait()
+        connected()
+        start.set()
     except threading.BrokenBarrierError:
         raise OSError(f"The first request of a client failed: {unconnected[0]}.") from None
     started = time.perf_counter()

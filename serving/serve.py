@@ -25,6 +25,7 @@ import time
 
 from tfreps.cli.options import Option, add_flags, check_options, short_errors
 from tfreps.cli.program_help import program_parser
+from tfreps.cli.quiet_import import quiet_tensorflow
 from tfreps.cli.server_log import server_log, with_flag_names
 from tfreps.cli.text_streams import read_texts
 
@@ -87,6 +88,11 @@ WORK = {
     "max_answer_mb": Option(
         int, 128, "Maximum size of an answer in MiB, both as arrays and as JSON.", at_least=1
     ),
+    "workers": Option(
+        int, 1, "Number of processes that share the ports and the connections, each with its own "
+        "models, batches and limits. More than one help if a single Python process is the limit.",
+        at_least=1, at_most=1000,
+    ),
     "grace_seconds": Option(
         float, 30.0, "Seconds to wait for accepted requests to finish when the server stops.",
         at_least=0, at_most=1e6,
@@ -98,10 +104,12 @@ EXAMPLES = (
     'tfreps serve exports/ner --try "Ada lived in London ."',
 )
 NOTE = (
-    "This server is for development, tests and small installations: it is a single Python process. "
-    "Its clients also work with the container tensorflow/serving, which is recommended for "
-    "production."
+    "This server is for development, tests and small installations: it is a Python program. Its "
+    "clients also work with the container tensorflow/serving, which is recommended for production."
 )
+
+STOPPING = "Stopping once all accepted requests are answered."
+SPARE_SECONDS = 5.0  # that a worker may take longer than --grace-seconds
 
 STOPS = (
     "Ctrl-C or SIGTERM stops the server with exit code 0 once all accepted requests are answered; "
@@ -121,14 +129,63 @@ LIMITS = (
 
 def main(argv=None):
     options = short_errors(make_parser()).parse_args(argv)
+    check(options)
     stopped = threading.Event()
     stop_on_signals(stopped)
     with server_log(options) as log:
+        if options.workers > 1:
+            return run_workers(options, stopped, log)
         return run(options, stopped, log)
 
 
 def run(options, stopped, log):
     """Serves until a signal arrives or --try is finished; returns the exit code."""
+    server = start_server(options, log)
+    print(report(server, options), flush=True)
+    if options.sentence is not None:
+        try_out(server, options)
+    else:
+        stopped.wait()
+    print(STOPPING, flush=True)
+    return end(server, options)
+
+
+def run_workers(options, stopped, log):
+    """Serves with several processes until a signal arrives; returns the exit code."""
+    from tfreps.server.worker_group import WorkerGroup, reserved
+
+    with contextlib.ExitStack() as stack:
+        try:
+            for name in PORTS:  # workers share the port that is chosen here
+                kept = stack.enter_context(reserved(options.host, getattr(options, name)))
+                setattr(options, name, kept.getsockname()[1])
+            group = WorkerGroup(options.workers, work, options)
+            log.flush_errors()
+            print(group.start(), flush=True)
+        except ValueError as error:
+            raise ValueError(with_flag_names(str(error), options)) from None
+        group.watch(stopped)
+        print(STOPPING, flush=True)
+        return 0 if group.stop(options.grace_seconds + SPARE_SECONDS) else 1
+
+
+def work(number, options, pipe):
+    """Serves in one of several processes; returns the exit code."""
+    from tfreps.server.worker_group import ready_until_stopped
+
+    stopped = threading.Event()
+    stop_on_signals(stopped)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it, too, and sends SIGTERM
+    with quiet_tensorflow():
+        spread_operations(options.workers)
+    with server_log(options, f"Worker {number}: ") as log:
+        server = start_server(options, log)
+        ready_until_stopped(pipe, report(server, options), stopped)
+        return end(server, options)
+
+
+def start_server(options, log):
+    """Returns a `ModelServer` that answers requests."""
     try:
         server = make_server(options)
         gc.collect()
@@ -138,12 +195,11 @@ def run(options, stopped, log):
         log.flush_errors(but=str(error))
         raise ValueError(with_flag_names(str(error), options)) from error
     log.flush_errors()
-    report(server, options)
-    if options.sentence is not None:
-        try_out(server, options)
-    else:
-        stopped.wait()
-    print("Stopping once all accepted requests are answered.", flush=True)
+    return server
+
+
+def end(server, options):
+    """Stops a server once all accepted requests are answered; returns the exit code."""
     begin = time.monotonic()
     if not server.stop(options.grace_seconds):
         print(unfinished(server, time.monotonic() - begin), flush=True)
@@ -232,7 +288,6 @@ def make_parser():
 
 def make_server(options):
     """Returns a `ModelServer` for the models on the command line."""
-    check(options)
     try:
         from tfreps.server.model_server import ModelServer, ServerOptions
         from tfreps.server.models import model_configs
@@ -241,7 +296,7 @@ def make_server(options):
         raise ValueError(
             f"The server needs the package {error.name}. Run pip install 'tfreps[serving]'."
         ) from None
-    spread_operations()
+    spread_operations(options.workers)
     configs = model_configs.from_folders(options.folders, options.label, options.versions)
     if options.model_config:
         configs += model_configs.read_config_file(options.model_config)
@@ -268,19 +323,25 @@ def make_server(options):
             allowed_hosts=tuple(options.allow_host),
             allowed_origins=tuple(options.allow_origin),
             allow_file_ops=options.allow_file_ops,
+            share_ports=options.workers > 1,
         ),
         make_routes(options),
     )
 
 
-def spread_operations():
+def spread_operations(workers=1):
     """Lets TensorFlow run more operations concurrently than the machine has cores.
 
     Otherwise, operations of small requests would wait for large operations of other requests.
+    Several workers share the cores for the threads within an operation.
     """
     import tensorflow as tf
 
     threading_options = tf.config.threading
+    if workers > 1:
+        with contextlib.suppress(RuntimeError):  # TensorFlow is already initialized
+            share = max((os.cpu_count() or 1) // workers, 1)
+            threading_options.set_intra_op_parallelism_threads(share)
     if not threading_options.get_inter_op_parallelism_threads():
         with contextlib.suppress(RuntimeError):  # TensorFlow is already initialized
             threads = max(2 * (os.cpu_count() or 1), LEAST_THREADS)
@@ -304,6 +365,8 @@ def check(options):
     if bool(options.folders) == bool(options.model_config):
         given = "both" if options.folders else "neither"
         raise ValueError(f"Expected either base paths of models or --model-config; got {given}.")
+    if options.sentence is not None and options.workers > 1:
+        raise ValueError("--try requires --workers 1.")
     if options.sentences and not options.page:
         raise ValueError("--sentences requires --page.")
     if bool(options.tls_cert) != bool(options.tls_key):
@@ -311,18 +374,18 @@ def check(options):
 
 
 def report(server, options):
-    """Prints the addresses of the server and a command that queries it."""
+    """Returns the addresses of the server and a command that queries it."""
     scheme = "https" if options.tls_cert else "http"
     host = f"[{options.host}]" if ":" in options.host else options.host
     name = next(iter(server.core.pool.models))
     tls = " --tls-ca FILE" if options.tls_cert else ""
-    if options.page:
-        print(f"Page: {scheme}://{host}:{server.rest_port}/page/")
-    print(f"REST: {scheme}://{host}:{server.rest_port}/v1/models/{name}")
-    print(f"gRPC: {host}:{server.grpc_port}")
+    lines = [f"Page: {scheme}://{host}:{server.rest_port}/page/"] if options.page else []
+    lines.append(f"REST: {scheme}://{host}:{server.rest_port}/v1/models/{name}")
+    lines.append(f"gRPC: {host}:{server.grpc_port}")
     if reads_text(server, name):
-        print(f'Try:  tfreps query {name} "A sentence ." --rest-port {server.rest_port}{tls}')
-    print(NOTE, flush=True)
+        ask = f'tfreps query {name} "A sentence ." --rest-port {server.rest_port}'
+        lines.append(f"Try:  {ask}{tls}")
+    return "\n".join([*lines, NOTE])
 
 
 def try_out(server, options):

@@ -1,8 +1,20 @@
 """Tests the clients with a server that counts its answers."""
 
+import functools
+
 import pytest
 
-from benchmarks.serving_load import Load, grpc_client, median_ms, rest_client, run_clients
+from benchmarks.serving_load import (
+    Load,
+    grpc_client,
+    grpc_message,
+    median_ms,
+    rest_client,
+    rest_message,
+    run_clients,
+    run_processes,
+    share_of,
+)
 from tests.server.small_models import save_zoo, serving
 
 
@@ -44,17 +56,29 @@ def test_a_client_that_cannot_connect_ends_the_others():
         run_clients(make, 3, requests=60)
 
 
-@pytest.mark.parametrize("make, port", [(grpc_client, "grpc_port"), (rest_client, "rest_port")])
-def test_both_protocols(tmp_path, make, port):
+@pytest.mark.parametrize("protocol", ["grpc", "rest"])
+def test_both_protocols(tmp_path, protocol):
     save_zoo(tmp_path / "zoo" / "1")
+    make, message = {
+        "grpc": (grpc_client, grpc_message),
+        "rest": (rest_client, rest_message),
+    }[protocol]
     with serving(tmp_path / "zoo") as server:
-        number = getattr(server, port)
-        load = run_clients(lambda: make(number, "zoo", "a text"), 2, requests=20)
+        port = getattr(server, f"{protocol}_port")
+        client = functools.partial(make, port, message("zoo", "a text"))
+        load = run_processes(client, 3, requests=20)
         assert len(load.latencies) == 20 and not load.failures
-        ask, close = make(number, "nobody", "a text")
+        ask, close = make(port, message("nobody", "a text"))
         with pytest.raises(Exception, match="(?i)not.found|404"):
             ask()
         close()
+
+
+def test_processes_share_clients_and_requests():
+    assert [share_of(7, number, 3) for number in range(3)] == [3, 2, 2]
+    assert share_of(None, 0, 3) is None
+    with pytest.raises(OSError, match="first request of a client failed"):
+        run_processes(functools.partial(rest_client, 1, ("zoo", "{}")), 2, requests=2)
 
 
 def test_a_call_in_this_process():

@@ -31,7 +31,7 @@ class Context:
     def is_active(self):
         return True
 
-    def abort(self, code, details):
+    async def abort(self, code, details):
         raise Aborted(code, details)
 
     def __getattr__(self, name):  # metadata, peers, callbacks: no effect
@@ -89,7 +89,7 @@ class Served:
     def grpc(self, method, request):
         """Returns the answer of a service, or the code and details of its error."""
         try:
-            return getattr(self.services[method], method)(request, Context())
+            return asyncio.run(getattr(self.services[method], method)(request, Context()))
         except Aborted as error:
             return error.args
 

@@ -83,8 +83,8 @@ def test_answers_that_are_too_large(server):
 def test_small_requests_do_not_wait_for_long_ones(server):
     """One long request runs, some wait, and the others are rejected."""
     codes = []
-    servable = server.core.pool.models["zoo"]._versions[1].servable
-    servable._long._most_waiting = 16
+    long = server.core.pool.models["zoo"]._versions[1].servable.runner._long
+    long._most_waiting = 16
     threads = [
         threading.Thread(target=lambda: codes.append(post(server, [LONG], "slow").status_code))
         for _ in range(20)
@@ -92,14 +92,13 @@ def test_small_requests_do_not_wait_for_long_ones(server):
     for thread in threads:
         thread.start()
     wait_for(lambda: codes.count(503) == 3)  # one runs, 16 wait
-    assert len(servable._long._waiting) == 16
+    assert len(long._waiting) == 16
     for _ in range(10):
         assert post(server, ["ab"]).json()["predictions"] == [{"length": 2, "upper": "AB"}]
-    assert 200 not in codes[:3] and len(servable._long._waiting) > 10
+    assert 200 not in codes[:3] and len(long._waiting) > 10
     assert requests.get(f"http://127.0.0.1:{server.rest_port}/healthz").status_code == 200
-    servable._long._waiting[0].cancel()
-    for ticket in [*servable._long._waiting, *servable._long._running]:
-        ticket.cancel()
+    for call in [*long._waiting, *(call for calls in long._running for call in calls)]:
+        call.ticket.cancel()
     for thread in threads:
         thread.join()
     assert server.core.dispatcher.accepted == 0 and codes.count(499) > 10

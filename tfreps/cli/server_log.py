@@ -18,18 +18,20 @@ class ServerLog(logging.Handler):
 
     Args:
         options: namespace of all options of the program.
+        start: str. Text at the start of each line. Defaults to `""`.
     """
 
-    def __init__(self, options):
+    def __init__(self, options, start=""):
         super().__init__(logging.INFO)
         self.options = options
+        self.start = start
         self.held = []
 
     def emit(self, record):
         if self.held is not None and record.levelno >= logging.ERROR:
             self.held.append(record)
         else:
-            say(with_flag_names(self.format(record), self.options))
+            say(self.start + with_flag_names(self.format(record), self.options))
 
     def flush_errors(self, but=""):
         """Prints the errors that were held back.
@@ -46,13 +48,14 @@ class ServerLog(logging.Handler):
 
 
 @contextlib.contextmanager
-def server_log(options):
+def server_log(options, start=""):
     """Context manager that prints the log of the server and yields its `ServerLog`.
 
     Args:
         options: namespace of all options of the program.
+        start: str. Text at the start of each line. Defaults to `""`.
     """
-    log, handler = logging.getLogger("tfreps.server"), ServerLog(options)
+    log, handler = logging.getLogger("tfreps.server"), ServerLog(options, start)
     before = log.level, log.propagate
     log.addHandler(handler)
     log.setLevel(logging.INFO)

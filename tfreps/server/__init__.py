@@ -8,7 +8,6 @@ metrics. The server differs from `tensorflow_model_server` in these respects:
 - The health service reports NOT_SERVING while requests that exceeded their time limit occupy all
   workers of a model.
 - If a version cannot be loaded, the next best one is served, even at startup.
-- After it is unloaded, each version leaves behind an idle thread of TensorFlow's batch operation.
 
 It is deliberately stricter in the following respects:
 

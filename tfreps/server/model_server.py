@@ -1,5 +1,6 @@
 """ModelServer: serves models on a gRPC and a REST port."""
 
+import asyncio
 import dataclasses
 import pathlib
 import time
@@ -11,6 +12,7 @@ from tfreps.server.models.batching import BatchOptions
 from tfreps.server.models.model_pool import ModelPool
 from tfreps.server.models.servable import Servable
 from tfreps.server.requests.dispatcher import Dispatcher
+from tfreps.server.requests.event_loop import on_loop
 from tfreps.server.requests.request_limits import RequestLimits
 from tfreps.server.requests.serving_core import ServingCore
 from tfreps.server.rest.request_guard import RequestGuard
@@ -63,6 +65,9 @@ class ServerOptions:
             `RequestGuard`. Defaults to `()`.
         allow_file_ops: bool. Whether to load models that use files, the network or Python; see
             `check_operations`. Defaults to `False`.
+        share_ports: bool. Whether other processes of the same user may listen on the same ports
+            (SO_REUSEPORT), so that the system distributes connections among them. Defaults to
+            `False`.
 
     Raises:
         ValueError: If `tls_key` is given without `tls_cert`.
@@ -88,6 +93,7 @@ class ServerOptions:
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
     allow_file_ops: bool = False
+    share_ports: bool = False
 
     def __post_init__(self):
         if self.tls_key is not None and self.tls_cert is None:
@@ -146,6 +152,7 @@ class ModelServer:
                 options.grpc_port,
                 min(options.max_message_mb * MEGABYTE, 2**31 - 1),
                 grpc_credentials(options.tls_cert, options.tls_key),
+                options.share_ports,
             )
         if options.rest_port is not None:
             routes = make_routes(self.core) if make_routes else ()
@@ -157,6 +164,7 @@ class ModelServer:
                 options.header_seconds,
                 options.tls_cert,
                 options.tls_key,
+                options.share_ports,
             )
         self.rest_port = self._rest and self._rest.port
         self.grpc_port = self._grpc and self._grpc.port
@@ -166,7 +174,7 @@ class ModelServer:
 
         Raises:
             ValueError: If a model has no version that can be served.
-            OSError: If the REST interface fails to start, or takes more than 30 seconds to start.
+            OSError: If the REST interface fails to start.
         """
         pool = self.core.pool
         pool.refresh()
@@ -190,14 +198,15 @@ class ModelServer:
         """
         until = time.monotonic() + seconds
         self.core.pool.ask_to_stop()
-        if self._rest:
-            self._rest.ask_to_stop(seconds)
-        for front in filter(None, (self._grpc, self._rest)):
-            front.stop(seconds)
+        on_loop(self._stop_fronts(seconds))
         self.core.pool.stop(until - time.monotonic())  # does not wait for a version to load
         whole = self.core.dispatcher.drain(0)
         self.core.dispatcher.close()
         return whole
+
+    async def _stop_fronts(self, seconds):
+        fronts = filter(None, (self._grpc, self._rest))
+        await asyncio.gather(*(front.stop(seconds) for front in fronts))
 
     def __enter__(self):
         self.start()

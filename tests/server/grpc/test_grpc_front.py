@@ -1,5 +1,6 @@
 """The gRPC port: health, sizes, ports, TLS."""
 
+import asyncio
 import pathlib
 import shutil
 import socket
@@ -14,6 +15,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from tensorflow_serving.apis import prediction_service_pb2_grpc
 
 from tests.server.small_models import predict_request, serving
+from tests.server.test_model_server import wait_for
 
 
 def health(channel, service=""):
@@ -42,6 +44,28 @@ def test_garbage_is_told_to_its_sender_only(channel, caplog):
 def test_a_port_in_use(server, models):
     with pytest.raises(OSError, match="gRPC"):
         serving(models / "zoo", grpc_port=server.grpc_port, rest_port=None)
+
+
+def test_calls_beyond_a_limit_are_not_received(models, monkeypatch):
+    """Their messages would take memory before the queue can reject them."""
+    with serving(models / "zoo", rest_port=None, max_queue=1) as server:
+
+        async def hang(*given, **options):
+            await asyncio.sleep(60)
+
+        monkeypatch.setattr(server.core.dispatcher, "answer", hang)
+        with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
+            stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+            request = predict_request("zoo", {"text": ["x"]})
+            calls = [stub.Predict.future(request, timeout=60) for _ in range(30)]
+            codes = []
+            for call in calls:
+                call.add_done_callback(lambda call: codes.append(call.code()))
+            wait_for(lambda: len(codes) == 10)
+            assert set(codes) == {grpc.StatusCode.RESOURCE_EXHAUSTED}
+            for call in calls:
+                call.cancel()
+        monkeypatch.undo()
 
 
 def test_large_messages(channel, models):

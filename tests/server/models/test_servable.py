@@ -1,11 +1,15 @@
 """A loaded version: its answers, its errors, and merged requests."""
 
+import gc
+import threading
+
 import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from tests.server.small_models import at_the_same_time, save, save_half, spec, write_warm_up
+from tests.server.test_model_server import wait_for
 from tfreps.server.models import graph_operations, servable
 from tfreps.server.models.batching import BatchOptions
 from tfreps.server.models.servable import Servable
@@ -63,16 +67,22 @@ def test_a_bad_request_fails_alone(zoo):
         assert found[number] == ("INVALID_ARGUMENT" if word == "bad" else [len(word)])
 
 
-def test_outputs_that_are_no_rows_stop_the_merging(tmp_path):
+def test_outputs_that_are_no_rows(tmp_path):
     """The signature declares rows, but its outputs have none."""
     folder = save(
         tmp_path / "1",
         serving_default=(lambda x: {"y": tf.concat([x, x], 0)}, {"x": spec("int32", None)}),
     )
     servable = Servable(folder)
-    for _ in range(2):
-        assert servable.run("", {"x": np.array([1, 2], "int32")})["y"].tolist() == [1, 2, 1, 2]
-    assert servable._merged == {}
+    found = {}
+
+    def ask(number):
+        x = np.array([number], "int32")
+        found[number] = [servable.run("", {"x": x})["y"].tolist() for _ in range(5)]
+
+    with at_the_same_time(ask, 8):
+        pass
+    assert found == {number: [[number] * 2] * 5 for number in range(8)}
 
 
 def test_no_time_to_wait(models):
@@ -88,6 +98,20 @@ def test_no_time_to_wait(models):
     with at_the_same_time(ask, 3):
         pass
     assert "DEADLINE_EXCEEDED" in found and len(found) == 3
+
+
+def test_no_thread_is_left_behind_when_a_version_is_unloaded(models):
+    servable = Servable(models / "half_plus_two" / "123")
+    before = set(threading.enumerate())
+    servable.run("", {"x": np.array([1], "float32")})
+    (own,) = [t for t in threading.enumerate() if t not in before and "batched" in t.name]
+    del servable
+
+    def is_gone():
+        gc.collect()  # as `ServedModel` does
+        return not own.is_alive()
+
+    wait_for(is_gone)
 
 
 def test_missing_and_broken_folders(tmp_path, models):
@@ -157,11 +181,28 @@ def test_too_much_text(models):
     assert servable.run("", texts("x" * 1_000))["length"].tolist() == [1_000]
 
 
+def test_an_answer_of_a_batch_that_is_too_large_fails_alone(models):
+    limits = RequestLimits(answer_bytes=100)
+    servable = Servable(models / "zoo" / "7", BatchOptions(timeout_ms=200), limits=limits)
+    words = ["a", "b" * 60, "c"]
+    found = {}
+
+    def ask(number):
+        try:
+            found[number] = servable.run("echo", {"x": texts(words[number])["text"]})["x"].tolist()
+        except ServingError as error:
+            found[number] = error.code
+
+    with at_the_same_time(ask, 3):
+        pass
+    assert found == {0: [b"a"], 1: "RESOURCE_EXHAUSTED", 2: [b"c"]}
+
+
 def test_long_texts_are_asked_alone(zoo, monkeypatch):
     asked = []
-    merged = zoo._merged["serving_default"]
-    record = lambda **inputs: (asked.append(1), merged(**inputs))[1]  # noqa: E731
-    monkeypatch.setitem(zoo._merged, "serving_default", record)
+    lane = zoo.runner._together
+    submit = lane.submit
+    monkeypatch.setattr(lane, "submit", lambda call: (asked.append(1), submit(call)))
     assert zoo.run("", texts("x" * 20_000))["length"].tolist() == [20_000] and not asked
     assert zoo.run("", texts("x"))["length"].tolist() == [1] and asked
 

@@ -1,81 +1,191 @@
-"""Requests that wait for a free slot."""
+"""Calls that wait for a worker."""
 
+import gc
 import threading
 import time
 
 import pytest
 
-from tests.server.small_models import at_the_same_time
+from tests.server.test_model_server import wait_for
 from tfreps.server.requests import lane as module
 from tfreps.server.requests.lane import Lane
+from tfreps.server.requests.model_call import ModelCall
 from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.requests.ticket import Ticket
 
 
-def test_so_many_at_the_same_time_and_no_more():
-    lane, running, most = Lane("single", 2), [], []
-
-    def work(number):
-        with lane.turn(Ticket(20)):
-            running.append(number)
-            most.append(len(running))
-            time.sleep(0.01)
-            running.remove(number)
-
-    with at_the_same_time(work, 8):
-        pass
-    assert max(most) == 2 and len(most) == 8
+def call(signature="a", rows=1, ticket=None):
+    return ModelCall(signature, {}, [], rows, ticket or Ticket(20), write=dict)
 
 
-def refused(lane, ticket):
-    with pytest.raises(ServingError) as caught, lane.turn(ticket):
-        pytest.fail("had its turn")
-    return caught.value.code
+class Gate:
+    """Function that runs calls once it is opened, and remembers them."""
+
+    def __init__(self):
+        self.opened, self.started = threading.Event(), threading.Semaphore(0)
+        self.ran = []
+
+    def __call__(self, calls):
+        self.ran.append([(each.signature, each.rows) for each in calls])
+        self.started.release()
+        self.opened.wait(20)
+        for each in calls:
+            each.answer({})
 
 
-def test_nobody_has_a_turn_who_does_not_wait():
-    lane, gone = Lane("single", 1), Ticket(20)
-    with lane.turn(Ticket(20)):
-        assert refused(lane, Ticket(0.01)) == "DEADLINE_EXCEEDED"
-        threading.Timer(0.05, gone.cancel).start()
-        begin = time.monotonic()
-        assert refused(lane, gone) == "CANCELLED"
-        assert time.monotonic() - begin < 10
-    assert refused(lane, gone) == "CANCELLED"
-    with lane.turn(Ticket(1)):
-        pass
+@pytest.fixture
+def gate():
+    gate = Gate()
+    yield gate
+    gate.opened.set()
 
 
-def test_only_some_wait():
-    lane = Lane("long", 1, most_waiting=1)
-    entered, go_on = threading.Event(), threading.Event()
-
-    def work(number):
-        with lane.turn(Ticket(20)):
-            entered.set()
-            go_on.wait(20)
-
-    with at_the_same_time(work, 2):
-        assert entered.wait(20)
-        while len(lane._waiting) < 1:
-            time.sleep(0.001)
-        with pytest.raises(ServingError, match="1 long requests are already waiting") as caught:
-            with lane.turn(Ticket(20)):
-                pass
-        assert caught.value.code == "UNAVAILABLE"
-        go_on.set()
+def fill(lane, *calls):
+    for each in calls:
+        lane.submit(each)
+    return [each.future for each in calls]
 
 
-def test_stuck_while_all_workers_are_late(monkeypatch):
+def test_calls_gather_while_the_batch_before_them_runs(gate):
+    lane = Lane("batched", gate, most_rows=4)
+    calls = [call(), call(), call("b"), call(rows=3), call(rows=2), call("b")]
+    futures = fill(lane, calls[0])
+    assert gate.started.acquire(timeout=20)
+    futures += fill(lane, *calls[1:])
+    gate.opened.set()
+    assert [future.result(20) for future in futures] == [{}] * 6
+    # The first call runs at once; the next batch has the waiting calls that fit.
+    assert gate.ran == [[("a", 1)], [("a", 1), ("a", 3)], [("b", 1), ("b", 1)], [("a", 2)]]
+
+
+def test_a_call_with_more_rows_than_a_batch_runs_alone(gate):
+    gate.opened.set()
+    lane = Lane("batched", gate, most_rows=4)
+    assert [f.result(20) for f in fill(lane, call(rows=9))] == [{}]
+    assert gate.ran == [[("a", 9)]]
+
+
+def test_so_many_at_the_same_time_and_no_more(gate):
+    lane = Lane("single", gate, workers=2)
+    futures = fill(lane, *(call() for _ in range(5)))
+    for _ in range(2):
+        assert gate.started.acquire(timeout=20)
+    time.sleep(0.05)
+    assert gate.ran == [[("a", 1)]] * 2
+    gate.opened.set()
+    assert [future.result(20) for future in futures] == [{}] * 5
+    assert gate.ran == [[("a", 1)]] * 5
+
+
+def test_a_batch_waits_for_more_calls_until_it_is_full(gate):
+    gate.opened.set()
+    lane = Lane("batched", gate, most_rows=2, wait_seconds=20.0)
+    begin = time.monotonic()
+    futures = fill(lane, call())
+    time.sleep(0.05)
+    assert gate.ran == []
+    futures += fill(lane, call())
+    assert [future.result(20) for future in futures] == [{}] * 2
+    assert gate.ran == [[("a", 1), ("a", 1)]] and time.monotonic() - begin < 10
+    lane = Lane("batched", gate, most_rows=2, wait_seconds=0.01)
+    assert [f.result(20) for f in fill(lane, call())] == [{}]
+
+
+def test_the_clients_that_were_answered_are_expected_again(monkeypatch, gate):
+    """Two halves of the clients do not alternate, and a client alone never waits."""
+    monkeypatch.setattr(module, "PATIENCE", 1e6)
+    monkeypatch.setattr(module, "MOST_PATIENCE", 20.0)
+    lane = Lane("batched", gate, most_rows=64)
+    futures = fill(lane, call())
+    assert gate.started.acquire(timeout=20)
+    futures += fill(lane, call())
+    gate.opened.set()
+    futures[0].result(20)
+    time.sleep(0.05)
+    assert len(gate.ran) == 1  # two were in progress, so the other one is expected
+    futures += fill(lane, call())
+    assert [future.result(20) for future in futures] == [{}] * 3
+    assert gate.ran == [[("a", 1)], [("a", 1), ("a", 1)]]
+    lane = Lane("batched", gate, most_rows=64)
+    for _ in range(5):
+        assert [f.result(10) for f in fill(lane, call())] == [{}]
+
+
+def test_clients_that_do_not_come_back_are_waited_for_once(monkeypatch, gate):
+    monkeypatch.setattr(module, "PATIENCE", 1e6)
+    monkeypatch.setattr(module, "MOST_PATIENCE", 0.2)
+    gate.opened.set()
+    lane = Lane("batched", gate, most_rows=64, wait_seconds=0.05)
+    fill(lane, call(), call())[1].result(20)
+    lane._wait_seconds = 0.0
+    assert [f.result(20) for f in fill(lane, call())] == [{}]
+    monkeypatch.setattr(module, "MOST_PATIENCE", 20.0)
+    for _ in range(5):
+        assert [f.result(10) for f in fill(lane, call())] == [{}]
+
+
+def test_nobody_has_a_turn_who_does_not_wait(gate):
+    lane = Lane("single", gate)
+    gone, late, before = Ticket(20), Ticket(0.01), Ticket(20)
+    before.cancel()
+    fill(lane, call())
+    assert gate.started.acquire(timeout=20)
+    futures = fill(lane, *(call(ticket=ticket) for ticket in (gone, late, before)))
+    gone.cancel()  # leaves the queue at once, as does a call that was cancelled before
+    for future in futures[::2]:
+        with pytest.raises(ServingError, match="disconnected"):
+            future.result(0)
+    time.sleep(0.02)
+    gate.opened.set()
+    with pytest.raises(ServingError, match="took longer than 0.01 seconds"):
+        futures[1].result(20)
+    assert [f.result(20) for f in fill(lane, call())] == [{}]
+    assert len(gate.ran) == 2
+
+
+def test_only_some_wait(gate):
+    lane = Lane("long", gate, most_waiting=1)
+    fill(lane, call())
+    assert gate.started.acquire(timeout=20)
+    fill(lane, call())
+    with pytest.raises(ServingError, match="1 long requests are already waiting") as caught:
+        lane.submit(call())
+    assert caught.value.code == "UNAVAILABLE"
+
+
+def test_stuck_while_all_workers_are_late(gate, monkeypatch):
     monkeypatch.setattr(module, "SLACK", 0.0)
-    lane = Lane("batched", 4, workers=2)
-    with lane.turn(Ticket(0.01)), lane.turn(Ticket(60)):
-        time.sleep(0.02)
-        assert not lane.is_stuck
-        with lane.turn(Ticket(0.01, limit=60)):  # a client with a short time limit
-            time.sleep(0.02)
-            assert not lane.is_stuck
-        with lane.turn(Ticket(0.01)):
-            time.sleep(0.02)
-            assert lane.is_stuck
-        assert not lane.is_stuck
+    lane = Lane("single", gate, workers=2)
+    fill(lane, call(ticket=Ticket(0.01, limit=0.01)), call())
+    for _ in range(2):
+        assert gate.started.acquire(timeout=20)
+    time.sleep(0.02)
+    assert not lane.is_stuck
+    gate.opened.set()
+    wait_for(lambda: not lane._running)
+    gate.opened.clear()
+    # A client with a short time limit does not count as stuck.
+    fill(lane, call(ticket=Ticket(20, limit=0.01)), call(ticket=Ticket(20, limit=60)))
+    for _ in range(2):
+        assert gate.started.acquire(timeout=20)
+    time.sleep(0.02)
+    assert not lane.is_stuck
+    gate.opened.set()
+    wait_for(lambda: not lane._running)
+    gate.opened.clear()
+    fill(lane, *(call(ticket=Ticket(20, limit=0.01)) for _ in range(2)))
+    for _ in range(2):
+        assert gate.started.acquire(timeout=20)
+    time.sleep(0.02)
+    assert lane.is_stuck
+
+
+def test_threads_end_with_the_lane(gate):
+    gate.opened.set()
+    lane = Lane("of this test", gate)
+    assert [f.result(20) for f in fill(lane, call())] == [{}]
+    named = [t for t in threading.enumerate() if t.name.startswith("tfreps-of this test")]
+    assert len(named) == 1
+    del lane
+    gc.collect()
+    wait_for(lambda: not named[0].is_alive())

@@ -25,14 +25,19 @@ def test_time_goes_by():
 
 def test_who_has_to_know_is_told():
     ticket, told = Ticket(10), []
-    with ticket.when_cancelled(lambda: told.append("after its block")):
-        pass
-    with ticket.when_cancelled(lambda: told.append("within")):
-        ticket.cancel()
-        ticket.cancel()
-    with ticket.when_cancelled(lambda: told.append("before")):
-        pass
-    assert told == ["within", "before"]
+
+    def never():
+        told.append("never")
+
+    ticket.add_callback(never)
+    ticket.remove_callback(never)
+    ticket.add_callback(lambda: told.append("within"))
+    assert not ticket.is_cancelled
+    ticket.cancel()
+    ticket.cancel()
+    ticket.add_callback(lambda: told.append("before"))
+    ticket.remove_callback(never)
+    assert told == ["within", "before"] and ticket.is_cancelled
     with pytest.raises(ServingError, match="The client has disconnected") as caught:
         ticket.check()
     assert (caught.value.code, caught.value.http_status) == ("CANCELLED", 499)

@@ -1,21 +1,27 @@
 """GrpcFront: gRPC port with TensorFlow Serving's services and the health service."""
 
-import concurrent.futures
-import logging
-import threading
-import time
+import asyncio
+import contextlib
 
 import grpc
+from google.protobuf.message import DecodeError
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from tensorflow_serving.apis import model_service_pb2_grpc, prediction_service_pb2_grpc
+from tensorflow_serving.apis import (
+    get_model_metadata_pb2,
+    get_model_status_pb2,
+    predict_pb2,
+)
 
 from tfreps.server.grpc.grpc_services import ModelService, PredictionService
+from tfreps.server.requests.event_loop import on_loop
 
 NAMES = ("PredictionService", "ModelService")
 SERVICES = (*NAMES, *(f"tensorflow.serving.{name}" for name in NAMES))
 LAST_CALL = 0.2  # seconds during shutdown in which calls fail with UNAVAILABLE, not CANCELLED
 HEALTH_SECONDS = 1.0  # between checks for stuck models
-SPARE = 16  # additional threads that reject requests and report the health
+# Calls at the same time, per request in progress. Messages of further calls are not received.
+CALLS_PER_PLACE = 4
+SPARE = 16  # additional calls
 
 
 class GrpcFront:
@@ -28,6 +34,7 @@ class GrpcFront:
         max_message_bytes: int. Maximum size of a request in bytes. Larger ones are rejected with
             RESOURCE_EXHAUSTED. Defaults to 2**31 - 1.
         credentials: `grpc.ServerCredentials`. If `None` (the default), TLS is not used.
+        share_port: bool. Whether other processes may listen on the same port. Defaults to `False`.
 
     Attributes:
         port: int. The port that the server listens on.
@@ -36,28 +43,60 @@ class GrpcFront:
         OSError: If the port cannot be opened.
     """
 
-    def __init__(self, core, host, port, max_message_bytes=2**31 - 1, credentials=None):
+    def __init__(
+        self,
+        core,
+        host,
+        port,
+        max_message_bytes=2**31 - 1,
+        credentials=None,
+        share_port=False,
+    ):
         self._core = core
-        logging.getLogger("grpc._common").addFilter(is_wanted)
-        threads = concurrent.futures.ThreadPoolExecutor(
-            core.dispatcher.max_queue + SPARE, "tfreps-grpc"
-        )
-        self._server = grpc.server(
-            threads,
-            options=[
-                ("grpc.max_receive_message_length", max_message_bytes),
-                ("grpc.max_send_message_length", -1),
-                ("grpc.so_reuseport", 0),  # a port in use raises an error
-            ],
-        )
         self._prediction = PredictionService(core)
-        prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(
-            self._prediction, self._server
-        )
-        model_service_pb2_grpc.add_ModelServiceServicer_to_server(ModelService(core), self._server)
-        self._health = health.HealthServicer()
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        self._health = health.aio.HealthServicer()
+        self._watch = None
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        options = [
+            ("grpc.max_receive_message_length", max_message_bytes),
+            ("grpc.max_send_message_length", -1),
+            ("grpc.so_reuseport", int(share_port)),  # if 0, a port in use raises an error
+        ]
+        on_loop(self._open(address, options, credentials))
+
+    async def _open(self, address, options, credentials):
+        most = CALLS_PER_PLACE * self._core.dispatcher.max_queue + SPARE
+        self._server = grpc.aio.server(options=options, maximum_concurrent_rpcs=most)
+        self._server.add_generic_rpc_handlers(
+            [
+                handler(
+                    "tensorflow.serving.PredictionService",
+                    {
+                        "Predict": (self._prediction.Predict, predict_pb2.PredictRequest),
+                        "GetModelMetadata": (
+                            self._prediction.GetModelMetadata,
+                            get_model_metadata_pb2.GetModelMetadataRequest,
+                        ),
+                    },
+                ),
+                handler(
+                    "tensorflow.serving.ModelService",
+                    {
+                        "GetModelStatus": (
+                            ModelService(self._core).GetModelStatus,
+                            get_model_status_pb2.GetModelStatusRequest,
+                        ),
+                    },
+                ),
+                handler(
+                    "grpc.health.v1.Health",
+                    {
+                        "Check": (self._health.Check, health_pb2.HealthCheckRequest),
+                    },
+                ),
+            ]
+        )
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)  # Watch
         try:
             if credentials is None:
                 self.port = self._server.add_insecure_port(address)
@@ -67,39 +106,75 @@ class GrpcFront:
             raise OSError(f"Cannot listen on {address} for gRPC: {error}") from error
         if not self.port:
             raise OSError(f"Cannot listen on {address} for gRPC. The port may be in use.")
-        self._stopped = threading.Event()
-        core.pool.watchers.append(self.tell_health)
 
     def start(self):
         """Starts answering requests."""
-        self.tell_health()
-        self._server.start()
-        threading.Thread(target=self._watch_health, name="tfreps-health", daemon=True).start()
+        on_loop(self._start())
+        self._core.pool.watchers.append(lambda: on_loop(self.tell_health()))
 
-    def tell_health(self):
+    async def _start(self):
+        await self.tell_health()
+        await self._server.start()
+        self._watch = asyncio.create_task(self._watch_health())
+
+    async def tell_health(self):
         """Reports to the health service whether the server, services and models are serving."""
         core = self._core
         for service in ("", *SERVICES):
-            self._health.set(service, serving(core.ready))
+            await self._health.set(service, serving(core.ready))
         for name, model in core.pool.models.items():
-            self._health.set(name, serving(model.available and not core.is_stuck(name)))
+            is_serving = model.available and not core.is_stuck(name)
+            await self._health.set(name, serving(is_serving))
 
-    def _watch_health(self):
-        while not self._stopped.wait(HEALTH_SECONDS):
-            self.tell_health()
+    async def _watch_health(self):
+        while True:
+            await asyncio.sleep(HEALTH_SECONDS)
+            await self.tell_health()
 
-    def stop(self, seconds):
+    async def stop(self, seconds):
         """Rejects new requests, and waits up to `seconds` seconds for requests in progress."""
-        self._stopped.set()
-        self._health.enter_graceful_shutdown()
+        if self._watch is None:  # only a server that was started closes its port
+            await self._server.start()
+        else:
+            self._watch.cancel()
+        await self._health.enter_graceful_shutdown()
         self._prediction.is_ending = True  # grpc would cancel calls that are about to arrive
-        time.sleep(min(LAST_CALL, seconds))
-        self._server.stop(seconds).wait()
+        await asyncio.sleep(min(LAST_CALL, seconds))
+        await self._server.stop(seconds)
 
 
-def is_wanted(record):
-    """Returns False for grpcio's log record of a malformed message; the sender gets an error."""
-    return record.getMessage() != "Exception deserializing message!"
+def handler(service, methods):
+    """Returns the generic handler of a service.
+
+    Args:
+        service: str. The full name of the service.
+        methods: dict from names of methods to `(function, class of its request)`.
+    """
+    return grpc.method_handlers_generic_handler(
+        service,
+        {
+            name: grpc.unary_unary_rpc_method_handler(reading(function, message))
+            for name, (function, message) in methods.items()
+        },
+    )
+
+
+def reading(function, message):
+    """Wraps a method so that it takes and returns bytes.
+
+    grpc.aio would log a malformed message with a traceback, and answer with UNKNOWN.
+    """
+
+    async def call(data, context):
+        request = None
+        with contextlib.suppress(DecodeError):
+            request = message.FromString(data)
+        if request is None:
+            details = "Exception deserializing request!"  # as in grpc
+            await context.abort(grpc.StatusCode.INTERNAL, details)
+        return (await function(request, context)).SerializeToString()
+
+    return call
 
 
 def serving(yes):

@@ -10,6 +10,7 @@ from tensorflow_serving.apis import (
 )
 
 from tfreps.server.models.servable import DEFAULT
+from tfreps.server.requests.dispatcher import SMALL
 from tfreps.server.requests.serving_core import SIGNATURE_DEF
 from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.requests.tensor_protos import fill_proto, to_array
@@ -34,27 +35,30 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
     def __init__(self, core):
         self._core = core
 
-    def Predict(self, request, context):  # noqa: N802 (the name in the protocol)
+    async def Predict(self, request, context):  # noqa: N802 (the name in the protocol)
         """Returns the answer of a signature, with all outputs or those in `output_filter`."""
+        dispatcher = self._core.dispatcher
 
-        def work(request):  # within the time limits of the server and the client
+        async def work(request):  # within the time limits of the server and the client
             if self.is_ending:
                 raise ServingError("UNAVAILABLE", "The server is shutting down.")
-            ticket = self._core.dispatcher.new_ticket(context.time_remaining())
-            if not context.add_callback(ticket.cancel):  # the client has already disconnected
-                ticket.cancel()
-            return self._core.dispatcher.answer(self._predict, request, ticket=ticket)
+            ticket = dispatcher.new_ticket(context.time_remaining())
+            is_large = request.ByteSize() > SMALL
+            return await dispatcher.answer(
+                self._predict, request, ticket=ticket, in_thread=is_large
+            )
 
-        return answer(self._core, "Predict", work, request, context)
+        return await answer(self._core, "Predict", work, request, context)
 
-    def GetModelMetadata(self, request, context):  # noqa: N802
+    async def GetModelMetadata(self, request, context):  # noqa: N802
         """Returns the signatures of a version, without waiting for other requests."""
-        return answer(self._core, "GetModelMetadata", self._metadata, request, context)
+        return await answer(self._core, "GetModelMetadata", self._metadata, request, context)
 
     def _predict(self, request):
         core = self._core
         spec = request.model_spec
-        with core.pool.lease(*asked_for(request)) as (number, servable):
+
+        def start(number, servable):
             servable.signature(spec.signature_name).check_names(request.inputs)  # before `to_array`
             inputs = {
                 key: to_array(value, core.most_elements, f"input '{key}'")
@@ -62,9 +66,11 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
             }
             write = functools.partial(response_of, spec, number)
             filter_ = request.output_filter
-            return core.run(spec.name, servable, spec.signature_name, inputs, filter_, write)
+            return core.submit(spec.name, servable, spec.signature_name, inputs, filter_, write)
 
-    def _metadata(self, request):
+        return core.ask(asked_for(request), start)
+
+    async def _metadata(self, request):
         which = asked_for(request)
         if not request.metadata_field:
             raise ServingError(
@@ -89,21 +95,21 @@ class ModelService(model_service_pb2_grpc.ModelServiceServicer):
     def __init__(self, core):
         self._core = core
 
-    def GetModelStatus(self, request, context):  # noqa: N802
+    async def GetModelStatus(self, request, context):  # noqa: N802
         """Returns the status of a model's versions, without waiting for other requests."""
-        return answer(self._core, "GetModelStatus", self._status, request, context)
+        return await answer(self._core, "GetModelStatus", self._status, request, context)
 
-    def _status(self, request):
+    async def _status(self, request):
         return self._core.status_message(*asked_for(request))
 
 
-def answer(core, api, work, request, context):
+async def answer(core, api, work, request, context):
     """Returns the result of `work(request)`; if it fails, ends the call with an error status."""
     try:
         with core.recorded(request.model_spec.name, api, "GRPC"):
-            return work(request)
+            return await work(request)
     except ServingError as error:
-        context.abort(CODES[error.code], error.message)
+        await context.abort(CODES[error.code], error.message)
 
 
 def response_of(spec, version, outputs):

@@ -1,9 +1,8 @@
-"""batched: merges concurrent requests to a signature into batches."""
+"""BatchOptions, and functions that join the inputs of requests and split their outputs."""
 
 import dataclasses
-import itertools
 
-import tensorflow as tf
+import numpy as np
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,8 +16,8 @@ class BatchOptions:
             to run it. If 0, only requests that wait for a thread are merged, so that a single
             request is not delayed. Defaults to 0.0.
         threads: int. Maximum number of batches that run concurrently. Defaults to 1.
-        max_queued: int. Maximum number of waiting batches. Further requests are rejected with
-            UNAVAILABLE. Defaults to 1,000.
+        max_queued: int. Maximum number of requests that wait to be merged. Further requests are
+            rejected with UNAVAILABLE. Defaults to 1,000.
 
     Example:
     >>> BatchOptions(max_rows=16).timeout_ms
@@ -31,47 +30,45 @@ class BatchOptions:
     max_queued: int = 1_000
 
 
-NUMBERS = itertools.count()
-
-
-def batched(call, signature, options: BatchOptions):
-    """Returns a function like `call` that merges concurrent calls from several threads.
-
-    The function uses TensorFlow's batch operation, which identifies queues by name. The queue of
-    each function therefore has a unique name.
+def joined(inputs: list[dict]) -> dict:
+    """Joins the inputs of several calls along their first axis.
 
     Args:
-        call: Signature of a loaded SavedModel: a function that takes keyword arguments and returns
-            a dict of tensors.
-        signature: The `Signature` of `call`, whose `batches` must be `True`.
-        options: `BatchOptions`.
+        inputs: List of dicts from input names to NumPy arrays `[N, ...]`, with the same names.
 
     Returns:
-        A function with the same arguments and results as `call`, which accepts at most
-        `options.max_rows` rows per call. If a batch fails, all calls that were merged into it raise
-        the error.
+        A dict from input names to arrays.
+
+    Example:
+    >>> joined([{"x": np.array([1, 2])}, {"x": np.array([3])}])
+    {'x': array([1, 2, 3])}
     """
-    takes = list(signature.inputs)
-    gives = list(signature.outputs)
+    return {name: np.concatenate([each[name] for each in inputs]) for name in inputs[0]}
 
-    @tf.nondifferentiable_batch_function(
-        options.threads,
-        options.max_rows,
-        int(options.timeout_ms * 1_000),
-        max_enqueued_batches=options.max_queued,
-        autograph=False,
-    )
-    def together(*inputs):
-        answer = call(**dict(zip(takes, inputs, strict=True)))
-        return [answer[name] for name in gives]
 
-    @tf.function(autograph=False)
-    def ask(*inputs):
-        with tf.name_scope(f"tfreps_queue_{number}"):
-            return together(*inputs)
+def split(outputs: dict, rows: list[int]) -> list[dict]:
+    """Splits the outputs of a batch into those of its calls.
 
-    number = next(NUMBERS)
-    compiled = ask.get_concrete_function(*[signature.inputs[name] for name in takes])
-    return lambda **inputs: dict(
-        zip(gives, compiled(*[inputs[name] for name in takes]), strict=True)
-    )
+    Args:
+        outputs: dict from output names to NumPy arrays `[N, ...]`.
+        rows: List of int. Number of rows of each call.
+
+    Returns:
+        A list with a dict from output names to arrays for each call.
+
+    Raises:
+        ValueError: If an output does not have one row per row of the batch.
+
+    Example:
+    >>> split({"y": np.array([1, 2, 3])}, [2, 1])
+    [{'y': array([1, 2])}, {'y': array([3])}]
+    """
+    total = sum(rows)
+    for name, value in outputs.items():
+        if value.shape[:1] != (total,):
+            raise ValueError(f"{name} must have {total} rows; got the shape {value.shape}.")
+    ends = np.cumsum(rows)
+    return [
+        {name: value[end - count : end] for name, value in outputs.items()}
+        for end, count in zip(ends, rows, strict=True)
+    ]

@@ -1,5 +1,6 @@
 """Servable: a loaded version of a model that answers requests from many threads."""
 
+import concurrent.futures
 import contextlib
 import importlib
 import logging
@@ -7,33 +8,32 @@ import os
 import pathlib
 import threading
 
-import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-from tfreps.server.models.batching import BatchOptions, batched
+from tfreps.server.models.batching import BatchOptions
 from tfreps.server.models.graph_operations import check_operations
 from tfreps.server.models.signature import Signature, rows_of
+from tfreps.server.models.signature_runner import SignatureRunner, bytes_of
 from tfreps.server.models.warm_up import warm_up_requests
-from tfreps.server.requests.lane import Lane
+from tfreps.server.requests.model_call import ModelCall
 from tfreps.server.requests.request_limits import RequestLimits
 from tfreps.server.requests.request_size import RequestCounter
 from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.requests.tensor_protos import to_array
-from tfreps.server.requests.ticket import Ticket
+from tfreps.server.requests.ticket import Ticket, too_late
 
 DEFAULT = "serving_default"
 TAG = "serve"
-LONG_WAITING = 64  # maximum number of waiting long requests; other places are for small ones
 
 
 class Servable:
     """Loaded SavedModel that answers requests.
 
-    Requests to a signature can be merged by TensorFlow's batch operation if all inputs of the
-    signature are required and have rank 1 and a variable size, and all its outputs have one row per
-    input row. If a batch fails, its requests are run again one by one, so that no request fails
-    because of another. Long requests are not merged and wait in a separate queue.
+    Requests to a signature can be merged if all inputs of the signature are required and have rank
+    1 and a variable size, and all its outputs have one row per input row. If a batch fails, its
+    requests are run again one by one, so that no request fails because of another. Long requests
+    are not merged and wait in a separate queue.
 
     Args:
         folder: str or path. The folder of a SavedModel.
@@ -50,6 +50,7 @@ class Servable:
     Attributes:
         folder: str. The folder of the SavedModel.
         limits: The `RequestLimits`.
+        runner: The `SignatureRunner`.
         definitions: dict from the name of every signature to its `SignatureDef`.
         signatures: dict from the name of every callable signature to its `Signature`.
 
@@ -69,12 +70,7 @@ class Servable:
     ):
         self.folder = os.fspath(folder)
         self.limits = limits or RequestLimits()
-        self._batching = options = batching or BatchOptions()
-        # Two full batches. Requests that wait beyond them are dropped if their client disconnects.
-        room = 2 * max(options.max_rows, 1) * options.threads
-        self._batches = Lane("batched", room, workers=options.threads)
-        self._alone = Lane("single", direct_runs or max(os.cpu_count() or 1, 2))
-        self._long = Lane("long", 1, LONG_WAITING)
+        self._batching = batching or BatchOptions()
         try:
             model = read_model(self.folder)
             self.definitions = definitions(model)
@@ -83,7 +79,7 @@ class Servable:
             self._counter = RequestCounter.of_folder(self.folder)
             with quiet_absl():
                 self._loaded = load(self.folder)
-            self._calls = dict(self._loaded.signatures.items())
+            functions = dict(self._loaded.signatures.items())
         except Exception as error:  # truncated protobufs and missing files raise various types
             reason = " ".join(str(error).split())
             if len(reason) > 500:  # the last sentence may say what to do
@@ -91,16 +87,13 @@ class Servable:
             raise ValueError(f"{self.folder} cannot be loaded as a SavedModel: {reason}") from error
         self.signatures = {
             name: Signature(name, self.definitions[name])
-            for name in self._calls
+            for name in functions
             if name in self.definitions
         }
-        self._merged = {}
-        if self._batching.max_rows > 1:
-            self._merged = {
-                name: batched(self._calls[name], signature, self._batching)
-                for name, signature in self.signatures.items()
-                if signature.batches
-            }
+        merged = {name for name, signature in self.signatures.items() if signature.batches}
+        if self._batching.max_rows <= 1:
+            merged = set()
+        self.runner = SignatureRunner(functions, merged, self.limits, self._batching, direct_runs)
         self._warm_up(most_elements)
 
     def signature(self, name: str, code="FAILED_PRECONDITION") -> Signature:
@@ -125,10 +118,10 @@ class Servable:
     @property
     def is_stuck(self):
         """`True` if requests that exceeded their time limit block requests that are not long."""
-        return self._batches.is_stuck or self._alone.is_stuck
+        return self.runner.is_stuck
 
-    def run(self, name, inputs, outputs=(), ticket=None, write=None):
-        """Runs a signature and returns its answer.
+    def submit(self, name, inputs, outputs=(), ticket=None, write=None):
+        """Checks a request and starts it.
 
         Args:
             name: str. The name of the signature. If empty, `serving_default` is used.
@@ -141,14 +134,15 @@ class Servable:
                 answer is not converted.
 
         Returns:
-            The result of `write`, or a dict from names to NumPy arrays, with strings as `bytes` in
-            arrays of objects.
+            A `concurrent.futures.Future` with the result of `write`, or with a dict from names to
+            NumPy arrays, with strings as `bytes` in arrays of objects. Its error is a ServingError
+            if the answer exceeds a limit, an output is not a dense tensor, the time is up or the
+            client has disconnected, and a `tf.errors.OpError` if the model fails or the request is
+            cancelled while it runs.
 
         Raises:
-            ServingError: If there is no such signature, the request does not match it, the request
-                or its answer exceeds a limit, an output is not a dense tensor, too many requests
-                are waiting, the time is up, or the client has disconnected.
-            tf.errors.OpError: If the model fails, or the request is cancelled while it runs.
+            ServingError: If there is no such signature, the request does not match it or exceeds a
+                limit, or too many requests are waiting.
         """
         signature = self.signature(name)
         signature.check(inputs)
@@ -156,42 +150,37 @@ class Servable:
         longest_bytes = self.limits.check_bytes(inputs)
         size = self._counter.size(inputs, self.limits.text_tokens, self.limits.tokens)
         self.limits.check_tokens(size, self._counter.added_per_text)
-        tensors = {key: tf.constant(value) for key, value in inputs.items()}
-        for key in set(signature.inputs) - set(tensors):
-            tensors[key] = tf.constant(signature.defaults[key])
+        rows = rows_of(inputs) or 0
+        most_rows = self._batching.max_rows
+        merges = 0 < rows <= most_rows and self.limits.merges(size, longest_bytes, most_rows)
+        defaults = {k: v for k, v in signature.defaults.items() if k not in inputs}
         ticket = ticket or Ticket(threading.TIMEOUT_MAX)
 
-        def finish(answer):
-            self.limits.check_answer(sum(bytes_of(answer[key]) for key in wanted))
-            arrays = {key: as_array(key, answer[key]) for key in wanted}
-            ticket.check()  # the client may have disconnected
+        def finish(arrays):
+            self.limits.check_answer(sum(map(bytes_of, arrays.values())))
             return arrays if write is None else write(arrays)
 
-        if self.limits.merges(size, longest_bytes, self._batching.max_rows):
-            answer = self._ask_together(signature.name, tensors, rows_of(inputs), ticket, finish)
-            if answer is not None:
-                return answer
-        lane = self._long if self.limits.is_long(size, longest_bytes) else self._alone
-        with lane.turn(ticket):
-            return finish(ticket.call(self._calls[signature.name], tensors))
+        call = ModelCall(signature.name, {**inputs, **defaults}, wanted, rows, ticket, finish)
+        self.runner.submit(call, merges, self.limits.is_long(size, longest_bytes))
+        return call.future
 
-    def _ask_together(self, name, tensors, rows, ticket, finish):
-        """Returns the answer from a batch, or `None` if it failed or merging is impossible."""
-        merged = self._merged.get(name)
-        if merged is None or not rows or rows > self._batching.max_rows:
-            return None
-        with self._batches.turn(ticket, rows):
-            try:
-                answer = merged(**tensors)
-            except tf.errors.UnavailableError as error:
-                raise ServingError(
-                    "UNAVAILABLE", "The batch scheduling queue of this model is full."
-                ) from error
-            except tf.errors.OpError as error:
-                if "Batched output tensor" in str(error):
-                    self._merged.pop(name, None)  # its outputs have no rows, despite the signature
-                return None
-            return finish(answer)
+    def run(self, name, inputs, outputs=(), ticket=None, write=None):
+        """Runs a signature and waits for its answer; see `submit`.
+
+        Returns:
+            The result of `write`, or a dict from names to NumPy arrays.
+
+        Raises:
+            ServingError: For the reasons in `submit`.
+            tf.errors.OpError: If the model fails, or the request is cancelled while it runs.
+        """
+        ticket = ticket or Ticket(threading.TIMEOUT_MAX)
+        future = self.submit(name, inputs, outputs, ticket, write)
+        try:
+            return future.result(ticket.remaining)
+        except concurrent.futures.TimeoutError:
+            ticket.cancel()
+            raise too_late(ticket.seconds) from None
 
     def _warm_up(self, most_elements):
         for number, request in enumerate(warm_up_requests(self.folder), 1):
@@ -223,23 +212,6 @@ def load(folder):
                 "`pip install tensorflow-text`."
             ) from error
     return tf.saved_model.load(folder, tags=[TAG])
-
-
-def bytes_of(value):
-    """Returns the size of an output in bytes, or 0 if the output is not a dense tensor."""
-    if not isinstance(value, tf.Tensor):
-        return 0
-    if value.dtype == tf.string:
-        return int(tf.reduce_sum(tf.strings.length(value))) + 8 * int(tf.size(value))
-    return int(tf.size(value)) * value.dtype.size
-
-
-def as_array(name, value):
-    """Converts an output to a NumPy array."""
-    if not isinstance(value, tf.Tensor):
-        raise ServingError("UNIMPLEMENTED", f"Output '{name}' is not a dense tensor.")
-    dtype = object if value.dtype == tf.string else None
-    return np.asarray(value.numpy(), dtype)
 
 
 def read_model(folder):

@@ -1,19 +1,23 @@
-"""Dispatcher: runs a limited number of requests in threads, with a time limit."""
+"""Dispatcher: limits the number and the time of the requests in progress."""
 
 import concurrent.futures
+import functools
 import threading
 import time
 
+from tfreps.server.requests.event_loop import is_done
 from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.requests.ticket import Ticket, too_late
 
+SMALL = 2**14  # bytes of a request up to which it is read on the event loop, not in a thread
+
 
 class Dispatcher:
-    """Dispatcher that runs the requests of the gRPC and REST interfaces in threads.
+    """Dispatcher of the requests of the gRPC and REST interfaces.
 
-    Every accepted request gets a thread immediately; most of these threads wait in TensorFlow's
-    batch operation. A request that exceeds its time limit is answered with DEADLINE_EXCEEDED and
-    cancelled. It counts as in progress until it has ended, so that the machine is not overloaded.
+    A request is accepted, started, and then waits for its answer without a thread. A request that
+    exceeds its time limit is answered with DEADLINE_EXCEEDED and cancelled. It counts as in
+    progress until it has ended, so that the machine is not overloaded.
 
     Args:
         max_queue: int. Maximum number of requests in progress. Further requests are rejected with
@@ -58,44 +62,46 @@ class Dispatcher:
         """The number of requests in progress."""
         return self._accepted
 
-    def submit(self, work, *arguments, ticket=None):
-        """Starts `work(*arguments)` in a thread.
+    def submit(self, work, *arguments, ticket=None, in_thread=True):
+        """Starts `work(*arguments)`.
 
         Args:
-            work: The function to run.
+            work: The function to run. It returns an answer, or a `concurrent.futures.Future` with
+                an answer that is computed elsewhere. The request then ends with this future.
             *arguments: Positional arguments of `work`.
             ticket: The `Ticket` of the request. If `None`, a new one is created.
+            in_thread: bool. Whether `work` runs in a thread of its own. If `False`, it runs in the
+                calling thread, and must not take long. Defaults to `True`.
 
         Returns:
-            A `concurrent.futures.Future` with the result or the error of `work`.
+            A `concurrent.futures.Future` with the answer or the error of `work`. It cannot be
+            cancelled; cancel the ticket instead.
 
         Raises:
             ServingError: UNAVAILABLE if `max_queue` requests are in progress, or the server is
                 shutting down.
         """
-        with self._changed:
-            if self._closed:
-                raise ServingError("UNAVAILABLE", "The server is shutting down.")
-            if self._accepted >= self.max_queue:
-                raise ServingError(
-                    "UNAVAILABLE",
-                    f"{self._accepted} requests are in progress, the maximum (server option "
-                    "`max_queue`). Try again later.",
-                )
-            self._accepted += 1
+        self._enter()
+        outcome = concurrent.futures.Future()
+        outcome.set_running_or_notify_cancel()
+        job = functools.partial(self._work, outcome, work, arguments, ticket or self.new_ticket())
         try:
-            return self._pool.submit(self._work, work, arguments, ticket or self.new_ticket())
+            self._pool.submit(job) if in_thread else job()
         except BaseException:
             self._leave()
             raise
+        return outcome
 
-    def answer(self, work, *arguments, ticket=None):
-        """Runs `work(*arguments)` in a thread and returns its result or raises its error.
+    async def answer(self, work, *arguments, ticket=None, in_thread=True):
+        """Starts `work(*arguments)` and returns its answer or raises its error.
+
+        If the calling task is cancelled, the ticket is cancelled as well.
 
         Args:
-            work: The function to run.
+            work: The function to run; see `submit`.
             *arguments: Positional arguments of `work`.
             ticket: The `Ticket` of the request. If `None`, a new one is created.
+            in_thread: bool. Whether `work` runs in a thread of its own; see `submit`.
 
         Raises:
             ServingError: UNAVAILABLE if `submit` rejects the request; DEADLINE_EXCEEDED if the
@@ -103,12 +109,14 @@ class Dispatcher:
                 `work` started.
         """
         ticket = ticket or self.new_ticket()
-        future = self.submit(work, *arguments, ticket=ticket)
+        outcome = self.submit(work, *arguments, ticket=ticket, in_thread=in_thread)
         try:
-            return future.result(ticket.remaining)
-        except concurrent.futures.TimeoutError:
-            ticket.cancel()
-            raise too_late(ticket.seconds) from None
+            if not await is_done(outcome, ticket.remaining):
+                raise too_late(ticket.seconds)
+            return outcome.result()
+        finally:
+            if not outcome.done():
+                ticket.cancel()
 
     def drain(self, seconds):
         """Rejects new requests and waits for the requests in progress to end.
@@ -130,14 +138,40 @@ class Dispatcher:
         """Releases the threads, without waiting for the requests in progress."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _work(self, work, arguments, ticket):
+    def _work(self, outcome, work, arguments, ticket):
         self._local.ticket = ticket
         try:
             ticket.check()
-            return work(*arguments)
+            answer = work(*arguments)
+        except BaseException as error:
+            self._end(outcome, error=error)
+        else:
+            if isinstance(answer, concurrent.futures.Future):
+                answer.add_done_callback(functools.partial(self._follow, outcome))
+            else:
+                self._end(outcome, answer)
         finally:
             self._local.ticket = None
-            self._leave()
+
+    def _follow(self, outcome, future):
+        error = future.exception()
+        self._end(outcome, None if error else future.result(), error)
+
+    def _end(self, outcome, answer=None, error=None):
+        self._leave()
+        outcome.set_result(answer) if error is None else outcome.set_exception(error)
+
+    def _enter(self):
+        with self._changed:
+            if self._closed:
+                raise ServingError("UNAVAILABLE", "The server is shutting down.")
+            if self._accepted >= self.max_queue:
+                raise ServingError(
+                    "UNAVAILABLE",
+                    f"{self._accepted} requests are in progress, the maximum (server option "
+                    "`max_queue`). Try again later.",
+                )
+            self._accepted += 1
 
     def _leave(self):
         with self._changed:

@@ -1,77 +1,79 @@
-"""Lane: runs a limited number of requests concurrently, while others wait in order."""
+"""Lane: queue of model calls, which a limited number of worker threads run in order."""
 
 import collections
-import contextlib
+import concurrent.futures
 import threading
 import time
 
 from tfreps.server.requests.serving_error import ServingError
 
-SLACK = 1.0  # seconds beyond its time limit after which a request counts as stuck
+SLACK = 1.0  # seconds beyond its time limit after which a call counts as stuck
+# After a batch, a worker waits for the clients that it answered: for this share of the time that
+# the batch took, but not for more than so many seconds.
+PATIENCE = 0.5
+MOST_PATIENCE = 0.02
 
 
 class Lane:
-    """Queue of requests of one kind, of which a limited number run concurrently.
+    """Queue of `ModelCall`s of one kind, of which a limited number run concurrently.
 
-    A request whose client has disconnected or whose time is up leaves the queue without running.
+    A free worker takes the first call in the queue, and with it the other waiting calls of the same
+    signature that fit into a batch. Calls therefore gather while the batch before them runs, and a
+    single client never waits for others. A call whose client has disconnected leaves the queue
+    without running.
+
+    Clients that send their next request when they have an answer would split into two halves, each
+    of which waits while the batch of the other runs. The next batch therefore starts when as many
+    calls wait as were in progress at the end of the previous one, or shortly after its end.
 
     Args:
-        name: str. The name of this kind of request in error messages, such as `"long"`.
-        slots: int. Number of slots. A request occupies one or more of them while it runs.
-        most_waiting: int. Maximum number of waiting requests. Further requests are rejected with
+        name: str. The name of this kind of call in error messages, such as `"long"`.
+        run: Function that takes a list of calls of one signature, runs them, and sets their answers
+            or errors. It must not raise an error.
+        workers: int. Number of lists of calls that run concurrently. Defaults to 1.
+        most_rows: int. Maximum number of rows of the calls in a list. If 0, each call runs alone.
+            Defaults to 0.
+        most_waiting: int. Maximum number of waiting calls. Further calls are rejected with
             UNAVAILABLE. Defaults to 1,000.
-        workers: int. The queue counts as stuck if at least this many requests are stuck; see
-            `is_stuck`. If `None`, it is `slots`.
-
-    Example:
-    >>> from tfreps.server.requests.ticket import Ticket
-    >>> lane = Lane("long", slots=1)
-    >>> with lane.turn(Ticket(10)):
-    ...     lane.is_stuck
-    False
+        wait_seconds: float. Seconds that a free worker waits for more calls. Defaults to 0.0.
     """
 
-    def __init__(self, name, slots, most_waiting=1_000, workers=None):
+    def __init__(self, name, run, workers=1, most_rows=0, most_waiting=1_000, wait_seconds=0.0):
         self._name = name
-        self._slots = slots
+        self._run = run
+        self._workers = workers
+        self._most_rows = most_rows
         self._most_waiting = most_waiting
-        self._workers = workers or slots
+        self._wait_seconds = wait_seconds
         self._changed = threading.Condition()
         self._waiting = collections.deque()
-        self._running = {}  # ticket -> (time after which it counts as stuck, slots)
+        self._running = {}  # tuple of calls -> time after which they count as stuck
+        self._active = 0  # workers
+        self._expected = 0  # calls in progress at the end of the previous batch
+        self._patience_ends = 0.0  # time until which they are expected
+        # Its threads end when this lane is no longer referenced.
+        self._pool = concurrent.futures.ThreadPoolExecutor(workers, f"tfreps-{name}")
 
     @property
     def is_stuck(self):
-        """`True` if at least `workers` requests are stuck.
+        """`True` if all workers are stuck.
 
-        A request is stuck once it has been running for more than its `Ticket.limit` plus 1 second.
+        A worker is stuck if a call has been running for more than its `Ticket.limit` plus 1 second.
         """
         now = time.monotonic()
         with self._changed:
-            return sum(late < now for late, _ in self._running.values()) >= self._workers
+            return sum(late < now for late in self._running.values()) >= self._workers
 
-    @contextlib.contextmanager
-    def turn(self, ticket, slots=1):
-        """Context manager that waits for free slots and occupies them while its block runs.
+    def submit(self, call):
+        """Appends a call to the queue.
 
         Args:
-            ticket: The `Ticket` of the request.
-            slots: int. Number of slots that the request occupies. Defaults to 1.
+            call: `ModelCall`. Its error is CANCELLED or DEADLINE_EXCEEDED if it is cancelled or its
+                time is up before it runs.
 
         Raises:
-            ServingError: UNAVAILABLE if too many requests are waiting; DEADLINE_EXCEEDED if the
-                time is up; CANCELLED if the client has disconnected.
+            ServingError: UNAVAILABLE if too many calls are waiting.
         """
-        with ticket.when_cancelled(self._wake):
-            self._wait(ticket, slots)
-        try:
-            yield
-        finally:
-            with self._changed:
-                del self._running[ticket]
-                self._changed.notify_all()
-
-    def _wait(self, ticket, slots):
         with self._changed:
             if len(self._waiting) >= self._most_waiting:
                 raise ServingError(
@@ -79,21 +81,92 @@ class Lane:
                     f"{len(self._waiting)} {self._name} requests are already waiting, the maximum. "
                     "Try again later.",
                 )
-            self._waiting.append(ticket)
+            self._waiting.append(call)
+            if self._is_gathered():
+                self._changed.notify()
+            is_free = self._active < self._workers
+            self._active += is_free
+        call.ticket.add_callback(self._drop_cancelled)
+        if is_free:
+            self._pool.submit(self._work)
+
+    def _work(self):
+        """Runs calls until none is waiting."""
+        while calls := self._take():
+            wanted = [call for call in calls if is_wanted(call)]
+            began = time.monotonic()
             try:
-                ticket.check()
-                while self._waiting[0] is not ticket or self._taken + slots > self._slots:
-                    self._changed.wait(ticket.remaining)
-                    ticket.check()
-                self._running[ticket] = time.monotonic() + ticket.limit + SLACK, slots
+                if wanted:
+                    self._run(wanted)
             finally:
-                self._waiting.remove(ticket)
-                self._changed.notify_all()
+                self._leave(calls, began)
 
-    @property
-    def _taken(self):
-        return sum(slots for _, slots in self._running.values())
-
-    def _wake(self):
+    def _take(self):
+        """Returns a tuple of calls that run together; if it is empty, the worker ends."""
         with self._changed:
-            self._changed.notify_all()
+            self._gather()
+            calls = self._next()
+            if calls:
+                limit = max(call.ticket.limit for call in calls)
+                self._running[calls] = time.monotonic() + limit + SLACK
+            else:
+                self._active -= 1
+        for call in calls:
+            call.ticket.remove_callback(self._drop_cancelled)
+        return calls
+
+    def _leave(self, calls, began):
+        with self._changed:
+            del self._running[calls]
+            self._expected = len(calls) + len(self._waiting)
+            ended = time.monotonic()
+            patience = min(PATIENCE * (ended - began), MOST_PATIENCE)
+            self._patience_ends = ended + patience
+
+    def _gather(self):
+        """Waits for the calls that are expected to run together with those that are waiting."""
+        if not self._waiting or not self._most_rows:
+            return
+        now = time.monotonic()
+        until = max(now + self._wait_seconds, self._patience_ends)
+        if until > now:
+            self._changed.wait_for(self._is_gathered, until - now)
+
+    def _is_gathered(self):
+        if sum(call.rows for call in self._waiting) >= self._most_rows:
+            return True
+        return not self._wait_seconds and len(self._waiting) >= self._expected
+
+    def _next(self):
+        """Removes calls that run together from the queue and returns them."""
+        calls = []
+        rows = 0
+        left = collections.deque()
+        while self._waiting and (not calls or rows < self._most_rows):
+            call = self._waiting.popleft()
+            is_alike = not calls or call.signature == calls[0].signature
+            if is_alike and (not calls or rows + call.rows <= self._most_rows):
+                calls.append(call)
+                rows += call.rows
+            else:
+                left.append(call)
+        self._waiting.extendleft(reversed(left))
+        return tuple(calls)
+
+    def _drop_cancelled(self):
+        with self._changed:
+            dropped = [call for call in self._waiting if call.ticket.is_cancelled]
+            for call in dropped:
+                self._waiting.remove(call)
+        for call in dropped:
+            is_wanted(call)  # sets its error
+
+
+def is_wanted(call):
+    """Returns True if the client still waits for the answer; otherwise, sets the error."""
+    try:
+        call.ticket.check()
+    except ServingError as error:
+        call.fail(error)
+        return False
+    return True

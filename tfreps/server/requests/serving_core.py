@@ -1,5 +1,6 @@
 """ServingCore: the part of a server that the gRPC and REST interfaces share."""
 
+import asyncio
 import contextlib
 import time
 
@@ -48,7 +49,14 @@ class ServingCore:
         return False
 
     def run(self, model, servable, signature, inputs, outputs=(), write=None):
-        """Runs a leased version and records the time until its answer, including any wait.
+        """Runs a leased version and waits for its answer; see `submit`."""
+        finish = self._finish(model, write)
+        return servable.run(signature, inputs, outputs, self.dispatcher.ticket, finish)
+
+    def submit(self, model, servable, signature, inputs, outputs=(), write=None):
+        """Starts a request to a leased version, and records the time until its answer.
+
+        The time includes any wait in a queue. The ticket is that of the calling thread.
 
         Args:
             model: str. The name of the model.
@@ -61,21 +69,44 @@ class ServingCore:
                 returned.
 
         Returns:
-            The result of `write`, or a dict from names to NumPy arrays.
+            A `concurrent.futures.Future`; see `Servable.submit`.
 
         Raises:
-            ServingError: If there is no such signature, the request does not match it, the request
-                or its answer exceeds a limit, an output is not a dense tensor, too many requests
-                are waiting, the time is up, or the client has disconnected.
-            tf.errors.OpError: If the model fails, or the request is cancelled while it runs.
+            ServingError: If there is no such signature, the request does not match it or exceeds a
+                limit, or too many requests are waiting.
         """
+        finish = self._finish(model, write)
+        return servable.submit(signature, inputs, outputs, self.dispatcher.ticket, finish)
+
+    def _finish(self, model, write):
         started = time.perf_counter()
 
         def finish(answer):
             self.metrics.record_run(model, time.perf_counter() - started)
             return answer if write is None else write(answer)
 
-        return servable.run(signature, inputs, outputs, self.dispatcher.ticket, finish)
+        return finish
+
+    def ask(self, which, start):
+        """Leases a version until its answer is there.
+
+        Args:
+            which: Tuple `(name, version, label)` that selects the version as in `ModelPool.lease`.
+            start: Function that takes the version number and the `Servable`, starts a request, and
+                returns its future.
+
+        Returns:
+            The future.
+
+        Raises:
+            ServingError: If there is no such version, or `start` raises it.
+        """
+        with contextlib.ExitStack() as stack:
+            number, servable = stack.enter_context(self.pool.lease(*which))
+            future = start(number, servable)
+            lease = stack.pop_all()
+        future.add_done_callback(lambda _: lease.close())
+        return future
 
     @contextlib.contextmanager
     def recorded(self, model, api, entrypoint):
@@ -93,6 +124,9 @@ class ServingCore:
         code = "OK"
         try:
             yield
+        except asyncio.CancelledError:  # the client has disconnected
+            code = "CANCELLED"
+            raise
         except Exception as error:
             problem = as_serving_error(error)
             code = problem.code

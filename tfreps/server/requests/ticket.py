@@ -46,6 +46,11 @@ class Ticket:
         """The remaining seconds, at least 0."""
         return max(self._until - time.monotonic(), 0.0)
 
+    @property
+    def is_cancelled(self):
+        """`True` if the request was cancelled."""
+        return self._cancelled
+
     def cancel(self):
         """Cancels the request, whether it is running or waiting."""
         with self._lock:
@@ -67,23 +72,19 @@ class Ticket:
         if self._cancelled:
             raise ServingError("CANCELLED", "The client has disconnected.")
 
-    @contextlib.contextmanager
-    def when_cancelled(self, callback):
-        """Context manager that calls `callback()` if the request is cancelled during the block.
-
-        If the request has already been cancelled, `callback()` is called before the block.
-        """
+    def add_callback(self, callback):
+        """Calls `callback()` when the request is cancelled, or at once if it already is."""
         with self._lock:
             done = self._cancelled
             if not done:
                 self._callbacks.append(callback)
         if done:
             callback()
-        try:
-            yield
-        finally:
-            with self._lock, contextlib.suppress(ValueError):
-                self._callbacks.remove(callback)
+
+    def remove_callback(self, callback):
+        """Undoes `add_callback`. A callback that was already called is ignored."""
+        with self._lock, contextlib.suppress(ValueError):
+            self._callbacks.remove(callback)
 
     def call(self, function, inputs):
         """Calls a signature; if the request is cancelled, the call stops at its next operation.
@@ -108,7 +109,8 @@ class Ticket:
         name = function.name
         if isinstance(name, bytes):
             name = name.decode()
-        with self.when_cancelled(manager.start_cancel):
+        self.add_callback(manager.start_cancel)
+        try:
             outputs = execute.execute_with_cancellation(
                 name,
                 num_outputs=len(function.outputs),
@@ -117,6 +119,8 @@ class Ticket:
                 ctx=eager,
                 cancellation_manager=manager,
             )
+        finally:
+            self.remove_callback(manager.start_cancel)
         return tf.nest.pack_sequence_as(function.structured_outputs, outputs)
 
 

@@ -1,6 +1,5 @@
 """page_routes: routes of the web page on which users query the models."""
 
-import asyncio
 import json
 
 from starlette.responses import JSONResponse, RedirectResponse
@@ -8,7 +7,6 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from tfreps.server.requests.serving_error import ServingError, as_serving_error
-from tfreps.server.requests.ticket import too_late
 from tfreps.server.rest.context_neighbours import ContextNeighbours, text_signature
 
 LARGEST_BODY = 2**20
@@ -81,13 +79,7 @@ def text_models(core):
 async def answer(core, neighbours, request):
     """Finds the neighbours for a request, in a thread of the server."""
     asked = await read_json(request)
-    ticket = core.dispatcher.new_ticket()
-    future = core.dispatcher.submit(neighbours.find, *check(asked), ticket=ticket)
-    try:
-        return await asyncio.wait_for(asyncio.wrap_future(future), ticket.seconds)
-    except asyncio.TimeoutError:
-        ticket.cancel()
-        raise too_late(ticket.seconds) from None
+    return await core.dispatcher.answer(neighbours.find, *check(asked))
 
 
 async def read_json(request):

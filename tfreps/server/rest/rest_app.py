@@ -18,9 +18,9 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from tensorflow_serving.apis import get_model_metadata_pb2
 
+from tfreps.server.requests.dispatcher import SMALL
 from tfreps.server.requests.serving_core import SIGNATURE_DEF
 from tfreps.server.requests.serving_error import ServingError, as_serving_error
-from tfreps.server.requests.ticket import too_late
 from tfreps.server.rest.json_answers import json_size, predict_json
 from tfreps.server.rest.json_requests import parse_body, read_inputs, signature_name
 
@@ -99,7 +99,7 @@ class RestApp:
                 )
             with self._place() as place:
                 body = await self._body(request, place)
-                return await self._work(request, which, self._predict, which, body)
+                return await self._work(request, which, body)
         if request.method == "GET" and (match := LOOK.fullmatch(path)):
             which = asked_for(match)
             if not which[0]:
@@ -114,27 +114,21 @@ class RestApp:
                 return reply(await asyncio.to_thread(look, which))
         raise ServingError("INVALID_ARGUMENT", f"Malformed request: {request.method} {path}")
 
-    async def _work(self, request, which, work, *arguments):
-        """Runs `work` in a thread, and cancels it if the client disconnects or the time is up."""
+    async def _work(self, request, which, body):
+        """Answers a request, and cancels it if the client disconnects or the time is up."""
         dispatcher = self._core.dispatcher
         with self._core.recorded(which[0], "predict", "REST"):
-            ticket = dispatcher.new_ticket()
-            future = asyncio.wrap_future(dispatcher.submit(work, *arguments, ticket=ticket))
+            work = dispatcher.answer(self._predict, which, body, in_thread=len(body) > SMALL)
+            answer = asyncio.ensure_future(work)
             gone = asyncio.ensure_future(end_of(request))
             try:
-                await asyncio.wait(
-                    {future, gone}, timeout=ticket.seconds, return_when=asyncio.FIRST_COMPLETED
-                )
-                if future.done():
-                    return reply(future.result())
-                if gone.done():
-                    raise ServingError("CANCELLED", "The client has disconnected.")
-                raise too_late(ticket.seconds)
+                await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
+                if answer.done():
+                    return reply(answer.result())
+                raise ServingError("CANCELLED", "The client has disconnected.")
             finally:
                 gone.cancel()
-                if not future.done():
-                    ticket.cancel()
-                    future.cancel()
+                answer.cancel()
 
     @contextlib.contextmanager
     def _place(self):
@@ -217,7 +211,8 @@ class RestApp:
     def _predict(self, which, body):
         asked = parse_body(body, self._core.most_elements)
         name = signature_name(asked)
-        with self._core.pool.lease(*which) as (_, servable):
+
+        def start(_, servable):
             signature = servable.signature(name, "INVALID_ARGUMENT")
             inputs, rows = read_inputs(asked, signature)
 
@@ -225,7 +220,9 @@ class RestApp:
                 servable.limits.check_answer(json_size(outputs), "The answer as JSON")
                 return predict_json(outputs, rows)
 
-            return self._core.run(which[0], servable, name, inputs, write=write)
+            return self._core.submit(which[0], servable, name, inputs, write=write)
+
+        return self._core.ask(which, start)
 
     def _status(self, which):
         return json_format.MessageToDict(

@@ -1,15 +1,15 @@
-"""RestFront: serves an ASGI application on an HTTP port in a separate thread."""
+"""RestFront: serves an ASGI application on an HTTP port."""
 
+import asyncio
 import logging
 import socket
-import threading
-import time
 
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-START_SECONDS = 30
+from tfreps.server.requests.event_loop import on_loop
+
 GOODBYE = 0.2  # seconds between checks of whether a connection can be closed
 LAST_CALL = 0.5  # seconds during shutdown in which requests may still arrive
 CLOSE = (b"connection", b"close")
@@ -18,8 +18,8 @@ CLOSE = (b"connection", b"close")
 class RestFront:
     """HTTP server for an ASGI application, based on uvicorn.
 
-    It does not change the signal handlers or the logging of the process, except that uvicorn logs
-    only errors.
+    It runs on `server_loop()`. It does not change the signal handlers or the logging of the
+    process, except that uvicorn logs only errors.
 
     Args:
         app: The ASGI application.
@@ -32,6 +32,7 @@ class RestFront:
             `None`.
         key: str or None. PEM file with the private key of the certificate. If `None`, the key is
             read from the file `cert`. Defaults to `None`.
+        share_port: bool. Whether other processes may listen on the same port. Defaults to `False`.
 
     Attributes:
         port: int. The port that the server listens on.
@@ -40,11 +41,11 @@ class RestFront:
         OSError: If the port cannot be opened, or a PEM file cannot be read.
     """
 
-    def __init__(self, app, host, port, header_seconds=10.0, cert=None, key=None):
+    def __init__(self, app, host, port, header_seconds=10.0, cert=None, key=None, share_port=False):
         class Protocol(PatientProtocol):
             seconds = header_seconds
 
-        self._socket = listening(host, port)
+        self._socket = listening(host, port, share_port)
         self.port = self._socket.getsockname()[1]
         config = uvicorn.Config(
             app,
@@ -62,39 +63,30 @@ class RestFront:
         config.load()
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         self._server = EndingServer(config)
-        self._thread = threading.Thread(target=self._run, name="tfreps-rest", daemon=True)
+        self._serving = None
 
     def start(self):
-        """Starts answering requests.
+        """Starts answering requests."""
+        on_loop(self._start())
 
-        Raises:
-            OSError: If the server does not start within 30 seconds.
-        """
-        self._thread.start()
-        until = time.monotonic() + START_SECONDS
-        while not self._server.started:
-            if not self._thread.is_alive() or time.monotonic() > until:
-                raise OSError(f"The REST interface did not start on port {self.port}.")
-            time.sleep(0.005)
+    async def _start(self):
+        self._serving = asyncio.create_task(self._server.serve(sockets=[self._socket]))
+        while not self._server.started and not self._serving.done():
+            await asyncio.sleep(0.005)
+        if self._serving.done():
+            raise OSError(f"The REST interface did not start on port {self.port}.")
 
-    def ask_to_stop(self, seconds):
-        """Rejects new connections and sets a time limit for requests in progress, without waiting.
+    async def stop(self, seconds):
+        """Shuts the server down and waits until it has stopped.
 
-        The limit is `seconds`, rounded down to whole seconds, but at least 1 second. Requests that
-        have not ended by then are cancelled.
+        New connections are rejected. Requests in progress have `seconds` seconds, rounded down to
+        whole seconds, but at least 1 second, after which they are cancelled.
         """
         self._server.config.timeout_graceful_shutdown = max(int(seconds), 1)
         self._server.should_exit = True
-
-    def stop(self, seconds):
-        """Shuts the server down and waits until it has stopped; see `ask_to_stop`."""
-        self.ask_to_stop(seconds)
-        if self._thread.is_alive():
-            self._thread.join()
+        if self._serving is not None:
+            await self._serving
         self._socket.close()
-
-    def _run(self):
-        self._server.run(sockets=[self._socket])
 
 
 class EndingServer(uvicorn.Server):
@@ -202,7 +194,7 @@ class PatientProtocol(H11Protocol):
             self._timer = None
 
 
-def listening(host, port):
+def listening(host, port, share_port=False):
     """Opens a listening socket, even on a port that a server has just closed.
 
     The protocol is set to TCP explicitly, because asyncio would otherwise delay small answers by
@@ -214,6 +206,8 @@ def listening(host, port):
     found = socket.socket(family, kind, socket.IPPROTO_TCP)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if share_port:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         found.bind(address)
         found.listen(1024)
     except OSError as error:

@@ -1,0 +1,66 @@
+"""ModelCall: call of a signature that waits in a queue, and the future with its answer."""
+
+import concurrent.futures
+
+
+class ModelCall:
+    """Call of a signature of a model, on behalf of one request.
+
+    Args:
+        signature: str. The name of the signature. Calls of one signature may run together.
+        inputs: dict from input names to NumPy arrays.
+        outputs: List of str. Names of the outputs to return.
+        rows: int. Number of rows of the inputs.
+        ticket: The `Ticket` of the request.
+        write: Function that converts the outputs, a dict from names to NumPy arrays, to the answer.
+            It is called before the worker takes its next calls, since answers can be large.
+
+    Attributes:
+        future: `concurrent.futures.Future` with the answer or the error. It cannot be cancelled;
+            cancel the ticket instead.
+
+    Example:
+    >>> from tfreps.server.requests.ticket import Ticket
+    >>> call = ModelCall("serving_default", {}, ["y"], 1, Ticket(10), write=len)
+    >>> call.answer({"y": [1.5]})
+    >>> call.future.result()
+    1
+    """
+
+    def __init__(self, signature, inputs, outputs, rows, ticket, write):
+        self.signature = signature
+        self.inputs = inputs
+        self.outputs = outputs
+        self.rows = rows
+        self.ticket = ticket
+        self.future = concurrent.futures.Future()
+        self.future.set_running_or_notify_cancel()
+        self._write = write
+        self._answer = self._error = None
+
+    def write(self, outputs):
+        """Computes the answer `write(outputs)`, or its error.
+
+        If the client has disconnected or the time is up, nothing is written.
+        """
+        try:
+            self.ticket.check()
+            self._answer = self._write(outputs)
+        except Exception as error:
+            self._error = error
+
+    def deliver(self):
+        """Sets the future, after `write`."""
+        if self._error is not None:
+            self.fail(self._error)
+        else:
+            self.future.set_result(self._answer)
+
+    def answer(self, outputs):
+        """Sets the answer `write(outputs)`, or its error."""
+        self.write(outputs)
+        self.deliver()
+
+    def fail(self, error):
+        """Sets the error of the call."""
+        self.future.set_exception(error)
