@@ -113,9 +113,7 @@ def run_program(name, argv):
     debug = os.environ.get("TFREPS_DEBUG", "") not in ("", "0")
     try:
         if parser := stored_parser([name, *argv]):
-            parser.print_help()
-            standard_streams.flush()
-            return 0
+            parser.parse_args(["--help"])  # ends the program
         with quiet_tensorflow():
             if needs_tensorflow(name, argv):
                 start_tensorflow(name)

@@ -86,7 +86,7 @@ def run_program(
     if check is not None:
         check(options)
     may_change = MAY_CHANGE.union(free, LENGTHS if is_length_free(options) else ())
-    if options.precision == AUTO:  # a resumed run keeps its precision; see `settle`
+    if getattr(options, "precision", None) == AUTO:  # a resumed run keeps its own; see `settle`
         may_change.add("precision")
     if RunFolder(options.run, program, {}).data_path.is_file():
         may_change.update(TRAINING_DATA)
