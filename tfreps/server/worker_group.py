@@ -116,7 +116,7 @@ def run_worker(work, number, arguments, pipe):
 
 
 def ready_until_stopped(pipe, value, stopped):
-    """Tells the parent that a worker is ready, and waits for the event `stopped`.
+    """Reports to the parent that a worker is ready, and waits for the event `stopped`.
 
     The event is also set when the parent has ended. If it was set before, the process then ends at
     once with exit code 143.

@@ -180,6 +180,22 @@ def test_stuck_while_all_workers_are_late(gate, monkeypatch):
     assert lane.is_stuck
 
 
+def test_a_worker_survives_an_error(gate, caplog):
+    runs = []
+
+    def run(calls):
+        runs.append(calls)
+        if len(runs) == 1:
+            raise KeyError("a bug")
+        gate(calls)
+
+    gate.opened.set()
+    lane = Lane("single", run)
+    futures = fill(lane, call(), call())
+    assert futures[1].result(20) == {} and not futures[0].done()
+    assert "1 single requests have no answer" in caplog.text
+
+
 def test_threads_end_with_the_lane(gate):
     gate.opened.set()
     lane = Lane("of this test", gate)

@@ -2,15 +2,18 @@
 
 import collections
 import concurrent.futures
+import logging
 import threading
 import time
 
 from tfreps.server.requests.serving_error import ServingError
 
+LOG = logging.getLogger("tfreps.server")
 SLACK = 1.0  # seconds beyond its time limit after which a call counts as stuck
-# After a batch, a worker waits for the clients that it answered: for this share of the time that
-# the batch took, but not for more than so many seconds.
-PATIENCE = 0.5
+# After a batch, a worker waits for the clients that it answered: for this multiple of the time that
+# the batch took, but not for more than so many seconds. With 16 clients of a small tagger on two
+# cores, a multiple of 1 gave a third more requests per second than no wait.
+PATIENCE = 1.0
 MOST_PATIENCE = 0.02
 
 
@@ -98,8 +101,9 @@ class Lane:
             try:
                 if wanted:
                     self._run(wanted)
-            finally:
-                self._leave(calls, began)
+            except Exception:  # the next calls must not wait for a worker that has ended
+                LOG.exception("%d %s requests have no answer", len(wanted), self._name)
+            self._leave(calls, began)
 
     def _take(self):
         """Returns a tuple of calls that run together; if it is empty, the worker ends."""
