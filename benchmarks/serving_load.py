@@ -111,8 +111,9 @@ def run_processes(make_client, clients, seconds=None, requests=None):
         pipes.append(own)
     found = [pipe.recv() for pipe in pipes]  # `None` once connected
     errors = [error for error in found if error is not None]
-    for pipe in pipes:
-        pipe.send(not errors)
+    for pipe, error in zip(pipes, found, strict=True):
+        if error is None:  # the process waits; others have ended
+            pipe.send(not errors)
     if errors:
         raise OSError(errors[0])
     loads = [pipe.recv() for pipe in pipes]

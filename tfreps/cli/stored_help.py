@@ -1,10 +1,10 @@
 """stored_help: shows the help of a program without importing the program and TensorFlow."""
 
 import argparse
-import json
 import pathlib
 
 from tfreps.cli.program_help import HelpFormatter
+from tfreps.files.json_files import read_json
 
 FILE = pathlib.Path(__file__).with_suffix(".json")  # written by `make api`
 ACTIONS = {
@@ -33,7 +33,7 @@ def stored_parser(words: list[str]) -> argparse.ArgumentParser | None:
     """
     if words[-1:] not in (["--help"], ["-h"]):
         return None
-    stored = json.loads(FILE.read_text(encoding="utf-8")).get(" ".join(words[:-1]))
+    stored = read_json(FILE).get(" ".join(words[:-1]))
     return None if stored is None else as_parser(stored)
 
 

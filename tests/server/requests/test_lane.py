@@ -156,7 +156,7 @@ def test_only_some_wait(gate):
 def test_stuck_while_all_workers_are_late(gate, monkeypatch):
     monkeypatch.setattr(module, "SLACK", 0.0)
     lane = Lane("single", gate, workers=2)
-    fill(lane, call(ticket=Ticket(0.01, limit=0.01)), call())
+    fill(lane, call(ticket=Ticket(20, limit=0.01)), call())
     for _ in range(2):
         assert gate.started.acquire(timeout=20)
     time.sleep(0.02)
