@@ -18,6 +18,7 @@ import importlib.util
 import logging
 import sys
 
+from tfreps.cli.option_rules import naming_options
 from tfreps.cli.options import Option, add_flags, check_options, first_line, parse_options
 from tfreps.cli.program_help import program_parser
 from tfreps.cli.progress import make_progress
@@ -96,30 +97,31 @@ def main(argv=None):
     options = parse_options(make_parser(), given)
     check_options(options, READING, WRITING, RUNNING)
     check_combinations(options)
-    result = import_annotate_corpus()(
-        options.export,
-        options.inputs,
-        options.output,
-        options.input_format,
-        options.output_format,
-        field=options.field or {"default": "text", "tokens": "tokens"}[options.signature],
-        signature=options.signature,
-        outputs=options.outputs,
-        prefix=options.prefix or "",
-        keep=options.keep,
-        max_bytes=options.max_bytes,
-        num_shards=options.shards,
-        overwrite=options.overwrite,
-        allow_empty=options.allow_empty,
-        runner=options.runner,
-        workers=options.workers,
-        pipeline_options=pipeline_options,
-        attempts=options.attempts,
-        progress=make_progress("records"),
-        batch_size=options.batch_size,
-        batch_tokens=options.batch_tokens,
-        **({} if options.threads is None else {"threads": options.threads}),
-    )
+    with naming_options(options):
+        result = import_annotate_corpus()(
+            options.export,
+            options.inputs,
+            options.output,
+            options.input_format,
+            options.output_format,
+            field=options.field or {"default": "text", "tokens": "tokens"}[options.signature],
+            signature=options.signature,
+            outputs=options.outputs,
+            prefix=options.prefix or "",
+            keep=options.keep,
+            max_bytes=options.max_bytes,
+            num_shards=options.shards,
+            overwrite=options.overwrite,
+            allow_empty=options.allow_empty,
+            runner=options.runner,
+            workers=options.workers,
+            pipeline_options=pipeline_options,
+            attempts=options.attempts,
+            progress=make_progress("records"),
+            batch_size=options.batch_size,
+            batch_tokens=options.batch_tokens,
+            **({} if options.threads is None else {"threads": options.threads}),
+        )
     say(options, result)
     return 0
 

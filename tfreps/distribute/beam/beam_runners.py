@@ -129,9 +129,11 @@ def _run_in_processes(build):
     """
     lost, found = threading.Event(), []
     hook = threading.excepthook
+    earlier = set(threading.enumerate())  # some belong to a pipeline that was given up
 
     def on_error(arguments):
-        if any(text in str(arguments.exc_value) for text in LOST):
+        is_lost = any(text in str(arguments.exc_value) for text in LOST)
+        if is_lost and arguments.thread not in earlier:
             lost.set()
         hook(arguments)
 
