@@ -10,18 +10,18 @@ from tfreps.layers.ops.cpu_instructions import bfloat16_products
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 # The least compute capability of a GPU with fast products of each type, the best type first.
 OF_GPUS = {"bfloat16": (8, 0), "float16": (7, 0)}
-# Kind of model -> the least rows of a batch and the least width of the model with which a training
-# step was at least 1.15 times as fast in bfloat16 as in float32, on a CPU with AVX512_BF16 products
-# (`python -m benchmarks.precision`). With `None`, bfloat16 was not faster in any size.
+# Kind of model -> pairs of the least rows of a batch and the least width of the model with which a
+# training step was at least 1.15 times as fast in bfloat16 as in float32, on a CPU with AVX512_BF16
+# products (`python -m benchmarks.precision`). The kinds without pairs have hardly any products.
 LEAST = {
-    "elmo": (32, 256),
-    "bert": (32, 384),
-    "bilstm": (32, 200),
-    "slstm": (32, 100),
-    "transformer": (32, 200),
-    "cnn": (32, 50),
-    "embeddings": None,
-    "linear": None,
+    "elmo": ((32, 256), (2, 1024)),
+    "bert": ((32, 256), (2, 384)),
+    "bilstm": ((10, 200),),
+    "slstm": ((32, 100), (10, 200)),
+    "transformer": ((32, 200),),
+    "cnn": ((32, 50), (8, 100)),
+    "embeddings": (),
+    "linear": (),
 }
 
 
@@ -84,10 +84,10 @@ def choose_precision(
     products = bfloat16_products()
     if products is None:
         return Precision("float32", "this CPU has no bfloat16 products")
-    least_rows, least_width = LEAST[kind] or (float("inf"), 0)
-    if rows < least_rows or width is not None and width < least_width:
-        return Precision("float32", "bfloat16 is not faster with this model and batch size")
-    return Precision("bfloat16", f"this CPU has {products} products")
+    width = float("inf") if width is None else width
+    if any(rows >= least_rows and width >= least for least_rows, least in LEAST[kind]):
+        return Precision("bfloat16", f"this CPU has {products} products")
+    return Precision("float32", "bfloat16 is not known to be faster for this model and batch size")
 
 
 def bfloat16_is_slow() -> bool:
