@@ -32,11 +32,19 @@ def test_health(channel, server):
     assert caught.value.code() == grpc.StatusCode.NOT_FOUND
 
 
+def test_health_is_watched(channel):
+    stub = health_pb2_grpc.HealthStub(channel)
+    for service, status in (("zoo", "SERVING"), ("unknown", "SERVICE_UNKNOWN")):
+        watch = stub.Watch(health_pb2.HealthCheckRequest(service=service), timeout=20)
+        assert next(watch).status == health_pb2.HealthCheckResponse.ServingStatus.Value(status)
+        watch.cancel()
+
+
 def test_garbage_is_told_to_its_sender_only(channel, caplog):
-    method = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
-    with pytest.raises(grpc.RpcError) as caught:
-        method(b"\xff\xff\xff\xff\0", timeout=20)
-    assert caught.value.code() == grpc.StatusCode.INTERNAL
+    for name in ("tensorflow.serving.PredictionService/Predict", "grpc.health.v1.Health/Check"):
+        with pytest.raises(grpc.RpcError) as caught:
+            channel.unary_unary(f"/{name}")(b"\xff\xff\xff\xff\0", timeout=20)
+        assert caught.value.code() == grpc.StatusCode.INTERNAL
     assert caplog.text == ""
     assert health(channel) == health_pb2.HealthCheckResponse.SERVING
 

@@ -5,7 +5,7 @@ import contextlib
 
 import grpc
 from google.protobuf.message import DecodeError
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1 import health, health_pb2
 from tensorflow_serving.apis import (
     get_model_metadata_pb2,
     get_model_status_pb2,
@@ -67,36 +67,7 @@ class GrpcFront:
     async def _open(self, address, options, credentials):
         most = CALLS_PER_PLACE * self._core.dispatcher.max_queue + SPARE
         self._server = grpc.aio.server(options=options, maximum_concurrent_rpcs=most)
-        self._server.add_generic_rpc_handlers(
-            [
-                handler(
-                    "tensorflow.serving.PredictionService",
-                    {
-                        "Predict": (self._prediction.Predict, predict_pb2.PredictRequest),
-                        "GetModelMetadata": (
-                            self._prediction.GetModelMetadata,
-                            get_model_metadata_pb2.GetModelMetadataRequest,
-                        ),
-                    },
-                ),
-                handler(
-                    "tensorflow.serving.ModelService",
-                    {
-                        "GetModelStatus": (
-                            ModelService(self._core).GetModelStatus,
-                            get_model_status_pb2.GetModelStatusRequest,
-                        ),
-                    },
-                ),
-                handler(
-                    "grpc.health.v1.Health",
-                    {
-                        "Check": (self._health.Check, health_pb2.HealthCheckRequest),
-                    },
-                ),
-            ]
-        )
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)  # Watch
+        self._server.add_generic_rpc_handlers(self._handlers())
         try:
             if credentials is None:
                 self.port = self._server.add_insecure_port(address)
@@ -106,6 +77,26 @@ class GrpcFront:
             raise OSError(f"Cannot listen on {address} for gRPC: {error}") from error
         if not self.port:
             raise OSError(f"Cannot listen on {address} for gRPC. The port may be in use.")
+
+    def _handlers(self):
+        prediction = {
+            "Predict": (self._prediction.Predict, predict_pb2.PredictRequest),
+            "GetModelMetadata": (
+                self._prediction.GetModelMetadata,
+                get_model_metadata_pb2.GetModelMetadataRequest,
+            ),
+        }
+        status = ModelService(self._core).GetModelStatus
+        models = {"GetModelStatus": (status, get_model_status_pb2.GetModelStatusRequest)}
+        probes = {
+            "Check": (self._health.Check, health_pb2.HealthCheckRequest),
+            "Watch": (self._health.Watch, health_pb2.HealthCheckRequest),
+        }
+        return [
+            handler("tensorflow.serving.PredictionService", prediction),
+            handler("tensorflow.serving.ModelService", models),
+            handler("grpc.health.v1.Health", probes, streams={"Watch"}),
+        ]
 
     def start(self):
         """Starts answering requests."""
@@ -143,24 +134,25 @@ class GrpcFront:
         await self._server.stop(seconds)
 
 
-def handler(service, methods):
+def handler(service, methods, streams=()):
     """Returns the generic handler of a service.
 
     Args:
         service: str. The full name of the service.
         methods: dict from names of methods to `(function, class of its request)`.
+        streams: Set of str. Names of the methods that write several answers. Defaults to `()`.
     """
-    return grpc.method_handlers_generic_handler(
-        service,
-        {
-            name: grpc.unary_unary_rpc_method_handler(reading(function, message))
-            for name, (function, message) in methods.items()
-        },
-    )
+    found = {}
+    for name, (function, message) in methods.items():
+        make = grpc.unary_unary_rpc_method_handler
+        if name in streams:
+            make = grpc.unary_stream_rpc_method_handler
+        found[name] = make(reading(function, message), response_serializer=serialized)
+    return grpc.method_handlers_generic_handler(service, found)
 
 
 def reading(function, message):
-    """Wraps a method so that it takes and returns bytes.
+    """Wraps a method so that it takes bytes.
 
     grpc.aio would log a malformed message with a traceback, and answer with UNKNOWN.
     """
@@ -172,9 +164,13 @@ def reading(function, message):
         if request is None:
             details = "Exception deserializing request!"  # as in grpc
             await context.abort(grpc.StatusCode.INTERNAL, details)
-        return (await function(request, context)).SerializeToString()
+        return await function(request, context)
 
     return call
+
+
+def serialized(message):
+    return message.SerializeToString()
 
 
 def serving(yes):
