@@ -23,15 +23,16 @@ def are_given(emissions, mask, num_tags):
 
 
 def can_call(weights):
-    """Returns True for an eager call of which no tape needs the gradient.
+    """Returns True in an eager call that no tape records, if the weights are plain variables.
 
     Args:
-        weights: list of variables of a layer. They must be plain variables of TensorFlow, not
-            copies on several devices.
+        weights: list of the values of a layer's weights. They can also be tensors, or copies of a
+            variable on several devices.
     """
     if not tf.executing_eagerly() or record.could_possibly_record():
         return False
-    return not any(isinstance(weight, tf.distribute.DistributedValues) for weight in weights)
+    copies = tf.distribute.DistributedValues
+    return all(isinstance(w, tf.Variable) and not isinstance(w, copies) for w in weights)
 
 
 def key_of(allowed):
@@ -42,10 +43,11 @@ def key_of(allowed):
 def call(function, use_xla, emissions, mask, weights, rate=1.0, allowed=None, **options):
     """Returns `function(emissions, mask, transitions, start, end, **options)`.
 
-    A call of a `tf.function` takes about 0.1 ms to bind its arguments, and reading the scores and
-    applying the constraints takes as long. For a short sentence, Viterbi decoding takes less time
-    than that. This function therefore reads the weights inside the graph, and calls the traced
-    graph without binding arguments.
+    Binding the arguments of a `tf.function` takes about 0.1 ms, and so do reading the scores and
+    applying the constraints in separate operations. Decoding a short sentence takes less than
+    that. The graph therefore reads the weights itself, and is called without binding arguments. It
+    is traced once for each number of tags. With XLA, the batch is padded to one of few shapes, for
+    each of which the graph is compiled once.
 
     Args:
         function: one of the functions in `AXES` that take these arguments.
@@ -77,8 +79,8 @@ def call(function, use_xla, emissions, mask, weights, rate=1.0, allowed=None, **
         results = graph(emissions, mask, *handles)
     else:
         results = graph(_padded(emissions, shape), _padded(mask, shape), *handles)
-        sizes = {"B": rows, "T": length}
-        results = [_cut(x, [*map(sizes.get, axes)]) for x, axes in zip(results, AXES[function])]
+        axes = AXES[function]
+        results = [_cut(x, a, rows, length) for x, a in zip(results, axes, strict=True)]
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -90,7 +92,13 @@ def _padded(x, shape):
     return tf.constant(padded)
 
 
-def _cut(x, sizes):
+def _cut(x, axes, rows, length):
+    """Removes the padding from the axes `B` and `T` of `x`."""
+    sizes = [
+        {"B": rows, "T": length}.get(axis, size) for axis, size in zip(axes, x.shape, strict=True)
+    ]
+    if x.shape.as_list() == sizes:
+        return x
     return tf.constant(x.numpy()[tuple(map(slice, sizes))])
 
 

@@ -7,18 +7,19 @@ import tensorflow as tf
 LARGEST = 1 << 16  # larger sizes are not padded
 
 
-def _sizes(smallest, parts):
-    """Returns ascending sizes with `parts` of them from each power of two to the next."""
-    sizes = set(range(smallest, smallest * parts, smallest))
-    power = smallest * parts
+def _sizes(first, last_exact, parts):
+    """Returns all sizes up to `last_exact`, and then `parts` from each power of two to the next."""
+    sizes = [*range(first, last_exact)]
+    power = last_exact
     while power < LARGEST:
-        sizes.update(range(power, 2 * power, power // parts))
+        sizes += range(power, 2 * power, power // parts)
         power *= 2
-    return [*sorted(sizes), LARGEST]
+    return [*sizes, LARGEST]
 
 
-ROWS = _sizes(1, 2)  # 1, 2, 3, 4, 6, 8, 12, 16, ...
-TOKENS = _sizes(4, 4)  # 4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, ...
+# Padding takes as long as decoding a short sentence, which is therefore not padded.
+ROWS = _sizes(1, 4, 2)  # 1, 2, 3, 4, 6, 8, 12, 16, ...
+TOKENS = _sizes(4, 16, 4)  # 4, 5, 6, ..., 15, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, ...
 
 
 def rounded(size, sizes):
