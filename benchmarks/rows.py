@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 
-def run_rows(module, rows, argv, repeats, peers=None):
+def run_rows(module, rows, argv, repeats, peers=None, grid=()):
     """Runs a benchmark as a program.
 
     Args:
@@ -19,6 +19,8 @@ def run_rows(module, rows, argv, repeats, peers=None):
         peers: dict from names of arguments of `measure`, whose values are paths of Python
             interpreters, to the packages that must be installed there. If `None` (the default),
             there are no peers.
+        grid: iterable of str. Names of rows that are measured only with `--grid`, and then instead
+            of the others. If it is empty (the default), there is no such option.
 
     Returns:
         int. Exit code, which is 0.
@@ -27,13 +29,13 @@ def run_rows(module, rows, argv, repeats, peers=None):
         SystemExit: If the process of a row fails, or `argv` is invalid.
     """
     program, peers = module.__spec__.name, peers or {}
-    options = make_parser(program, module.__doc__, rows, repeats, peers).parse_args(argv)
+    options = make_parser(program, module.__doc__, rows, repeats, peers, grid).parse_args(argv)
     pythons = {name: getattr(options, name) for name in peers if getattr(options, name)}
     if options.row:
         print(json.dumps(module.measure(options.row, options.repeats, **pythons)))
         return 0
     results = []
-    for name in rows:
+    for name in grid if grid and options.grid else rows:
         if options.only in name:
             command = [sys.executable, "-m", program, "--row", name]
             command += ["--repeats", str(options.repeats)]
@@ -48,7 +50,7 @@ def run_rows(module, rows, argv, repeats, peers=None):
     return 0
 
 
-def make_parser(program, description, rows, repeats, peers):
+def make_parser(program, description, rows, repeats, peers, grid=()):
     parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
@@ -58,9 +60,11 @@ def make_parser(program, description, rows, repeats, peers):
     for name, packages in peers.items():
         about = f"Python interpreter with {packages} installed."
         add(f"--{name.replace('_', '-')}", metavar="PATH", help=about)
+    if grid:
+        add("--grid", action="store_true", help="Measure a grid of sizes instead of the rows.")
     add(
         "--row",
-        choices=list(rows),
+        choices=[*rows, *grid],
         help="Measure only this row, in this process, and print JSON.",
     )
     return parser

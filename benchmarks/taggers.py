@@ -3,17 +3,24 @@
     make peers
     python -m benchmarks.taggers --peer-python .venv-peers/torch/bin/python
     python -m benchmarks.taggers --only viterbi
+    python -m benchmarks.taggers --grid --peer-python .venv-peers/torch/bin/python
 
 Each row runs in its own process on random scores without padding. With `--peer-python`, the peer
 runs in another process and alternates with tfreps every hundred batches, so that other load on the
 machine slows both. "ratio" is the median speed of tfreps divided by that of the peer, and "to
 reach" is its target. The row of one sentence of four tokens shows the overhead of a call. The peer
 uses one or two threads, whichever is faster. Losses are timed with their gradients, inside a graph
-in which the layer compiles the loss with XLA, as in `fit`.
+in which the layer compiles the loss with XLA, as in `fit`. Viterbi rows time eager calls of
+`CRF.decode`, as the peer is called, or calls of a `tf.function` of the user that decodes.
+
+The row "stream" decodes 200 batches of sentences of many lengths, and "seconds" contains all
+compilations. `--grid` times Viterbi under XLA with all combinations of the sizes in GRID.
 """
 
+import itertools
 import statistics
 import sys
+import time
 
 from benchmarks import rows
 from benchmarks.in_turns import in_turns
@@ -31,33 +38,57 @@ ROWS = {
         1.8,
     ),
     "viterbi-32x50x9": ("viterbi", 32, 50, 9, {"use_xla": True}, 12.0),
-    "viterbi-graph-32x50x9": ("viterbi", 32, 50, 9, {"use_xla": False}, 2.0),
+    "viterbi-function-32x50x9": ("viterbi", 32, 50, 9, {"use_xla": True, "graph": True}, None),
+    "viterbi-graph-32x50x9": ("viterbi", 32, 50, 9, {"use_xla": False, "graph": True}, 2.0),
+    "viterbi-plain-32x50x9": ("viterbi", 32, 50, 9, {"use_xla": False}, None),
     "viterbi-32x100x29": ("viterbi", 32, 100, 29, {"use_xla": True}, 3.0),
-    "viterbi-1x4x2": ("viterbi", 1, 4, 2, {"use_xla": True}, None),
+    "viterbi-1x4x2": ("viterbi", 1, 4, 2, {"use_xla": True}, 1.0),
+    "stream": ("stream", 32, 120, 9, {"use_xla": True}, None),
+    "stream-function": ("stream", 32, 120, 9, {"use_xla": True, "graph": True}, None),
 }
+# Sentences, tokens and tags. A row of the grid has one number of sentences.
+GRID = (1, 2, 8, 32), (4, 10, 25, 50, 100), (2, 9, 29, 60)
+GRID_ROWS = {f"viterbi-grid-{sentences}": sentences for sentences in GRID[0]}
+STREAM = 200  # batches
 PEERS = {"peer_python": "the packages of benchmarks/peers/torch.txt"}
 
 
 def main(argv=None):
-    return rows.run_rows(sys.modules[__name__], ROWS, argv, repeats=800, peers=PEERS)
+    return rows.run_rows(
+        sys.modules[__name__], ROWS, argv, repeats=800, peers=PEERS, grid=GRID_ROWS
+    )
 
 
 def measure(name, repeats, peer_python=None):
     """Measures one row: medians over batches, alternating with the peer."""
-    what, sentences, tokens, tags, how, goal = ROWS[name]
+    if name in GRID_ROWS:
+        sizes = itertools.product([GRID_ROWS[name]], *GRID[1:])
+        found = {
+            s: compared("viterbi", s, {"use_xla": True}, repeats // 4, peer_python) for s in sizes
+        }
+        ratios = {"x".join(map(str, s)): r["ratio"] for s, r in found.items() if "ratio" in r}
+        return {"row": name, "ratios": ratios}
+    what, *sizes, how, goal = ROWS[name]
+    if what == "stream":
+        return {"row": name, **stream(*sizes, **how)}
+    return {"row": name, **compared(what, sizes, how, repeats, peer_python), "to_reach": goal}
+
+
+def compared(what, sizes, how, repeats, peer_python):
+    """Measures the speed of tfreps and, if there is a peer, that of the peer and their ratio."""
     make = {"loss": make_loss, "viterbi": make_viterbi}[what]
-    call = make(sentences, tokens, tags, **how)
+    call = make(*sizes, **how)
     command = None
     if peer_python:
-        sizes = [str(size) for size in (sentences, tokens, tags)]
-        command = [peer_python, "-m", "benchmarks.peer_crf", what, *sizes]
+        command = [peer_python, "-m", "benchmarks.peer_crf", what, *map(str, sizes)]
         command.append(str(how.get("scale", 1.0)))
     ours, theirs = in_turns(call, repeats, command)
-    result = {"row": name, "tokens_per_second": sentences * tokens / statistics.median(ours)}
+    tokens = sizes[0] * sizes[1]
+    result = {"tokens_per_second": tokens / statistics.median(ours)}
     if theirs:
-        result["peer_tokens_per_second"] = sentences * tokens / statistics.median(theirs)
+        result["peer_tokens_per_second"] = tokens / statistics.median(theirs)
         result["ratio"] = statistics.median(theirs) / statistics.median(ours)
-    return {**result, "to_reach": goal}
+    return result
 
 
 def make_loss(sentences, tokens, tags, scale=1.0, follow_themselves=False):
@@ -80,13 +111,42 @@ def make_loss(sentences, tokens, tags, scale=1.0, follow_themselves=False):
     return lambda: step(emissions)[0].numpy()
 
 
-def make_viterbi(sentences, tokens, tags, use_xla):
-    """Returns a function that decodes in a graph, as `predict` and exports do."""
+def make_viterbi(sentences, tokens, tags, use_xla, graph=False):
+    """Returns a function that decodes, eagerly or in a graph, as `predict` and exports do."""
+    emissions, mask, crf = random_inputs(sentences, tokens, tags)
+    decode = make_decode(crf, use_xla, graph)
+    return lambda: decode(emissions, mask)[0].numpy()
+
+
+def make_decode(crf, use_xla, graph):
     import tensorflow as tf
 
-    emissions, mask, crf = random_inputs(sentences, tokens, tags)
-    decode = tf.function(lambda x, mask: crf.decode(x, mask, use_xla=use_xla))
-    return lambda: decode(emissions, mask)[0].numpy()
+    def decode(emissions, mask):
+        return crf.decode(emissions, mask, use_xla=use_xla)
+
+    return tf.function(decode, reduce_retracing=True) if graph else decode
+
+
+def stream(sentences, longest, tags, use_xla, graph=False):
+    """Measures the seconds to decode batches of many shapes, including all compilations."""
+    import numpy as np
+    import tensorflow as tf
+
+    rng = np.random.default_rng(0)
+    _, _, crf = random_inputs(1, 1, tags)
+    decode = make_decode(crf, use_xla, graph)
+    times, shapes = [], set()
+    for number in range(STREAM):
+        rows = sentences if number % 10 else sentences // 2 + 1
+        lengths = np.clip(rng.lognormal(3.0, 0.6, rows).astype(int), 1, longest)
+        mask = np.arange(lengths.max()) < lengths[:, None]  # [B, T]
+        given = tf.constant(rng.normal(size=[*mask.shape, tags]), "float32"), tf.constant(mask)
+        start = time.perf_counter()
+        decode(*given)[0].numpy()
+        times.append(time.perf_counter() - start)
+        shapes.add(mask.shape)
+    slow = sum(seconds > 0.1 for seconds in times)
+    return {"seconds": sum(times), "num_shapes": len(shapes), "calls_over_0.1_s": slow}
 
 
 def random_inputs(sentences, tokens, tags, scale=1.0, follow_themselves=False):
@@ -107,7 +167,18 @@ def random_inputs(sentences, tokens, tags, scale=1.0, follow_themselves=False):
 
 
 def print_table(results):
-    print("\n| row | tokens/s | peer | ratio | to reach |\n|---|---|---|---|---|")
+    for r in results:
+        if "ratios" in r and r["ratios"]:
+            smallest = min(r["ratios"], key=r["ratios"].get)
+            print(f"{r['row']}: smallest ratio {r['ratios'][smallest]:.2f}, for {smallest}")
+        if "seconds" in r:
+            print(
+                f"{r['row']}: {r['seconds']:.1f} s for {STREAM} batches of {r['num_shapes']} "
+                f"shapes; {r['calls_over_0.1_s']} calls took more than 0.1 s"
+            )
+    results = [r for r in results if "tokens_per_second" in r]
+    if results:
+        print("\n| row | tokens/s | peer | ratio | to reach |\n|---|---|---|---|---|")
     for r in results:
         peer, ratio = r.get("peer_tokens_per_second"), r.get("ratio")
         print(

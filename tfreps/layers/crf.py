@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfreps.layers.ops import chain, crf_loss
+from tfreps.layers.ops import chain, crf_loss, direct_calls
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.crf_loss import checked_transitions, constrained
 from tfreps.layers.ops.masks import check_shape
@@ -56,7 +56,9 @@ class CRF(Configurable, keras.layers.Layer):
             `"auto"` always compiles the losses, including inside `fit`. It compiles decoding,
             marginals and the other scores only in eager calls, so that an export consists of
             plain operations. The results are equal up to rounding. XLA takes about a second to
-            compile each new shape. Defaults to False.
+            compile a new shape. So that it compiles few of them, batches of more than 4 sentences
+            or 16 tokens are padded to 6, 8, 12, 16, 24 and so on sentences and 20, 24, 28, 32, 40,
+            48 and so on tokens, except where a graph has fixed sizes. Defaults to False.
 
     Call arguments:
         emissions: float, shape `[B, T, K]`. The computation uses float32 or better.
@@ -125,6 +127,7 @@ class CRF(Configurable, keras.layers.Layer):
         self.end_initializer = end_initializer
         self.l2 = l2
         self.use_xla = use_xla
+        self._allowed = direct_calls.key_of(allowed_transitions)
 
     def build(self, input_shape):
         if input_shape[-1] != self.num_tags:
@@ -259,9 +262,8 @@ class CRF(Configurable, keras.layers.Layer):
             ValueError: If an argument has the wrong shape.
         """
         emissions, mask = self._given(emissions, mask)
-        run = self._function(crf_loss.log_likelihood, is_loss=True)
-        tags = chain.checked_tags(tags, emissions)
-        return run(emissions, tags, mask, *self._loss_scores())
+        batch = emissions, chain.checked_tags(tags, emissions), mask
+        return self._loss_of(crf_loss.log_likelihood, batch, self._loss_scores())
 
     def partial_log_likelihood(self, emissions, allowed_tags, mask=None):
         """Computes the log-likelihood of partly tagged sentences.
@@ -284,8 +286,8 @@ class CRF(Configurable, keras.layers.Layer):
         emissions, mask = self._given(emissions, mask)
         allowed_tags = tf.cast(allowed_tags, "bool")
         check_shape("allowed_tags", allowed_tags, emissions.shape, "[B, T, K]")
-        run = self._function(crf_loss.partial_log_likelihood, is_loss=True)
-        return run(emissions, allowed_tags, mask, self._loss_scores()[1])
+        batch = emissions, allowed_tags, mask
+        return self._loss_of(crf_loss.partial_log_likelihood, batch, self._loss_scores()[1:])
 
     def path_score(self, emissions, tags, mask=None):
         """Computes `score(y)` of the given tags.
@@ -303,9 +305,9 @@ class CRF(Configurable, keras.layers.Layer):
             ValueError: If an argument has the wrong shape.
         """
         emissions, mask = self._given(emissions, mask)
-        tags = chain.checked_tags(tags, emissions)
-        run = self._function(chain.path_score)
-        return run(emissions, tags, mask, *self._scores(-crf_loss.ILLEGAL_COST))
+        batch = emissions, chain.checked_tags(tags, emissions), mask
+        scores = self._scores(-crf_loss.ILLEGAL_COST)
+        return crf_loss.run(chain.path_score, self._compiles(), batch, scores)
 
     def decode(self, emissions, mask=None, k=None, use_xla=None):
         """Returns the best sequence of tags (Viterbi), or the `k` best sequences.
@@ -327,11 +329,9 @@ class CRF(Configurable, keras.layers.Layer):
         Raises:
             ValueError: If `k` is below 1 or an argument has the wrong shape.
         """
-        emissions, mask = self._given(emissions, mask)
-        scores = self._scores(float("-inf"))
         if k is None:
-            return self._function(chain.viterbi, use_xla)(emissions, mask, *scores)
-        return self._function(chain.k_best, use_xla)(emissions, mask, *scores, k=k)
+            return self._inferred(chain.viterbi, emissions, mask, use_xla)
+        return self._inferred(chain.k_best, emissions, mask, use_xla, k=k)
 
     def marginals(self, emissions, mask=None, use_xla=None):
         """Computes the probability of each tag at each token.
@@ -348,9 +348,7 @@ class CRF(Configurable, keras.layers.Layer):
         Raises:
             ValueError: If an argument has the wrong shape.
         """
-        emissions, mask = self._given(emissions, mask)
-        run = self._function(chain.marginals, use_xla)
-        return run(emissions, mask, *self._scores(float("-inf")))
+        return self._inferred(chain.marginals, emissions, mask, use_xla)
 
     def log_normalizer(self, emissions, mask=None, use_xla=None):
         """Computes `log Z` over the sequences that `decode` chooses from.
@@ -369,9 +367,7 @@ class CRF(Configurable, keras.layers.Layer):
         Raises:
             ValueError: If an argument has the wrong shape.
         """
-        emissions, mask = self._given(emissions, mask)
-        run = self._function(chain.log_normalizer, use_xla)
-        return run(emissions, mask, *self._scores(float("-inf")))
+        return self._inferred(chain.log_normalizer, emissions, mask, use_xla)
 
     def compute_output_shape(self, input_shape):
         return tuple(input_shape[:2]), tuple(input_shape[:1])
@@ -385,6 +381,8 @@ class CRF(Configurable, keras.layers.Layer):
 
     def _given(self, emissions, mask):
         """Returns the emissions and the mask as tensors, and builds the layer if needed."""
+        if self.built and direct_calls.are_given(emissions, mask, self.num_tags):
+            return emissions, mask
         emissions = tf.cast(emissions, "float32")
         check_shape("emissions", emissions, [None, None, self.num_tags], "[B, T, K]")
         if not self.built:
@@ -408,10 +406,20 @@ class CRF(Configurable, keras.layers.Layer):
         choice = self.use_xla if asked is None else asked
         return (is_loss or tf.executing_eagerly()) if choice == "auto" else choice
 
-    def _function(self, function, asked=None, is_loss=False):
-        if self._compiles(asked, is_loss):
-            return crf_loss.compiled(function, self.num_tags)
-        return function
+    def _loss_of(self, function, batch, scores):
+        return crf_loss.run(function, self._compiles(is_loss=True), batch, scores)
+
+    def _inferred(self, function, emissions, mask, use_xla, **options):
+        """Calls a function of the emissions, the mask and the scores that decoding uses."""
+        emissions, mask = self._given(emissions, mask)
+        compiles = self._compiles(use_xla)
+        weights = self.transition_weights, self.start_weights, self.end_weights
+        weights = [weight.value for weight in weights]
+        if direct_calls.can_call(weights):
+            given = emissions, mask, weights, self.transition_learning_rate, self._allowed
+            return direct_calls.call(function, compiles, *given, **options)
+        scores = self._scores(float("-inf"))
+        return crf_loss.run(function, compiles, (emissions, mask), scores, **options)
 
 
 class _ScorePenalty(keras.regularizers.Regularizer):

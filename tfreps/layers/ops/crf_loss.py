@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps.layers.ops import chain
+from tfreps.layers.ops.shape_buckets import in_buckets
 
 
 def checked_transitions(allowed, num_tags):
@@ -148,10 +149,9 @@ def compiled_weighted_loss(emissions, tags, mask, weights, gold_scores, scores):
     def loss(emissions, *flat):
         # Without stop_gradient, an outer tape would require the gradient of the gradient.
         emissions, *flat = (tf.stop_gradient(x) for x in (emissions, *flat))
-        run = compiled(_value_and_gradients, emissions.shape[-1], weights.shape.rank)
-        gold_scores = tuple(flat[:3])
-        scores = tuple(flat[3:])
-        value, gradients = run(emissions, tags, mask, weights, gold_scores, scores)
+        batch = emissions, tags, mask, weights
+        scores = tuple(flat[:3]), tuple(flat[3:])
+        value, gradients = run(_value_and_gradients, True, batch, scores)
         return value, lambda d: [d * g for g in gradients]
 
     return loss(emissions, *gold_scores, *scores)
@@ -166,6 +166,26 @@ def _value_and_gradients(emissions, tags, mask, weights, gold_scores, scores):
     return value, tape.gradient(value, sources, unconnected_gradients=zero)
 
 
+def run(function, use_xla, batch, scores, **options):
+    """Calls `function(*batch, *scores, **options)`, compiled with XLA if requested.
+
+    Args:
+        function: one of the functions in AXES.
+        use_xla: bool.
+        batch: tuple of tensors of shape `[B, T, ...]` or `[B]`, with the emissions first. XLA
+            computes them with the padding that `in_buckets` describes.
+        scores: tuple of scores, or of tuples of scores.
+
+    Returns:
+        The outputs of `function`.
+    """
+    if not use_xla:
+        return function(*batch, *scores, **options)
+    ranks = [x.shape.rank for x in batch]
+    xla = compiled(function, batch[0].shape[-1], *ranks)
+    return in_buckets(xla, batch, scores, AXES[function], **options)
+
+
 @functools.cache
 def compiled(function, *kind):
     """Returns `function`, compiled with XLA, for use in eager calls and in plain graphs.
@@ -176,3 +196,16 @@ def compiled(function, *kind):
     """
     del kind
     return tf.function(function, jit_compile=True, reduce_retracing=True, autograph=False)
+
+
+# The axes of each tensor that a function returns, for `in_buckets`. Other axes are `k` and `K`.
+AXES = {
+    chain.viterbi: ("BT", "B"),
+    chain.k_best: ("BkT", "Bk"),
+    chain.marginals: ("BTK",),
+    chain.log_normalizer: ("B",),
+    chain.path_score: ("B",),
+    log_likelihood: ("B",),
+    partial_log_likelihood: ("B",),
+    _value_and_gradients: ("", "BTK", *("KK", "K", "K") * 2),
+}
