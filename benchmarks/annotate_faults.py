@@ -6,8 +6,8 @@
 Each part prints one line. "killed" kills a worker process in the middle of a run, and compares the
 sorted bytes of the output with those of an undisturbed run. "rejected" replaces one sentence in a
 hundred by one that cannot be answered. "memory" annotates short lines with a small untrained
-tagger, or with --memory-export, and prints the largest resident memory of all processes in each
-quarter of the run. The environment must have the extra `beam`.
+tagger, and prints the largest resident memory of all processes in each quarter of the run. The
+environment must have the extra `beam`.
 """
 
 import argparse
@@ -20,14 +20,13 @@ import tempfile
 import time
 
 from benchmarks.annotate_runs import (
-    processes_of,
     read_lines,
     read_schema,
-    resident_mb,
     run_tfreps,
     start_tfreps,
     write_corpus,
 )
+from benchmarks.processes import processes_of, resident_mb
 
 BROKEN = [b"not UTF-8 \xff", b"x " * 150_000, b"a NUL \0 character"]
 
@@ -56,8 +55,6 @@ def make_parser():
     add("--sentences", type=int, default=100_000, help=about)
     about = "Number of short lines of the memory test. Defaults to 10,000,000."
     add("--lines", type=int, default=10_000_000, help=about)
-    about = "Folder of the exported model of the memory test."
-    add("--memory-export", metavar="EXPORT", help=about)
     add("--workers", type=int, default=2, help="Number of worker processes. Defaults to 2.")
     add("--folder", metavar="DIR", help="Where to write. Defaults to the temporary folder.")
     return parser
@@ -103,7 +100,7 @@ def workers_of(pid):
 
 
 def rejected(folder, options):
-    """Prints the numbers of answered and rejected records, and compares the answers."""
+    """Prints the numbers of answered and rejected records, and of reasons."""
     lines = (folder / "corpus.txt").read_bytes().splitlines()
     places = random.Random(0).sample(range(len(lines)), len(lines) // 100)
     for number, place in enumerate(places):
@@ -122,7 +119,7 @@ def rejected(folder, options):
 
 def memory(folder, options):
     """Prints the largest resident memory in each quarter of a run."""
-    export = options.memory_export or small_tagger(folder / "small")
+    export = small_tagger(folder / "small")
     words = "a river old bank near station three days rain".split()
     shuffled = random.Random(0)
     with open(folder / "short.txt", "w", encoding="utf-8") as file:

@@ -3,7 +3,6 @@
 import itertools
 import json
 import pathlib
-import re
 import subprocess
 import sys
 import time
@@ -72,28 +71,3 @@ def read_lines(output, part="answers"):
     """Returns the sorted lines of the JSON lines of an output folder, as bytes."""
     files = sorted(pathlib.Path(output).glob(f"{part}-*.jsonl"))
     return sorted(line for file in files for line in file.read_bytes().splitlines())
-
-
-def processes_of(pid):
-    """Returns the ids of a process and of the processes that it started, by `/proc`."""
-    parents = {}
-    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:  # has ended
-            continue
-        parents.setdefault(int(fields[1]), []).append(int(path.parent.name))
-    found = [pid]
-    for process in found:
-        found += parents.get(process, [])
-    return found
-
-
-def resident_mb(pid):
-    """Returns the resident memory of a process in MB, or 0 if the process has ended."""
-    try:
-        status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return 0.0
-    found = re.search(r"VmRSS:\s+(\d+) kB", status)
-    return int(found[1]) / 1024 if found else 0.0

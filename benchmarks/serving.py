@@ -22,6 +22,7 @@ import tempfile
 import threading
 import time
 
+from benchmarks.processes import resident_mb
 from benchmarks.serving_load import (
     grpc_client,
     grpc_message,
@@ -185,11 +186,6 @@ def memory(export, options):
         + "".join(map(failed, loads)),
         flush=True,
     )
-
-
-def resident_mb(pid):
-    text = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+) kB", text)[1]) / 1024
 
 
 def rolling(export, options):

@@ -1,17 +1,13 @@
 """Tests the corpus, the processes and the readers of the benchmarks of `tfreps annotate`."""
 
 import json
-import os
 import subprocess
-import sys
 
 import pytest
 
 from benchmarks.annotate_runs import (
-    processes_of,
     read_lines,
     read_schema,
-    resident_mb,
     run_tfreps,
     write_corpus,
 )
@@ -39,15 +35,3 @@ def test_a_failed_program_is_an_error_and_its_output_is_in_the_log(tmp_path):
         run_tfreps(["no-such-program"], tmp_path / "log")
     assert "no-such-program" in (tmp_path / "log").read_text()
     assert run_tfreps(["--help"], tmp_path / "log") > 0
-
-
-@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="finds processes by /proc")
-def test_processes_of_processes_are_found():
-    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'input()'])"
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as process:
-        while len(found := processes_of(process.pid)) < 2:
-            assert process.poll() is None
-        assert found[0] == process.pid and os.getpid() not in found
-        assert 1 < resident_mb(process.pid) < 10_000
-        process.communicate(b"\n")
-    assert resident_mb(found[1]) == 0

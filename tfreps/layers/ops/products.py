@@ -36,9 +36,9 @@ def product(x, kernel, compute_dtype, transpose_kernel=False):
 def widened(kernel):
     """Appends columns of zeros to a float32 matrix whose rows are a multiple of 4096 bytes long.
 
-    Numbers of one column are then so far apart in memory that a CPU cannot keep many of them in
-    its first cache, and a product with few rows takes up to 2.5 times as long. The other columns
-    of the product do not change. bfloat16 products do not gain from it.
+    Without them, a product with few rows takes up to 2.5 times as long, probably because the
+    numbers of a column share few places in the first cache of the CPU. The other columns of the
+    product do not change. bfloat16 products do not gain from it.
 
     Args:
         kernel: float, shape `[D, E]`.

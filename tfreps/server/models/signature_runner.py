@@ -91,7 +91,7 @@ class SignatureRunner:
             return
         for call, part in zip(calls, parts, strict=True):
             call.write({name: part[name] for name in call.outputs})
-        for call in calls:  # all at once, since each wakes the thread of its client
+        for call in calls:  # when all are written, so that the event loop wakes up once
             call.deliver()
 
     def _ask_alone(self, calls):

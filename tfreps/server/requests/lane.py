@@ -101,8 +101,11 @@ class Lane:
             try:
                 if wanted:
                     self._run(wanted)
-            except Exception:  # the next calls must not wait for a worker that has ended
-                LOG.exception("%d %s requests have no answer", len(wanted), self._name)
+            except Exception as error:  # the next calls must not wait for a worker that has ended
+                LOG.exception("%d %s requests failed", len(wanted), self._name)
+                for call in wanted:
+                    if not call.future.done():
+                        call.fail(error)
             self._leave(calls, began)
 
     def _take(self):
