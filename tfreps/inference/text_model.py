@@ -145,9 +145,8 @@ class TextModel(LoadedModel):
         batches = self.batches(sentences, **options)
         rows = []
         self.num_cut += batches.num_cut
-        dataset = batches.dataset()
-        trace_once(self.model, dataset.element_spec)
-        for features in dataset:
+        trace_once(self.model, batches.element_spec)
+        for features in batches.dataset() if batches.num_batches() > 1 else batches.arrays():
             answer = self.model.predict_on_batch(features)
             rows += zip(*(np.asarray(answer[name]) for name in outputs), strict=True)
         return batches.in_order(rows)
