@@ -8,6 +8,7 @@ import sys
 
 import tfreps
 from tfreps.cli import standard_streams
+from tfreps.cli.garbage_collection import without_collection
 from tfreps.cli.gpu_memory import allow_memory_growth
 from tfreps.cli.hidden_packages import KERAS, OF_KERAS, hidden_packages
 from tfreps.cli.option_rules import with_flags
@@ -114,7 +115,7 @@ def run_program(name, argv):
     try:
         if parser := stored_parser([name, *argv]):
             parser.parse_args(["--help"])  # ends the program
-        with quiet_tensorflow():
+        with quiet_tensorflow(), without_collection():
             if needs_tensorflow(name, argv):
                 start_tensorflow(name)
             program = import_program(PROGRAMS[name][0])

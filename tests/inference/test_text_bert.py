@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tests import tiny_bert
 from tfreps.inference import TextBert
-from tfreps.models import BertPretrainer
+from tfreps.models import BertEncoder, BertPretrainer
 
 TOKENIZER = tiny_bert.pieces("the", "river", "bank")
 
@@ -59,3 +59,15 @@ def test_without_a_tokenizer(bert):
             ask("the")
     with pytest.raises(ValueError, match="must be a BertEncoder or BertPretrainer; got a Seq"):
         TextBert(keras.Sequential())
+
+
+def test_one_trace_serves_all_shapes(monkeypatch):
+    traced = []
+    step = BertEncoder.predict_step
+    monkeypatch.setattr(
+        BertEncoder, "predict_step", lambda model, data: traced.append(1) or step(model, data)
+    )
+    bert = TextBert(tiny_bert.make_encoder(TOKENIZER), TOKENIZER)
+    for texts in ["bank"], ["the river bank"], ["the", "river"], ["the"] * 33, []:
+        assert len(bert(texts)) == len(texts)
+    assert len(traced) == 1

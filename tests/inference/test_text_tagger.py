@@ -39,8 +39,10 @@ def test_one_trace_serves_all_shapes(tagger, monkeypatch):
         Tagger, "predict_step", lambda model, data: traced.append(1) or step(model, data)
     )
     tagger.model.predict_function = None  # as after `quantize`
-    for texts in (["Ada"], ["Ada saw Rome"], ["Ada saw", "Rome", ""], ["Ada"]):
-        assert [answer.tokens for answer in tagger.tag(texts)] == [text.split() for text in texts]
+    for texts in (["Ada"], ["Ada saw Rome"], ["Ada saw", "Rome", ""], ["Ada"], ["Ada", "Rome x"]):
+        for batch_tokens in 100, 2:  # one batch, and several
+            answers = tagger.tag(texts, batch_tokens=batch_tokens)
+            assert [answer.tokens for answer in answers] == [text.split() for text in texts]
     assert len(traced) == 1
 
 

@@ -3,10 +3,12 @@
 import contextlib
 import sys
 
-# TensorFlow ends with the import of Keras, if it can be imported.
-KERAS = ("keras.src",)
-# Keras imports these if they are installed, for its wrappers for scikit-learn and its pictures.
-OF_KERAS = "sklearn", "matplotlib"
+# TensorFlow contains an old version of Keras, which imports SciPy for sparse arrays, and ends with
+# the import of Keras 3. Both are left out if they cannot be imported.
+KERAS = "keras.src", "scipy"
+# Keras 3 imports these if they are installed, for its wrappers for scikit-learn, its pictures and
+# the data frames that it accepts.
+OF_KERAS = "sklearn", "matplotlib", "pandas", "scipy"
 
 
 @contextlib.contextmanager

@@ -2,13 +2,21 @@
 
 from collections.abc import Sequence
 
+import tensorflow as tf
+
 from tfreps.inference.answers import TextAttention, TextVectors
 from tfreps.inference.attention import piece_attention
 from tfreps.inference.loaded_model import LoadedModel
+from tfreps.inference.one_trace import trace_once
 from tfreps.models import BertEncoder, BertPretrainer
 from tfreps.runs.bert_loading import max_length
 
 TEXTS_AT_ONCE = 32
+BATCH = {  # the output of `tokenizer.batch`
+    "token_ids": tf.TensorSpec([None, None], "int32"),
+    "segment_ids": tf.TensorSpec([None, None], "int32"),
+    "mask": tf.TensorSpec([None, None], "bool"),
+}
 
 
 class TextBert(LoadedModel):
@@ -73,6 +81,7 @@ class TextBert(LoadedModel):
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             some = texts[start : start + TEXTS_AT_ONCE]
             batch = self.tokenizer.batch(some, max_length=self.max_length, too_long="cut")
+            trace_once(self.encoder, BATCH)
             out = self.encoder.predict_on_batch(batch)
             for row, mask in enumerate(batch["mask"]):
                 ids = batch["token_ids"][row][mask]

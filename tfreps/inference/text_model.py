@@ -8,24 +8,10 @@ import tensorflow as tf
 from tfreps.data import SequenceBatches
 from tfreps.inference.answers import TextAttention
 from tfreps.inference.loaded_model import LoadedModel
+from tfreps.inference.one_trace import trace_once
 from tfreps.text.tokenizers import tokenize_texts
 
 BATCH_TOKENS = 4096
-
-
-def trace_once(model, signature):
-    """Traces the prediction of a model for batches of all shapes.
-
-    Without it, Keras traces the first batch, and again when the length, the number of rows or
-    another axis first differs. Each trace takes as long as the first.
-
-    Args:
-        model: `keras.Model`. Its next calls of `predict_on_batch` use the trace.
-        signature: dict of name -> `tf.TensorSpec`. The features of a batch.
-    """
-    model.make_predict_function()
-    if not model.run_eagerly:
-        model.predict_function.get_concrete_function([(signature,)])
 
 
 class TextModel(LoadedModel):
@@ -159,9 +145,8 @@ class TextModel(LoadedModel):
         batches = self.batches(sentences, **options)
         rows = []
         self.num_cut += batches.num_cut
-        dataset = batches.dataset()
-        trace_once(self.model, dataset.element_spec)
-        for features in dataset:
+        trace_once(self.model, batches.element_spec)
+        for features in batches.dataset() if batches.num_batches() > 1 else batches.arrays():
             answer = self.model.predict_on_batch(features)
             rows += zip(*(np.asarray(answer[name]) for name in outputs), strict=True)
         return batches.in_order(rows)

@@ -6,6 +6,7 @@ import tensorflow as tf
 from tfreps.layers.highway import Highway
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.products import product
+from tfreps.layers.ops.shared_functions import shared_function
 
 # Character ids of a token: 0 means "no token", and the last id pads the row after a token.
 # tfreps/text/char_ids.py describes how text is converted to these ids.
@@ -118,11 +119,14 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         lengths = self._lengths(ids)  # [U]
         order = tf.argsort(lengths, stable=True)
         characters, kernel, bias = self._packed()
-        ids, lengths, total = tf.gather(ids, order), tf.gather(lengths, order), tf.size(lengths)
-        chunks = []
-        for chunk in range(NUM_CHUNKS):
-            part = slice(total * chunk // NUM_CHUNKS, total * (chunk + 1) // NUM_CHUNKS)
-            chunks.append(self._convolve(ids[part], lengths[part], characters, kernel))
+        ids, lengths = tf.gather(ids, order), tf.gather(lengths, order)
+        ends = tf.range(NUM_CHUNKS + 1) * tf.size(lengths) // NUM_CHUNKS
+        sizes = ends[1:] - ends[:-1]
+        convolve = shared_function(self._convolve)
+        chunks = [
+            convolve(*part, characters, kernel)
+            for part in zip(tf.split(ids, sizes), tf.split(lengths, sizes), strict=True)
+        ]
         y = tf.gather(tf.concat(chunks, 0), tf.math.invert_permutation(order))  # [U, F]
         y = self.activate(tf.cast(y, "float32") + bias)
         for highway in self.highways:

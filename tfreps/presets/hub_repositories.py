@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from huggingface_hub import HfApi, snapshot_download
+import huggingface_hub
 from huggingface_hub.errors import (
     GatedRepoError,
     HfHubHTTPError,
@@ -115,7 +115,7 @@ def download(address: str) -> pathlib.Path:
     found = parse(address)
     prefix = f"{_literal(found.folder)}/" if found.folder else ""
     with _explained(address, found, "downloaded", ELSEWHERE):
-        snapshot = snapshot_download(
+        snapshot = huggingface_hub.snapshot_download(
             found.name,
             revision=found.revision,
             allow_patterns=[prefix + name for name in FILES],
@@ -155,7 +155,7 @@ def upload(
     """
     found = parse(address)
     with _explained(address, found, "uploaded", "Check the connection, and try again."):
-        api = HfApi(library_name="tfreps")
+        api = huggingface_hub.HfApi(library_name="tfreps")
         api.create_repo(found.name, private=private, exist_ok=True)
         commit = api.upload_folder(
             repo_id=found.name,

@@ -9,7 +9,6 @@ import urllib.parse
 from collections.abc import Iterator
 
 from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
-from huggingface_hub.file_download import http_get
 from huggingface_hub.utils import get_session, hf_raise_for_status
 
 from tfreps.files.disk_errors import check_space, naming
@@ -78,6 +77,8 @@ def cached_path(url: str) -> pathlib.Path:
 
 
 def _download(url: str, path: pathlib.Path, checksum: str | None, size: int | None) -> None:
+    from huggingface_hub.file_download import http_get  # only downloads need this slow import
+
     with _explained(url):
         found, tag = _ask(url)
     if None not in (size, found) and size != found:

@@ -67,6 +67,18 @@ def test_dtypes():
     assert sample_weight == tf.TensorSpec([None], tf.float32)
 
 
+@pytest.mark.parametrize("targets", [TAGS, LABELS, None])
+def test_arrays_are_those_of_the_data_set(targets):
+    batches = make(targets, shuffle=True)
+    for epoch in 0, 2:
+        dataset = batches.dataset(epoch)
+        for ours, theirs in zip(batches.arrays(epoch), arrays(dataset), strict=True):
+            assert_equal(ours, theirs)
+            kinds = tf.nest.map_structure(lambda spec: spec.dtype, dataset.element_spec)
+            assert tf.nest.map_structure(lambda array: array.dtype, ours) == kinds
+        assert batches.element_spec == dataset.element_spec
+
+
 def test_labels_and_no_targets():
     batches = make(LABELS, shuffle=True)
     labels = np.concatenate([y for _, y, _ in arrays(batches.dataset(2))])

@@ -182,12 +182,39 @@ class SequenceBatches:
                 f"and `epochs` must be None or at least 1; got {epoch}, {first_batch} and {epochs}."
             )
         dataset = tf.data.Dataset.from_generator(
-            lambda: self._elements(epoch, first_batch, epochs), output_signature=self._signature()
+            lambda: self._elements(epoch, first_batch, epochs), output_signature=self.element_spec
         )
         size = tf.data.INFINITE_CARDINALITY
         if epochs is not None:
             size = epochs * self.num_batches() - first_batch
         return dataset.apply(tf.data.experimental.assert_cardinality(size)).prefetch(_PREFETCH)
+
+    def arrays(self, epoch: int = 0) -> Iterator:
+        """Returns an iterator over the batches of an epoch, as NumPy arrays.
+
+        A `tf.data.Dataset` prepares the next batch during the computation with the last one, but
+        takes about 0.1 seconds to create. This method is faster for a single batch.
+
+        Args:
+            epoch: int, non-negative. Number of the epoch. Defaults to 0.
+
+        Returns:
+            Iterator over the elements of `dataset(epoch)`, with arrays in place of tensors.
+        """
+        return self._elements(epoch, 0, 1)
+
+    @property
+    def element_spec(self):
+        """`tf.TensorSpec` of each tensor of an element, as for a `tf.data.Dataset`."""
+        spec = self._rows.specs()
+        for name, values in self._extra.items():
+            spec[name] = values.spec
+        if self._vectors is not None:
+            shape = [None, self.vector_shape[0], None, self.vector_shape[1]]
+            spec["vectors"] = tf.TensorSpec(shape, tf.float32)
+        if self._targets is None:
+            return spec
+        return spec, self._targets.spec, tf.TensorSpec([None], tf.float32)
 
     def num_batches(self, epoch: int = 0) -> int:
         """Returns the number of batches per epoch, which is the same for every `epoch`."""
@@ -253,17 +280,6 @@ class SequenceBatches:
         if self.shuffle:
             weights = weights * np.float32(len(sentences) * self.num_batches() / self.num_sentences)
         return element, self._targets.batch(sentences, *places), weights
-
-    def _signature(self):
-        signature = self._rows.specs()
-        for name, values in self._extra.items():
-            signature[name] = values.spec
-        if self._vectors is not None:
-            shape = [None, self.vector_shape[0], None, self.vector_shape[1]]
-            signature["vectors"] = tf.TensorSpec(shape, tf.float32)
-        if self._targets is None:
-            return signature
-        return signature, self._targets.spec, tf.TensorSpec([None], tf.float32)
 
 
 def _extra(extra, rows: TokenRows, lengths, cut_lengths) -> dict[str, TokenValues]:

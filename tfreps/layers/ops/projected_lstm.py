@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from tfreps.layers.ops.products import product, widened
+from tfreps.layers.ops.shared_functions import shared_function
 
 
 def projected_lstm(inputs, mask, hidden, cell, kernel, bias, projection, options, training=False):
@@ -49,6 +50,15 @@ def projected_lstm(inputs, mask, hidden, cell, kernel, bias, projection, options
     weights = [kernel, bias] + ([] if projection is None else [projection])
     weights = [tf.convert_to_tensor(weight) for weight in weights]
 
+    def compute(inputs, mask, hidden, cell, *weights):
+        return _with_gradient(inputs, mask, hidden, cell, weights, options, training)
+
+    if not training:
+        compute = shared_function(compute, (projected_lstm, *options.items()))
+    return compute(inputs, mask, hidden, cell, *weights)
+
+
+def _with_gradient(inputs, mask, hidden, cell, weights, options, training):
     @tf.custom_gradient
     def run(inputs, hidden, cell, *weights):
         arguments = inputs, mask, hidden, cell, weights, options
