@@ -31,7 +31,8 @@ class Gate:
         self.started.release()
         self.opened.wait(20)
         for each in calls:
-            each.answer({})
+            each.write({})
+        return calls
 
 
 @pytest.fixture
@@ -112,6 +113,18 @@ def test_the_clients_that_were_answered_are_expected_again(monkeypatch, gate):
         assert [f.result(10) for f in fill(lane, call())] == [{}]
 
 
+def test_a_client_that_comes_back_at_once_is_one_client(monkeypatch, gate):
+    """Its next request arrives while its answer is delivered."""
+    monkeypatch.setattr(module, "PATIENCE", 1e6)
+    monkeypatch.setattr(module, "MOST_PATIENCE", 20.0)
+    gate.opened.set()
+    lane = Lane("batched", gate, most_rows=64)
+    first, second = call(), call()
+    first.future.add_done_callback(lambda _: lane.submit(second))
+    lane.submit(first)
+    assert second.future.result(10) == {}
+
+
 def test_clients_that_do_not_come_back_are_waited_for_once(monkeypatch, gate):
     monkeypatch.setattr(module, "PATIENCE", 1e6)
     monkeypatch.setattr(module, "MOST_PATIENCE", 0.2)
@@ -176,7 +189,7 @@ def test_a_worker_survives_an_error(gate, caplog):
         runs.append(calls)
         if len(runs) == 1:
             raise KeyError("a bug")
-        gate(calls)
+        return gate(calls)
 
     gate.opened.set()
     lane = Lane("single", run)

@@ -31,8 +31,8 @@ class Lane:
 
     Args:
         name: str. The name of this kind of call in error messages, such as `"long"`.
-        run: Function that takes a list of calls of one signature, runs them, and sets their answers
-            or errors. It must not raise an error.
+        run: Function that takes a list of calls of one signature and runs them. It returns the
+            calls whose answers or errors are to be delivered.
         workers: int. Number of lists of calls that run concurrently. Defaults to 1.
         most_rows: int. Maximum number of rows of the calls in a list. If 0, each call runs alone.
             Defaults to 0.
@@ -96,17 +96,21 @@ class Lane:
     def _work(self):
         """Runs calls until none is waiting."""
         while calls := self._take():
-            wanted = [call for call in calls if is_wanted(call)]
             began = time.monotonic()
-            try:
-                if wanted:
-                    self._run(wanted)
-            except Exception as error:  # the next calls must not wait for a worker that has ended
-                LOG.exception("%d %s requests failed", len(wanted), self._name)
-                for call in wanted:
-                    if not call.future.done():
-                        call.fail(error)
-            self._leave(calls, began)
+            answered = self._answer([call for call in calls if is_wanted(call)])
+            self._leave(calls, began)  # before the clients can send their next requests
+            for call in answered:  # when all are written, so that the event loop wakes up once
+                call.deliver()
+
+    def _answer(self, calls):
+        """Runs calls; returns those whose answers or errors are to be delivered."""
+        try:
+            return self._run(calls) if calls else []
+        except Exception as error:  # the next calls must not wait for a worker that has ended
+            LOG.exception("%d %s requests failed", len(calls), self._name)
+            for call in calls:
+                call.error = error
+            return calls
 
     def _take(self):
         """Returns a tuple of calls that run together; if it is empty, the worker ends."""
@@ -174,6 +178,7 @@ def is_wanted(call):
     try:
         call.ticket.check()
     except ServingError as error:
-        call.fail(error)
+        call.error = error
+        call.deliver()
         return False
     return True
