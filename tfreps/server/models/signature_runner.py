@@ -13,7 +13,7 @@ from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.requests.ticket import Ticket
 
 LONG_WAITING = 64  # maximum number of waiting long calls; other places are for small ones
-FEW_TEXTS = 1_024  # strings of an output whose sizes are added up faster in Python than by TensorFlow
+FEW_TEXTS = 1_024  # strings of an output that are converted without a check of their size
 
 
 class SignatureRunner:
@@ -110,9 +110,10 @@ class SignatureRunner:
         for call in calls:
             try:
                 tensors = self._ask(call.signature, call.inputs, call.ticket)
-                # Before the conversion, which takes memory.
-                self._limits.check_answer(sum(bytes_of(tensors[name]) for name in call.outputs))
-                outputs = {name: as_array(name, tensors[name]) for name in call.outputs}
+                outputs = {name: few_texts(tensors[name]) for name in call.outputs}
+                # Before the conversion of large outputs, which takes memory.
+                self._limits.check_answer(sum(map(bytes_of, outputs.values())))
+                outputs = {name: as_array(name, value) for name, value in outputs.items()}
             except Exception as error:
                 call.error = error
             else:
@@ -133,14 +134,20 @@ def bytes_of(value):
     if not isinstance(value, tf.Tensor):
         return 0
     if value.dtype == tf.string:
-        if value.shape.num_elements() <= FEW_TEXTS:
-            return bytes_of(as_array("", value))
         return int(tf.reduce_sum(tf.strings.length(value))) + 8 * int(tf.size(value))
     return value.shape.num_elements() * value.dtype.size
 
 
+def few_texts(value):
+    """Converts an output of few strings to an array, whose size needs no operation to compute."""
+    is_text = isinstance(value, tf.Tensor) and value.dtype == tf.string
+    return as_array("", value) if is_text and value.shape.num_elements() <= FEW_TEXTS else value
+
+
 def as_array(name, value):
-    """Converts an output to a NumPy array."""
+    """Converts an output to a NumPy array, unless it is one."""
+    if isinstance(value, np.ndarray):
+        return value
     if not isinstance(value, tf.Tensor):
         raise ServingError("UNIMPLEMENTED", f"Output '{name}' is not a dense tensor.")
     dtype = object if value.dtype == tf.string else None
