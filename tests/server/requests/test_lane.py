@@ -1,6 +1,7 @@
 """Calls that wait for a worker."""
 
 import gc
+import itertools
 import threading
 import time
 import types
@@ -15,8 +16,8 @@ from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.requests.ticket import Ticket
 
 
-def call(signature="a", rows=1, ticket=None):
-    return ModelCall(signature, {}, [], rows, ticket or Ticket(20), write=dict)
+def call(signature="a", rows=1, ticket=None, client=None):
+    return ModelCall(signature, {}, [], rows, ticket or Ticket(20, client=client), write=dict)
 
 
 class Gate:
@@ -97,20 +98,34 @@ def test_the_clients_that_were_answered_are_expected_again(monkeypatch, gate):
     """Two halves of the clients do not alternate, and a client alone never waits."""
     monkeypatch.setattr(module, "PATIENCE", 1e6)
     monkeypatch.setattr(module, "MOST_PATIENCE", 20.0)
+    gate.opened.set()
     lane = Lane("batched", gate, most_rows=64)
-    futures = fill(lane, call())
+    for _ in range(5):
+        assert [f.result(10) for f in fill(lane, call(client="A"))] == [{}]
+    gate.opened.clear()
+    futures = fill(lane, call(client="A"))
     assert gate.started.acquire(timeout=20)
-    futures += fill(lane, call())
+    wait_for(lambda: len(gate.ran) == 6)
+    futures += fill(lane, call(client="B"))
     gate.opened.set()
     futures[0].result(20)
     time.sleep(0.05)
-    assert len(gate.ran) == 1  # two were in progress, so the other one is expected
-    futures += fill(lane, call())
+    assert len(gate.ran) == 6  # A has always asked again, so it is expected
+    futures += fill(lane, call(client="A"))
     assert [future.result(20) for future in futures] == [{}] * 3
-    assert gate.ran == [[("a", 1)], [("a", 1), ("a", 1)]]
+    assert gate.ran == [[("a", 1)]] * 6 + [[("a", 1), ("a", 1)]]
+
+
+@pytest.mark.parametrize("client", ["A", None])
+def test_other_clients_are_not_expected(monkeypatch, gate, client):
+    """Neither a client that asks for the first time, nor a connection that is not known."""
+    monkeypatch.setattr(module, "PATIENCE", 1e6)
+    monkeypatch.setattr(module, "MOST_PATIENCE", 20.0)
+    gate.opened.set()
     lane = Lane("batched", gate, most_rows=64)
-    for _ in range(5):
-        assert [f.result(10) for f in fill(lane, call())] == [{}]
+    assert [f.result(10) for f in fill(lane, call(client=client))] == [{}]
+    assert [f.result(10) for f in fill(lane, call(client="B"))] == [{}]
+    assert gate.ran == [[("a", 1)]] * 2
 
 
 def test_a_client_that_comes_back_at_once_is_one_client(monkeypatch, gate):
@@ -119,23 +134,26 @@ def test_a_client_that_comes_back_at_once_is_one_client(monkeypatch, gate):
     monkeypatch.setattr(module, "MOST_PATIENCE", 20.0)
     gate.opened.set()
     lane = Lane("batched", gate, most_rows=64)
-    first, second = call(), call()
-    first.future.add_done_callback(lambda _: lane.submit(second))
-    lane.submit(first)
-    assert second.future.result(10) == {}
+    calls = [call(client="A") for _ in range(4)]
+    for one, following in itertools.pairwise(calls):
+        one.future.add_done_callback(lambda _, following=following: lane.submit(following))
+    lane.submit(calls[0])
+    assert calls[-1].future.result(10) == {}
 
 
 def test_clients_that_do_not_come_back_are_waited_for_once(monkeypatch, gate):
     monkeypatch.setattr(module, "PATIENCE", 1e6)
     monkeypatch.setattr(module, "MOST_PATIENCE", 0.2)
     gate.opened.set()
-    lane = Lane("batched", gate, most_rows=64, wait_seconds=0.05)
-    fill(lane, call(), call())[1].result(20)
-    lane._wait_seconds = 0.0
-    assert [f.result(20) for f in fill(lane, call())] == [{}]
+    lane = Lane("batched", gate, most_rows=64)
+    for _ in range(2):
+        assert [f.result(20) for f in fill(lane, call(client="A"))] == [{}]
+    begin = time.monotonic()
+    assert [f.result(20) for f in fill(lane, call(client="B"))] == [{}]
+    assert time.monotonic() - begin > 0.1
     monkeypatch.setattr(module, "MOST_PATIENCE", 20.0)
     for _ in range(5):
-        assert [f.result(10) for f in fill(lane, call())] == [{}]
+        assert [f.result(10) for f in fill(lane, call(client="B"))] == [{}]
 
 
 def test_nobody_has_a_turn_who_does_not_wait(gate):

@@ -26,8 +26,10 @@ class Lane:
     without running.
 
     Clients that send their next request when they have an answer would split into two halves, each
-    of which waits while the batch of the other runs. The next batch therefore starts when as many
-    calls wait as were in progress at the end of the previous one, or shortly after its end.
+    of which waits while the batch of the other runs. The next batch therefore starts when the
+    clients of the previous one have asked again, or shortly after its end. Only clients that asked
+    again in time after their last answer are waited for, since the requests of other clients do not
+    depend on the answers.
 
     Args:
         name: str. The name of this kind of call in error messages, such as `"long"`.
@@ -52,7 +54,9 @@ class Lane:
         self._waiting = collections.deque()
         self._running = {}  # tuple of calls -> time after which they count as stuck
         self._active = 0  # workers
-        self._expected = 0  # calls in progress at the end of the previous batch
+        self._answered = set()  # clients of the previous batch
+        self._returning = set()  # clients that asked in time after their last answer
+        self._expected = set()  # those of the previous batch that have not asked again
         self._patience_ends = 0.0  # time until which they are expected
         # Its threads end when this lane is no longer referenced.
         self._pool = concurrent.futures.ThreadPoolExecutor(workers, f"tfreps-{name}")
@@ -85,6 +89,7 @@ class Lane:
                     "Try again later.",
                 )
             self._waiting.append(call)
+            self._recognize(call.ticket.client)
             if self._is_gathered():
                 self._changed.notify()
             is_free = self._active < self._workers
@@ -92,6 +97,14 @@ class Lane:
         call.ticket.add_callback(self._drop_cancelled)
         if is_free:
             self._pool.submit(self._work)
+
+    def _recognize(self, client):
+        """Notes whether the client of a new call asks in time after its last answer."""
+        self._expected.discard(client)
+        if client in self._answered and time.monotonic() < self._patience_ends:
+            self._returning.add(client)
+        else:
+            self._returning.discard(client)
 
     def _work(self):
         """Runs calls until none is waiting."""
@@ -129,7 +142,10 @@ class Lane:
     def _leave(self, calls, began):
         with self._changed:
             del self._running[calls]
-            self._expected = len(calls) + len(self._waiting)
+            waiting = {call.ticket.client for call in self._waiting}
+            self._answered = {call.ticket.client for call in calls} - {None}
+            self._returning &= self._answered | waiting
+            self._expected = self._returning & self._answered - waiting
             ended = time.monotonic()
             patience = min(PATIENCE * (ended - began), MOST_PATIENCE)
             self._patience_ends = ended + patience
@@ -146,7 +162,7 @@ class Lane:
     def _is_gathered(self):
         if sum(call.rows for call in self._waiting) >= self._most_rows:
             return True
-        return not self._wait_seconds and len(self._waiting) >= self._expected
+        return not self._wait_seconds and not self._expected
 
     def _next(self):
         """Removes calls that run together from the queue and returns them."""
