@@ -2,27 +2,26 @@
 
     python -m benchmarks.serving
     python -m benchmarks.serving --export exports/ner --text "Ada lived in London ."
+    python -m benchmarks.serving --only latencies --workers 2
 
 Clients send single sentences to a tagger (by default, an untrained BiLSTM with a CRF, which is as
-fast as a trained one). The program measures latencies of 1 to 64 clients over gRPC and REST, and of
-the SavedModel called in this process ("direct"); throughput with and without batching; memory after
-10,000 and 100,000 requests; and failures while new versions are loaded. The clients run in
-processes of their own, on the same cores as the server.
+fast as a trained one). The program measures latencies of 1 to 64 clients over gRPC and REST, of the
+SavedModel called in this process ("direct"), and of a bare gRPC server that answers with as many
+bytes; throughput with and without batching; latencies of requests that arrive at random times;
+memory after 10,000 and 100,000 requests; and failures while new versions are loaded. The clients
+run in processes of their own, on the same cores as the server.
 """
 
 import argparse
-import contextlib
 import functools
 import pathlib
-import re
 import shutil
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 
 from benchmarks.processes import resident_mb
+from benchmarks.serving_arrivals import run_arrivals
 from benchmarks.serving_load import (
     grpc_client,
     grpc_message,
@@ -31,12 +30,17 @@ from benchmarks.serving_load import (
     rest_message,
     run_processes,
 )
+from benchmarks.serving_processes import running, serving
 
 TEXT = "The small river left its old bank near the station after three days of rain ."
 CLIENTS = 1, 4, 16, 64
 ROWS = 1, 8, 16, 64  # sentences in a call of the model in this process
 PROTOCOLS = {"gRPC": (grpc_client, grpc_message), "REST": (rest_client, rest_message)}
 FIRST, LAST = 10_000, 100_000
+# Seconds between calls in this process, as long as the model of a server waits for the next request
+# of a single client. After a pause, the caches of the processor hold less of the model.
+PAUSE = 0.001
+FEW = 10  # requests per second
 
 
 def main(argv=None):
@@ -47,11 +51,8 @@ def main(argv=None):
             shutil.copytree(options.export, export)
         else:
             make_tagger(export)
-        direct = in_this_process(export, options)
-        latencies(export, options, direct)
-        unbatched(export, options)
-        memory(export, options)
-        rolling(export, options)
+        for name in options.only or PARTS:
+            PARTS[name](export, options)
     return 0
 
 
@@ -74,6 +75,10 @@ def make_parser():
         default=LAST,
         help=f"Number of requests in the memory test. Defaults to {LAST}.",
     )
+    about = "Parts to run. Defaults to all."
+    parser.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help=about)
+    about = "Number of workers of the server in the part `latencies`. Defaults to 1."
+    parser.add_argument("--workers", type=int, default=1, help=about)
     return parser
 
 
@@ -92,16 +97,21 @@ def make_tagger(folder, units=64, num_tags=9):
 
 
 def in_this_process(export, options):
-    """Prints the speed of the model without a server; returns the milliseconds for one sentence."""
+    """Prints the speed of the model without a server.
+
+    Returns:
+        Tuple of the milliseconds for one sentence, without and with a pause before each call.
+    """
     times = {
         rows: median_ms(in_process(export, [options.text] * rows), options.seconds / 2)
         for rows in ROWS
     }
+    paused = median_ms(in_process(export, [options.text]), options.seconds, PAUSE)
     print("SavedModel in this process:")
     for rows, found in times.items():
         print(f"  {rows} sentences a call: {found:.2f} ms, {1000 * rows / found:.0f} sentences/s")
-    print()
-    return times[1]
+    print(f"  1 sentence a call, after pauses of {1000 * PAUSE:g} ms: {paused:.2f} ms\n")
+    return times[1], paused
 
 
 def in_process(export, texts):
@@ -117,45 +127,55 @@ def newest(export):
     return max((p for p in export.iterdir() if p.name.isdigit()), key=lambda p: int(p.name))
 
 
-@contextlib.contextmanager
-def serving(export, *flags):
-    """Context manager that starts a server; yields its process and the ports by protocol."""
-    command = [sys.executable, "-m", "tfreps", "serve", f"tagger={export}", *flags]
-    command += ["--rest-port", "0", "--grpc-port", "0", "--poll-seconds", "0.2"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            ports = {}
-            for line in process.stdout:
-                if match := re.match(r"(REST|gRPC): .*?:(\d+)(/|$)", line):
-                    ports[match[1]] = int(match[2])
-                if len(ports) == len(PROTOCOLS):
-                    break
-            yield process, ports
-        finally:
-            process.terminate()
-
-
 def clients_of(protocol, ports, text):
     client, message = PROTOCOLS[protocol]
     return functools.partial(client, ports[protocol], message("tagger", text))
 
 
-def latencies(export, options, direct):
-    print("| protocol | clients | p50, ms | p99, ms | requests/s | p50 minus direct, ms |")
+def latencies(export, options):
+    """Prints the latency and throughput of closed loops of clients, and of a bare gRPC server."""
+    direct, paused = in_this_process(export, options)
+    print("| protocol | clients | p50, ms | p99, ms | requests/s | p50 minus direct (paused), ms |")
     print("|---|---|---|---|---|---|")
-    with serving(export) as (_, ports):
+    with serving(export, "--workers", str(options.workers)) as (_, ports):
+        ask, close = clients_of("gRPC", ports, options.text)()
+        answer_size = len(ask())
+        close()
         for protocol in PROTOCOLS:
             make = clients_of(protocol, ports, options.text)
             run_processes(make, 1, options.seconds / 5)
             for clients in CLIENTS:
                 load = run_processes(make, clients, options.seconds)
                 middle, late = load.percentile(0.5), load.percentile(0.99)
-                extra = f"{middle - direct:.2f}" if clients == 1 else ""
+                extra = f"{middle - direct:.2f} ({middle - paused:.2f})" if clients == 1 else ""
                 print(
                     f"| {protocol} | {clients} | {middle:.2f} | {late:.2f} | "
                     f"{load.per_second:.0f} | {extra} |" + failed(load),
                     flush=True,
                 )
+
+    with running(["benchmarks.serving_echo", str(answer_size)], num_ports=1) as (_, ports):
+        load = run_processes(clients_of("gRPC", ports, options.text), 1, options.seconds)
+    print(
+        f"Bare gRPC server, 1 client: p50 {load.percentile(0.5):.2f} ms, p99 "
+        f"{load.percentile(0.99):.2f} ms" + failed(load)
+    )
+
+
+def arrivals(export, options):
+    """Prints latencies of requests at random times, few and half as many as can be answered."""
+    with serving(export) as (_, ports):
+        make = clients_of("gRPC", ports, options.text)
+        run_processes(make, CLIENTS[-1], options.seconds / 5)
+        limit = run_processes(make, CLIENTS[-1], options.seconds).per_second
+        message = grpc_message("tagger", options.text)
+        for rate in (FEW, limit / 2):
+            load = run_arrivals(ports["gRPC"], message, rate, 2 * options.seconds)
+            print(
+                f"{rate:.0f} requests/s at random times, gRPC: p50 {load.percentile(0.5):.2f} ms, "
+                f"p99 {load.percentile(0.99):.2f} ms" + failed(load),
+                flush=True,
+            )
 
 
 def unbatched(export, options):
@@ -217,6 +237,14 @@ def rolling(export, options):
 def failed(load):
     return f" {len(load.failures)} FAILED, such as {load.failures[0]}" if load.failures else ""
 
+
+PARTS = {
+    "latencies": latencies,
+    "batching": unbatched,
+    "arrivals": arrivals,
+    "memory": memory,
+    "rolling": rolling,
+}
 
 if __name__ == "__main__":
     raise SystemExit(main())
