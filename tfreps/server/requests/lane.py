@@ -15,6 +15,10 @@ SLACK = 1.0  # seconds beyond its time limit after which a call counts as stuck
 # cores, a multiple of 1 gave a third more requests per second than no wait.
 PATIENCE = 1.0
 MOST_PATIENCE = 0.02
+# It only waits for connections that so many times in a row asked again within a multiple of that
+# time. With a multiple of 1, 64 clients on the two cores of the server were too slow.
+RETURNS = 4
+RETURN_PATIENCE = 5.0
 
 
 class Lane:
@@ -27,9 +31,9 @@ class Lane:
 
     Clients that send their next request when they have an answer would split into two halves, each
     of which waits while the batch of the other runs. The next batch therefore starts when the
-    clients of the previous one have asked again, or shortly after its end. Only clients that asked
-    again in time after their last answer are waited for, since the requests of other clients do not
-    depend on the answers.
+    clients of the previous one have asked again, or shortly after its end. Only clients that always
+    ask again soon after an answer are waited for, since the requests of others do not depend on the
+    answers.
 
     Args:
         name: str. The name of this kind of call in error messages, such as `"long"`.
@@ -54,9 +58,9 @@ class Lane:
         self._waiting = collections.deque()
         self._running = {}  # tuple of calls -> time after which they count as stuck
         self._active = 0  # workers
-        self._answered = set()  # clients of the previous batch
-        self._returning = set()  # clients that asked in time after their last answer
-        self._expected = set()  # those of the previous batch that have not asked again
+        # Client -> (time until which it asks again soon, number of times in a row that it did)
+        self._answered = {}
+        self._expected = set()  # clients of the previous batch that have not asked again
         self._patience_ends = 0.0  # time until which they are expected
         # Its threads end when this lane is no longer referenced.
         self._pool = concurrent.futures.ThreadPoolExecutor(workers, f"tfreps-{name}")
@@ -89,7 +93,7 @@ class Lane:
                     "Try again later.",
                 )
             self._waiting.append(call)
-            self._recognize(call.ticket.client)
+            self._recognize(call)
             if self._is_gathered():
                 self._changed.notify()
             is_free = self._active < self._workers
@@ -98,13 +102,12 @@ class Lane:
         if is_free:
             self._pool.submit(self._work)
 
-    def _recognize(self, client):
-        """Notes whether the client of a new call asks in time after its last answer."""
+    def _recognize(self, call):
+        """Counts how often the client of a new call asked again soon after an answer."""
+        client = call.ticket.client
         self._expected.discard(client)
-        if client in self._answered and time.monotonic() < self._patience_ends:
-            self._returning.add(client)
-        else:
-            self._returning.discard(client)
+        until, returns = self._answered.pop(client, (0.0, 0))
+        call.returns = returns + 1 if time.monotonic() < until else 0
 
     def _work(self):
         """Runs calls until none is waiting."""
@@ -142,13 +145,22 @@ class Lane:
     def _leave(self, calls, began):
         with self._changed:
             del self._running[calls]
-            waiting = {call.ticket.client for call in self._waiting}
-            self._answered = {call.ticket.client for call in calls} - {None}
-            self._returning &= self._answered | waiting
-            self._expected = self._returning & self._answered - waiting
             ended = time.monotonic()
             patience = min(PATIENCE * (ended - began), MOST_PATIENCE)
             self._patience_ends = ended + patience
+            self._expect(calls, ended, ended + RETURN_PATIENCE * patience)
+
+    def _expect(self, calls, now, until):
+        """Chooses the clients of calls that are waited for."""
+        self._answered = {c: found for c, found in self._answered.items() if found[0] > now}
+        waiting = {call.ticket.client for call in self._waiting}
+        answered = {call.ticket.client: call for call in calls if call.ticket.client is not None}
+        self._expected = set()
+        for client in answered.keys() - waiting:
+            returns = answered[client].returns
+            self._answered[client] = until, returns
+            if returns >= RETURNS:
+                self._expected.add(client)
 
     def _gather(self):
         """Waits for the calls that are expected to run together with those that are waiting."""

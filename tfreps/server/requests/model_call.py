@@ -18,6 +18,7 @@ class ModelCall:
     Attributes:
         future: `concurrent.futures.Future` with the answer or the error. It cannot be cancelled;
             cancel the ticket instead.
+        returns: int. Number of times in a row that the client asked again soon after an answer.
         error: Exception that `deliver` sets instead of an answer. If `None`, there is no error.
 
     Example:
@@ -35,6 +36,7 @@ class ModelCall:
         self.outputs = outputs
         self.rows = rows
         self.ticket = ticket
+        self.returns = 0
         self.future = concurrent.futures.Future()
         self.future.set_running_or_notify_cancel()
         self._write = write
