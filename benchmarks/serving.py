@@ -6,10 +6,10 @@
 
 Clients send single sentences to a tagger (by default, an untrained BiLSTM with a CRF, which is as
 fast as a trained one). The program measures latencies of 1 to 64 clients over gRPC and REST, of the
-SavedModel called in this process ("direct"), and of a bare gRPC server that answers with as many
-bytes; throughput with and without batching; latencies of requests that arrive at random times;
-memory after 10,000 and 100,000 requests; and failures while new versions are loaded. The clients
-run in processes of their own, on the same cores as the server.
+SavedModel called in this process, and of a bare gRPC server that answers with as many bytes;
+throughput with and without batching; latencies of requests that arrive at random times; memory
+after 10,000 and 100,000 requests; and failures while new versions are loaded. The clients run in
+processes of their own, on the same cores as the server.
 """
 
 import argparse
@@ -29,17 +29,16 @@ from benchmarks.serving_load import (
     rest_client,
     rest_message,
     run_processes,
+    times_of,
 )
-from benchmarks.serving_processes import running, serving
+from benchmarks.serving_overhead import BARE, HERE, PAUSE, PAUSED, alternately, print_overhead
+from benchmarks.serving_processes import bare_server, serving
 
 TEXT = "The small river left its old bank near the station after three days of rain ."
 CLIENTS = 1, 4, 16, 64
 ROWS = 1, 8, 16, 64  # sentences in a call of the model in this process
 PROTOCOLS = {"gRPC": (grpc_client, grpc_message), "REST": (rest_client, rest_message)}
 FIRST, LAST = 10_000, 100_000
-# Seconds between calls in this process, as long as the model of a server waits for the next request
-# of a single client. After a pause, the caches of the processor hold less of the model.
-PAUSE = 0.001
 FEW = 10  # requests per second
 
 
@@ -97,21 +96,28 @@ def make_tagger(folder, units=64, num_tags=9):
 
 
 def in_this_process(export, options):
-    """Prints the speed of the model without a server.
-
-    Returns:
-        Tuple of the milliseconds for one sentence, without and with a pause before each call.
-    """
-    times = {
-        rows: median_ms(in_process(export, [options.text] * rows), options.seconds / 2)
-        for rows in ROWS
-    }
-    paused = median_ms(in_process(export, [options.text]), options.seconds, PAUSE)
+    """Prints the speed of the model without a server."""
     print("SavedModel in this process:")
-    for rows, found in times.items():
+    for rows in ROWS:
+        found = median_ms(in_process(export, [options.text] * rows), options.seconds / 2)
         print(f"  {rows} sentences a call: {found:.2f} ms, {1000 * rows / found:.0f} sentences/s")
-    print(f"  1 sentence a call, after pauses of {1000 * PAUSE:g} ms: {paused:.2f} ms\n")
-    return times[1], paused
+    print()
+
+
+def overhead(export, options):
+    """Prints the latency of a single client, of a bare gRPC server and of the model alone."""
+    call, seconds = in_process(export, [options.text]), options.seconds / 5
+    with serving(export) as (_, ports):
+        makes = {name: clients_of(name, ports, options.text) for name in PROTOCOLS}
+        with bare_server(makes["gRPC"]) as bare:
+            makes[BARE] = clients_of("gRPC", bare, options.text)
+            measures = {
+                name: lambda make=make: run_processes(make, 1, seconds).latencies
+                for name, make in makes.items()
+            }
+            measures[HERE] = lambda: times_of(call, seconds)
+            measures[PAUSED] = lambda: times_of(call, seconds, PAUSE)
+            print_overhead(alternately(measures), PROTOCOLS)
 
 
 def in_process(export, texts):
@@ -133,33 +139,21 @@ def clients_of(protocol, ports, text):
 
 
 def latencies(export, options):
-    """Prints the latency and throughput of closed loops of clients, and of a bare gRPC server."""
-    direct, paused = in_this_process(export, options)
-    print("| protocol | clients | p50, ms | p99, ms | requests/s | p50 minus direct (paused), ms |")
-    print("|---|---|---|---|---|---|")
+    """Prints the latency and throughput of clients that ask again when they have an answer."""
+    print("| protocol | clients | p50, ms | p99, ms | requests/s |")
+    print("|---|---|---|---|---|")
     with serving(export, "--workers", str(options.workers)) as (_, ports):
-        ask, close = clients_of("gRPC", ports, options.text)()
-        answer_size = len(ask())
-        close()
         for protocol in PROTOCOLS:
             make = clients_of(protocol, ports, options.text)
             run_processes(make, 1, options.seconds / 5)
             for clients in CLIENTS:
                 load = run_processes(make, clients, options.seconds)
                 middle, late = load.percentile(0.5), load.percentile(0.99)
-                extra = f"{middle - direct:.2f} ({middle - paused:.2f})" if clients == 1 else ""
                 print(
                     f"| {protocol} | {clients} | {middle:.2f} | {late:.2f} | "
-                    f"{load.per_second:.0f} | {extra} |" + failed(load),
+                    f"{load.per_second:.0f} |" + failed(load),
                     flush=True,
                 )
-
-    with running(["benchmarks.serving_echo", str(answer_size)], num_ports=1) as (_, ports):
-        load = run_processes(clients_of("gRPC", ports, options.text), 1, options.seconds)
-    print(
-        f"Bare gRPC server, 1 client: p50 {load.percentile(0.5):.2f} ms, p99 "
-        f"{load.percentile(0.99):.2f} ms" + failed(load)
-    )
 
 
 def arrivals(export, options):
@@ -239,6 +233,8 @@ def failed(load):
 
 
 PARTS = {
+    "direct": in_this_process,
+    "overhead": overhead,
     "latencies": latencies,
     "batching": unbatched,
     "arrivals": arrivals,

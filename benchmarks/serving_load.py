@@ -213,12 +213,17 @@ def run_clients(make_client, clients, seconds=None, requests=None, connected=lam
     return Load(latencies, failures, time.perf_counter() - started)
 
 
-def median_ms(call, seconds, pause=0.0):
-    """Returns the median time of a call in this process, in milliseconds, after a warm-up.
+def median_ms(call, seconds):
+    """Returns the median time of a call in this process, in milliseconds, after a warm-up."""
+    return 1000 * statistics.median(times_of(call, seconds))
+
+
+def times_of(call, seconds, pause=0.0):
+    """Returns the times of calls in this process, in seconds, after a warm-up.
 
     Args:
         call: function without arguments.
-        seconds: float. Duration of the measurement in seconds.
+        seconds: float. Duration in seconds.
         pause: float. Number of seconds to sleep before each call. Defaults to 0.0.
     """
     for _ in range(20):
@@ -230,4 +235,4 @@ def median_ms(call, seconds, pause=0.0):
         started = time.perf_counter()
         call()
         found.append(time.perf_counter() - started)
-    return 1000 * statistics.median(found)
+    return found

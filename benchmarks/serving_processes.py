@@ -35,3 +35,18 @@ def running(command, num_ports):
             yield process, ports
         finally:
             process.terminate()
+
+
+@contextlib.contextmanager
+def bare_server(make_client):
+    """Context manager that starts a bare gRPC server; yields its ports by protocol.
+
+    Args:
+        make_client: function without arguments that returns `(ask, close)`. The bare server answers
+            with as many bytes as `ask()` returns.
+    """
+    ask, close = make_client()
+    size = len(ask())
+    close()
+    with running(["benchmarks.serving_echo", str(size)], num_ports=1) as (_, ports):
+        yield ports
