@@ -2,27 +2,26 @@
 
     python -m benchmarks.serving
     python -m benchmarks.serving --export exports/ner --text "Ada lived in London ."
+    python -m benchmarks.serving --only latencies --workers 2
 
 Clients send single sentences to a tagger (by default, an untrained BiLSTM with a CRF, which is as
-fast as a trained one). The program measures latencies of 1 to 64 clients over gRPC and REST, and of
-the SavedModel called in this process ("direct"); throughput with and without batching; memory after
-10,000 and 100,000 requests; and failures while new versions are loaded. The clients run in
+fast as a trained one). The program measures latencies of 1 to 64 clients over gRPC and REST, of the
+SavedModel called in this process, and of a bare gRPC server that answers with as many bytes;
+throughput with and without batching; latencies of requests that arrive at random times; memory
+after 10,000 and 100,000 requests; and failures while new versions are loaded. The clients run in
 processes of their own, on the same cores as the server.
 """
 
 import argparse
-import contextlib
 import functools
 import pathlib
-import re
 import shutil
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 
 from benchmarks.processes import resident_mb
+from benchmarks.serving_arrivals import run_arrivals
 from benchmarks.serving_load import (
     grpc_client,
     grpc_message,
@@ -30,13 +29,17 @@ from benchmarks.serving_load import (
     rest_client,
     rest_message,
     run_processes,
+    times_of,
 )
+from benchmarks.serving_overhead import BARE, HERE, PAUSE, PAUSED, alternately, print_overhead
+from benchmarks.serving_processes import bare_server, serving
 
 TEXT = "The small river left its old bank near the station after three days of rain ."
 CLIENTS = 1, 4, 16, 64
 ROWS = 1, 8, 16, 64  # sentences in a call of the model in this process
 PROTOCOLS = {"gRPC": (grpc_client, grpc_message), "REST": (rest_client, rest_message)}
 FIRST, LAST = 10_000, 100_000
+FEW = 10  # requests per second
 
 
 def main(argv=None):
@@ -47,11 +50,8 @@ def main(argv=None):
             shutil.copytree(options.export, export)
         else:
             make_tagger(export)
-        direct = in_this_process(export, options)
-        latencies(export, options, direct)
-        unbatched(export, options)
-        memory(export, options)
-        rolling(export, options)
+        for name in options.only or PARTS:
+            PARTS[name](export, options)
     return 0
 
 
@@ -74,6 +74,10 @@ def make_parser():
         default=LAST,
         help=f"Number of requests in the memory test. Defaults to {LAST}.",
     )
+    about = "Parts to run. Defaults to all."
+    parser.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help=about)
+    about = "Number of workers of the server in the part `latencies`. Defaults to 1."
+    parser.add_argument("--workers", type=int, default=1, help=about)
     return parser
 
 
@@ -92,16 +96,28 @@ def make_tagger(folder, units=64, num_tags=9):
 
 
 def in_this_process(export, options):
-    """Prints the speed of the model without a server; returns the milliseconds for one sentence."""
-    times = {
-        rows: median_ms(in_process(export, [options.text] * rows), options.seconds / 2)
-        for rows in ROWS
-    }
+    """Prints the speed of the model without a server."""
     print("SavedModel in this process:")
-    for rows, found in times.items():
+    for rows in ROWS:
+        found = median_ms(in_process(export, [options.text] * rows), options.seconds / 2)
         print(f"  {rows} sentences a call: {found:.2f} ms, {1000 * rows / found:.0f} sentences/s")
     print()
-    return times[1]
+
+
+def overhead(export, options):
+    """Prints the latency of a single client, of a bare gRPC server and of the model alone."""
+    call, seconds = in_process(export, [options.text]), options.seconds / 5
+    with serving(export) as (_, ports):
+        makes = {name: clients_of(name, ports, options.text) for name in PROTOCOLS}
+        with bare_server(makes["gRPC"]) as bare:
+            makes[BARE] = clients_of("gRPC", bare, options.text)
+            measures = {
+                name: lambda make=make: run_processes(make, 1, seconds).latencies
+                for name, make in makes.items()
+            }
+            measures[HERE] = lambda: times_of(call, seconds)
+            measures[PAUSED] = lambda: times_of(call, seconds, PAUSE)
+            print_overhead(alternately(measures), PROTOCOLS)
 
 
 def in_process(export, texts):
@@ -117,45 +133,43 @@ def newest(export):
     return max((p for p in export.iterdir() if p.name.isdigit()), key=lambda p: int(p.name))
 
 
-@contextlib.contextmanager
-def serving(export, *flags):
-    """Context manager that starts a server; yields its process and the ports by protocol."""
-    command = [sys.executable, "-m", "tfreps", "serve", f"tagger={export}", *flags]
-    command += ["--rest-port", "0", "--grpc-port", "0", "--poll-seconds", "0.2"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            ports = {}
-            for line in process.stdout:
-                if match := re.match(r"(REST|gRPC): .*?:(\d+)(/|$)", line):
-                    ports[match[1]] = int(match[2])
-                if len(ports) == len(PROTOCOLS):
-                    break
-            yield process, ports
-        finally:
-            process.terminate()
-
-
 def clients_of(protocol, ports, text):
     client, message = PROTOCOLS[protocol]
     return functools.partial(client, ports[protocol], message("tagger", text))
 
 
-def latencies(export, options, direct):
-    print("| protocol | clients | p50, ms | p99, ms | requests/s | p50 minus direct, ms |")
-    print("|---|---|---|---|---|---|")
-    with serving(export) as (_, ports):
+def latencies(export, options):
+    """Prints the latency and throughput of clients that ask again when they have an answer."""
+    print("| protocol | clients | p50, ms | p99, ms | requests/s |")
+    print("|---|---|---|---|---|")
+    with serving(export, "--workers", str(options.workers)) as (_, ports):
         for protocol in PROTOCOLS:
             make = clients_of(protocol, ports, options.text)
             run_processes(make, 1, options.seconds / 5)
             for clients in CLIENTS:
                 load = run_processes(make, clients, options.seconds)
                 middle, late = load.percentile(0.5), load.percentile(0.99)
-                extra = f"{middle - direct:.2f}" if clients == 1 else ""
                 print(
                     f"| {protocol} | {clients} | {middle:.2f} | {late:.2f} | "
-                    f"{load.per_second:.0f} | {extra} |" + failed(load),
+                    f"{load.per_second:.0f} |" + failed(load),
                     flush=True,
                 )
+
+
+def arrivals(export, options):
+    """Prints latencies of requests at random times, few and half as many as can be answered."""
+    with serving(export) as (_, ports):
+        make = clients_of("gRPC", ports, options.text)
+        run_processes(make, CLIENTS[-1], options.seconds / 5)
+        limit = run_processes(make, CLIENTS[-1], options.seconds).per_second
+        message = grpc_message("tagger", options.text)
+        for rate in (FEW, limit / 2):
+            load = run_arrivals(ports["gRPC"], message, rate, 2 * options.seconds)
+            print(
+                f"{rate:.0f} requests/s at random times, gRPC: p50 {load.percentile(0.5):.2f} ms, "
+                f"p99 {load.percentile(0.99):.2f} ms" + failed(load),
+                flush=True,
+            )
 
 
 def unbatched(export, options):
@@ -217,6 +231,16 @@ def rolling(export, options):
 def failed(load):
     return f" {len(load.failures)} FAILED, such as {load.failures[0]}" if load.failures else ""
 
+
+PARTS = {
+    "direct": in_this_process,
+    "overhead": overhead,
+    "latencies": latencies,
+    "batching": unbatched,
+    "arrivals": arrivals,
+    "memory": memory,
+    "rolling": rolling,
+}
 
 if __name__ == "__main__":
     raise SystemExit(main())

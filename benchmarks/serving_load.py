@@ -39,16 +39,23 @@ class Load(NamedTuple):
         return 1000 * ordered[max(-(-int(share * 1000) * len(ordered) // 1000) - 1, 0)]
 
 
-def grpc_client(port, message):
-    """Opens a gRPC connection; returns functions that send a request and close the connection."""
+def grpc_method(port):
+    """Opens a gRPC connection; returns the method Predict and a function that closes it.
+
+    The method sends and receives bytes, so the time for encoding messages is not measured.
+    """
     import grpc
 
     channel = grpc.insecure_channel(
         f"127.0.0.1:{port}", options=[("grpc.use_local_subchannel_pool", 1)]
     )
-    # Sends and receives bytes, so the time for encoding messages is not measured.
-    predict = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
-    return lambda: predict(message, timeout=60), channel.close
+    return channel.unary_unary("/tensorflow.serving.PredictionService/Predict"), channel.close
+
+
+def grpc_client(port, message):
+    """Opens a gRPC connection; returns functions that send a request and close the connection."""
+    predict, close = grpc_method(port)
+    return lambda: predict(message, timeout=60), close
 
 
 def grpc_message(model, text):
@@ -208,10 +215,24 @@ def run_clients(make_client, clients, seconds=None, requests=None, connected=lam
 
 def median_ms(call, seconds):
     """Returns the median time of a call in this process, in milliseconds, after a warm-up."""
+    return 1000 * statistics.median(times_of(call, seconds))
+
+
+def times_of(call, seconds, pause=0.0):
+    """Returns the times of calls in this process, in seconds, after a warm-up.
+
+    Args:
+        call: function without arguments.
+        seconds: float. Duration in seconds.
+        pause: float. Number of seconds to sleep before each call. Defaults to 0.0.
+    """
     for _ in range(20):
         call()
     until, found = time.perf_counter() + seconds, []
-    while (started := time.perf_counter()) < until:
+    while time.perf_counter() < until:
+        if pause:
+            time.sleep(pause)
+        started = time.perf_counter()
         call()
         found.append(time.perf_counter() - started)
-    return 1000 * statistics.median(found)
+    return found

@@ -19,6 +19,12 @@ def test_every_part_prints_its_figures(capsys):
     out = capsys.readouterr().out
     assert "FAILED" not in out
     assert len(re.findall(r"^\| (gRPC|REST) \| \d+ \| [\d.]+ \| [\d.]+ \| \d+ \|", out, re.M)) == 8
+    assert (
+        len(re.findall(r"^  (gRPC|REST): p50 [\d.]+ ms; minus the model [\d.-]+ ms", out, re.M))
+        == 2
+    )
+    assert re.search(r"^  bare gRPC server: p50 [\d.]+ ms$", out, re.M)
+    assert len(re.findall(r"^\d+ requests/s at random times, gRPC: p50 [\d.]+ ms", out, re.M)) == 2
     assert re.search(r"batched \d+, unbatched \d+ requests/s: [\d.]+ x", out)
     assert re.search(r"after 40 requests \d+ MB, after 400 \d+ MB: [+-][\d.]+ %", out)
     assert re.search(r"[1-9]\d* new versions under load: [\d,]+ answers, 0 failures", out)

@@ -14,6 +14,7 @@ from benchmarks.serving_load import (
     run_clients,
     run_processes,
     share_of,
+    times_of,
 )
 from tests.server.small_models import save_zoo, serving
 
@@ -79,6 +80,11 @@ def test_processes_share_clients_and_requests():
     assert share_of(None, 0, 3) is None
     with pytest.raises(OSError, match="first request of a client failed"):
         run_processes(functools.partial(rest_client, 1, ("zoo", "{}")), 2, requests=2)
+
+
+def test_times_of_calls_do_not_contain_the_pauses():
+    found = times_of(lambda: None, 0.05, pause=0.01)
+    assert 0 < len(found) < 20 and 0 < max(found) < 0.01
 
 
 def test_a_call_in_this_process():

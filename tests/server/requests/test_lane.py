@@ -1,6 +1,7 @@
 """Calls that wait for a worker."""
 
 import gc
+import itertools
 import threading
 import time
 import types
@@ -15,8 +16,8 @@ from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.requests.ticket import Ticket
 
 
-def call(signature="a", rows=1, ticket=None):
-    return ModelCall(signature, {}, [], rows, ticket or Ticket(20), write=dict)
+def call(signature="a", rows=1, ticket=None, client=None):
+    return ModelCall(signature, {}, [], rows, ticket or Ticket(20, client=client), write=dict)
 
 
 class Gate:
@@ -31,7 +32,8 @@ class Gate:
         self.started.release()
         self.opened.wait(20)
         for each in calls:
-            each.answer({})
+            each.write({})
+        return calls
 
 
 @pytest.fixture
@@ -96,33 +98,68 @@ def test_the_clients_that_were_answered_are_expected_again(monkeypatch, gate):
     """Two halves of the clients do not alternate, and a client alone never waits."""
     monkeypatch.setattr(module, "PATIENCE", 1e6)
     monkeypatch.setattr(module, "MOST_PATIENCE", 20.0)
-    lane = Lane("batched", gate, most_rows=64)
-    futures = fill(lane, call())
-    assert gate.started.acquire(timeout=20)
-    futures += fill(lane, call())
     gate.opened.set()
-    futures[0].result(20)
-    time.sleep(0.05)
-    assert len(gate.ran) == 1  # two were in progress, so the other one is expected
-    futures += fill(lane, call())
-    assert [future.result(20) for future in futures] == [{}] * 3
-    assert gate.ran == [[("a", 1)], [("a", 1), ("a", 1)]]
     lane = Lane("batched", gate, most_rows=64)
     for _ in range(5):
-        assert [f.result(10) for f in fill(lane, call())] == [{}]
+        assert [f.result(10) for f in fill(lane, call(client="A"))] == [{}]
+    before = len(gate.ran)
+    futures = fill(lane, call(client="B"))
+    time.sleep(0.05)
+    assert len(gate.ran) == before  # A has always asked again, so it is expected
+    futures += fill(lane, call(client="A"))
+    assert [future.result(20) for future in futures] == [{}] * 2
+    assert gate.ran == [[("a", 1)]] * before + [[("a", 1), ("a", 1)]]
+
+
+@pytest.mark.parametrize("client", ["A", None])
+def test_other_clients_are_not_expected(monkeypatch, gate, client):
+    """Neither a client that asked only a few times, nor a connection that is not known."""
+    monkeypatch.setattr(module, "PATIENCE", 1e6)
+    monkeypatch.setattr(module, "MOST_PATIENCE", 20.0)
+    gate.opened.set()
+    lane = Lane("batched", gate, most_rows=64)
+    for _ in range(module.RETURNS):
+        assert [f.result(10) for f in fill(lane, call(client=client))] == [{}]
+    assert [f.result(10) for f in fill(lane, call(client="B"))] == [{}]
+    assert gate.ran == [[("a", 1)]] * (module.RETURNS + 1)
+
+
+def test_a_client_with_several_requests_at_a_time_is_not_expected(monkeypatch, gate):
+    monkeypatch.setattr(module, "PATIENCE", 1e6)
+    monkeypatch.setattr(module, "MOST_PATIENCE", 20.0)
+    gate.opened.set()
+    lane = Lane("batched", gate, most_rows=64)
+    for _ in range(2 * module.RETURNS):
+        assert [f.result(10) for f in fill(lane, *[call(client="A") for _ in range(2)])] == [{}] * 2
+    assert [f.result(10) for f in fill(lane, call(client="B"))] == [{}]
+
+
+def test_a_client_that_comes_back_at_once_is_one_client(monkeypatch, gate):
+    """Its next request arrives while its answer is delivered."""
+    monkeypatch.setattr(module, "PATIENCE", 1e6)
+    monkeypatch.setattr(module, "MOST_PATIENCE", 20.0)
+    gate.opened.set()
+    lane = Lane("batched", gate, most_rows=64)
+    calls = [call(client="A") for _ in range(module.RETURNS + 3)]
+    for one, following in itertools.pairwise(calls):
+        one.future.add_done_callback(lambda _, following=following: lane.submit(following))
+    lane.submit(calls[0])
+    assert calls[-1].future.result(10) == {}
 
 
 def test_clients_that_do_not_come_back_are_waited_for_once(monkeypatch, gate):
     monkeypatch.setattr(module, "PATIENCE", 1e6)
     monkeypatch.setattr(module, "MOST_PATIENCE", 0.2)
     gate.opened.set()
-    lane = Lane("batched", gate, most_rows=64, wait_seconds=0.05)
-    fill(lane, call(), call())[1].result(20)
-    lane._wait_seconds = 0.0
-    assert [f.result(20) for f in fill(lane, call())] == [{}]
+    lane = Lane("batched", gate, most_rows=64)
+    for _ in range(module.RETURNS + 1):
+        assert [f.result(20) for f in fill(lane, call(client="A"))] == [{}]
+    begin = time.monotonic()
+    assert [f.result(20) for f in fill(lane, call(client="B"))] == [{}]
+    assert time.monotonic() - begin > 0.1
     monkeypatch.setattr(module, "MOST_PATIENCE", 20.0)
     for _ in range(5):
-        assert [f.result(10) for f in fill(lane, call())] == [{}]
+        assert [f.result(10) for f in fill(lane, call(client="B"))] == [{}]
 
 
 def test_nobody_has_a_turn_who_does_not_wait(gate):
@@ -176,7 +213,7 @@ def test_a_worker_survives_an_error(gate, caplog):
         runs.append(calls)
         if len(runs) == 1:
             raise KeyError("a bug")
-        gate(calls)
+        return gate(calls)
 
     gate.opened.set()
     lane = Lane("single", run)

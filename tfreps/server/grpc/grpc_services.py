@@ -42,7 +42,7 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
         async def work(request):  # within the time limits of the server and the client
             if self.is_ending:
                 raise ServingError("UNAVAILABLE", "The server is shutting down.")
-            ticket = dispatcher.new_ticket(context.time_remaining())
+            ticket = dispatcher.new_ticket(context.time_remaining(), context.peer())
             is_large = request.ByteSize() > SMALL
             return await dispatcher.answer(
                 self._predict, request, ticket=ticket, in_thread=is_large

@@ -4,6 +4,8 @@ import os
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.eager import context
+from tensorflow.python.framework.constant_op import convert_to_eager_tensor
 
 from tfreps.server.models.batching import joined, split
 from tfreps.server.requests.lane import Lane
@@ -11,6 +13,7 @@ from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.requests.ticket import Ticket
 
 LONG_WAITING = 64  # maximum number of waiting long calls; other places are for small ones
+FEW_TEXTS = 1_024  # strings of an output that are converted without a check of their size
 
 
 class SignatureRunner:
@@ -72,50 +75,55 @@ class SignatureRunner:
             (self._long if is_long else self._alone).submit(call)
 
     def _run_together(self, calls):
+        """Runs calls in one batch; returns those whose answers or errors are to be delivered."""
         if len(calls) == 1:
-            self._run_alone(calls)
-            return
+            return self._run_alone(calls)
         signature = calls[0].signature
         wanted = set().union(*(call.outputs for call in calls))
         try:
             tensors = self._ask(signature, joined([call.inputs for call in calls]))
             outputs = {name: as_array(name, tensors[name]) for name in wanted}
         except Exception:  # which of the calls is at fault is not known
-            self._ask_alone(calls)
-            return
+            return self._ask_alone(calls)
         try:
             parts = split(outputs, [call.rows for call in calls])
         except ValueError:  # the outputs have no rows, despite the signature
             self.merged.discard(signature)
-            self._ask_alone(calls)
-            return
+            return self._ask_alone(calls)
         for call, part in zip(calls, parts, strict=True):
             call.write({name: part[name] for name in call.outputs})
-        for call in calls:  # when all are written, so that the event loop wakes up once
-            call.deliver()
+        return calls
 
     def _ask_alone(self, calls):
+        """Moves calls to the queue of those that run alone; returns those that do not fit."""
+        rejected = []
         for call in calls:
             try:
                 self._alone.submit(call)
             except ServingError as error:
-                call.fail(error)
+                call.error = error
+                rejected.append(call)
+        return rejected
 
     def _run_alone(self, calls):
+        """Runs calls one by one, and returns them."""
         for call in calls:
             try:
                 tensors = self._ask(call.signature, call.inputs, call.ticket)
-                # Before the conversion, which takes memory.
-                self._limits.check_answer(sum(bytes_of(tensors[name]) for name in call.outputs))
-                outputs = {name: as_array(name, tensors[name]) for name in call.outputs}
+                outputs = {name: few_texts(tensors[name]) for name in call.outputs}
+                # Before the conversion of large outputs, which takes memory.
+                self._limits.check_answer(sum(map(bytes_of, outputs.values())))
+                outputs = {name: as_array(name, value) for name, value in outputs.items()}
             except Exception as error:
-                call.fail(error)
+                call.error = error
             else:
-                call.answer(outputs)
+                call.write(outputs)
+        return calls
 
     def _ask(self, signature, inputs, ticket=None):
         """Calls a signature with arrays, and returns a dict from output names to tensors."""
-        tensors = {name: tf.constant(value) for name, value in inputs.items()}
+        eager = context.context()
+        tensors = {k: convert_to_eager_tensor(value, eager) for k, value in inputs.items()}
         return (ticket or Ticket()).call(self._functions[signature], tensors)
 
 
@@ -130,8 +138,16 @@ def bytes_of(value):
     return value.shape.num_elements() * value.dtype.size
 
 
+def few_texts(value):
+    """Converts an output of few strings to an array, whose size needs no operation to compute."""
+    is_text = isinstance(value, tf.Tensor) and value.dtype == tf.string
+    return as_array("", value) if is_text and value.shape.num_elements() <= FEW_TEXTS else value
+
+
 def as_array(name, value):
-    """Converts an output to a NumPy array."""
+    """Converts an output to a NumPy array, unless it is one."""
+    if isinstance(value, np.ndarray):
+        return value
     if not isinstance(value, tf.Tensor):
         raise ServingError("UNIMPLEMENTED", f"Output '{name}' is not a dense tensor.")
     dtype = object if value.dtype == tf.string else None

@@ -47,15 +47,16 @@ class Dispatcher:
         """
         return getattr(self._local, "ticket", None) or self.new_ticket()
 
-    def new_ticket(self, seconds=None):
+    def new_ticket(self, seconds=None, client=None):
         """Returns a `Ticket` for a request.
 
         Args:
             seconds: float. Seconds that the client waits for the answer. If `None` or larger than
                 the time limit of the server, that limit is used.
+            client: Hashable value that identifies the connection of the client, or `None`.
         """
         limit = self.seconds if seconds is None else min(seconds, self.seconds)
-        return Ticket(limit, self.seconds)
+        return Ticket(limit, self.seconds, client)
 
     @property
     def accepted(self):

@@ -15,6 +15,10 @@ SLACK = 1.0  # seconds beyond its time limit after which a call counts as stuck
 # cores, a multiple of 1 gave a third more requests per second than no wait.
 PATIENCE = 1.0
 MOST_PATIENCE = 0.02
+# It only waits for connections that so many times in a row asked again within a multiple of that
+# time. With a multiple of 1, 64 clients on the two cores of the server were too slow.
+RETURNS = 4
+RETURN_PATIENCE = 5.0
 
 
 class Lane:
@@ -26,13 +30,15 @@ class Lane:
     without running.
 
     Clients that send their next request when they have an answer would split into two halves, each
-    of which waits while the batch of the other runs. The next batch therefore starts when as many
-    calls wait as were in progress at the end of the previous one, or shortly after its end.
+    of which waits while the batch of the other runs. The next batch therefore starts when the
+    clients of the previous one have asked again, or shortly after its end. Only clients that always
+    ask again soon after an answer are waited for, since the requests of others do not depend on the
+    answers.
 
     Args:
         name: str. The name of this kind of call in error messages, such as `"long"`.
-        run: Function that takes a list of calls of one signature, runs them, and sets their answers
-            or errors. It must not raise an error.
+        run: Function that takes a list of calls of one signature and runs them. It returns the
+            calls whose answers or errors are to be delivered.
         workers: int. Number of lists of calls that run concurrently. Defaults to 1.
         most_rows: int. Maximum number of rows of the calls in a list. If 0, each call runs alone.
             Defaults to 0.
@@ -52,7 +58,9 @@ class Lane:
         self._waiting = collections.deque()
         self._running = {}  # tuple of calls -> time after which they count as stuck
         self._active = 0  # workers
-        self._expected = 0  # calls in progress at the end of the previous batch
+        # Client -> (time until which it asks again soon, number of times in a row that it did)
+        self._answered = {}
+        self._expected = set()  # clients of the previous batch that have not asked again
         self._patience_ends = 0.0  # time until which they are expected
         # Its threads end when this lane is no longer referenced.
         self._pool = concurrent.futures.ThreadPoolExecutor(workers, f"tfreps-{name}")
@@ -85,6 +93,7 @@ class Lane:
                     "Try again later.",
                 )
             self._waiting.append(call)
+            self._recognize(call)
             if self._is_gathered():
                 self._changed.notify()
             is_free = self._active < self._workers
@@ -93,20 +102,31 @@ class Lane:
         if is_free:
             self._pool.submit(self._work)
 
+    def _recognize(self, call):
+        """Counts how often the client of a new call asked again soon after an answer."""
+        client = call.ticket.client
+        self._expected.discard(client)
+        until, returns = self._answered.pop(client, (0.0, 0))
+        call.returns = returns + 1 if time.monotonic() < until else 0
+
     def _work(self):
         """Runs calls until none is waiting."""
         while calls := self._take():
-            wanted = [call for call in calls if is_wanted(call)]
             began = time.monotonic()
-            try:
-                if wanted:
-                    self._run(wanted)
-            except Exception as error:  # the next calls must not wait for a worker that has ended
-                LOG.exception("%d %s requests failed", len(wanted), self._name)
-                for call in wanted:
-                    if not call.future.done():
-                        call.fail(error)
-            self._leave(calls, began)
+            answered = self._answer([call for call in calls if is_wanted(call)])
+            self._leave(calls, began)  # before the clients can send their next requests
+            for call in answered:  # when all are written, so that the event loop wakes up once
+                call.deliver()
+
+    def _answer(self, calls):
+        """Runs calls; returns those whose answers or errors are to be delivered."""
+        try:
+            return self._run(calls) if calls else []
+        except Exception as error:  # the next calls must not wait for a worker that has ended
+            LOG.exception("%d %s requests failed", len(calls), self._name)
+            for call in calls:
+                call.error = error
+            return calls
 
     def _take(self):
         """Returns a tuple of calls that run together; if it is empty, the worker ends."""
@@ -125,10 +145,22 @@ class Lane:
     def _leave(self, calls, began):
         with self._changed:
             del self._running[calls]
-            self._expected = len(calls) + len(self._waiting)
             ended = time.monotonic()
             patience = min(PATIENCE * (ended - began), MOST_PATIENCE)
             self._patience_ends = ended + patience
+            self._expect(calls, ended, ended + RETURN_PATIENCE * patience)
+
+    def _expect(self, calls, now, until):
+        """Chooses the clients of calls that are waited for."""
+        self._answered = {c: found for c, found in self._answered.items() if found[0] > now}
+        waiting = {call.ticket.client for call in self._waiting}
+        answered = {call.ticket.client: call for call in calls if call.ticket.client is not None}
+        self._expected = set()
+        for client in answered.keys() - waiting:
+            returns = answered[client].returns
+            self._answered[client] = until, returns
+            if returns >= RETURNS:
+                self._expected.add(client)
 
     def _gather(self):
         """Waits for the calls that are expected to run together with those that are waiting."""
@@ -142,7 +174,7 @@ class Lane:
     def _is_gathered(self):
         if sum(call.rows for call in self._waiting) >= self._most_rows:
             return True
-        return not self._wait_seconds and len(self._waiting) >= self._expected
+        return not self._wait_seconds and not self._expected
 
     def _next(self):
         """Removes calls that run together from the queue and returns them."""
@@ -174,6 +206,7 @@ def is_wanted(call):
     try:
         call.ticket.check()
     except ServingError as error:
-        call.fail(error)
+        call.error = error
+        call.deliver()
         return False
     return True

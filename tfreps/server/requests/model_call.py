@@ -18,11 +18,14 @@ class ModelCall:
     Attributes:
         future: `concurrent.futures.Future` with the answer or the error. It cannot be cancelled;
             cancel the ticket instead.
+        returns: int. Number of times in a row that the client asked again soon after an answer.
+        error: Exception that `deliver` sets instead of an answer. If `None`, there is no error.
 
     Example:
     >>> from tfreps.server.requests.ticket import Ticket
     >>> call = ModelCall("serving_default", {}, ["y"], 1, Ticket(10), write=len)
-    >>> call.answer({"y": [1.5]})
+    >>> call.write({"y": [1.5]})
+    >>> call.deliver()
     >>> call.future.result()
     1
     """
@@ -33,10 +36,11 @@ class ModelCall:
         self.outputs = outputs
         self.rows = rows
         self.ticket = ticket
+        self.returns = 0
         self.future = concurrent.futures.Future()
         self.future.set_running_or_notify_cancel()
         self._write = write
-        self._answer = self._error = None
+        self._answer = self.error = None
 
     def write(self, outputs):
         """Computes the answer `write(outputs)`, or its error.
@@ -47,20 +51,11 @@ class ModelCall:
             self.ticket.check()
             self._answer = self._write(outputs)
         except Exception as error:
-            self._error = error
+            self.error = error
 
     def deliver(self):
-        """Sets the future, after `write`."""
-        if self._error is not None:
-            self.fail(self._error)
+        """Sets the future, after `write` or after an error."""
+        if self.error is not None:
+            self.future.set_exception(self.error)
         else:
             self.future.set_result(self._answer)
-
-    def answer(self, outputs):
-        """Sets the answer `write(outputs)`, or its error."""
-        self.write(outputs)
-        self.deliver()
-
-    def fail(self, error):
-        """Sets the error of the call."""
-        self.future.set_exception(error)

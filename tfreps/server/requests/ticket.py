@@ -18,10 +18,13 @@ class Ticket:
         seconds: float. Seconds that the client waits for the answer. Defaults to 60.0.
         limit: float. Seconds that the server allows. A request that runs longer counts as stuck;
             see `Lane.is_stuck`. If `None`, it is `seconds`.
+        client: Hashable value that identifies the connection of the client. If `None` (the
+            default), the connection is unknown.
 
     Attributes:
         seconds: float. Seconds that the client waits for the answer.
         limit: float. Seconds that the server allows.
+        client: The connection of the client, or `None`.
 
     Example:
     >>> ticket = Ticket(10)
@@ -33,8 +36,9 @@ class Ticket:
     tfreps.server.requests.serving_error.ServingError: The client has disconnected.
     """
 
-    def __init__(self, seconds=60.0, limit=None):
+    def __init__(self, seconds=60.0, limit=None, client=None):
         self.seconds = seconds
+        self.client = client
         self.limit = seconds if limit is None else limit
         self._until = time.monotonic() + seconds
         self._lock = threading.Lock()

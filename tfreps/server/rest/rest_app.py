@@ -118,7 +118,9 @@ class RestApp:
         """Answers a request, and cancels it if the client disconnects or the time is up."""
         dispatcher = self._core.dispatcher
         with self._core.recorded(which[0], "predict", "REST"):
-            work = dispatcher.answer(self._predict, which, body, in_thread=len(body) > SMALL)
+            ticket = dispatcher.new_ticket(client=request.client)
+            is_large = len(body) > SMALL
+            work = dispatcher.answer(self._predict, which, body, ticket=ticket, in_thread=is_large)
             answer = asyncio.ensure_future(work)
             gone = asyncio.ensure_future(end_of(request))
             try:
