@@ -75,7 +75,7 @@ class SignatureRunner:
             (self._long if is_long else self._alone).submit(call)
 
     def _run_together(self, calls):
-        """Runs calls in one batch; returns those with an answer or error to deliver."""
+        """Runs calls in one batch; returns those that have an answer or an error."""
         if len(calls) == 1:
             return self._run_alone(calls)
         signature = calls[0].signature

@@ -38,7 +38,7 @@ class Lane:
     Args:
         name: str. The name of this kind of call in error messages, such as `"long"`.
         run: Function that takes a list of calls of one signature and runs them. It returns the
-            calls with an answer or error to deliver.
+            calls that have an answer or an error, which the lane then delivers.
         workers: int. Number of lists of calls that run concurrently. Defaults to 1.
         most_rows: int. Maximum number of rows of the calls in a list. If 0, each call runs alone.
             Defaults to 0.
@@ -119,7 +119,7 @@ class Lane:
                 call.deliver()
 
     def _answer(self, calls):
-        """Runs calls; returns those with an answer or error to deliver."""
+        """Runs calls; returns those that have an answer or an error."""
         try:
             return self._run(calls) if calls else []
         except Exception as error:  # the next calls must not wait for a worker that has ended
