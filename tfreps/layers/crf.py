@@ -57,8 +57,9 @@ class CRF(Configurable, keras.layers.Layer):
             marginals and the other scores only in eager calls, so that an export consists of
             plain operations. The results are equal up to rounding. XLA takes about a second to
             compile a new shape. So that it compiles few of them, batches of more than 4 sentences
-            or 16 tokens are padded to 6, 8, 12, 16, 24 and so on sentences and 20, 24, 28, 32, 40,
-            48 and so on tokens, except where a graph has fixed sizes. Defaults to False.
+            or 16 tokens are padded to 6, 8, 12, 16, 24 and so on sentences and to a multiple of 4
+            tokens (of 8 above 128, of 16 above 256), except where a graph has fixed sizes.
+            Defaults to False.
 
     Call arguments:
         emissions: float, shape `[B, T, K]`. The computation uses float32 or better.

@@ -9,7 +9,7 @@ from tfreps.layers.ops.shape_buckets import LARGEST, ROWS, TOKENS, in_buckets, r
 
 def test_there_are_few_sizes_and_little_padding():
     assert ROWS[:9] == [1, 2, 3, 4, 6, 8, 12, 16, 24]
-    assert TOKENS[:20] == [*range(4, 17), 20, 24, 28, 32, 40, 48, 56]
+    assert TOKENS[:43] == [*range(4, 16), *range(16, 129, 4), 136, 144]
     for sizes, most in ((ROWS, 1.5), (TOKENS, 1.25)):
         assert sizes == sorted(set(sizes)) and sizes[-1] == LARGEST
         wide = [size for size in sizes if size >= 16]

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.eager import record
+from tensorflow.python.eager import context, record
 
 from tfreps.layers.ops.crf_loss import AXES, constrained
 from tfreps.layers.ops.shape_buckets import ROWS, TOKENS, rounded
@@ -122,4 +122,9 @@ def _graph(function, use_xla, num_tags, dtype, rate, allowed, options):
     signature += [tf.TensorSpec([], "resource")] * 3
     graph = tf.function(run, signature, jit_compile=use_xla, autograph=False)
     graph = graph.get_concrete_function()
-    return lambda *flat: graph.inference_fn.call_flat(*flat)
+
+    def called(*flat):
+        name, number = graph.inference_fn.name, len(graph.outputs)
+        return context.context().call_function(name, list(flat), number)
+
+    return called

@@ -7,19 +7,23 @@ import tensorflow as tf
 LARGEST = 1 << 16  # larger sizes are not padded
 
 
-def _sizes(first, last_exact, parts):
-    """Returns all sizes up to `last_exact`, and then `parts` from each power of two to the next."""
+def _sizes(first, last_exact, parts, step):
+    """Returns all sizes up to `last_exact`, and then those that are multiples of a step.
+
+    The step is the last power of two divided by `parts`, but at least `step`.
+    """
     sizes = [*range(first, last_exact)]
     power = last_exact
     while power < LARGEST:
-        sizes += range(power, 2 * power, power // parts)
+        sizes += range(power, 2 * power, max(power // parts, step))
         power *= 2
     return [*sizes, LARGEST]
 
 
-# Padding takes as long as decoding a short sentence, which is therefore not padded.
-ROWS = _sizes(1, 4, 2)  # 1, 2, 3, 4, 6, 8, 12, 16, ...
-TOKENS = _sizes(4, 16, 4)  # 4, 5, 6, ..., 15, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, ...
+# Padding takes as long as decoding a short sentence, which is therefore not padded. The recursions
+# pad tokens to multiples of 4 in any case.
+ROWS = _sizes(1, 4, 2, 1)  # 1, 2, 3, 4, 6, 8, 12, 16, ...
+TOKENS = _sizes(4, 16, 16, 4)  # 4, 5, 6, ..., 15, 16, 20, 24, ..., 124, 128, 136, 144, ...
 
 
 def rounded(size, sizes):
@@ -34,7 +38,7 @@ def rounded(size, sizes):
 
     Example:
     >>> rounded(50, TOKENS), rounded(5, ROWS)
-    (56, 6)
+    (52, 6)
     """
     if isinstance(size, int):
         return sizes[bisect.bisect_left(sizes, size)] if size <= LARGEST else size
