@@ -58,8 +58,8 @@ class CRF(Configurable, keras.layers.Layer):
             plain operations. The results are equal up to rounding. XLA takes about a second to
             compile a new shape. So that it compiles few of them, batches of more than 4 sentences
             or 16 tokens are padded to 6, 8, 12, 16, 24 and so on sentences and to a multiple of 4
-            tokens (of 8 above 128, of 16 above 256), except where a graph has fixed sizes.
-            Defaults to False.
+            tokens (of 8 above 128, of 16 above 256), except in a graph of fixed sizes and
+            in eager calls of the losses. Defaults to False.
 
     Call arguments:
         emissions: float, shape `[B, T, K]`. The computation uses float32 or better.

@@ -49,8 +49,9 @@ def rounded(size, sizes):
 def in_buckets(run, batch, others, axes, **options):
     """Calls `run(*batch, *others, **options)` with the batch padded to sizes of few shapes.
 
-    In a graph, only sizes that are unknown when it is built are padded: XLA compiles the others
-    once. The padding consists of zeros, so that it is masked.
+    Only sizes that are unknown when a graph is built are padded: XLA compiles the others once per
+    graph, and padding takes too long in eager calls. The padding consists of zeros, so that it is
+    masked.
 
     Args:
         run: function. It returns a tensor, or a nested structure of tensors.
@@ -67,10 +68,9 @@ def in_buckets(run, batch, others, axes, **options):
     TensorShape([3, 5])
     """
     sizes = dict(zip("BT", batch[0].shape, strict=False))
-    given = sizes if tf.executing_eagerly() else _unknown(sizes, batch[0])
-    targets = {name: rounded(size, {"B": ROWS, "T": TOKENS}[name]) for name, size in given.items()}
-    missing = {name: targets[name] - size for name, size in given.items()}
-    missing = {name: n for name, n in missing.items() if not isinstance(n, int) or n > 0}
+    given = _unknown(sizes, batch[0])
+    shared = {"B": ROWS, "T": TOKENS}
+    missing = {name: rounded(size, shared[name]) - size for name, size in given.items()}
     if not missing:
         return run(*batch, *others, **options)
     results = run(*(_padded(x, missing) for x in batch), *others, **options)
@@ -87,7 +87,7 @@ def _unknown(sizes, tensor):
 def _padded(x, missing):
     widths = [missing.get(name, 0) for name in "BT"[: x.shape.rank]]
     widths += [0] * (x.shape.rank - len(widths))
-    return tf.pad(x, [[0, width] for width in widths]) if any(_is_some(w) for w in widths) else x
+    return tf.pad(x, [[0, width] for width in widths])
 
 
 def _cut(x, axes, sizes, missing):
@@ -95,7 +95,3 @@ def _cut(x, axes, sizes, missing):
     if not any(name in missing for name in axes):
         return x
     return x[tuple(slice(sizes[name] if name in missing else None) for name in axes)]
-
-
-def _is_some(width):
-    return not isinstance(width, int) or width > 0
