@@ -7,6 +7,7 @@ import tensorflow as tf
 from tests.exported_models import make_bert, make_trained
 from tfreps.export import write_export
 from tfreps.export.labelling_signatures import TextSignatures, text_counts
+from tfreps.models import Tagger
 from tfreps.text.tags.tag_sequences import spans
 
 TEXTS = ["Ada Lovelace lives in London.", "", "naïve London, London!", "."]
@@ -75,6 +76,19 @@ def test_tokens_beyond_their_length_are_ignored(tmp_path):
     np.testing.assert_allclose(answer["confidences"][1, 0], alone["confidences"][0, 0], atol=1e-6)
     with pytest.raises(tf.errors.InvalidArgumentError, match="one value per row"):
         ask(tmp_path / "1", "tokens", tokens=tokens, sequence_len=tf.constant([4, 1]))
+
+
+@pytest.mark.parametrize("explain", [False, True])
+def test_the_model_is_traced_once_and_once_more_to_explain(explain, monkeypatch):
+    trained = make_trained("plain")
+    traced, call = [], Tagger.call
+    monkeypatch.setattr(
+        Tagger,
+        "call",
+        lambda model, *args, **kwargs: traced.append(1) or call(model, *args, **kwargs),
+    )
+    assert set(TextSignatures(trained, explain=explain).functions()) >= {"default", "tokens"}
+    assert len(traced) == 1 + explain
 
 
 def asks_for_xla(folder):

@@ -11,7 +11,7 @@ def without_collection():
     """Context manager in which Python's garbage collector is off, for the imports of a program.
 
     The collector searches the objects of a process again and again while their number grows, and
-    twice when the process exits. TensorFlow and Keras create about a million objects and almost no
+    twice when the process exits. TensorFlow and Keras create about 400,000 objects and almost no
     garbage, so that these searches take more than a second of each program. The objects that exist
     at the end of the context, and those that exist when the process exits, are therefore excluded
     from later searches (`gc.freeze`). Objects without references are freed as before.
