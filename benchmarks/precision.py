@@ -8,8 +8,8 @@ with the number of rows and the tokens of each row. Each row of the table runs i
 in which steps in float32 and in bfloat16 alternate, so that other load slows both. "float32" and
 "bfloat16" are tokens per second (of one direction for a biLM), from the median step. "ratio" is the
 second divided by the first; "CPU ratio" is that of the CPU seconds of all cores, which depends less
-on other load. `tfreps.choose_precision` chooses bfloat16 for the kinds and sizes of models for
-which both are at least 1.15.
+on other load. `tfreps.choose_precision` chooses bfloat16 for a kind and size of model if both are
+at least 1.15 in one of its rows, and neither is below 1 in any.
 """
 
 import statistics

@@ -10,10 +10,10 @@ from tfreps.layers.ops.cpu_instructions import bfloat16_products
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 # The least compute capability of a GPU with fast products of each type, the best type first.
 OF_GPUS = {"bfloat16": (8, 0), "float16": (7, 0)}
-# Kind of model -> pairs of the least rows of a batch and the least width of the model with which a
-# training step of a biLM, tagger or classifier was at least 1.15 times as fast in bfloat16 as in
-# float32, and of none slower, on a CPU with AVX512_BF16 products
-# (`python -m benchmarks.precision`). The kinds without pairs have hardly any products.
+# Kind of model -> pairs of the least rows of a batch and the least width of the model for which
+# bfloat16 was faster on a CPU with AVX512_BF16 products (`python -m benchmarks.precision`): a
+# training step at least 1.15 times as fast as in float32 in one of the measured models, and slower
+# in none. The kinds without pairs have hardly any products.
 LEAST = {
     "elmo": ((128, 256), (2, 1024)),
     "bert": ((32, 256), (2, 384)),
@@ -52,8 +52,8 @@ def choose_precision(
 
     - On a GPU, it is bfloat16 if the compute capability is at least 8.0, float16 if it is at least
       7.0, and otherwise float32. The oldest of several GPUs counts.
-    - On a CPU with instructions for bfloat16 products, it is bfloat16 if training such a model on
-      such batches was measured to be at least 1.15 times as fast, and otherwise float32.
+    - On a CPU with instructions for bfloat16 products, it is bfloat16 if training such models on
+      such batches was measured to be faster, and otherwise float32.
     - On any other CPU, and on systems other than Linux, it is float32.
 
     Args:

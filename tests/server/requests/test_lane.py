@@ -149,7 +149,7 @@ def test_a_client_that_comes_back_at_once_is_one_client(monkeypatch, gate):
 
 def test_clients_that_do_not_come_back_are_waited_for_once(monkeypatch, gate):
     monkeypatch.setattr(module, "PATIENCE", 1e6)
-    monkeypatch.setattr(module, "MOST_PATIENCE", 0.2)
+    monkeypatch.setattr(module, "MOST_PATIENCE", 1.0)
     gate.opened.set()
     lane = Lane("batched", gate, most_rows=64)
     for _ in range(module.RETURNS + 1):
