@@ -2,6 +2,7 @@
 
 import collections
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -104,6 +105,29 @@ def test_what_padding_holds_does_not_matter(tmp_path):
     results = layer(x, mask=MASK), layer(other, mask=MASK)
     for a, b in zip(*map(tf.nest.flatten, results), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_distinct_vectors_give_the_same_in_both_directions(tmp_path, case):
+    _, _, layer, x = make(tmp_path, CASES[case])
+    vectors = x[0, :3]
+    which = np.random.default_rng(7).integers(3, size=MASK.shape).astype("int32")
+    wanted = layer(vectors[which], mask=MASK)
+    got = layer(0.0 * vectors[which], mask=MASK, distinct=(vectors, which))
+    for a, b in zip(tf.nest.flatten(wanted), tf.nest.flatten(got), strict=True):
+        np.testing.assert_allclose(a, b, atol=2e-6)
+
+
+def test_dropout_ignores_distinct_vectors():
+    vectors = np.random.default_rng(8).normal(size=[2, 4]).astype("float32")
+    which = np.array([[0, 1, 0, 1]], "int32")
+    results = []
+    for distinct in (None, (vectors, which)):
+        keras.utils.set_random_seed(1)  # the same weights and the same dropout
+        layer = ElmoBiLSTM(units=6, projection_dim=4, dropout=0.5)
+        results.append(layer(vectors[which], training=True, distinct=distinct)[0])
+    np.testing.assert_array_equal(*results)
+    assert len(np.unique(results[0])) > 8  # not all of the output is clipped or dropped
 
 
 def test_carrying_the_state_is_reading_on():

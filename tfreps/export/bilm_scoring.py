@@ -50,14 +50,17 @@ class Scoring:
         ids = self.reader.to_ids(tokens, sequence_len)
         ids, known = self.reader.surround(ids, sequence_len)  # [N, T+2, ...], [N, T+2]
         targets = self.reader.targets(tokens, sequence_len)  # [N, T+2]
-        vectors = bilm.encode_tokens(ids)  # [N, T+2, P]
+        vectors, which = bilm.encode_distinct(ids)  # [U, P], [N, T+2]
         mask = known[:, 1:]  # the last token of each direction is only predicted, not read
         answer = {"token_count": sequence_len + 1}
         for name, lstm in zip(("forward", "backward"), bilm.bilstm.directions, strict=False):
             if name == "backward":
-                vectors, targets = reverse_tokens(vectors, known), reverse_tokens(targets, known)
+                which, targets = reverse_tokens(which, known), reverse_tokens(targets, known)
             state = LSTMState(states[f"{name}_hidden"], states[f"{name}_cell"])
-            layers, state = lstm(vectors[:, :-1], mask=mask, initial_state=state)
+            read = which[:, :-1]
+            layers, state = lstm(
+                tf.gather(vectors, read), mask=mask, initial_state=state, distinct=(vectors, read)
+            )
             nll = self._nll(layers[:, -1], targets[:, 1:])  # [N, T+1]
             answer[f"{name}_nll"] = tf.reduce_sum(tf.where(mask, nll, 0.0), axis=1)
             answer[f"{name}_hidden"], answer[f"{name}_cell"] = state

@@ -175,7 +175,7 @@ class SentenceEncoder:
         return self.bilm.encode_tokens(ids)
 
     def _gather(self, rows, kept, new):
-        """Looks up rows, `[B, T]`, in the concatenation of `kept` and `new`: `[B, T, P]`."""
+        """Looks up rows, `[...]`, in the concatenation of `kept` and `new`: `[..., P]`."""
         count = tf.shape(kept)[0]
         new = tf.concat([new, tf.zeros_like(kept[:1])], 0)  # gather needs at least one row
         own = tf.gather(new, tf.maximum(rows - count, 0))
@@ -185,9 +185,13 @@ class SentenceEncoder:
 
     def _run_batch(self, rows, kept, new, lengths):
         mask = tf.sequence_mask(lengths + 2, tf.shape(rows)[1])  # [B, T+2]
-        tokens = tf.where(mask[..., None], self._gather(rows, kept, new), 0.0)
+        used, which = tf.unique(tf.reshape(rows, [-1]))
+        vectors, which = self._gather(used, kept, new), tf.reshape(which, tf.shape(rows))
+        tokens = tf.where(mask[..., None], tf.gather(vectors, which), 0.0)
         states = self.bilm.fixed_state(tf.shape(rows)[0])
-        layers, _ = self.bilm.bilstm(tokens, mask=mask, initial_state=states)
+        layers, _ = self.bilm.bilstm(
+            tokens, mask=mask, initial_state=states, distinct=(vectors, which)
+        )
         both = tf.concat([tokens] * len(states), axis=-1)[:, None]
         return tf.concat([both, layers], axis=1)[:, :, 1:-1]  # [B, L+1, T, 2P]
 

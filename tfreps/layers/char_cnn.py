@@ -106,12 +106,24 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
             self.projection_bias = self._add("projection_bias", shape[1:], "zeros")
 
     def call(self, character_ids):
+        vectors, which = self.encode_distinct(character_ids)
+        return tf.gather(vectors, which)
+
+    def encode_distinct(self, character_ids):
+        """Encodes each distinct token once.
+
+        Args:
+            character_ids: int, shape `[..., max_characters]`; see the call arguments of the class.
+
+        Returns:
+            Tuple `(vectors, which)`: float32 `[U, projection_dim]` and int32 `[...]`. The vector of
+            each token is `tf.gather(vectors, which)`.
+        """
         ids = tf.cast(character_ids, "int32")
-        shape = tf.shape(ids)
         flat = tf.reshape(ids, [-1, self.max_characters])  # [N, C]
         distinct, which = tf.raw_ops.UniqueV2(x=flat, axis=[0])  # [U, C], [N]
-        vectors = tf.gather(self.encode(distinct), which)  # [N, P]
-        return tf.reshape(vectors, tf.concat([shape[:-1], [self.projection_dim]], 0))
+        which = tf.reshape(which, tf.shape(ids)[:-1])
+        return self.encode(distinct), tf.ensure_shape(which, ids.shape[:-1])
 
     def encode(self, ids):
         """Encodes distinct tokens: int32 `[U, C]` to float32 `[U, P]`."""

@@ -57,6 +57,10 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
             `None`, all tokens are real.
         initial_state: `LSTMState` before the first token. If `None`, the state is zero.
         training: bool. Whether to apply dropout. Defaults to False.
+        distinct: tuple `(vectors, which)`, float32 `[N, P]` and int32 `[B, T]`, with
+            `inputs = tf.gather(vectors, which)` on real tokens. If given, the first layer
+            multiplies each of these vectors by its kernel once, unless dropout is applied. Defaults
+            to `None`.
 
     Returns:
         Tuple `(outputs, state)`. `outputs` is float32 `[B, L, T, P]`: the output of each layer,
@@ -116,8 +120,11 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
                 shape = (units, dim)
                 self.projections.append(self._add(f"projection_{layer}", shape, "glorot_uniform"))
 
-    def call(self, inputs, mask=None, initial_state=None, training=False):
+    def call(self, inputs, mask=None, initial_state=None, training=False, distinct=None):
         x = tf.transpose(tf.cast(inputs, "float32"), [1, 0, 2])  # [T, B, P]
+        if distinct is not None:
+            vectors, which = distinct
+            distinct = tf.cast(vectors, "float32"), tf.transpose(which)  # [N, P], [T, B]
         if mask is not None:
             mask = tf.transpose(tf.cast(mask, "float32"))[:, :, None]  # [T, B, 1]
         state = self.zero_state(tf.shape(inputs)[0]) if initial_state is None else initial_state
@@ -127,7 +134,9 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         for layer in range(self.num_layers):
             if training and self.dropout:
                 x = keras.random.dropout(x, self.dropout, seed=self.seed_generator)
-            y, last_hidden, last_cell = self._run(layer, x, mask, state, training)
+                distinct = None
+            y, last_hidden, last_cell = self._run(layer, x, mask, state, training, distinct)
+            distinct = None  # the outputs of a layer depend on the context
             x = y + x if layer > 0 and self.use_skip_connections else y  # [T, B, P]
             if layer > 0 and self.use_skip_connections and mask is not None:
                 x *= mask
@@ -147,7 +156,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         state = LSTMState((batch, self.num_layers, dim), (batch, self.num_layers, self.units))
         return (batch, self.num_layers, steps, dim), state
 
-    def _run(self, layer, x, mask, state, training):
+    def _run(self, layer, x, mask, state, training, distinct):
         projection = self.projections[layer] if self.projections else None
         options = {
             "cell_clip": self.cell_clip,
@@ -164,6 +173,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
             projection,
             options,
             training,
+            distinct,
         )
 
     def _add(self, name, shape, initializer):
@@ -197,6 +207,8 @@ class ElmoBiLSTM(Configurable, keras.layers.Layer):
             `None`, all tokens are real. The backward stack starts at the last real token.
         initial_state: tuple of one `LSTMState` per direction. If `None`, the states are zero.
         training: bool. Whether to apply dropout. Defaults to False.
+        distinct: tuple of the distinct vectors of the inputs and which of them each token has; see
+            `ElmoLSTM`. Defaults to `None`.
 
     Returns:
         Tuple `(outputs, states)`. `outputs` is float32 `[B, L, T, 2P]` (`[B, L, T, P]` if
@@ -246,13 +258,17 @@ class ElmoBiLSTM(Configurable, keras.layers.Layer):
         for direction in self.directions:
             direction.build(input_shape)
 
-    def call(self, inputs, mask=None, initial_state=None, training=False):
+    def call(self, inputs, mask=None, initial_state=None, training=False, distinct=None):
         outputs = []
         states = []
         for number, direction in enumerate(self.directions):
             x = inputs if number == 0 else reverse_tokens(inputs, mask)
+            if number == 1 and distinct is not None:
+                distinct = distinct[0], reverse_tokens(distinct[1], mask)
             state = None if initial_state is None else initial_state[number]
-            output, state = direction(x, mask=mask, initial_state=state, training=training)
+            output, state = direction(
+                x, mask=mask, initial_state=state, training=training, distinct=distinct
+            )
             if number == 1:
                 steps_first = tf.transpose(output, [0, 2, 1, 3])  # [B, T, L, P]
                 output = tf.transpose(reverse_tokens(steps_first, mask), [0, 2, 1, 3])

@@ -190,13 +190,18 @@ class BiLM(WholeModel, keras.Model):
         ids = self._to_ids(ids)
         mask = tf.not_equal(ids, 0) if ids.shape.rank == 2 else tf.reduce_any(ids != 0, -1)
         ids, mask_with_boundaries = self._add_boundaries(ids, mask)
-        tokens = self.encode_tokens(ids)  # [B, T+2, P]
+        vectors, which = self.encode_distinct(ids)  # [N, P], [B, T+2]
+        tokens = tf.gather(vectors, which)  # [B, T+2, P]
         if initial_state is None:
             start = self.fixed_state(tf.shape(ids)[0])
         else:
             start = unflatten_states([initial_state[name] for name in self.state_names])
         layers, state = self.bilstm(
-            tokens, mask=mask_with_boundaries, initial_state=start, training=training
+            tokens,
+            mask=mask_with_boundaries,
+            initial_state=start,
+            training=training,
+            distinct=(vectors, which),
         )
         both = tf.concat([tokens] * len(self.bilstm.directions), axis=-1)
         layers = tf.concat([both[:, None], layers], axis=1)  # [B, L+1, T+2, 2P]
@@ -245,8 +250,23 @@ class BiLM(WholeModel, keras.Model):
         Raises:
             tf.errors.InvalidArgumentError: If an id is out of range.
         """
+        return tf.gather(*self.encode_distinct(ids))
+
+    def encode_distinct(self, ids):
+        """Computes the context-free vector of each distinct token once.
+
+        Args:
+            ids: int. Character ids `[..., C]`, or token ids `[...]` for a token model.
+
+        Returns:
+            Tuple `(vectors, which)`: float32 `[N, P]` and int32 `[...]`. `encode_tokens` returns
+            `tf.gather(vectors, which)`.
+
+        Raises:
+            tf.errors.InvalidArgumentError: If an id is out of range.
+        """
         if self.vocabulary_size is None:
-            return self.token_encoder(ids)
+            return self.token_encoder.encode_distinct(ids)
         # Each distinct row is looked up once, so that the sparse gradient has distinct rows.
         distinct, which = tf.unique(tf.reshape(ids, [-1]))
         in_range = tf.logical_and(distinct >= 0, distinct <= self.vocabulary_size)
@@ -255,8 +275,8 @@ class BiLM(WholeModel, keras.Model):
         )
         with tf.control_dependencies([] if check is None else [check]):
             distinct = tf.identity(distinct)
-        vectors = tf.gather(self.token_encoder(distinct), tf.reshape(which, tf.shape(ids)))
-        return tf.where((ids != 0)[..., None], vectors, 0.0)
+        vectors = tf.where((distinct != 0)[:, None], self.token_encoder(distinct), 0.0)
+        return vectors, tf.ensure_shape(tf.reshape(which, tf.shape(ids)), ids.shape)
 
     def reset_states(self):
         """Resets the carried states, so that the next batch starts from zeros.

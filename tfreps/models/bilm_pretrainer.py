@@ -143,15 +143,21 @@ class BiLMPretrainer(WholeModel, keras.Model):
         self.built = True
 
     def call(self, batch, initial_state=None, training=False):
-        inputs = self._token_vectors(batch)  # one [B, T, P] per direction
+        vectors, which = self._distinct_tokens(batch)  # [U, P], [G, B, T]
+        by_direction = tf.unstack(which)  # [B, T] each
         if initial_state is None:
-            initial_state = self.fixed_state(tf.shape(inputs[0])[0])
+            initial_state = self.fixed_state(tf.shape(which)[1])
         features = []
         states = []
-        for direction, x, state in zip(
-            self.bilm.bilstm.directions, inputs, initial_state, strict=True
+        for direction, which, state in zip(
+            self.bilm.bilstm.directions, by_direction, initial_state, strict=True
         ):
-            layers, state = direction(x, initial_state=state, training=training)
+            layers, state = direction(
+                tf.gather(vectors, which),
+                initial_state=state,
+                training=training,
+                distinct=(vectors, which),
+            )
             features.append(layers[:, -1])  # [B, T, P]
             states.append(state)
         features = tf.stack(features)  # [G, B, T, P]
@@ -297,20 +303,16 @@ class BiLMPretrainer(WholeModel, keras.Model):
                 new = tf.pad(new, [[first, self.batch_size - end], [0, 0], [0, 0]])
             kept.assign(new)
 
-    def _token_vectors(self, batch):
-        """Computes the token vectors of each direction; each distinct token is encoded once."""
+    def _distinct_tokens(self, batch):
+        """Encodes each distinct token of all directions once; see `BiLM.encode_distinct`."""
         if self.bilm.vocabulary_size is not None:
-            ids = self._of_directions(batch, "token_ids") + 1
-            return tf.unstack(self.bilm.encode_tokens(ids))
+            return self.bilm.encode_distinct(self._of_directions(batch, "token_ids") + 1)
         if "tokens_characters" in batch:
-            characters = self._of_directions(batch, "tokens_characters")
-            return tf.unstack(self.bilm.encode_tokens(characters))
+            return self.bilm.encode_distinct(self._of_directions(batch, "tokens_characters"))
         rows = self._of_directions(batch, "character_rows")  # [G, B, T]
         distinct, which = tf.unique(tf.reshape(rows, [-1]))
         vectors = self.bilm.token_encoder.encode(self._characters(distinct, batch))  # [U, P]
-        dim = self.bilm.projection_dim
-        vectors = tf.reshape(tf.gather(vectors, which), tf.concat([tf.shape(rows), [dim]], 0))
-        return tf.unstack(vectors, num=rows.shape[0])
+        return vectors, tf.ensure_shape(tf.reshape(which, tf.shape(rows)), rows.shape)
 
     def _characters(self, rows, batch):
         """Looks up the character ids of the words in the given rows.

@@ -48,12 +48,12 @@ def result_shapes(values):
     return (STEPS, BATCH, hidden), (BATCH, hidden), (BATCH, UNITS)
 
 
-def ours(mask, options, training):
+def ours(mask, options, training, distinct=None):
     def run(values):
         inputs, hidden, cell, kernel, bias, projection = values
         given = None if mask is None else tf.cast(mask, "float32")
         weights = kernel, bias, projection
-        return projected_lstm(inputs, given, hidden, cell, *weights, options, training)
+        return projected_lstm(inputs, given, hidden, cell, *weights, options, training, distinct)
 
     return run
 
@@ -143,3 +143,36 @@ def test_low_precision_is_close_and_float32(dtype):
         assert got.dtype == tf.float32
         scale = np.abs(wanted).max()
         np.testing.assert_allclose(got, wanted, atol=0.03 * scale)
+
+
+def repeated(seed=1):
+    """Returns three vectors, which of them each token has, and the arguments for these tokens."""
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=[3, DIM]).astype("float32")
+    which = rng.integers(3, size=[STEPS, BATCH]).astype("int32")
+    return vectors, which, [vectors[which], *arguments()[1:]]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("training", [False, True])
+def test_distinct_vectors_do_not_change_values_and_gradients(training, compiled):
+    vectors, which, values = repeated()
+    values = [tf.constant(value) for value in values]
+    options = {"cell_clip": 0.4, "projection_clip": 0.5, "compute_dtype": "float32"}
+    other = tf.where(MASK[..., 0], which, 0)  # the vectors of masked steps do not matter
+    plain = ours(MASK, options, training)
+    shared = ours(MASK, options, training, distinct=(vectors, other))
+    shared = tf.function(shared) if compiled else shared
+    wanted, got = value_and_gradients(plain, values), value_and_gradients(shared, values)
+    for a, b in zip(tf.nest.flatten(wanted), tf.nest.flatten(got), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5, rtol=1e-5)  # sums in another order
+
+
+def test_distinct_vectors_are_what_is_multiplied():
+    vectors, which, values = repeated()
+    options = {"cell_clip": 3.0, "projection_clip": 3.0, "compute_dtype": "float32"}
+    wanted = ours(None, options, False)(values)
+    nothing = [np.zeros_like(values[0]), *values[1:]]
+    got = ours(None, options, False, distinct=(vectors, which))(nothing)
+    for a, b in zip(wanted, got, strict=True):
+        np.testing.assert_allclose(a, b, atol=2e-6)

@@ -6,7 +6,18 @@ from tfreps.layers.ops.products import product, widened
 from tfreps.layers.ops.shared_functions import shared_function
 
 
-def projected_lstm(inputs, mask, hidden, cell, kernel, bias, projection, options, training=False):
+def projected_lstm(
+    inputs,
+    mask,
+    hidden,
+    cell,
+    kernel,
+    bias,
+    projection,
+    options,
+    training=False,
+    distinct=None,
+):
     """Runs one LSTM layer in one direction over all steps.
 
         i, f, g, o = split([x_t, h_{t-1}] @ kernel + bias)
@@ -31,6 +42,11 @@ def projected_lstm(inputs, mask, hidden, cell, kernel, bias, projection, options
             `compute_dtype`, the dtype of the products.
         training: bool. Whether to store the gates of every step for the gradient. If False, the
             gradient is the same, but computing it runs the loop again. Defaults to False.
+        distinct: tuple `(vectors, which)` with `inputs = tf.gather(vectors, which)`. `vectors` is
+            float32 `[N, P]`, and `which` is int32 `[T, B]`. If given, each of these vectors is
+            multiplied by the kernel once. At masked steps, `which` may select any vector. The
+            gradient is that of `inputs`. If `None` (the default), each vector of `inputs` is
+            multiplied.
 
     Returns:
         Tuple `(outputs, hidden, cell)`, all float32. `outputs` is `[T, B, H]`: the hidden state of
@@ -50,18 +66,18 @@ def projected_lstm(inputs, mask, hidden, cell, kernel, bias, projection, options
     weights = [kernel, bias] + ([] if projection is None else [projection])
     weights = [tf.convert_to_tensor(weight) for weight in weights]
 
-    def compute(inputs, mask, hidden, cell, *weights):
-        return _with_gradient(inputs, mask, hidden, cell, weights, options, training)
+    def compute(inputs, mask, distinct, hidden, cell, *weights):
+        return _with_gradient(inputs, mask, distinct, hidden, cell, weights, options, training)
 
     if not training:
         compute = shared_function(compute, (projected_lstm, *options.items()))
-    return compute(inputs, mask, hidden, cell, *weights)
+    return compute(inputs, mask, distinct, hidden, cell, *weights)
 
 
-def _with_gradient(inputs, mask, hidden, cell, weights, options, training):
+def _with_gradient(inputs, mask, distinct, hidden, cell, weights, options, training):
     @tf.custom_gradient
     def run(inputs, hidden, cell, *weights):
-        arguments = inputs, mask, hidden, cell, weights, options
+        arguments = inputs, mask, distinct, hidden, cell, weights, options
         outputs, last_hidden, last_cell, tape = _forward(*arguments, keep=training)
 
         def gradient(*d_results):
@@ -73,13 +89,11 @@ def _with_gradient(inputs, mask, hidden, cell, weights, options, training):
     return run(inputs, hidden, cell, *weights)
 
 
-def _forward(inputs, mask, hidden, cell, weights, options, keep):
+def _forward(inputs, mask, distinct, hidden, cell, weights, options, keep):
     kernel, bias, projection = _unpack(weights, options)
-    num_steps, batch, dim = tf.unstack(tf.shape(inputs))
+    num_steps = tf.shape(inputs)[0]
     dtype = options["compute_dtype"]
-    from_inputs = product(tf.reshape(inputs, [-1, dim]), kernel[: inputs.shape[-1]], dtype)
-    from_inputs = tf.nn.bias_add(from_inputs, bias)  # [T*B, W]
-    from_inputs = tf.reshape(from_inputs, [num_steps, batch, kernel.shape[1]])
+    from_inputs = _from_inputs(inputs, distinct, kernel[: inputs.shape[-1]], bias, dtype)
     recurrent = kernel[inputs.shape[-1] :]  # [H, W]
 
     def step(t, hidden, cell, outputs, tape):
@@ -104,11 +118,21 @@ def _forward(inputs, mask, hidden, cell, weights, options, keep):
         step,
         (0, hidden, cell, array(), tuple(array() for _ in range(10 if keep else 0))),
     )
-    outputs = tf.ensure_shape(outputs.stack(), [None, None, hidden.shape[-1]])
+    outputs = tf.ensure_shape(outputs.stack(), [*inputs.shape[:2], hidden.shape[-1]])
     if mask is not None:
         flat = tf.reshape(outputs, [-1, hidden.shape[-1]])  # [T*B, H]
         outputs = tf.reshape(_where(mask, flat, tf.zeros_like(flat)), tf.shape(outputs))
     return outputs, hidden, cell, tape
+
+
+def _from_inputs(inputs, distinct, kernel, bias, dtype):
+    """Multiplies the inputs of all steps by the kernel, `[T, B, W]`."""
+    num_steps, batch, dim = tf.unstack(tf.shape(inputs))
+    vectors = tf.reshape(inputs, [-1, dim]) if distinct is None else distinct[0]
+    products = tf.nn.bias_add(product(vectors, kernel, dtype), bias)  # [T*B, W] or [N, W]
+    if distinct is None:
+        return tf.reshape(products, [num_steps, batch, kernel.shape[1]])
+    return tf.gather(products, distinct[1])
 
 
 def _backward(inputs, mask, weights, options, tape, d_outputs, d_hidden, d_cell):
