@@ -10,7 +10,8 @@ from tfreps.cli.options import Option, add_flags, first_line, parse_options
 from tfreps.cli.output_checks import check_output
 from tfreps.cli.program_help import program_parser
 from tfreps.cli.progress import make_progress
-from tfreps.cli.text_streams import read_texts
+from tfreps.cli.short_texts import run_short_text_eagerly
+from tfreps.cli.text_streams import is_last, read_texts
 from tfreps.files.atomic_files import written_whole
 from tfreps.inference.load import load_as
 from tfreps.inference.text_classifier import TextClassifier
@@ -38,8 +39,11 @@ def main(argv=None):
     write = {"tab": as_columns, "json": as_json_line}[options.format]
     progress = make_progress("texts")
     with written_whole(options.output) as file:
-        for texts in read_texts(options.text, TEXTS_AT_ONCE, options.max_line_bytes):
+        blocks = read_texts(options.text, TEXTS_AT_ONCE, options.max_line_bytes)
+        for number, texts in enumerate(blocks):
             tokens = trained.tokenize(texts)
+            is_all = number == 0 and is_last(texts, options.text, TEXTS_AT_ONCE)
+            run_short_text_eagerly(trained.model, tokens, is_all)
             answers = trained.classify(tokens)
             for text, answer in zip(texts, answers, strict=True):
                 file.write(write(text, with_threshold(answer, trained.names, threshold)))

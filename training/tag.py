@@ -23,7 +23,8 @@ from tfreps.cli.options import Option, add_flags, first_line, parse_options
 from tfreps.cli.output_checks import check_output
 from tfreps.cli.program_help import program_parser
 from tfreps.cli.progress import make_progress
-from tfreps.cli.text_streams import read_texts
+from tfreps.cli.short_texts import run_short_text_eagerly
+from tfreps.cli.text_streams import is_last, read_texts
 from tfreps.data import read_tagged
 from tfreps.files.atomic_files import written_whole
 from tfreps.inference.load import load_as
@@ -57,7 +58,8 @@ def main(argv=None):
     write = {"conll": as_columns, "json": as_json_line}[options.format]
     progress = make_progress("sentences")
     with written_whole(options.output) as file:
-        for places, sentences in blocks(options, trained):
+        for places, sentences, is_all in blocks(options, trained):
+            run_short_text_eagerly(trained.model, sentences, is_all)
             answers = trained.tag(sentences, places)
             for tokens, answer in zip(sentences, answers, strict=True):
                 file.write(write(tokens, answer, trained.scheme))
@@ -97,17 +99,19 @@ def make_parser():
 
 
 def blocks(options, trained):
-    """Yields groups of sentences: their locations in the file, and their tokens."""
+    """Yields groups of sentences: their locations in the file, their tokens, and if it is all."""
     if options.input == "conll":
         sentences = read_columns(options, trained)
         for start in range(0, len(sentences), SENTENCES_AT_ONCE):
             block = sentences[start : start + SENTENCES_AT_ONCE]
-            yield [f"{s.file}, line {s.line}" for s in block], [s.tokens for s in block]
+            places = [f"{s.file}, line {s.line}" for s in block]
+            yield places, [s.tokens for s in block], len(block) == len(sentences)
         return
     name, line = "standard input" if options.text == "-" else options.text, 1
     for texts in read_texts(options.text, SENTENCES_AT_ONCE, options.max_line_bytes):
         places = [f"{name}, line {number}" for number in range(line, line + len(texts))]
-        yield places, trained.tokenize(texts)
+        is_all = line == 1 and is_last(texts, options.text, SENTENCES_AT_ONCE)
+        yield places, trained.tokenize(texts), is_all
         line += len(texts)
 
 

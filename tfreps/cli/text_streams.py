@@ -32,7 +32,7 @@ def read_texts(
     Raises:
         ValueError: If the file cannot be read or is not valid text (see `text_lines`).
     """
-    at_once = 1 if os.fspath(path) == "-" and sys.stdin.isatty() else at_once
+    at_once = 1 if _is_terminal(path) else at_once
     block: list[str] = []
     size = 0
     for line in text_lines(*_open(path), max_line_bytes):
@@ -43,6 +43,20 @@ def read_texts(
             block, size = [], 0
     if block:
         yield block
+
+
+def is_last(block: list[str], path: str | os.PathLike, at_once: int) -> bool:
+    """Returns True if a block of `read_texts` is known to be the last one.
+
+    The last block of a terminal, and a last block that has the maximum size, are not recognized.
+
+    Args:
+        block: list of str. Block that `read_texts` yielded.
+        path: str or path-like object. Path that `read_texts` was given.
+        at_once: int. Maximum number of lines that `read_texts` was given.
+    """
+    is_full = len(block) == at_once or sum(map(len, block)) >= BLOCK_CHARACTERS
+    return not is_full and not _is_terminal(path)
 
 
 def text_lines(file: BinaryIO, name: str, max_line_bytes: int | None = None) -> Iterator[str]:
@@ -70,6 +84,10 @@ def text_lines(file: BinaryIO, name: str, max_line_bytes: int | None = None) -> 
                     "a line is processed as a whole. Split the line, or increase --max-line-bytes."
                 )
             yield decode_utf8(line, name, number).strip()
+
+
+def _is_terminal(path) -> bool:
+    return os.fspath(path) == "-" and not sys.stdin.closed and sys.stdin.isatty()
 
 
 def _unpacked(file: BinaryIO, name: str, max_line_bytes: int | None) -> Iterator[bytes]:
