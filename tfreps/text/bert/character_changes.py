@@ -66,6 +66,11 @@ class CharacterChanges(tf.Module):
         texts = tf.cond(tf.reduce_any(special), change, lambda: texts)
         return tf.strings.lower(texts) if self.lowercase else texts
 
+    def of_all(self, texts):
+        """Returns the same as a call, without looking for the texts that need changes."""
+        texts = self._change(texts)
+        return tf.strings.lower(texts) if self.lowercase else texts
+
     def _change(self, texts):
         characters = tf.strings.unicode_decode(texts, "UTF-8")  # invalid bytes become U+FFFD
         old = characters.flat_values  # [C]

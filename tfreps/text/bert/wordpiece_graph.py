@@ -12,6 +12,7 @@ from tfreps.text.bert.character_classes import (
     replacements,
     spaces,
 )
+from tfreps.text.bert.fast_normalizer import FastNormalizer
 from tfreps.text.lookup_table import PieceTable
 
 CONTINUATION = "##"
@@ -50,15 +51,18 @@ class WordPieceGraph(tf.Module):
         apart = punctuation() + (CHINESE if tokenizer.split_chinese else ())
         self.apart = f"([{re2_class(apart)}])"
         self.unknown_id = tokenizer.unknown_id
-        self.table = self.fast = None
+        self.table = self.fast = self.normalizer = None
         with tf.init_scope():
             if core_ops or not tokenizer.split_chinese:  # tensorflow-text always splits Chinese
                 self.table = PieceTable(tokenizer.vocabulary, self.default_id)
             else:
                 self.fast = _fast_tokenizer(tokenizer)
+                if tokenizer.lowercase == tokenizer.strips_accents:
+                    self.normalizer = FastNormalizer(tokenizer.lowercase, self.changes)
 
     def __call__(self, strings):
-        texts = self.changes(tf.convert_to_tensor(strings, tf.string))  # [B]
+        texts = tf.convert_to_tensor(strings, tf.string)  # [B]
+        texts = (self.normalizer or self.changes)(texts)
         if self.fast is not None:
             return tf.cast(self.fast.tokenize(texts), tf.int32)
         texts = tf.strings.regex_replace(texts, self.apart, r" \1 ")
@@ -121,7 +125,7 @@ def _fast_tokenizer(tokenizer):
             f"`core_ops=False` needs tensorflow-text, which cannot be imported ({error}). Install "
             "it (pip install tensorflow-text), or set `core_ops=True`."
         ) from error
-    # FastBertTokenizer would also normalize the text, which `changes` has already done.
+    # FastBertTokenizer would also normalize the text, which has already been done.
     return tensorflow_text.FastWordpieceTokenizer(
         vocab=tokenizer.vocabulary,
         suffix_indicator=CONTINUATION,

@@ -1,0 +1,37 @@
+"""The normalizer of tensorflow-text changes characters as CharacterChanges does."""
+
+import pytest
+import tensorflow as tf
+
+from tests.text.bert.test_wordpiece import SPECIALS
+from tfreps.text.bert.wordpiece import WordPieceTokenizer
+
+pytest.importorskip("tensorflow_text")
+
+
+def graph_of(lowercase, **options):
+    return WordPieceTokenizer([*SPECIALS, "a"], lowercase, **options).graph(core_ops=False)
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_every_character_alone_and_among_others(lowercase):
+    graph = graph_of(lowercase)
+    codes = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    texts = tf.constant([f"A{chr(code)}é{chr(code)}" for code in codes])
+    same = graph.normalizer(texts) == graph.changes(texts)
+    assert tf.reduce_all(same)
+    alone = tf.constant(["Äé \u0301x", "a\xff".encode("latin-1"), b"\xe4\xb8", "", "ab ½"])
+    for text in alone:  # a batch without special characters does not call `changes`
+        assert graph.normalizer(text[None]) == graph.changes(text[None])
+
+
+def test_accents_do_not_need_the_slower_changes():
+    graph = graph_of(True)
+    texts = tf.constant(["Café, naïve 两!", "½", "a\x01", "x²", "\u2003", "\U00020000"])
+    plain = tf.strings.regex_full_match(texts, graph.normalizer.same)
+    assert plain.numpy().tolist() == [True, False, False, False, True, False]
+
+
+def test_options_without_a_counterpart_use_the_changes():
+    assert graph_of(True, strip_accents=False).normalizer is None
+    assert graph_of(False, strip_accents=True).normalizer is None

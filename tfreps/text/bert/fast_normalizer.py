@@ -1,0 +1,55 @@
+"""FastNormalizer: the character changes of WordPiece by tensorflow-text."""
+
+import tensorflow as tf
+
+from tfreps.text.bert.character_classes import as_ranges, re2_class
+
+_SURROGATES = range(0xD800, 0xE000)  # not characters, but RE2 matches their bytes
+_FIRST_RARE = 0x20000  # ideographs, tags and private use from here on are not compared
+
+
+class FastNormalizer(tf.Module):
+    """TensorFlow graph that returns the same as `CharacterChanges`, mostly by tensorflow-text.
+
+    `FastBertNormalizer` of tensorflow-text handles some characters differently: it replaces control
+    characters with spaces, and compatibility characters such as `²` with others. `changes` changes
+    the texts that contain such characters. All other texts need one operation, also with accents.
+
+    Args:
+        lowercase: bool. Whether text is lowercased and accents are stripped.
+        changes: `CharacterChanges` with the changes of `WordPieceTokenizer` for this option.
+
+    Call arguments:
+        texts: str tensor, shape `[N]`.
+
+    Returns:
+        str tensor, shape `[N]`.
+    """
+
+    def __init__(self, lowercase, changes):
+        super().__init__(name="fast_normalizer")
+        from tensorflow_text import FastBertNormalizer
+
+        self.changes = changes
+        self.normalizer = FastBertNormalizer(lower_case_nfd_strip_accents=lowercase)
+        self.same = _same_characters(self.normalizer, changes)
+
+    def __call__(self, texts):
+        special = ~tf.strings.regex_full_match(texts, self.same)  # [N]
+        normal = self.normalizer.normalize(texts)
+
+        def change():
+            changed = self.changes.of_all(tf.boolean_mask(texts, special))
+            return tf.tensor_scatter_nd_update(normal, tf.where(special), changed)
+
+        return tf.cond(tf.reduce_any(special), change, lambda: normal)
+
+
+def _same_characters(normalizer, changes):
+    """Returns a regular expression for texts of characters that both handle alike."""
+    codes = [code for code in range(_FIRST_RARE) if code not in _SURROGATES]
+    texts = tf.constant([chr(code) for code in codes])
+    same = (normalizer.normalize(texts) == changes.of_all(texts)).numpy()
+    differing = [code for code, is_same in zip(codes, same, strict=True) if not is_same]
+    differing = as_ranges(sorted([*differing, *_SURROGATES]))
+    return f"[^{re2_class((*differing, (_FIRST_RARE, 0x10FFFF)))}]*"
