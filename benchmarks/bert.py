@@ -16,9 +16,10 @@ with Adam; 20 of the 128 tokens are masked, and there is no next-sentence predic
 trains a classifier with two labels on the first 3 layers, on texts as long as those of
 hotel_reviews. tfreps reads the texts in the batches of `tfreps train-classifier`. A peer reads them
 in batches of 32, in the given order and padded to the longest text of the batch. Padding does not
-count as tokens. The tokenizer rows split the help topics of the standard library into WordPieces
-inside tf.data, unchanged or with accents in every sixth line, and count pieces instead of tokens.
-Their peer is FastBertTokenizer of tensorflow-text, which runs in the same process.
+count as tokens. Steps of training are repeated a third as often as --repeats, and epochs of
+fine-tuning a sixth. The tokenizer rows split the help topics of the standard library into
+WordPieces inside tf.data, unchanged or with accents in every sixth line, and count pieces instead
+of tokens. Their peer is FastBertTokenizer of tensorflow-text, which runs in the same process.
 """
 
 import json
@@ -35,6 +36,7 @@ SHAPES = {
 }
 PYTHONS = {"torch_python": "transformers", "keras_hub_python": "keras-hub"}
 LENGTH, MASKED = 128, 20
+FEWER = {"encode": 1, "train": 3, "tune": 6}  # calls that take longer are repeated less often
 # name: (task, shape, texts, precision, target ratio to this peer or to the faster one, if any)
 ROWS = {
     "base-8x128-float32": ("encode", "base", 8, "float32", (1.15, "keras_hub")),
@@ -65,6 +67,7 @@ def measure(name, repeats, torch_python=None, keras_hub_python=None):
         return with_figures(result, tokens, *zip(*both, strict=True), "tensorflow_text")
     make = {"encode": make_encode, "train": make_train, "tune": make_tune}[task]
     call, tokens = make(SHAPES[shape], texts, precision)
+    repeats = -(-repeats // FEWER[task])
     pythons = {"transformers": torch_python, "keras_hub": keras_hub_python}
     for peer in [name for name, python in pythons.items() if python] or [None]:
         command = None

@@ -80,9 +80,6 @@ IN_SIGNATURES = {
         "spans of each text",
         exports=("BiLSTMEncoder", "HMMTagger", "LinearEncoder", "PieceEncoder", "SLSTMEncoder"),
     ),
-    "ReverseSequence T=int32 Tlen=int32": OnCPU(
-        "token ids of the backward language model", exports=("BiLMPretrainer",)
-    ),
     "UnsortedSegmentSum T=int64 Tindices=int64 Tnumsegments=int32": OnCPU(
         "characters of each text", exports=("BertPretrainer",)
     ),

@@ -74,6 +74,7 @@ def test_user_errors_end_in_one_line(program, capsys, error, message):
 
 @pytest.mark.parametrize("in_graph", [False, True])
 def test_errors_of_tensorflow_end_in_one_line(program, capsys, in_graph):
+    import keras
     import tensorflow as tf
 
     def assert_small(x):
@@ -84,6 +85,11 @@ def test_errors_of_tensorflow_end_in_one_line(program, capsys, in_graph):
     assert command.main(["demo-corpus"]) == 2
     text = capsys.readouterr().err
     assert text.count("\n") == 1 and "ids must be below 2" in text and "File" not in text
+    program(lambda argv: keras.layers.Lambda(function)(tf.constant([3])))  # adds lines of its own
+    assert command.main(["demo-corpus"]) == 2
+    text = capsys.readouterr().err
+    assert text.count("\n") == 1 and "ids must be below 2" in text
+    assert "Lambda" not in text and "\x1b" not in text and "x1b" not in text
     program(raising(tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")))
     assert command.main(["demo-corpus"]) == 2
     text = capsys.readouterr().err

@@ -197,7 +197,7 @@ def one_line(error):
         return error.strerror
     text = printable(str(error)) or name
     if name in TENSORFLOW_ERRORS:
-        text = essence(str(error)) or name
+        text = printable(essence(str(error))) or name
     if isinstance(error, UnicodeEncodeError) and error.encoding == sys.stdout.encoding:
         text += f". Standard output is in {error.encoding}: set PYTHONIOENCODING=utf-8."
     if name in OUT_OF_MEMORY:
@@ -216,6 +216,8 @@ def printable(text, longest=800):
 def essence(message):
     """Returns the message of a TensorFlow error without its code locations."""
     noise = " ", "\t", "Graph execution error", "Detected at", "Stack trace", "<stack", "Hint:"
+    noise += "Exception encountered when calling", "Arguments received by"  # of a Keras layer
+    message = re.sub(r"\x1b\[\d*m", "", message)  # colors
     lines = [line for line in message.splitlines() if line and not line.startswith(noise)]
     text = re.sub(r"\{\{.*?\}\}|\[Op:.*?\]|\[\[.*?\]\]", "", " ".join(lines))
     return " ".join(text.split())[:500]

@@ -99,7 +99,11 @@ def make_parser():
 
 
 def blocks(options, trained):
-    """Yields groups of sentences: their locations in the file, their tokens, and if it is all."""
+    """Yields `(places, sentences, is_all)` for each group of sentences.
+
+    `places` are their locations in the file, and `sentences` their tokens. `is_all` is True if the
+    group is known to be the whole input.
+    """
     if options.input == "conll":
         sentences = read_columns(options, trained)
         for start in range(0, len(sentences), SENTENCES_AT_ONCE):

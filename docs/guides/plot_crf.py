@@ -193,8 +193,8 @@ print(layer.marginals(few).shape, layer.decode(few, k=3)[0].shape)
 # with span F1 in ``fit``: :doc:`/auto_guides/plot_tagger`. The functions behind the layer are in
 # ``tfreps.layers.ops.chain``. What other CRF layers compute: :doc:`/coming_from/crf_layers`.
 #
-# **Speed** (two cores, alternating with pytorch-crf 0.7.2 on the same machine): the loss with its
-# gradient for 32 x 50 tokens and 9 tags runs at 2,210,000 tokens/s, 8.6 times the speed of
-# pytorch-crf (2026-11-22). Viterbi decoding runs at 875,000 in a plain graph, 2.5 times its speed,
-# and at 5,210,000 in an eager call with ``use_xla=True``, 14.9 times its speed (2026-11-25). One
-# sentence of 4 tokens is decoded at 1.5 times the speed of pytorch-crf by such a call.
+# **Speed** (2026-11-26, two cores, alternating with pytorch-crf 0.7.2 on the same machine): the
+# loss with its gradient for 32 x 50 tokens and 9 tags runs at 1,468,000 tokens/s, 7.3 times the
+# speed of pytorch-crf. Viterbi decoding runs at 838,000 in a plain graph, 2.4 times its speed, and
+# at 5,283,000 in an eager call with ``use_xla=True``, 14.9 times its speed. One sentence of 4
+# tokens is decoded at 1.7 times the speed of pytorch-crf by such a call.

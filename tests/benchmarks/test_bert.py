@@ -40,14 +40,13 @@ def test_ratios_are_of_medians(small, monkeypatch, capsys):
     commands = []
 
     def in_turns(call, repeats, command):
-        commands.append(command)
+        commands.append((command, repeats))
         return [0.5, 0.5, 9.0], [1.0, 1.0, 0.1]
 
     monkeypatch.setattr(bert, "in_turns", in_turns)
     result = bert.measure("base-8x128-float32", 8, keras_hub_python="PYTHON")
-    assert commands == [
-        ["PYTHON", "-m", "benchmarks.peer_keras_hub", "encode", json.dumps(TINY), "2"]
-    ]
+    command = ["PYTHON", "-m", "benchmarks.peer_keras_hub", "encode", json.dumps(TINY), "2"]
+    assert commands == [(command, 8)]
     bert.print_table([result])
     line = "| base-8x128-float32 | 512 | - | 256 (2.00 x) | - | 1.15 x keras_hub |"
     assert capsys.readouterr().out.splitlines()[-1] == line

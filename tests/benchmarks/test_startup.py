@@ -59,15 +59,24 @@ def test_a_command_that_fails(monkeypatch):
         startup.main(["--only", "keras"])
 
 
-def test_the_steps_are_timed(monkeypatch, capsys):
-    """A tagger and a SavedModel whose answers are their numbers of words."""
-    asked = []
+@pytest.mark.parametrize("eagerly", [[], ["eagerly"]])
+def test_the_steps_are_timed(monkeypatch, capsys, eagerly):
+    """A tagger and a SavedModel that store the numbers of words they are asked for."""
+    asked, model = [], types.SimpleNamespace()
+
+    class Tagger:
+        def __init__(self, path):
+            self.model = model
+
+        def __call__(self, text):
+            asked.append(len(text.split()))
+
     signature = lambda text: asked.append(len(text.numpy()[0].split()))  # noqa: E731
     export = types.SimpleNamespace(signatures={"default": signature})
     monkeypatch.setattr(tf.saved_model, "load", lambda path: export)
-    monkeypatch.setattr(load, "load", lambda path: lambda text: asked.append(len(text.split())))
-    monkeypatch.setattr(sys, "argv", ["-c", "folder", startup.LINE, "process_time"])
+    monkeypatch.setattr(load, "load", Tagger)
+    monkeypatch.setattr(sys, "argv", ["-c", "folder", startup.LINE, "process_time", *eagerly])
     for code in startup.TAGGER, startup.EXPORT:
         exec(code, {})
         assert len(capsys.readouterr().out.splitlines()) == len(startup.STEPS)
-    assert asked == [8, 8, 24] * 2
+    assert asked == [8, 8, 24] * 2 and model.run_eagerly == bool(eagerly)

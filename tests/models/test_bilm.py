@@ -9,6 +9,9 @@ import tensorflow as tf
 
 from tests import oracles
 from tests.oracles import SENTENCES
+from tfreps.inference.sentence_encoder import SentenceEncoder
+from tfreps.layers import elmo_bilstm
+from tfreps.layers.ops.projected_lstm import projected_lstm
 from tfreps.models import BiLM
 from tfreps.models.bilm import WARM_UP
 from tfreps.text import batch_to_ids
@@ -284,3 +287,24 @@ def test_wrong_uses_of_states(tmp_path):
         bilm.with_initial_state("zero").reset_states()
     with pytest.raises(ValueError, match="`initial_state` must be one of .* got 'cold'"):
         bilm.with_initial_state("cold")
+
+
+@pytest.mark.parametrize("caller", ["call", "sentence encoder"])
+def test_the_first_layer_multiplies_each_distinct_token_once(tmp_path, monkeypatch, caller):
+    _, _, bilm = make(tmp_path, {"n_layers": 2})
+    given, sentence = [], ["a", "b", "a"]
+
+    def record(*arguments):
+        given.append(arguments[-1])
+        return projected_lstm(*arguments)
+
+    monkeypatch.setattr(elmo_bilstm, "projected_lstm", record)
+    if caller == "call":
+        bilm(batch_to_ids([sentence]))
+    else:
+        list(SentenceEncoder(bilm).encode([sentence]))
+    assert [distinct is not None for distinct in given] == [True, False] * 2  # directions
+    if caller == "call":
+        vectors, which = given[0]
+        start, a, b, again, end = which[:, 0].numpy()
+        assert a == again and {start, a, b, end} == set(range(len(vectors)))

@@ -1,4 +1,4 @@
-"""run_short_text_eagerly: computes a short text without a trace, which would take longer."""
+"""run_short_text_eagerly: runs a model eagerly if all of its input is one small batch."""
 
 MOST_TOKENS = 256  # including padding
 LONGEST = 32  # tokens; an LSTM that runs eagerly takes about as long for 64 tokens as tracing
@@ -7,13 +7,13 @@ LONGEST = 32  # tokens; an LSTM that runs eagerly takes about as long for 64 tok
 def run_short_text_eagerly(model, sentences, is_all: bool) -> None:
     """Lets a model run eagerly if all of its input is one small batch of short sentences.
 
-    Tracing a tagger takes 1 to 2 s of CPU time. It is worth it only if several batches or many
-    steps of an LSTM use the trace.
+    Tracing a tagger takes longer than computing such a batch (`python -m benchmarks.startup`). It
+    saves time if several batches or many steps of an LSTM use the trace.
 
     Args:
         model: `keras.Model`. Its `run_eagerly` is set to True or False.
         sentences: list of lists of str. The tokens of the sentences that the model reads next.
-        is_all: bool. Whether no other sentences follow.
+        is_all: bool. Whether these are all sentences of the input.
 
     Example:
     >>> import keras
@@ -24,4 +24,7 @@ def run_short_text_eagerly(model, sentences, is_all: bool) -> None:
     """
     longest = max(map(len, sentences), default=0)
     is_small = longest <= LONGEST and len(sentences) * longest <= MOST_TOKENS
-    model.run_eagerly = is_all and is_small
+    eager = is_all and is_small
+    if model.run_eagerly != eager:
+        model.run_eagerly = eager
+        model.predict_function = None  # Keras creates it again for the new setting

@@ -50,7 +50,7 @@ class Scoring:
         ids = self.reader.to_ids(tokens, sequence_len)
         ids, known = self.reader.surround(ids, sequence_len)  # [N, T+2, ...], [N, T+2]
         targets = self.reader.targets(tokens, sequence_len)  # [N, T+2]
-        vectors, which = bilm.encode_distinct(ids)  # [U, P], [N, T+2]
+        vectors, which = bilm.encode_distinct(ids)  # [D, P], [N, T+2]
         mask = known[:, 1:]  # the last token of each direction is only predicted, not read
         answer = {"token_count": sequence_len + 1}
         for name, lstm in zip(("forward", "backward"), bilm.bilstm.directions, strict=False):

@@ -116,19 +116,19 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
             character_ids: int, shape `[..., max_characters]`; see the call arguments of the class.
 
         Returns:
-            Tuple `(vectors, which)`: float32 `[U, projection_dim]` and int32 `[...]`. The vector of
+            Tuple `(vectors, which)`: float32 `[D, projection_dim]` and int32 `[...]`. The vector of
             each token is `tf.gather(vectors, which)`.
         """
         ids = tf.cast(character_ids, "int32")
         flat = tf.reshape(ids, [-1, self.max_characters])  # [N, C]
-        distinct, which = tf.raw_ops.UniqueV2(x=flat, axis=[0])  # [U, C], [N]
+        distinct, which = tf.raw_ops.UniqueV2(x=flat, axis=[0])  # [D, C], [N]
         which = tf.reshape(which, tf.shape(ids)[:-1])
         return self.encode(distinct), tf.ensure_shape(which, ids.shape[:-1])
 
     def encode(self, ids):
-        """Encodes distinct tokens: int32 `[U, C]` to float32 `[U, P]`."""
+        """Encodes distinct tokens: int32 `[D, C]` to float32 `[D, P]`."""
         ids = _checked(ids)
-        lengths = self._lengths(ids)  # [U]
+        lengths = self._lengths(ids)  # [D]
         order = tf.argsort(lengths, stable=True)
         characters, kernel, bias = self._packed()
         ids, lengths = tf.gather(ids, order), tf.gather(lengths, order)
@@ -139,13 +139,13 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
             convolve(*part, characters, kernel)
             for part in zip(tf.split(ids, sizes), tf.split(lengths, sizes), strict=True)
         ]
-        y = tf.gather(tf.concat(chunks, 0), tf.math.invert_permutation(order))  # [U, F]
+        y = tf.gather(tf.concat(chunks, 0), tf.math.invert_permutation(order))  # [D, F]
         y = self.activate(tf.cast(y, "float32") + bias)
         for highway in self.highways:
             y = highway(y)
         if self.projection_dim != self.total_filters:
             y = product(y, self.projection_kernel, self.compute_dtype)
-            y += tf.cast(self.projection_bias, "float32")  # [U, P]
+            y += tf.cast(self.projection_bias, "float32")  # [D, P]
         is_token = tf.reduce_any(tf.not_equal(ids, 0), axis=-1)
         is_token = tf.gather(is_token, tf.math.invert_permutation(order))
         return tf.where(is_token[:, None], y, 0.0)
@@ -154,7 +154,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         return (*input_shape[:-1], self.projection_dim)
 
     def _lengths(self, ids):
-        """Returns the number of characters up to the last one that is not padding: `[U]`."""
+        """Returns the number of characters up to the last one that is not padding: `[D]`."""
         shown = tf.logical_and(ids != 0, ids != PADDING_CHARACTER)
         positions = tf.range(1, self.max_characters + 1)
         return tf.reduce_max(tf.where(shown, positions, 0), axis=1)

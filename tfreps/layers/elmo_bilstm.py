@@ -57,7 +57,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
             `None`, all tokens are real.
         initial_state: `LSTMState` before the first token. If `None`, the state is zero.
         training: bool. Whether to apply dropout. Defaults to False.
-        distinct: tuple `(vectors, which)`, float32 `[N, P]` and int32 `[B, T]`, with
+        distinct: tuple `(vectors, which)`, float32 `[D, P]` and int32 `[B, T]`, with
             `inputs = tf.gather(vectors, which)` on real tokens. If given, the first layer
             multiplies each of these vectors by its kernel once, unless dropout is applied. Defaults
             to `None`.
@@ -124,7 +124,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         x = tf.transpose(tf.cast(inputs, "float32"), [1, 0, 2])  # [T, B, P]
         if distinct is not None:
             vectors, which = distinct
-            distinct = tf.cast(vectors, "float32"), tf.transpose(which)  # [N, P], [T, B]
+            distinct = tf.cast(vectors, "float32"), tf.transpose(which)  # [D, P], [T, B]
         if mask is not None:
             mask = tf.transpose(tf.cast(mask, "float32"))[:, :, None]  # [T, B, 1]
         state = self.zero_state(tf.shape(inputs)[0]) if initial_state is None else initial_state
@@ -300,8 +300,13 @@ def reverse_tokens(x, mask):
     """Reverses the order of the real tokens of `x` `[B, T, ...]`; padding stays at the end."""
     if mask is None:
         return tf.reverse(x, [1])
+    x = tf.convert_to_tensor(x)
     lengths = tf.reduce_sum(tf.cast(mask, "int32"), axis=1)  # [B]
-    return tf.reverse_sequence(x, lengths, seq_axis=1, batch_axis=0)
+    if x.dtype != tf.int32:
+        return tf.reverse_sequence(x, lengths, seq_axis=1, batch_axis=0)
+    places = tf.range(tf.shape(x)[1])[None]  # ReverseSequence has no GPU kernel for int32
+    places = tf.where(tf.cast(mask, "bool"), lengths[:, None] - 1 - places, places)  # [B, T]
+    return tf.gather(x, places, batch_dims=1)
 
 
 def flatten_states(states):

@@ -189,19 +189,15 @@ class BiLM(WholeModel, keras.Model):
     def call(self, ids, initial_state=None, training=False):
         ids = self._to_ids(ids)
         mask = tf.not_equal(ids, 0) if ids.shape.rank == 2 else tf.reduce_any(ids != 0, -1)
-        ids, mask_with_boundaries = self._add_boundaries(ids, mask)
-        vectors, which = self.encode_distinct(ids)  # [N, P], [B, T+2]
-        tokens = tf.gather(vectors, which)  # [B, T+2, P]
+        ids, full_mask = self._add_boundaries(ids, mask)
+        distinct = self.encode_distinct(ids)  # [D, P], [B, T+2]
+        tokens = tf.gather(*distinct)  # [B, T+2, P]
         if initial_state is None:
             start = self.fixed_state(tf.shape(ids)[0])
         else:
             start = unflatten_states([initial_state[name] for name in self.state_names])
         layers, state = self.bilstm(
-            tokens,
-            mask=mask_with_boundaries,
-            initial_state=start,
-            training=training,
-            distinct=(vectors, which),
+            tokens, mask=full_mask, initial_state=start, training=training, distinct=distinct
         )
         both = tf.concat([tokens] * len(self.bilstm.directions), axis=-1)
         layers = tf.concat([both[:, None], layers], axis=1)  # [B, L+1, T+2, 2P]
@@ -213,7 +209,7 @@ class BiLM(WholeModel, keras.Model):
             "sequence_output": inner[:, -1],
             "mask": mask,
             "layer_outputs_with_boundaries": layers,
-            "mask_with_boundaries": mask_with_boundaries,
+            "mask_with_boundaries": full_mask,
             **dict(zip(self.state_names, flatten_states(state), strict=True)),
         }
 
@@ -256,14 +252,11 @@ class BiLM(WholeModel, keras.Model):
         """Computes the context-free vector of each distinct token once.
 
         Args:
-            ids: int. Character ids `[..., C]`, or token ids `[...]` for a token model.
+            ids: int, as for `encode_tokens`.
 
         Returns:
-            Tuple `(vectors, which)`: float32 `[N, P]` and int32 `[...]`. `encode_tokens` returns
+            Tuple `(vectors, which)`: float32 `[D, P]` and int32 `[...]`. `encode_tokens` returns
             `tf.gather(vectors, which)`.
-
-        Raises:
-            tf.errors.InvalidArgumentError: If an id is out of range.
         """
         if self.vocabulary_size is None:
             return self.token_encoder.encode_distinct(ids)

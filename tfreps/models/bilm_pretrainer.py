@@ -143,14 +143,13 @@ class BiLMPretrainer(WholeModel, keras.Model):
         self.built = True
 
     def call(self, batch, initial_state=None, training=False):
-        vectors, which = self._distinct_tokens(batch)  # [U, P], [G, B, T]
-        by_direction = tf.unstack(which)  # [B, T] each
+        vectors, places = self._distinct_tokens(batch)  # [D, P], [G, B, T]
         if initial_state is None:
-            initial_state = self.fixed_state(tf.shape(which)[1])
+            initial_state = self.fixed_state(tf.shape(places)[1])
         features = []
         states = []
         for direction, which, state in zip(
-            self.bilm.bilstm.directions, by_direction, initial_state, strict=True
+            self.bilm.bilstm.directions, tf.unstack(places), initial_state, strict=True
         ):
             layers, state = direction(
                 tf.gather(vectors, which),
@@ -311,7 +310,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
             return self.bilm.encode_distinct(self._of_directions(batch, "tokens_characters"))
         rows = self._of_directions(batch, "character_rows")  # [G, B, T]
         distinct, which = tf.unique(tf.reshape(rows, [-1]))
-        vectors = self.bilm.token_encoder.encode(self._characters(distinct, batch))  # [U, P]
+        vectors = self.bilm.token_encoder.encode(self._characters(distinct, batch))  # [D, P]
         return vectors, tf.ensure_shape(tf.reshape(which, tf.shape(rows)), rows.shape)
 
     def _characters(self, rows, batch):

@@ -156,15 +156,24 @@ def repeated(seed=1):
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("training", [False, True])
 def test_distinct_vectors_do_not_change_values_and_gradients(training, compiled):
+    """The gradients include that of the distinct vectors, through the inputs only."""
     vectors, which, values = repeated()
-    values = [tf.constant(value) for value in values]
     options = {"cell_clip": 0.4, "projection_clip": 0.5, "compute_dtype": "float32"}
     other = tf.where(MASK[..., 0], which, 0)  # the vectors of masked steps do not matter
-    plain = ours(MASK, options, training)
-    shared = ours(MASK, options, training, distinct=(vectors, other))
-    shared = tf.function(shared) if compiled else shared
-    wanted, got = value_and_gradients(plain, values), value_and_gradients(shared, values)
+
+    def run(values, shares):
+        vectors, *rest = values
+        distinct = (vectors, other) if shares else None
+        run = ours(MASK, options, training, distinct=distinct)
+        return run([tf.gather(vectors, which), *rest])
+
+    run = tf.function(run) if compiled else run
+    values = [tf.constant(value) for value in (vectors, *values[1:])]
+    wanted = value_and_gradients(lambda values: run(values, False), values)
+    got = value_and_gradients(lambda values: run(values, True), values)
+    assert wanted[1][0].shape == vectors.shape
     for a, b in zip(tf.nest.flatten(wanted), tf.nest.flatten(got), strict=True):
+        a, b = tf.convert_to_tensor(a), tf.convert_to_tensor(b)  # sparse gradients of the vectors
         np.testing.assert_allclose(a, b, atol=1e-5, rtol=1e-5)  # sums in another order
 
 

@@ -43,7 +43,7 @@ def projected_lstm(
         training: bool. Whether to store the gates of every step for the gradient. If False, the
             gradient is the same, but computing it runs the loop again. Defaults to False.
         distinct: tuple `(vectors, which)` with `inputs = tf.gather(vectors, which)`. `vectors` is
-            float32 `[N, P]`, and `which` is int32 `[T, B]`. If given, each of these vectors is
+            float32 `[D, P]`, and `which` is int32 `[T, B]`. If given, each of these vectors is
             multiplied by the kernel once. At masked steps, `which` may select any vector. The
             gradient is that of `inputs`. If `None` (the default), each vector of `inputs` is
             multiplied.
@@ -127,12 +127,14 @@ def _forward(inputs, mask, distinct, hidden, cell, weights, options, keep):
 
 def _from_inputs(inputs, distinct, kernel, bias, dtype):
     """Multiplies the inputs of all steps by the kernel, `[T, B, W]`."""
+    if distinct is not None:
+        vectors, which = distinct
+        products = tf.nn.bias_add(product(vectors, kernel, dtype), bias)  # [D, W]
+        return tf.gather(products, which)
     num_steps, batch, dim = tf.unstack(tf.shape(inputs))
-    vectors = tf.reshape(inputs, [-1, dim]) if distinct is None else distinct[0]
-    products = tf.nn.bias_add(product(vectors, kernel, dtype), bias)  # [T*B, W] or [N, W]
-    if distinct is None:
-        return tf.reshape(products, [num_steps, batch, kernel.shape[1]])
-    return tf.gather(products, distinct[1])
+    products = product(tf.reshape(inputs, [-1, dim]), kernel, dtype)  # [T*B, W]
+    products = tf.nn.bias_add(products, bias)
+    return tf.reshape(products, [num_steps, batch, kernel.shape[1]])
 
 
 def _backward(inputs, mask, weights, options, tape, d_outputs, d_hidden, d_cell):

@@ -45,6 +45,7 @@ class CharacterChanges(tf.Module):
         runs = [(first, last, "") for first, last in dropped]
         runs = sorted([*runs, *((ord(old), ord(old), new) for old, new in replacements.items())])
         changed = as_ranges(sorted(map(ord, replacements)))
+        # Matches texts in which nothing but the case changes.
         self.fine = f"[^{re2_class((*dropped, *changed, *_SURROGATES))}]*"
         # The replacement of a code point is in the row of the last run that starts at or before
         # it, provided that the run includes it. The first run is empty. The shapes of `first`,
@@ -63,12 +64,14 @@ class CharacterChanges(tf.Module):
             new = self._change(tf.boolean_mask(texts, special))
             return tf.tensor_scatter_nd_update(texts, tf.where(special), new)
 
-        texts = tf.cond(tf.reduce_any(special), change, lambda: texts)
-        return tf.strings.lower(texts) if self.lowercase else texts
+        return self.lowered(tf.cond(tf.reduce_any(special), change, lambda: texts))
 
     def of_all(self, texts):
         """Returns the same as a call, without looking for the texts that need changes."""
-        texts = self._change(texts)
+        return self.lowered(self._change(texts))
+
+    def lowered(self, texts):
+        """Returns the same as a call for texts that consist of characters in `fine`."""
         return tf.strings.lower(texts) if self.lowercase else texts
 
     def _change(self, texts):

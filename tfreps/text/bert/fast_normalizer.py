@@ -1,19 +1,21 @@
-"""FastNormalizer: the character changes of WordPiece by tensorflow-text."""
+"""FastNormalizer: normalizes text for WordPiece with tensorflow-text."""
 
 import tensorflow as tf
 
 from tfreps.text.bert.character_classes import as_ranges, re2_class
 
-_SURROGATES = range(0xD800, 0xE000)  # not characters, but RE2 matches their bytes
+_SURROGATES = range(0xD800, 0xE000)
 _FIRST_RARE = 0x20000  # ideographs, tags and private use from here on are not compared
 
 
 class FastNormalizer(tf.Module):
-    """TensorFlow graph that returns the same as `CharacterChanges`, mostly by tensorflow-text.
+    """TensorFlow graph that returns the same as `CharacterChanges`, with tensorflow-text.
 
     `FastBertNormalizer` of tensorflow-text handles some characters differently: it replaces control
-    characters with spaces, and compatibility characters such as `²` with others. `changes` changes
-    the texts that contain such characters. All other texts need one operation, also with accents.
+    characters with spaces and, if it lowercases, compatibility characters such as `²` with others.
+    Texts that contain such characters are passed to `changes`, and so are batches in which nothing
+    but the case changes. All other texts, such as those with accents, are normalized by one
+    operation.
 
     Args:
         lowercase: bool. Whether text is lowercased and accents are stripped.
@@ -35,6 +37,12 @@ class FastNormalizer(tf.Module):
         self.same = _same_characters(self.normalizer, changes)
 
     def __call__(self, texts):
+        is_fine = tf.reduce_all(tf.strings.regex_full_match(texts, self.changes.fine))
+        return tf.cond(
+            is_fine, lambda: self.changes.lowered(texts), lambda: self._normalized(texts)
+        )
+
+    def _normalized(self, texts):
         special = ~tf.strings.regex_full_match(texts, self.same)  # [N]
         normal = self.normalizer.normalize(texts)
 
