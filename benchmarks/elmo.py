@@ -10,7 +10,8 @@ tokens of a sentence, since they cost as much as other tokens. In training, the 
 direction are counted. Each row of the table is measured in its own process. "GEMM" is the speed, in
 GFLOP/s, of the product of two 2048 x 2048 float32 matrices (benchmarks/gemm.py), measured before,
 between and after the timed batches. "normalised" is tokens per second divided by GEMM, which is
-comparable between machines, and "to reach" is its target. "peak GiB" is the peak memory. With
+comparable between machines, and "to reach" is its target. "peak GiB" is the peak memory. The JSON
+line of a row of inference also shows the share of distinct tokens in a batch ("distinct"). With
 `--bilm-tf-python`, bilm-tf's graph (benchmarks/peer_bilm_tf.py) runs in another process and
 alternates with tfreps, and "ratio" is the median speed of tfreps divided by that of this graph,
 which always computes in float32.
@@ -56,6 +57,9 @@ def measure(name, repeats, bilm_tf_python=None):
     for call in calls[:3]:
         call()  # traces the function and fills the caches
     result = {"row": name, **normalised(calls[3:], sentences * length), "to_reach": goal}
+    if task == "embed":
+        shares = [len({token for s in b for token in s}) + 2 for b in texts(sentences, length, 20)]
+        result["distinct"] = round(statistics.mean(shares) / (sentences * length), 3)
     if bilm_tf_python:
         command = [bilm_tf_python, "-m", "benchmarks.peer_bilm_tf", task, size]
         batches = itertools.cycle(calls)
@@ -80,12 +84,16 @@ def make_embed(size, sentences, length, precision, number):
         lambda ids: model(ids)["layer_outputs"],
         input_signature=[tf.TensorSpec([None, None, 50], "int32")],
     )
-    words, calls, real = tokens(), [], length - 2
-    for batch in range(number):
-        at = [(batch * sentences + row) * real % (len(words) - real) for row in range(sentences)]
-        ids = tf.constant(batch_to_ids([words[a : a + real] for a in at]))
-        calls.append(lambda ids=ids: embed(ids).numpy())
-    return calls
+    batches = map(tf.constant, map(batch_to_ids, texts(sentences, length, number)))
+    return [lambda ids=ids: embed(ids).numpy() for ids in batches]
+
+
+def texts(sentences, length, number):
+    """Returns batches of sentences, as lists of tokens without the two sentence boundaries."""
+    words, real = tokens(), length - 2
+    starts = [row * real % (len(words) - real) for row in range(number * sentences)]
+    rows = [words[start : start + real] for start in starts]
+    return [rows[i : i + sentences] for i in range(0, len(rows), sentences)]
 
 
 def make_train(size, sentences, length, precision, number):

@@ -47,6 +47,8 @@ def test_ratios_are_of_medians(small, monkeypatch, capsys):
     result = bert.measure("base-8x128-float32", 8, keras_hub_python="PYTHON")
     command = ["PYTHON", "-m", "benchmarks.peer_keras_hub", "encode", json.dumps(TINY), "2"]
     assert commands == [(command, 8)]
+    bert.measure("mlm-32x128-float32", 8)
+    assert commands[1:] == [(None, 3)]  # a third, rounded up
     bert.print_table([result])
     line = "| base-8x128-float32 | 512 | - | 256 (2.00 x) | - | 1.15 x keras_hub |"
     assert capsys.readouterr().out.splitlines()[-1] == line

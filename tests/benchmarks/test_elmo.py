@@ -18,6 +18,7 @@ def small(monkeypatch):
 def test_measures_a_row(small, name):
     result = elmo.measure(name, repeats=4)
     assert result["row"] == name and result["gemm_gflops"] == 100
+    assert ("distinct" in result) == name.startswith("small")
     assert result["normalised"] == pytest.approx(result["tokens_per_second"] / 100, abs=1e-2)
 
 
@@ -36,3 +37,9 @@ def test_every_row_of_the_issue_is_there():
 def test_text_repeats_its_tokens():
     words = elmo.tokens()
     assert len(words) > 100_000 and len(set(words[:800])) < 500
+
+
+def test_sentences_follow_each_other():
+    batches = elmo.texts(2, 5, 3)  # of 3 tokens and two boundaries
+    words = [word for batch in batches for sentence in batch for word in sentence]
+    assert [len(batch) for batch in batches] == [2] * 3 and words == elmo.tokens()[:18]

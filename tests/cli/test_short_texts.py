@@ -27,6 +27,14 @@ def test_only_one_small_batch_is_eager(lengths, is_all, eager):
     assert model.run_eagerly == eager
 
 
+def test_a_model_changes_from_one_to_the_other(tmp_path):
+    tagger = load(known_models.tagger_run(tmp_path / "run").path)
+    for is_all in (True, False, True):
+        run_short_text_eagerly(tagger.model, [["Ada"]], is_all)
+        assert tagger([["Ada"]])[0].tags == ["B-PER"]
+        assert hasattr(tagger.model.predict_function, "get_concrete_function") != is_all
+
+
 @pytest.mark.parametrize("is_all", [False, True])
 def test_the_answers_are_the_same(is_all, tmp_path):
     tagger = load(known_models.tagger_run(tmp_path / "run").path)

@@ -48,6 +48,7 @@ def test_an_export_with_operations_of_tensorflow_text(tmp_path):
     assert all(each.largest < 1e-6 for each in found)
     assert "a process with TensorFlow and TensorFlow Text (TensorFlow 2." in found[0].line()
     for each in check_export(folder, expected):
+        # TensorFlow names the first operation that it finds, in no certain order.
         assert "FastWordpieceTokenize" in each.error or "FastBertNormalize" in each.error
 
 

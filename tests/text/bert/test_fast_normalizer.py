@@ -14,7 +14,7 @@ def graph_of(lowercase, **options):
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
-def test_every_character_alone_and_among_others(lowercase):
+def test_every_character_among_others(lowercase):
     graph = graph_of(lowercase)
     codes = *range(0xD800), *range(0xE000, 0x20100), 0x2FA1D, 0xE0041, 0x10FFFF
     texts = tf.constant([f"A{chr(code)}é{chr(code)}" for code in codes])

@@ -66,10 +66,6 @@ class CharacterChanges(tf.Module):
 
         return self.lowered(tf.cond(tf.reduce_any(special), change, lambda: texts))
 
-    def of_all(self, texts):
-        """Returns the same as a call, without looking for the texts that need changes."""
-        return self.lowered(self._change(texts))
-
     def lowered(self, texts):
         """Returns the same as a call for texts that consist of characters in `fine`."""
         return tf.strings.lower(texts) if self.lowercase else texts

@@ -47,7 +47,7 @@ class FastNormalizer(tf.Module):
         normal = self.normalizer.normalize(texts)
 
         def change():
-            changed = self.changes.of_all(tf.boolean_mask(texts, special))
+            changed = self.changes(tf.boolean_mask(texts, special))
             return tf.tensor_scatter_nd_update(normal, tf.where(special), changed)
 
         return tf.cond(tf.reduce_any(special), change, lambda: normal)
@@ -57,7 +57,7 @@ def _same_characters(normalizer, changes):
     """Returns a regular expression for texts of characters that both handle alike."""
     codes = [code for code in range(_FIRST_RARE) if code not in _SURROGATES]
     texts = tf.constant([chr(code) for code in codes])
-    same = (normalizer.normalize(texts) == changes.of_all(texts)).numpy()
+    same = (normalizer.normalize(texts) == changes(texts)).numpy()
     differing = [code for code, is_same in zip(codes, same, strict=True) if not is_same]
     differing = as_ranges(sorted([*differing, *_SURROGATES]))
     return f"[^{re2_class((*differing, (_FIRST_RARE, 0x10FFFF)))}]*"
