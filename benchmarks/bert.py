@@ -17,7 +17,7 @@ trains a classifier with two labels on the first 3 layers, on texts as long as t
 hotel_reviews. tfreps reads the texts in the batches of `tfreps train-classifier`. A peer reads them
 in batches of 32, in the given order and padded to the longest text of the batch. Padding does not
 count as tokens. Steps of training are repeated a third as often as --repeats, and epochs of
-fine-tuning a sixth. The tokenizer rows split the help topics of the standard library into
+fine-tuning a twelfth. The tokenizer rows split the help topics of the standard library into
 WordPieces inside tf.data, unchanged or with accents in every sixth line, and count pieces instead
 of tokens. Their peer is FastBertTokenizer of tensorflow-text, which runs in the same process.
 """
@@ -36,7 +36,7 @@ SHAPES = {
 }
 PYTHONS = {"torch_python": "transformers", "keras_hub_python": "keras-hub"}
 LENGTH, MASKED = 128, 20
-FEWER = {"encode": 1, "train": 3, "tune": 6}  # calls that take longer are repeated less often
+FEWER = {"encode": 1, "train": 3, "tune": 12}  # calls that take longer are repeated less often
 # name: (task, shape, texts, precision, target ratio to this peer or to the faster one, if any)
 ROWS = {
     "base-8x128-float32": ("encode", "base", 8, "float32", (1.15, "keras_hub")),
@@ -45,8 +45,8 @@ ROWS = {
     "aespresso-8x128-bfloat16": ("encode", "aespresso", 8, "mixed_bfloat16", None),
     "mlm-32x128-float32": ("train", "aespresso", 32, "float32", (1.5, "faster")),
     "mlm-32x128-bfloat16": ("train", "aespresso", 32, "mixed_bfloat16", None),
-    "reviews-float32": ("tune", "aespresso", 96, "float32", (3, "faster")),
-    "reviews-bfloat16": ("tune", "aespresso", 96, "mixed_bfloat16", None),
+    "reviews-float32": ("tune", "aespresso", 384, "float32", (3, "faster")),
+    "reviews-bfloat16": ("tune", "aespresso", 384, "mixed_bfloat16", None),
     "wordpiece": ("cut", "base", 80000, "float32", (1, "tensorflow_text")),
     "wordpiece-accents": ("cut", "base", 80000, "float32", None),
 }

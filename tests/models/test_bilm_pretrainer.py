@@ -11,7 +11,8 @@ import tensorflow as tf
 from tests import oracles, oracles_tf
 from tfreps.convert import bilm_tf
 from tfreps.convert.table import written_rows
-from tfreps.layers import LSTMState
+from tfreps.layers import LSTMState, elmo_bilstm
+from tfreps.layers.ops.projected_lstm import projected_lstm
 from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.optimizers import TF1Adagrad
 from tfreps.text.char_ids import token_rows
@@ -297,6 +298,29 @@ def test_characters_by_table_are_characters_in_place(tmp_path):
         by_table["character_rows" + suffix] = np.minimum(rows, SIZE - 1)
     by_table["unknown_characters"] = own[:0]
     assert np.isfinite(model(by_table)[0]).all()
+
+
+def test_the_first_layer_multiplies_each_distinct_token_once(tmp_path, monkeypatch):
+    options, model = make(tmp_path)
+    given = []
+
+    def record(*arguments):
+        given.append(arguments[-1])
+        return projected_lstm(*arguments)
+
+    monkeypatch.setattr(elmo_bilstm, "projected_lstm", record)
+    batch = next(batches(1))
+    model(batch)
+    layers = options["lstm"]["n_layers"]
+    assert len(given) == 2 * layers  # directions
+    ids = [batch["token_ids"], batch["token_ids_reverse"]]
+    for number, distinct in enumerate(given):
+        assert (distinct is not None) == (number % layers == 0)
+        if distinct is not None:
+            vectors, which = distinct
+            assert len(vectors) == len(np.unique(ids)) < 2 * ROWS * STEPS
+            for ours, theirs in zip(which.numpy().T, ids[number // layers].numpy(), strict=True):
+                assert (ours[:, None] == ours).tolist() == (theirs[:, None] == theirs).tolist()
 
 
 def test_one_direction(tmp_path):
