@@ -7,6 +7,8 @@ import tensorflow as tf
 from tests.tiny_run import VOCABULARY, make_pretrainer
 from tfreps.export.bilm_reader import TokenReader
 from tfreps.export.bilm_scoring import Scoring
+from tfreps.layers import elmo_bilstm
+from tfreps.layers.ops.projected_lstm import projected_lstm
 from tfreps.text import batch_to_ids
 
 SENTENCES = [["the", "dog", "left", "zebra"], [], ["money"]]
@@ -79,3 +81,17 @@ def test_one_direction_token_ids_and_a_tied_softmax(tmp_path):
     for row, tokens in enumerate(SENTENCES):
         nll, _ = pretrainer(lm_batch(tokens, characters=False))
         np.testing.assert_allclose(answer["nll"][row], nll.numpy().sum(), rtol=1e-5)
+
+
+def test_the_first_layer_multiplies_each_distinct_token_once(tmp_path, monkeypatch):
+    scoring, given = make_scoring(make_pretrainer(), tmp_path), []
+
+    def record(*arguments):
+        given.append((arguments[0], arguments[-1]))  # inputs [T, B, P]
+        return projected_lstm(*arguments)
+
+    monkeypatch.setattr(elmo_bilstm, "projected_lstm", record)
+    scoring.score(TOKENS, LENGTHS, **scoring.initial_states(3))
+    assert [distinct is not None for _, distinct in given] == [True, False] * 2  # directions
+    for inputs, (vectors, which) in given[::2]:
+        np.testing.assert_array_equal(inputs, tf.gather(vectors, which))
