@@ -92,7 +92,8 @@ def make_labelling(kind, how, rows, length):
         bilm.trainable = options.elmo_fine_tune
         inputs = inputs._replace(elmo=Elmo(bilm, dropout=0.0, fine_tune=options.elmo_fine_tune))
     if options.encoder == "bert":
-        inputs = inputs._replace(bert=(BertEncoder(VOCABULARY, **BERT[TAGGER_BERT]), None))
+        bert = BertEncoder(VOCABULARY, **BERT[TAGGER_BERT], pooler=False)
+        inputs = inputs._replace(bert=(bert, None))
     rng = np.random.default_rng(1)
     ids = frequent_ids(rng, [rows, length])
     features = {"token_ids": ids, "mask": np.ones(ids.shape, bool)}

@@ -117,13 +117,17 @@ def fixed_seeds():
     np.random.seed(0)
 
 
-@pytest.fixture(autouse=True)
-def default_precision(monkeypatch):
-    """Makes `--precision auto` mean float32 on every CPU, and resets the dtype policy.
+@pytest.fixture(autouse=True, scope="session")
+def float32_by_default():
+    """Makes `--precision auto` mean float32 on every CPU, also in fixtures of modules."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr("tfreps.models.precision.bfloat16_products", lambda: None)
+        yield
 
-    `--precision` of a program sets the dtype policy for the whole process.
-    """
-    monkeypatch.setattr("tfreps.models.precision.bfloat16_products", lambda: None)
+
+@pytest.fixture(autouse=True)
+def reset_policy():
+    """Resets the dtype policy, which `--precision` of a program sets for the whole process."""
     yield
     if "keras" in sys.modules:
         sys.modules["keras"].config.set_dtype_policy("float32")

@@ -27,6 +27,14 @@ def test_only_one_small_batch_is_eager(lengths, is_all, eager):
     assert model.run_eagerly == eager
 
 
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16", "mixed_float16"])
+def test_a_model_in_16_bits_is_traced(policy):
+    """Operations of a trace are fused and round once; each eager operation rounds its result."""
+    model = keras.Sequential([keras.Sequential([keras.layers.Dense(2, dtype=policy)])])
+    run_short_text_eagerly(model, [["a"]], is_all=True)
+    assert model.run_eagerly == (policy == "float32")
+
+
 def test_a_model_changes_from_one_to_the_other(tmp_path):
     tagger = load(known_models.tagger_run(tmp_path / "run").path)
     for is_all in (True, False, True):
