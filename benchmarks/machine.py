@@ -13,7 +13,7 @@ import platform
 import re
 
 # The instruction sets on which the speed of products depends.
-SETS = "avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8", "sve", "bf16"
+SETS = "avx2 avx_vnni avx512f avx512_vnni avx512_bf16 amx_bf16 amx_int8 sve bf16".split()
 
 
 def main(argv=None):
