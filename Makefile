@@ -1,4 +1,4 @@
-# Needs python3 (3.10 to 3.13) and make. Everything else is installed into .venv.
+# Needs python3 (3.10 to 3.14) and make. Everything else is installed into .venv.
 PYTHON ?= python3
 TEXT   ?=
 
@@ -6,13 +6,17 @@ BIN    := .venv/bin
 STAMP  := .venv/.installed
 TFREPS := $(BIN)/tfreps
 
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow test-beam check tree api bench peers docs wheel clean
+.PHONY: help install demo test test-margins test-without-text \
+  test-slow test-beam check tree api bench peers docs wheel clean
 
 help:
 	@echo "make install     creates .venv with tfreps and its tools (the other targets run it first)"
 	@echo "make demo        trains, evaluates, exports and serves a language model and a tagger; TEXT=path uses your text"
 	@echo "make test        runs the tests (about five minutes)"
+	@echo "make test-margins  runs the tests and prints the tightest comparisons of floats"
 	@echo "make check       checks lint, format, import rules, words"
 	@echo "make test-slow   runs the slow tests"
 	@echo "make test-beam   runs the tests of tfreps annotate on Apache Beam, in .venv-beam"
@@ -27,8 +31,8 @@ help:
 install: $(STAMP)
 
 $(STAMP): setup.py pyproject.toml
-	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; (3, 10) <= v <= (3, 13) or sys.exit( \
-	  "tfreps needs Python 3.10 to 3.13, this is %d.%d: make PYTHON=python3.12" % v)'
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; (3, 10) <= v <= (3, 14) or sys.exit( \
+	  "tfreps needs Python 3.10 to 3.14, this is %d.%d: make PYTHON=python3.12" % v)'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $(STAMP)
@@ -70,9 +74,19 @@ FIRST := tests/layers tests/models tests/metrics tests/callbacks tests/data test
   tests/test_conformance.py
 SECOND := tests $(FIRST:%=--ignore=%)
 
+# Runs both halves, whatever fails in the first, and repeats what failed in either.
 test: install
-	$(QUICK) $(FIRST)
-	$(QUICK) $(SECOND)
+	@status=0; log=$$(mktemp); for half in "$(FIRST)" "$(SECOND)"; do \
+	  $(QUICK) $$half | tee -a $$log || { code=$$?; (( code <= status )) || status=$$code; }; done; \
+	grep -E '^(FAILED|ERROR) ' $$log; rm $$log; exit $$status
+
+test-margins: install
+	rm -f .margins
+	TFREPS_MARGINS=$(CURDIR)/.margins $(MAKE) test
+	$(BIN)/python -m tests.closeness .margins
+
+test-without-text: install
+	PYTHONPATH=$(CURDIR)/tests/without_text $(MAKE) test
 
 test-slow: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \

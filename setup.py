@@ -13,9 +13,12 @@ VERSION = re.search(r'^__version__ = "(.+)"', (HERE / "tfreps/__init__.py").read
 PROGRAMS = {"tfreps.training": "training", "tfreps.serving": "serving"}
 
 # Tested with TensorFlow 2.21; Keras 3.15 on Python 3.11 to 3.13, Keras 3.12 (the last) on 3.10.
+# TensorFlow has wheels for Python 3.14 from 2.22 on; tfreps was not run there.
 REQUIRES = [
     "tensorflow>=2.20",
-    'tensorflow-text>=2.21.1; platform_system != "Windows"',  # has no Windows wheels
+    # Has no wheels for Windows and Python 3.14. Only `pretrain-bert` and
+    # `export --wordpiece` need it.
+    'tensorflow-text>=2.21.1; platform_system != "Windows" and python_version < "3.14"',
     "keras>=3.12",
     "numpy",
     "h5py",
@@ -50,7 +53,7 @@ setup(
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     license_files=["LICENSE"],
-    python_requires=">=3.10,<3.14",
+    python_requires=">=3.10,<3.15",
     packages=find_packages(include=["tfreps", "tfreps.*"]) + list(PROGRAMS),
     package_dir={"tfreps": "tfreps", **PROGRAMS},
     package_data={

@@ -10,6 +10,7 @@ import tensorflow as tf
 from tests.catalogue import CATALOGUE
 from tests.catalogue_arrays import pad, signature, take
 from tests.catalogue_entry import LENGTHS
+from tests.closeness import BFLOAT16, assert_close
 from tfreps import layers, models
 from tfreps.layers.ops.configurable import inner_layers
 
@@ -43,12 +44,12 @@ def flat(outputs):
     return [np.asarray(output) for output in tf.nest.flatten(outputs)]
 
 
-def assert_equal_outputs(one, other, **tolerance):
+def assert_equal_outputs(one, other, **options):
     one, other = flat(one), flat(other)
     assert len(one) == len(other)
     for a, b in zip(one, other, strict=True):
         assert a.dtype == b.dtype and a.shape == b.shape
-        np.testing.assert_allclose(a.astype("float64"), b.astype("float64"), **tolerance)
+        assert_close(a, b, **options)
 
 
 def test_the_catalogue_is_complete():
@@ -100,8 +101,8 @@ def test_saves_and_loads(name, tmp_path):
         model, arguments = as_functional(entry, layer), [[*entry.arrays().values()]]
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
-    assert_equal_outputs(loaded(*arguments), model(*arguments), atol=0, rtol=0)
-    assert_equal_outputs(loaded(*arguments), entry.call(layer, entry.arrays()), atol=1e-6)
+    assert_equal_outputs(loaded(*arguments), model(*arguments), unit=0.0)
+    assert_equal_outputs(loaded(*arguments), entry.call(layer, entry.arrays()))
 
 
 @pytest.mark.slow
@@ -123,7 +124,7 @@ def test_saves_and_loads_what_keras_has_quantised(name, tmp_path):
         model, arguments = as_functional(entry, layer), [arguments]
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
-    assert_equal_outputs(loaded(*arguments), model(*arguments), atol=0, rtol=0)
+    assert_equal_outputs(loaded(*arguments), model(*arguments), unit=0.0)
     assert any((a != b).any() for a, b in zip(flat(exact), flat(model(*arguments)), strict=True))
     assert len(loaded.trainable_weights) == len(model.trainable_weights)
 
@@ -199,7 +200,7 @@ def test_exports_as_a_saved_model(name, tmp_path):
     loaded = tf.saved_model.load(tmp_path)  # must stay referenced, because it owns its variables
     for arrays in entry.arrays(), one_row(entry, 1):
         served = loaded.serve(*arrays.values())
-        assert_equal_outputs(served, entry.call(layer, arrays), atol=1e-6)
+        assert_equal_outputs(served, entry.call(layer, arrays))
 
 
 def one_row(entry, row):
@@ -241,7 +242,7 @@ def test_unknown_batch_and_length_compile(name):
     for rows in (slice(0, 3), slice(1, 2), slice(0, 0)):
         arrays = {n: take(array, axes, "B", rows) for n, (array, axes) in entry.inputs.items()}
         expected = entry.call(layer, arrays)
-        assert_equal_outputs(function(*arrays.values()), expected, atol=1e-6)
+        assert_equal_outputs(function(*arrays.values()), expected)
     assert len(function._list_all_concrete_functions_for_serialization()) == 1
 
 
@@ -256,9 +257,7 @@ def test_padding_changes_nothing(name):
         if axes is None:
             continue
         for row, length in enumerate(LENGTHS):
-            np.testing.assert_allclose(
-                own(one, axes, row, length), own(other, axes, row, length), atol=2e-6
-            )
+            assert_close(own(one, axes, row, length), own(other, axes, row, length))
 
 
 def own(output, axes, row, length):
@@ -278,7 +277,7 @@ def test_one_by_one_is_together(name):
         for one, other, axes in zip(together, outputs, entry.outputs, strict=True):
             if axes is not None:
                 expected = own(one, axes, row, length)
-                np.testing.assert_allclose(own(other, axes, 0, length), expected, atol=2e-6)
+                assert_close(own(other, axes, 0, length), expected)
 
 
 @pytest.mark.slow
@@ -292,7 +291,7 @@ def test_low_precision_is_close_and_float32(name, policy):
     rough.set_weights(exact.get_weights())
     assert all(weight.dtype == "float32" for weight in rough.trainable_weights)
     one, other = (entry.call(layer, entry.arrays()) for layer in (exact, rough))
-    assert_equal_outputs(one, other, atol=0.05)
+    assert_equal_outputs(one, other, unit=BFLOAT16)
     changed = [(a != b).any() for a, b in zip(flat(one), flat(other), strict=True)]
     # These layers compute no products in low precision. The products of an Elmo belong to its biLM
     # and those of a PieceEncoder to its BERT, which have their own policies. An HMM and a linear
@@ -321,7 +320,7 @@ def test_weights_of_low_precision(name, policy):
     expected = entry.call(exact, entry.arrays())
     for layer in rough, everywhere:
         found = entry.call(layer, entry.arrays())
-        assert_equal_outputs(expected, found, atol=0.1)
+        assert_equal_outputs(expected, found, unit=BFLOAT16)
         types = zip(tf.nest.flatten(expected), tf.nest.flatten(found), strict=True)
         assert all(one.dtype == other.dtype for one, other in types)
 

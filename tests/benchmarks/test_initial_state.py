@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from benchmarks import initial_state
+from tests.closeness import assert_close
 from tfreps.models import BiLM
 from tfreps.text import batch_to_ids
 
@@ -16,8 +17,8 @@ def test_distance_is_zero_for_the_same_model_and_not_for_another_state():
         expected.append([top[row, : len(sentence)] for row, sentence in enumerate(batch)])
     bilm.reset_states()
     same = initial_state.compare(bilm, batches, expected)
-    assert same["relative_distance"] == pytest.approx(0.0, abs=1e-6)
-    assert same["mean_cosine"] == pytest.approx(1.0, abs=1e-6)
+    assert_close(same["relative_distance"], 0.0)
+    assert_close(same["mean_cosine"], 1.0)
     zero = initial_state.compare(bilm.with_initial_state("zero"), batches, expected)
     assert zero["relative_distance"] > 1e-3
 

@@ -4,6 +4,7 @@ import pytest
 import tensorflow as tf
 
 from benchmarks.int8_products import int8_product, int8_stack
+from tests.closeness import assert_close
 from tfreps.layers import ElmoLSTM
 
 
@@ -23,14 +24,14 @@ def test_product_of_the_rounded_numbers():
     kernel = rng.normal(size=[16, 24]).astype("float32")
     scale, kernel_scale = np.abs(x).max() / np.float32(63), np.abs(kernel).max() / np.float32(127)
     expected = np.round(x / scale) @ np.round(kernel / kernel_scale) * scale * kernel_scale
-    np.testing.assert_allclose(int8_product(tf.constant(x), kernel), expected, atol=1e-5)
+    assert_close(int8_product(tf.constant(x), kernel), expected)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_large_sums_do_not_overflow(sign):
     """Without VNNI, a CPU limits sums of two products to 16 bits."""
     y = int8_product(tf.fill([5, 512], sign), np.ones([512, 24], "float32"))
-    np.testing.assert_allclose(y, np.full([5, 24], sign * 512), rtol=1e-5)
+    assert_close(y, np.full([5, 24], sign * 512))
 
 
 def test_layers_are_close_to_float32():

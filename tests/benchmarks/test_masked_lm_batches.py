@@ -2,6 +2,8 @@ import json
 
 import pytest
 
+pytest.importorskip("tensorflow_text", reason="masked language modeling needs it")
+
 from benchmarks import masked_lm_batches
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks import gemm, wide_products
+from tests.closeness import assert_close
 
 
 def test_all_forms_compute_the_product(monkeypatch):
@@ -22,7 +23,7 @@ def test_all_forms_compute_the_product(monkeypatch):
             y = tf.transpose(y)
         if "bias" in name:
             y = y - np.pad(kernel[0], [0, wide_products.ZEROS]).astype("float32")
-        np.testing.assert_allclose(y[:, :32], expected, atol=1e-5, err_msg=name)
+        assert_close(y[:, :32], expected, name=name)
         assert not np.any(y[:, 32:])
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tests.callbacks.line import checkpoints_in, fit, make_model
+from tests.closeness import assert_close
 from tfreps.callbacks import BestModel, Checkpoints, OutOfTime
 from tfreps.callbacks import checkpoints as checkpoints_module
 from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
@@ -52,9 +53,9 @@ def test_a_restored_model_goes_on_as_if_nothing_had_happened(tmp_path, optimizer
     assert checkpoints.restore(model) == {"line": 4} and checkpoints.step == 4
     fit(model, 4, [checkpoints], start=4)
     for ours, theirs in zip(model.variables, whole.variables, strict=True):
-        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-6)
+        assert_close(ours.numpy(), theirs.numpy())
     results = [{v.path: float(v) for v in m.metrics_variables} for m in (model, whole)]
-    assert list(results[0].values()) == pytest.approx(list(results[1].values()), rel=1e-6)
+    assert_close(list(results[0].values()), list(results[1].values()))
 
 
 def test_nothing_to_restore(tmp_path):

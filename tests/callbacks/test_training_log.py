@@ -4,9 +4,9 @@ import json
 import types
 
 import numpy as np
-import pytest
 
 from tests.callbacks.line import fit, make_model
+from tests.closeness import assert_close
 from tfreps.callbacks import TrainingLog, training_log
 
 
@@ -41,7 +41,7 @@ def test_figures_are_means_over_their_windows(tmp_path):
     found = {line["step"]: line[name] for line in lines(tmp_path) if name in line}
     assert list(found) == list(windows)
     for step, window in windows.items():
-        assert found[step] == pytest.approx(np.mean([each[n] for n in window]), rel=1e-5)
+        assert_close(found[step], np.mean([each[n] for n in window]))
 
 
 def test_the_pace_is_said_between_two_points(tmp_path, monkeypatch):

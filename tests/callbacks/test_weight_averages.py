@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tfreps.callbacks import WeightAverages
 from tfreps.optimizers import GroupedOptimizer
 
@@ -50,7 +51,7 @@ def test_measured_and_saved_with_averages_and_trained_without(grouped):
     for kernel in kept.kernels[1:]:
         average = 0.75 * average + 0.25 * kernel
     averages.save(model)
-    np.testing.assert_allclose(saved[0], average, rtol=1e-6)
+    assert_close(saved[0], average)
     np.testing.assert_array_equal(model.layers[-1].kernel, plain.layers[-1].kernel)
 
 

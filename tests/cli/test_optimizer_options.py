@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny_bert
+from tests.closeness import assert_close
 from tests.line_model import make_model, options
 from tests.tiny_run import make_pretrainer
 from tfreps.cli import optimizer_options
@@ -67,7 +68,7 @@ def test_l2_is_a_part_of_the_loss_and_leaves_biases_alone():
         loss = sum(model.losses)
     assert float(loss) == 0.25 / 2 * (4 + 16)
     gradients = tape.gradient(loss, [kernel.value, bias.value])
-    np.testing.assert_allclose(gradients[0], [[0.5], [1.0]])  # l2 * w
+    assert_close(gradients[0], [[0.5], [1.0]])  # l2 * w
     assert gradients[1] is None
 
 
@@ -86,7 +87,7 @@ def test_weight_decay_leaves_biases_alone():
     kernel.assign([[2.0], [2.0]])
     bias.assign([2.0])
     optimizer.apply([tf.zeros([2, 1]), tf.zeros([1])], [kernel, bias])
-    np.testing.assert_allclose(kernel, [[1.9], [1.9]], atol=1e-6)  # 2 - 0.5 * 0.1 * 2
+    assert_close(kernel, [[1.9], [1.9]])  # 2 - 0.5 * 0.1 * 2
     np.testing.assert_array_equal(bias, [2.0])
 
 
@@ -149,7 +150,7 @@ def test_weight_decay_leaves_the_layer_norms_of_a_bert_alone():
     optimizer.apply(gradients, model.trainable_variables)
     for v in model.trainable_variables:
         is_left = v.path.endswith(("bias", "gamma", "beta"))
-        np.testing.assert_allclose(v, before[v.path] * (1 if is_left else 0.95), rtol=1e-5)
+        assert_close(v, before[v.path] * (1 if is_left else 0.95))
 
 
 def test_a_bilstm_over_characters_is_no_bilm():

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tests import known_models
+from tests.closeness import assert_close
 from tests.known_models import TAGS, WORDS, softmax
 from tfreps.cli.short_texts import LONGEST, MOST_TOKENS, run_short_text_eagerly
 from tfreps.inference.load import load
@@ -53,4 +54,4 @@ def test_the_answers_are_the_same(is_all, tmp_path):
     for text, answer in zip(texts, answers, strict=True):
         assert answer.tags == [TAGS[np.argmax(WORDS[word])] for word in text]
         wanted = [softmax(WORDS[word]).max() for word in text]
-        np.testing.assert_allclose(answer.confidences, wanted, rtol=1e-6)
+        assert_close(answer.confidences, wanted)

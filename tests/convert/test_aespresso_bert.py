@@ -5,6 +5,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from benchmarks.bert_cases import AESPRESSO_CONFIG, aespresso_positions, array_of, shapes_of
+from tests.closeness import assert_close
 from tests.convert.bert_folders import hugging_face
 from tfreps.models import BertEncoder, BertPretrainer, Classifier
 
@@ -48,7 +49,7 @@ def test_equal_to_the_same_model_with_a_table(tmp_path):
     for ours, theirs in (model, other), (encoder, other.encoder):
         first, second = ours(FEATURES), theirs(FEATURES)
         for name in first:
-            np.testing.assert_allclose(first[name], second[name], atol=2e-6)
+            assert_close(first[name], second[name])
 
 
 def test_label_one_is_the_next_sentence(tmp_path):
@@ -57,11 +58,11 @@ def test_label_one_is_the_next_sentence(tmp_path):
     assert model.labels == ["other", "next"]
     pretrainer = BertPretrainer.from_pretrained(path)
     expected = pretrainer(FEATURES)["next_sentence_logits"]
-    np.testing.assert_allclose(model(FEATURES)["logits"], expected, atol=2e-6)
+    assert_close(model(FEATURES)["logits"], expected)
     pretrainer.save_pretrained(tmp_path / "published", next_label=1)  # label 0 once written
     published = Classifier.from_pretrained(tmp_path / "published", next_sentence=True)
     assert published.labels == ["next", "other"]
-    np.testing.assert_allclose(published(FEATURES)["logits"], expected[:, ::-1], atol=2e-6)
+    assert_close(published(FEATURES)["logits"], expected[:, ::-1])
 
 
 def test_what_the_file_does_not_tell_is_an_option(tmp_path):

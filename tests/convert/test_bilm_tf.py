@@ -11,6 +11,7 @@ import pytest
 import tensorflow as tf
 
 from tests import oracles
+from tests.closeness import assert_close
 from tests.oracles import SENTENCES
 from tfreps.convert import bilm_tf
 from tfreps.convert.bilm_tf_options import unlike_allennlp
@@ -112,7 +113,7 @@ def test_token_embeddings_stand_for_the_character_network(tmp_path):
         row[: len(sentence)] = [words.index(word) + 1 for word in sentence]
     expected, out = by_characters(batch_to_ids(sentences)), by_tokens(ids)
     for a, b in zip(tf.nest.flatten(out), tf.nest.flatten(expected), strict=True):
-        np.testing.assert_allclose(tf.cast(a, "float32"), tf.cast(b, "float32"), atol=1e-6)
+        assert_close(tf.cast(a, "float32"), tf.cast(b, "float32"))
 
 
 @pytest.mark.parametrize(
@@ -344,7 +345,7 @@ def test_the_originals_own_embeddings(tfreps_data):
             n = len(batch[row])
             assert out["mask"][row].numpy().sum() == n == len(vectors)
             top = out["sequence_output"][row, :n]
-            np.testing.assert_allclose(top, vectors, atol=1e-6, rtol=1e-5)
+            assert_close(top, vectors)
             count += n
         assert all((np.asarray(state)[3] == 0.0).all() for state in bilm.kept_states)
     assert count == 744
@@ -378,7 +379,7 @@ def test_the_original_fixture_against_the_loops(tfreps_data):
     bilm = BiLM.from_pretrained(folder / "options.json", folder / "lm_weights.hdf5")
     expected, _ = oracles.bilm(weights, options, sentence)
     out = bilm(batch_to_ids([sentence]))["layer_outputs_with_boundaries"][0]
-    np.testing.assert_allclose(out, expected, atol=2e-6, rtol=1e-5)
+    assert_close(out, expected)
 
 
 def test_the_originals_vocabulary_lacks_the_unknown_token(tfreps_data):
@@ -393,4 +394,4 @@ def test_a_carried_batch_of_the_same_files_equals_the_loops(tmp_path):
     for sentence in (SENTENCES[0], SENTENCES[3]):
         expected, state = oracles.bilm(weights, options, sentence, state)
         out = bilm(batch_to_ids([sentence]))["layer_outputs"][0]
-        np.testing.assert_allclose(out, expected[:, 1:-1], atol=3e-6, rtol=1e-5)
+        assert_close(out, expected[:, 1:-1])

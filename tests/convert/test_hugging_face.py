@@ -8,6 +8,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from benchmarks.bert_cases import KINDS, LABELS, aespresso_positions, config_of, inputs_of
+from tests.closeness import BFLOAT16, assert_close
 from tests.convert.bert_folders import EXPECTED, UNUSUAL, USUAL, arrays_of, check, hugging_face
 from tfreps.convert.hugging_face import names_in
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, Tagger
@@ -44,7 +45,7 @@ def check_pairs(model):
     ids, segments, mask = inputs_of(config_of(USUAL))
     found = model({"token_ids": ids, "segment_ids": segments, "mask": mask})["logits"]
     expected = EXPECTED["gelu-usual"]["next_sentence_logits"]
-    np.testing.assert_allclose(found, expected, atol=1e-5, rtol=0)
+    assert_close(found, expected)
 
 
 @pytest.mark.parametrize("kind", ["BertForSequenceClassification", "BertForTokenClassification"])
@@ -112,7 +113,7 @@ def test_sines_are_written_as_a_table(tmp_path):
     encoder = BertEncoder(**SMALL, **options, max_positions=7)
     encoder.save_pretrained(tmp_path)
     table = load_file(tmp_path / "model.safetensors")["embeddings.position_embeddings.weight"]
-    np.testing.assert_allclose(table, aespresso_positions(7, 8), atol=1e-6)
+    assert_close(table, aespresso_positions(7, 8))
     again, ids = BertEncoder.from_pretrained(tmp_path), np.array([[3, 4, 5, 0]])
     np.testing.assert_array_equal(again(ids)["sequence_output"], encoder(ids)["sequence_output"])
 
@@ -123,7 +124,7 @@ def test_precision_of_our_weights_is_no_matter(tmp_path):
     model.save_pretrained(tmp_path / "b")
     saved = load_file(tmp_path / "b" / "model.safetensors")["encoder.layer.0.output.dense.weight"]
     expected = arrays_of(USUAL)["encoder.layer.0.output.dense.weight"]
-    np.testing.assert_allclose(saved, expected, rtol=2**-8)
+    assert_close(saved, expected, terms=1, unit=BFLOAT16)
     assert saved.dtype == np.float32
 
 

@@ -15,18 +15,19 @@ from tfreps.models import BertEncoder, BertPretrainer, BiLSTMEncoder, TokenEmbed
 
 MODELS = [name for name, entry in CATALOGUE.items() if issubclass(entry.cls, keras.Model)]
 # Calls the model of each folder on the inputs of its entry and compares all outputs. The weights
-# are equal to the last digit; the tolerance is for products on another number of threads.
+# are equal to the last digit; products may use another number of threads.
 READ = """
 import json, sys
 import numpy as np, tensorflow as tf
 import tfreps
 from tests.catalogue import CATALOGUE
+from tests.closeness import assert_close
 for folder, name in json.loads(sys.argv[1]).items():
     entry, stored = CATALOGUE[name], np.load(folder + ".npz")
     found = tf.nest.flatten(entry.call(tfreps.load(folder).model, entry.arrays()))
     assert len(found) == len(stored.files), folder
     for ours, theirs in zip(found, stored.values()):
-        np.testing.assert_allclose(np.asarray(ours), theirs, 1e-5, 1e-6, err_msg=name)
+        assert_close(ours, theirs, name=name)
 print("equal")
 """
 

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from tests.closeness import assert_close
 from tests.conftest import CHECKOUT
 from tests.distribute.replica_models import MODELS
 
@@ -28,7 +29,7 @@ def check_equal(result):
         for a, b in zip(np.atleast_1d(one), np.atleast_1d(replicas), strict=True):
             assert a.keys() == b.keys()
             for name in a:
-                np.testing.assert_allclose(b[name], a[name], rtol=1e-5, atol=1e-7, err_msg=name)
+                assert_close(b[name], a[name], name=name)
     # Adam divides by the size of the gradient, which enlarges the rounding of small gradients (see
     # `replica_models.EPSILON`).
     assert result["weights"] < 2e-5

@@ -9,6 +9,7 @@ import sys
 import time
 
 import numpy as np
+import pytest
 import safetensors.numpy
 
 from tests.conftest import CHECKOUT
@@ -135,12 +136,12 @@ def check_same_training(run, expected, rtol=1e-5):
         assert line.keys() == other.keys()
         for name, value in other.items():
             if isinstance(value, float):
-                np.testing.assert_allclose(line[name], value, rtol=rtol, atol=1e-6, err_msg=name)
+                assert line[name] == pytest.approx(value, rel=rtol, abs=1e-6), name
     arrays, others = last_arrays(run), last_arrays(expected)
     assert arrays.keys() == others.keys()
     for name, array in others.items():
         if name.startswith("model/") and "seed" not in name:
-            np.testing.assert_allclose(arrays[name], array, rtol=0, atol=5e-5, err_msg=name)
+            assert arrays[name] == pytest.approx(array, rel=0, abs=5e-5), name
 
 
 def check_identical(run, expected):

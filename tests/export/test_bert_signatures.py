@@ -5,13 +5,13 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny_bert
+from tests.closeness import assert_close
 from tfreps.export import write_export
 from tfreps.export.bert_signatures import BertSignatures
 from tfreps.inference import TextBert
 from tfreps.models import BertPretrainer
 
 TEXTS = ["the dog 房间", "", "dog " * 40]
-EXACT = {"rtol": 1e-5, "atol": 1e-5}
 
 
 @pytest.mark.parametrize("pooler", [True, pytest.param(False, marks=pytest.mark.slow)])
@@ -39,21 +39,19 @@ def test_every_signature(tmp_path, pooler):
         n, vectors = len(ids), out["sequence_output"][0]
         pieces = [piece.decode() for piece in found["tokens"].numpy()[row]]
         assert pieces == [tokenizer.vocabulary[i] for i in ids] + [""] * (24 - n)
-        np.testing.assert_allclose(found["sequence_output"][row, :n], vectors, **EXACT)
+        assert_close(found["sequence_output"][row, :n], vectors)
         assert not found["sequence_output"].numpy()[row, n:].any()
-        np.testing.assert_allclose(found["default"][row], np.mean(vectors, axis=0), **EXACT)
+        assert_close(found["default"][row], np.mean(vectors, axis=0))
         if pooler:
-            np.testing.assert_allclose(
-                found["pooled_output"][row], out["pooled_output"][0], **EXACT
-            )
+            assert_close(found["pooled_output"][row], out["pooled_output"][0])
             explained = signatures["explain"](text=tf.constant(TEXTS[row : row + 1]))
             attention = encoder.attention({"token_ids": tf.constant([ids])})
-            np.testing.assert_allclose(explained["attention"], attention, **EXACT)
+            assert_close(explained["attention"], attention)
             np.testing.assert_array_equal(explained["attention_tokens"], explained["tokens"])
     assert ("pooled_output" in found) == pooler
     words = {"tokens": tf.constant([["the", "dog", "房间", "x"]])}
     again = signatures["tokens"](**words, sequence_len=tf.constant([3]))
-    np.testing.assert_allclose(again["default"][0], found["default"][0], **EXACT)
+    assert_close(again["default"][0], found["default"][0])
     with pytest.raises(tf.errors.InvalidArgumentError, match="one value per row"):
         signatures["tokens"](**words, sequence_len=tf.constant([5]))
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tests.tiny_run import VOCABULARY, make_pretrainer
 from tfreps.export.bilm_reader import TokenReader
 from tfreps.export.bilm_scoring import Scoring
@@ -60,11 +61,11 @@ def test_scores_and_states(tmp_path, initial_state):
             nll, kept[row] = pretrainer(lm_batch(tokens), initial_state=kept[row])
             both = nll.numpy().sum(axis=(1, 2))  # [2]
             found = [answer[f"{name}_nll"][row] for name in ("forward", "backward")]
-            np.testing.assert_allclose(found, both, rtol=1e-5)
-            np.testing.assert_allclose(answer["nll"][row], both.sum(), rtol=1e-5)
+            assert_close(found, both)
+            assert_close(answer["nll"][row], both.sum())
             last = [part[0] for state in kept[row] for part in state]
             for name, part in zip(names, last, strict=True):
-                np.testing.assert_allclose(answer[name][row], part, rtol=1e-5, atol=1e-6)
+                assert_close(answer[name][row], part)
         states = {name: answer[name] for name in names}
 
 
@@ -80,7 +81,7 @@ def test_one_direction_token_ids_and_a_tied_softmax(tmp_path):
     ]
     for row, tokens in enumerate(SENTENCES):
         nll, _ = pretrainer(lm_batch(tokens, characters=False))
-        np.testing.assert_allclose(answer["nll"][row], nll.numpy().sum(), rtol=1e-5)
+        assert_close(answer["nll"][row], nll.numpy().sum())
 
 
 def test_the_first_layer_multiplies_each_distinct_token_once(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
+from tests.closeness import assert_close
 from tfreps.export import write_export
 from tfreps.export.bilm_signatures import BiLMSignatures
 from tfreps.inference import TextBiLM
@@ -17,7 +18,6 @@ SIZES = {"filters": [[1, 6], [2, 6]], "units": 10, "projection_dim": 4, "num_hig
 SENTENCES = ["the cat sat on the mat", "", "cat", "zebra sat"]
 TOKENS = [sentence.split() for sentence in SENTENCES]
 LENGTHS = [6, 0, 1, 2]
-EXACT = {"rtol": 1e-5, "atol": 1e-6}
 
 
 def make_pretrainer(**options):
@@ -84,7 +84,7 @@ def test_every_signature_answers_as_the_eager_model(exported, signatures):
     for answer in answers.values():
         assert set(answer) == set(expected)
         for name, value in expected.items():
-            np.testing.assert_allclose(answer[name], value, **EXACT, err_msg=name)
+            assert_close(answer[name], value, name=name)
             assert answer[name].dtype == (tf.int32 if name == "sequence_len" else tf.float32)
 
 
@@ -92,8 +92,8 @@ def test_a_sentence_alone_and_in_a_batch(signatures):
     batch = signatures["default"](text=tf.constant(SENTENCES))
     for row, (sentence, length) in enumerate(zip(SENTENCES, LENGTHS, strict=True)):
         alone = signatures["default"](text=tf.constant([sentence]))
-        np.testing.assert_allclose(alone["elmo"][0], batch["elmo"][row, :length], **EXACT)
-        np.testing.assert_allclose(alone["default"][0], batch["default"][row], **EXACT)
+        assert_close(alone["elmo"][0], batch["elmo"][row, :length])
+        assert_close(alone["default"][0], batch["default"][row])
 
 
 def test_what_lies_beyond_the_length_is_ignored(signatures):
@@ -113,7 +113,7 @@ def test_an_empty_token_within_the_length_counts(exported, signatures):
     tokens = ["cat", "", "mat"]
     expected = exported[0].bilm(batch_to_ids([tokens]))["layer_outputs"][:, 2]
     answer = signatures["tokens"](tokens=tf.constant([tokens]), sequence_len=tf.constant([3]))
-    np.testing.assert_allclose(answer["lstm_outputs2"], expected, **EXACT)
+    assert_close(answer["lstm_outputs2"], expected)
     assert answer["sequence_len"].numpy().tolist() == [3]
 
 
@@ -165,12 +165,12 @@ def test_score_is_the_language_model_and_its_state_goes_on(exported, signatures)
         for row, tokens in enumerate(sentences):
             nll, kept[row] = pretrainer(lm_batch(tokens), initial_state=kept[row])
             forward, backward = nll.numpy().sum(axis=(1, 2))
-            np.testing.assert_allclose(answer["forward_nll"][row], forward, rtol=1e-5)
-            np.testing.assert_allclose(answer["backward_nll"][row], backward, rtol=1e-5)
-            np.testing.assert_allclose(answer["nll"][row], forward + backward, rtol=1e-5)
+            assert_close(answer["forward_nll"][row], forward)
+            assert_close(answer["backward_nll"][row], backward)
+            assert_close(answer["nll"][row], forward + backward)
             for name, state in zip(("forward", "backward"), kept[row], strict=True):
-                np.testing.assert_allclose(answer[f"{name}_hidden"][row], state.hidden[0], **EXACT)
-                np.testing.assert_allclose(answer[f"{name}_cell"][row], state.cell[0], **EXACT)
+                assert_close(answer[f"{name}_hidden"][row], state.hidden[0])
+                assert_close(answer[f"{name}_cell"][row], state.cell[0])
         given = {name: answer[name] for name in given}
 
 
@@ -184,13 +184,13 @@ def test_surprise_adds_up_to_the_score(signatures):
         surprise = found[f"{direction}_surprise"].numpy()
         assert surprise.shape == (4, 6) and not surprise[1].any() and (surprise[0] > 0).all()
         total = surprise.sum(1) + found[f"{end}_surprise"].numpy()
-        np.testing.assert_allclose(total, score[f"{direction}_nll"], rtol=1e-5)
+        assert_close(total, score[f"{direction}_nll"])
     assert found["in_vocabulary"].numpy().tolist() == [
         *([1, 1, 1, 1, 1, 1], [0] * 6),
         *([1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0]),
     ]
     plain = signatures["default"](text=tf.constant(SENTENCES))
-    np.testing.assert_allclose(found["elmo"], plain["elmo"], **EXACT)
+    assert_close(found["elmo"], plain["elmo"])
     np.testing.assert_array_equal(found["tokens"], padded())
 
 
@@ -198,8 +198,8 @@ def test_surprise_of_a_token_is_what_it_adds_to_the_sentence(signatures):
     """-log p(the cat) is -log p(the) - log p(cat | the), so a prefix gets the same values."""
     found = signatures["explain"](text=tf.constant(["the cat sat", "the cat", "cat sat"]))
     forward, backward = (found[f"{d}_surprise"].numpy() for d in ("forward", "backward"))
-    np.testing.assert_allclose(forward[0, :2], forward[1, :2], **EXACT)
-    np.testing.assert_allclose(backward[0, 1:], backward[2, :2], **EXACT)
+    assert_close(forward[0, :2], forward[1, :2])
+    assert_close(backward[0, 1:], backward[2, :2])
 
 
 def nodes(folder):
@@ -238,7 +238,7 @@ def test_a_model_in_carry_gives_a_stateless_twin():
     expected = bilm(tf.constant(SENTENCES))["sequence_output"]
     for _ in range(2):
         answer = twin.embed_text(tf.constant(SENTENCES))
-        np.testing.assert_allclose(answer["lstm_outputs2"], expected, **EXACT)
+        assert_close(answer["lstm_outputs2"], expected)
     assert all(np.all(state.numpy() == 0) for state in carrying.kept_states)
 
 
@@ -248,7 +248,7 @@ def test_warm_states_are_where_a_warm_export_begins():
     warm = BiLMSignatures(TextBiLM(pretrainer, VOCABULARY, "warm"))
     expected = pretrainer.bilm.with_initial_state("warm")(tf.constant(SENTENCES))
     answer = warm.embed_text(tf.constant(SENTENCES))
-    np.testing.assert_allclose(answer["lstm_outputs2"], expected["sequence_output"], **EXACT)
+    assert_close(answer["lstm_outputs2"], expected["sequence_output"])
 
 
 @pytest.mark.slow
@@ -270,7 +270,7 @@ def test_the_mix_of_an_elmo(options):
     if options.get("keep_sentence_boundaries"):
         expected = expected[:, 1:-1]
     for row, length in enumerate(LENGTHS):
-        np.testing.assert_allclose(answer["elmo"][row, :length], expected[row, :length], **EXACT)
+        assert_close(answer["elmo"][row, :length], expected[row, :length])
         assert not np.any(answer["elmo"][row, length:])
 
 
@@ -283,12 +283,12 @@ def test_a_model_of_token_ids():
     ids = tf.constant([[1, 3, 5, 7, 1, 8], [0] * 6, [3] + [0] * 5, [6, 5] + [0] * 4])
     expected = bilm(ids)["sequence_output"]
     answer = functions["default"](text=tf.constant(SENTENCES))
-    np.testing.assert_allclose(answer["lstm_outputs2"], expected, **EXACT)
+    assert_close(answer["lstm_outputs2"], expected)
     padded_as_a_server_does = tf.where(ids == 0, ids[:, :1], ids)
     answer = functions["token_ids"](
         token_ids=padded_as_a_server_does, sequence_len=tf.constant(LENGTHS)
     )
-    np.testing.assert_allclose(answer["lstm_outputs2"], expected, **EXACT)
+    assert_close(answer["lstm_outputs2"], expected)
     assert list(BiLMSignatures(TextBiLM(bilm)).functions()) == ["token_ids", "serving_default"]
 
 

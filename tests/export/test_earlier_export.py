@@ -4,11 +4,11 @@ import json
 import pathlib
 import tarfile
 
-import numpy as np
 import pytest
 import tensorflow as tf
 
 from tests import known_models
+from tests.closeness import assert_close
 from tfreps.__main__ import main
 
 FIXTURE = pathlib.Path(__file__).with_name("fixtures") / "tagger.tar.gz"
@@ -55,5 +55,5 @@ def test_tensorflow_alone_gets_the_same_numbers(base):
     ]
     for row, shares in enumerate(expected):
         found = answer["confidences"].numpy()[row, : len(shares)]
-        np.testing.assert_allclose(found, shares, atol=1e-6)
+        assert_close(found, shares)
     assert answer["num_spans"].numpy().tolist() == [2, 0, 0]

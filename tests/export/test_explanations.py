@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny_bert
+from tests.closeness import assert_close
 from tests.exported_models import make_bert
 from tfreps.export.explanations import LOWEST, explain_attention, explain_label, explain_tags
 from tfreps.models import Classifier, HMMTagger, Tagger, TokenEmbedder
@@ -64,13 +65,13 @@ def test_paths_and_marginals(kind):
         k = min(5, len(paths))
         names = [[n.decode() for n in path] for path in found["path_tags"][row]]
         assert names[:k] == [[*path, *[""] * (3 - length)] for path, _ in paths[:k]]
-        np.testing.assert_allclose(found["path_probabilities"][row, :k], shares[:k], rtol=1e-4)
-        np.testing.assert_allclose(found["path_scores"][row, :k], np.log(shares[:k]), atol=1e-4)
+        assert_close(found["path_probabilities"][row, :k], shares[:k])
+        assert_close(found["path_scores"][row, :k], np.log(shares[:k]))
         assert names[k:] == [[""] * 3] * (5 - k) and not found["path_probabilities"][row, k:].any()
         assert (found["path_scores"][row, k:] == LOWEST).all()
         for t, tag in itertools.product(range(length), range(3)):
             share = sum(s for (p, _), s in zip(paths, shares, strict=True) if p[t] == TAGS[tag])
-            np.testing.assert_allclose(found["marginals"][row, t, tag], share, atol=1e-4)
+            assert_close(found["marginals"][row, t, tag], share)
         assert not found["marginals"][row, length:].any()
     assert found["tag_names"].tolist() == [[b"O", b"B-X", b"I-X"]] * 3
 
@@ -91,5 +92,5 @@ def test_the_pieces_of_words():
     assert names == [["[CLS]", "hote", "##ls", "房", "[SEP]"], ["[CLS]", "[UNK]", "[SEP]", "", ""]]
     attention = found["attention"].numpy()
     assert attention.shape == (2, tiny_bert.SIZES["num_layers"], 2, 5, 5)
-    np.testing.assert_allclose(attention.sum(-1)[0], 1.0, atol=1e-5)
-    np.testing.assert_allclose(attention.sum(-1)[1, ..., 3:], 0.0)
+    assert_close(attention.sum(-1)[0], 1.0)
+    assert_close(attention.sum(-1)[1, ..., 3:], 0.0)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tests.exported_models import make_bert, make_trained
 from tfreps.export import write_export
 from tfreps.export.labelling_signatures import TextSignatures, text_counts
@@ -40,7 +41,7 @@ def test_taggers_answer_as_the_model_does(tmp_path, kind):
         n = len(words)
         assert [t.decode() for t in answer["tokens"][row, :n]] == words
         assert [t.decode() for t in answer["tags"][row, :n]] == expected.tags
-        np.testing.assert_allclose(answer["confidences"][row, :n], expected.confidences, atol=1e-5)
+        assert_close(answer["confidences"][row, :n], expected.confidences)
         assert (answer["tags"][row, n:] == b"").all() and not answer["confidences"][row, n:].any()
         if trained.scheme:
             k = answer["num_spans"][row]
@@ -59,8 +60,8 @@ def test_classifiers_answer_as_the_model_does(tmp_path, kind):
     expected = trained.classify(trained.tokenize(TEXTS))
     assert [label.decode() for label in answer["label"]] == [e.label for e in expected]
     shares = [list(e.probabilities.values()) for e in expected]
-    np.testing.assert_allclose(answer["probabilities"], shares, atol=1e-6)
-    np.testing.assert_allclose(answer["probability"], np.max(shares, axis=1), atol=1e-6)
+    assert_close(answer["probabilities"], shares)
+    assert_close(answer["probability"], np.max(shares, axis=1))
     assert answer["labels"].tolist() == [[n.encode() for n in trained.names]] * 4
     assert answer["sequence_len"].tolist() == ([4, 0, 4, 1] if kind == "cnn" else [6, 0, 5, 1])
 
@@ -73,7 +74,7 @@ def test_tokens_beyond_their_length_are_ignored(tmp_path):
     answer = ask(tmp_path / "1", "tokens", tokens=tokens, sequence_len=tf.constant([3, 1]))
     assert answer["tokens"].tolist() == [[b"Ada", b"lives", b"here"], [b"in", b"", b""]]
     alone = ask(tmp_path / "1", text=tf.constant(["in"]))
-    np.testing.assert_allclose(answer["confidences"][1, 0], alone["confidences"][0, 0], atol=1e-6)
+    assert_close(answer["confidences"][1, 0], alone["confidences"][0, 0])
     with pytest.raises(tf.errors.InvalidArgumentError, match="one value per row"):
         ask(tmp_path / "1", "tokens", tokens=tokens, sequence_len=tf.constant([4, 1]))
 
@@ -126,11 +127,11 @@ def test_classifiers_on_a_bert_cut_texts_themselves(tmp_path, kind):
     rows = trained.tokenize(BERT_TEXTS)
     assert answer["sequence_len"].tolist() == [len(row) for row in rows]
     expected = [list(a.probabilities.values()) for a in trained.classify(rows)]
-    np.testing.assert_allclose(answer["probabilities"], expected, atol=1e-5)
+    assert_close(answer["probabilities"], expected)
     words = tf.constant([["房", "间", "Hotels", "3", "left out"], [""] * 5])
     lengths = tf.constant([4, 0])
     again = ask(tmp_path / "1", "tokens", tokens=words, sequence_len=lengths)
-    np.testing.assert_allclose(again["probabilities"], expected[:2], atol=1e-5)
+    assert_close(again["probabilities"], expected[:2])
     assert again["sequence_len"].tolist() == answer["sequence_len"][:2].tolist()
     assert b"Fast" not in (tmp_path / "1" / "saved_model.pb").read_bytes()  # from tensorflow-text
 
@@ -144,7 +145,7 @@ def test_taggers_on_a_bert_tag_words(tmp_path):
     for row, expected in enumerate(trained.tag(trained.tokenize(texts))):
         n = len(expected.tags)
         assert [t.decode() for t in answer["tags"][row, :n]] == expected.tags
-        np.testing.assert_allclose(answer["confidences"][row, :n], expected.confidences, atol=1e-5)
+        assert_close(answer["confidences"][row, :n], expected.confidences)
     assert answer["sequence_len"].tolist() == [4, 0]  # a Chinese character is a word
     cut = ask(tmp_path / "1", text=tf.constant(["房 " * 30, *texts[:1]]))
     assert cut["sequence_len"].tolist() == [22, 4]
@@ -176,7 +177,7 @@ def test_a_sentence_too_long_for_a_bert_is_cut_behind_a_word(tmp_path, by):
         assert [token.decode() for token in tokens[row, :n]] == words
         assert [tag.decode() for tag in tags[row, :n]] == expected.tags
         shares = answer["confidences"].numpy()[row, :n]
-        np.testing.assert_allclose(shares, expected.confidences, atol=1e-5)
+        assert_close(shares, expected.confidences)
 
 
 EXPLAINED = {
@@ -206,12 +207,12 @@ def test_what_is_behind_an_answer(tmp_path, kind):
         first = found["path_tags"].numpy()[:, 0]
         np.testing.assert_array_equal(first, found["tags"])
         marginals = found["marginals"].numpy().sum(-1)
-        np.testing.assert_allclose(marginals, found["tokens"].numpy() != b"", atol=1e-5)
+        assert_close(marginals, found["tokens"].numpy() != b"")
     else:
         weights = found["token_weights" if kind == "attention" else "attention"].numpy().sum(-1)
         real = found["tokens"].numpy() != b""
         real = real.any(1) if kind == "attention" else real[:, None, None]
-        np.testing.assert_allclose(weights, real * np.ones_like(weights), atol=1e-5)
+        assert_close(weights, real * np.ones_like(weights))
 
 
 @pytest.mark.parametrize("kind", ["pieces", "words"])

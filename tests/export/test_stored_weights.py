@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tfreps.export.saved_model import save_whole
 from tfreps.export.stored_weights import StoredWeights
 
@@ -31,7 +32,7 @@ def test_what_is_stored(tmp_path, kind, least):
     module.weights = weights.tracked()
     save_whole(module, tmp_path / "1", {"default": function})
     answer = tf.saved_model.load(str(tmp_path / "1")).signatures["default"](x=tf.constant(x))
-    np.testing.assert_allclose(answer["y"], after, rtol=1e-5, atol=1e-6)
+    assert_close(answer["y"], after)
     kinds = {v.dtype.name for v in module.weights if hasattr(v, "dtype")}
     kinds |= {v.values.dtype.name for v in module.weights if isinstance(v, tf.Module)}
     assert kinds == ({"float32"} if kind == "float32" else {"float32", kind})

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny_bert
+from tests.closeness import assert_close
 from tfreps.inference import TextClassifier, TextTagger
 from tfreps.inference.attention import piece_attention, position_table, transformer_of
 from tfreps.layers.position_embedding import sinusoids
@@ -34,9 +35,9 @@ def test_two_texts():
     assert read.tokens == ["#CLS#", "很", "大", "！", "#SEP#", "big", "#NUM#", "#SEP#"]
     ids = [2, *tokenizer.ids("很大"), 1, 3, *tokenizer.ids("big"), 5, 3]
     expected = attention_of(encoder, ids, [0] * 5 + [1] * 3)
-    np.testing.assert_allclose(read.probabilities, expected, atol=1e-6)
+    assert_close(read.probabilities, expected)
     assert read.probabilities.shape == (2, 2, 8, 8)
-    np.testing.assert_allclose(read.probabilities.sum(-1), 1.0, atol=1e-5)
+    assert_close(read.probabilities.sum(-1), 1.0)
 
 
 def test_pieces_that_there_are_not():
@@ -45,7 +46,7 @@ def test_pieces_that_there_are_not():
     read = piece_attention(encoder, tokenizer, "The river-bank")
     assert read.tokens == ["[CLS]", "the", "rive", "##r", "[UNK]", "bank", "[SEP]"]
     ids = [tokenizer.vocabulary.index(token) for token in read.tokens]
-    np.testing.assert_allclose(read.probabilities, attention_of(encoder, ids), atol=1e-5)
+    assert_close(read.probabilities, attention_of(encoder, ids))
 
 
 def test_a_classifier_with_bert():
@@ -55,7 +56,7 @@ def test_a_classifier_with_bert():
     read = classifier.attention("房间")
     assert read.tokens == ["#CLS#", "房", "间", "#SEP#"]
     expected = attention_of(encoder, [2, *tokenizer.ids("房间"), 3])
-    np.testing.assert_allclose(read.probabilities, expected, atol=1e-6)
+    assert_close(read.probabilities, expected)
     classifier.max_length = 4
     assert classifier.attention("房间很大").tokens == read.tokens  # truncated as in `classify`
 
@@ -71,7 +72,7 @@ def test_a_tagger_with_bert_cuts_words_first():
     assert tagger.attention("the \u200b").tokens == ["[CLS]", "the", "[UNK]", "[SEP]"]
     ids = tokenizer.ids("the river") + [1, tokenizer.vocabulary.index("bank")]
     read = tagger.attention("the river \u200b bank")
-    np.testing.assert_allclose(read.probabilities, attention_of(encoder, [2, *ids, 3]), atol=1e-6)
+    assert_close(read.probabilities, attention_of(encoder, [2, *ids, 3]))
     with pytest.raises(ValueError, match="at most 22 pieces"):
         tagger.attention("the " * 23)
     with pytest.raises(ValueError, match="one text at a time"):

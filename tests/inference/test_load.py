@@ -9,6 +9,7 @@ import pytest
 import tfreps
 from tests import known_models, tiny_bert
 from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
+from tests.closeness import assert_close
 from tests.known_models import softmax
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps.convert import bilm_tf_checkpoint
@@ -28,7 +29,6 @@ from tfreps.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
 from tfreps.text.bert import write_tokenizer
 
-EXACT = {"rtol": 1e-5, "atol": 1e-6}
 WORDS = {"vocabulary_size": len(VOCABULARY)}
 
 
@@ -39,7 +39,7 @@ def test_a_tagger(tmp_path):
     assert (tagger.names, tagger.scheme, tagger.source) == (known_models.TAGS, "bio", run.path)
     answer = tagger("Ada, saw")
     assert answer.tags == ["B-PER", "O", "O"]
-    assert answer.confidences[0] == pytest.approx(float(softmax([0, 3, 1]).max()), abs=1e-6)
+    assert_close(answer.confidences[0], float(softmax([0, 3, 1]).max()))
 
 
 @pytest.mark.parametrize("is_slow", [False, True])
@@ -102,7 +102,7 @@ def test_a_bilm(tmp_path):
     warm = load(path, initial_state="warm").bilm
     assert warm.initial_state == "warm"
     ids = tfreps.text.batch_to_ids([["the", "dog"]])
-    np.testing.assert_allclose(warm(ids)["layer_outputs"], expected(ids)["layer_outputs"], **EXACT)
+    assert_close(warm(ids)["layer_outputs"], expected(ids)["layer_outputs"])
 
 
 def test_runs_of_other_bilms(tmp_path):
@@ -124,7 +124,7 @@ def test_a_published_bilm(tmp_path):
     moved.rename(tmp_path / "elmo" / "weights.hdf5")
     found = load(tmp_path / "elmo", initial_state="warm")
     assert found.model is found.bilm and found.vocabulary is None
-    np.testing.assert_allclose(found("the").vectors, expected["layer_outputs"][0], **EXACT)
+    assert_close(found("the").vectors, expected["layer_outputs"][0])
     for weight, other in zip(elsewhere.bilm.weights, found.bilm.weights, strict=True):
         np.testing.assert_array_equal(weight, other)
 
@@ -137,7 +137,7 @@ def test_a_published_bilm_of_words(tmp_path):
     expected = bilm(ids)["layer_outputs"][0]
     options = tmp_path / "options.json"
     for found in (load(options, vocabulary=VOCABULARY), load(tmp_path)):
-        np.testing.assert_allclose(found("the dog").vectors, expected, **EXACT)
+        assert_close(found("the dog").vectors, expected)
     Vocabulary(VOCABULARY.tokens[:-1]).write(tmp_path / "shorter.txt")
     with pytest.raises(ValueError, match="weights.hdf5 has .*shorter.txt has"):
         load(options, vocabulary=tmp_path / "shorter.txt")
@@ -163,10 +163,10 @@ def test_a_run_of_pretraining(tmp_path):
     assert isinstance(found, TextBert) and isinstance(found.model, BertPretrainer)
     ids = [[2, *tokenizer.ids("the river"), 3]]
     out = encoder({"token_ids": np.array(ids)})
-    np.testing.assert_allclose(found("the river").vectors, out["sequence_output"][0], atol=1e-5)
+    assert_close(found("the river").vectors, out["sequence_output"][0])
     first = load(path, num_layers=1)
     assert first.model.num_layers == 1
-    np.testing.assert_allclose(first("the river").vectors, out["layer_outputs"][0, 1], atol=1e-5)
+    assert_close(first("the river").vectors, out["layer_outputs"][0, 1])
 
 
 def test_a_published_bert(tmp_path):
@@ -174,7 +174,7 @@ def test_a_published_bert(tmp_path):
     path, encoder = tiny_bert.write_checkpoint(tmp_path / "bert", tokenizer)
     found = load(path, num_layers=1)
     out = encoder({"token_ids": np.array([[2, *tokenizer.ids("the river"), 3]])})
-    np.testing.assert_allclose(found("the river").vectors, out["layer_outputs"][0, 1], atol=1e-5)
+    assert_close(found("the river").vectors, out["layer_outputs"][0, 1])
     (path / "vocab.txt").unlink()
     silent = load(path)
     assert silent.tokenizer is None and silent.transformer.num_layers == 2
@@ -194,7 +194,7 @@ def test_a_published_tagger(tmp_path):
     out = model({"token_ids": np.array([[2, *tokenizer.ids("the"), 3]])})
     shares, answer = softmax(out["emissions"][0, 1]), found("the")
     assert answer.tags == [model.tags[shares.argmax()]]
-    assert answer.confidences[0] == pytest.approx(shares.max(), abs=1e-5)
+    assert_close(answer.confidences[0], shares.max())
 
 
 def test_a_published_classifier(tmp_path):
@@ -205,7 +205,7 @@ def test_a_published_classifier(tmp_path):
     found = load(tmp_path / "bert")
     out = model({"token_ids": np.array([[2, *tokenizer.ids("the river"), 3]])})
     shares = list(found("the river").probabilities.values())
-    np.testing.assert_allclose(shares, out["probabilities"][0], atol=1e-5)
+    assert_close(shares, out["probabilities"][0])
     with pytest.raises(ValueError, match="is a classifier, which has no tag scheme"):
         load(tmp_path / "bert", scheme="bio")
     with pytest.raises(ValueError, match="`num_layers` applies only to a BERT model without"):

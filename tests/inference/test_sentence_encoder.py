@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tests.tiny_run import VOCABULARY, make_pretrainer
 from tfreps.inference.sentence_encoder import SentenceEncoder, batches_by_length
 from tfreps.text import batch_to_ids
@@ -16,7 +17,6 @@ SENTENCES = [
     ["<S>", "", "x" * 60],
     "he put the money in the bank .".split(),
 ]
-EXACT = {"rtol": 1e-5, "atol": 1e-6}
 
 
 def one_by_one(bilm):
@@ -47,7 +47,7 @@ def test_equal_to_the_model_sentence_by_sentence(state, budget, kept):
     assert sorted(found) == list(range(len(SENTENCES)))
     for number, expected in enumerate(one_by_one(bilm)):
         assert found[number].dtype == np.float32
-        np.testing.assert_allclose(found[number], expected, **EXACT)
+        assert_close(found[number], expected)
 
 
 @pytest.mark.slow
@@ -61,7 +61,7 @@ def test_layers():
     ):
         for number, vectors in SentenceEncoder(bilm, None, 20, layers).encode(SENTENCES):
             mixed = np.tensordot(factors, expected[number], 1)
-            np.testing.assert_allclose(vectors, mixed, **EXACT)
+            assert_close(vectors, mixed)
     for number, vectors in SentenceEncoder(bilm, dtype="float16").encode(SENTENCES[:1]):
         assert vectors.dtype == np.float16 and vectors.shape == expected[number].shape
 
@@ -82,7 +82,7 @@ def test_one_direction_and_token_ids(budget):
     for number, vectors in encoder.encode(SENTENCES[:4]):
         ids = np.array([VOCABULARY.ids(SENTENCES[number])], np.int32) + 1
         expected = bilm(tf.constant(ids, tf.int32))["layer_outputs"][0]
-        np.testing.assert_allclose(vectors, expected, **EXACT)
+        assert_close(vectors, expected)
 
 
 def test_kept_vectors_are_not_made_again(monkeypatch):

@@ -1,11 +1,11 @@
 """TextBert returns the vectors and the attention of the model."""
 
 import keras
-import numpy as np
 import pytest
 import tensorflow as tf
 
 from tests import tiny_bert
+from tests.closeness import assert_close
 from tfreps.inference import TextBert
 from tfreps.models import BertEncoder, BertPretrainer
 
@@ -24,10 +24,10 @@ def test_vectors_of_raw_texts(bert):
     for found in long, short:
         ids = [TOKENIZER.vocabulary.index(token) for token in found.tokens]
         out = bert.model({"token_ids": tf.constant([ids])})
-        np.testing.assert_allclose(found.vectors, out["sequence_output"][0], atol=1e-5)
-        np.testing.assert_allclose(found.pooled, out["pooled_output"][0], atol=1e-5)
+        assert_close(found.vectors, out["sequence_output"][0])
+        assert_close(found.pooled, out["pooled_output"][0])
     alone = bert("bank")
-    np.testing.assert_allclose(alone.vectors, short.vectors, atol=1e-5)
+    assert_close(alone.vectors, short.vectors)
     assert bert([]) == []
 
 
@@ -43,7 +43,7 @@ def test_attention_of_two_texts(bert):
     assert found.tokens == ["[CLS]", "the", "bank", "[SEP]", "rive", "##r", "[SEP]"]
     ids = [TOKENIZER.vocabulary.index(token) for token in found.tokens]
     features = {"token_ids": tf.constant([ids]), "segment_ids": tf.constant([[0] * 4 + [1] * 3])}
-    np.testing.assert_allclose(found.probabilities, bert.model.attention(features)[0], atol=1e-6)
+    assert_close(found.probabilities, bert.model.attention(features)[0])
     for texts in ("",), ("the", " "):
         with pytest.raises(ValueError, match="has no tokens"):
             bert.attention(*texts)

@@ -1,15 +1,13 @@
 """TextBiLM returns the vectors of the model."""
 
 import keras
-import numpy as np
 import pytest
 
+from tests.closeness import assert_close
 from tests.tiny_run import VOCABULARY, make_pretrainer
 from tfreps.inference import TextBiLM
 from tfreps.models import Elmo
 from tfreps.text import batch_to_ids
-
-EXACT = {"rtol": 1e-5, "atol": 1e-6}
 
 
 def test_vectors_of_raw_texts():
@@ -18,7 +16,7 @@ def test_vectors_of_raw_texts():
     found = trained("the  left bank")
     expected = model.bilm(batch_to_ids([["the", "left", "bank"]]))["layer_outputs"][0]
     assert found.tokens == ["the", "left", "bank"] and found.pooled is None
-    np.testing.assert_allclose(found.vectors, expected, **EXACT)
+    assert_close(found.vectors, expected)
 
 
 @pytest.mark.slow
@@ -27,10 +25,10 @@ def test_some_layers_alone_and_mixed():
     trained = TextBiLM(model, VOCABULARY)
     expected = model.bilm(batch_to_ids([["the", "left", "bank"]]))["layer_outputs"][0]
     first, second = trained.encode([["the", "left", "bank"], ""], layers="top")
-    np.testing.assert_allclose(first, expected[-1], **EXACT)
+    assert_close(first, expected[-1])
     assert second.shape == (0, 12) and trained([]) == []
     mixed = trained.encode(["the left bank"], layers=[0.5, 0.0, 2.0])[0]
-    np.testing.assert_allclose(mixed, 0.5 * expected[0] + 2.0 * expected[2], **EXACT)
+    assert_close(mixed, 0.5 * expected[0] + 2.0 * expected[2])
 
 
 @pytest.mark.slow
@@ -40,7 +38,7 @@ def test_the_initial_state():
     warm = TextBiLM(model, initial_state="warm")
     assert warm.model is model and warm.bilm.initial_state == "warm"
     expected = warm.bilm(batch_to_ids([["the"]]))["layer_outputs"][0]
-    np.testing.assert_allclose(warm("the").vectors, expected, **EXACT)
+    assert_close(warm("the").vectors, expected)
 
 
 def test_no_bilm():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests import known_models, tiny_bert
+from tests.closeness import assert_close
 from tests.known_models import TEXTS, softmax
 from tfreps.inference import ClassifiedText, TextClassifier
 from tfreps.models import Classifier, HMMTagger
@@ -23,7 +24,7 @@ def test_one_raw_text(classifier):
     answer = classifier("Ada")
     share = float(softmax(TEXTS["Ada"])[0])
     assert isinstance(answer, ClassifiedText) and answer.label == "bad"
-    assert answer.confidence == pytest.approx(share, abs=1e-6)
+    assert_close(answer.confidence, share)
     assert [found.label for found in classifier(["Rome", ["Ada"]])] == ["good", "bad"]
     assert classifier.classify([]) == [] and classifier.names == ["bad", "good"]
 
@@ -39,7 +40,7 @@ def test_labels_and_their_probabilities(classifier):
         mean = np.mean([TEXTS[token] for token in cut], axis=0) if cut else [0, 0]
         expected = softmax(mean)
         assert list(answer.probabilities) == ["bad", "good"]
-        np.testing.assert_allclose(list(answer.probabilities.values()), expected, atol=1e-6)
+        assert_close(list(answer.probabilities.values()), expected)
 
 
 def on_a_bert(max_length=24):
@@ -60,7 +61,7 @@ def test_a_classifier_on_a_bert_reads_pieces():
     assert rows[2] == ["[CLS]", *["房"] * 22, "[SEP]"] and trained.max_length == 24
     together = [answer.probabilities["a"] for answer in trained.classify(rows)]
     alone = [trained.classify([row])[0].probabilities["a"] for row in rows]
-    np.testing.assert_allclose(together, alone, atol=1e-6)
+    assert_close(together, alone)
     assert len(set(np.round(alone, 3))) == 4
     shorter = on_a_bert(5)
     assert shorter.tokenize(texts)[0] == ["[CLS]", "房", "间", "hote", "[SEP]"]

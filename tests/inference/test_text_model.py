@@ -1,10 +1,10 @@
 """Shared behaviour of TextTagger and TextClassifier."""
 
-import numpy as np
 import pytest
 import tensorflow as tf
 
 from tests import known_models
+from tests.closeness import assert_close
 from tests.known_models import TEXTS
 from tfreps.inference import TextClassifier, TextTagger
 from tfreps.models import Classifier, Tagger, TextCNN, TokenEmbedder, TransformerEncoder
@@ -43,7 +43,7 @@ def test_attention_of_tokens():
     assert found.tokens == ["Ada", "saw", "Max"] and found.probabilities.shape == (3, 2, 3, 3)
     ids = INDEXER(tf.constant([found.tokens]))["token_ids"]
     expected = encoder.attention({"token_ids": ids})[0]
-    np.testing.assert_allclose(found.probabilities, expected, atol=1e-6)
+    assert_close(found.probabilities, expected)
     model.max_length = 3
     assert model.attention("Ada saw Max Ada").tokens == found.tokens  # truncated as in `classify`
     with pytest.raises(ValueError, match="one text at a time"):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests import known_models, tiny_bert
+from tests.closeness import assert_close
 from tests.known_models import WORDS, softmax
 from tfreps.inference import TextSpan, TextTagger
 from tfreps.models import Classifier, PieceEncoder, Tagger, TokenEmbedder
@@ -24,7 +25,7 @@ def test_one_raw_text(tagger):
     assert answer.tokens == ["Ada", ",", "saw", ":", "Rome"]
     assert answer.tags == ["B-PER", "O", "O", "O", "B-LOC"]
     expected = [softmax(WORDS.get(token, [0, 0, 0])).max() for token in answer.tokens]
-    np.testing.assert_allclose(answer.confidences, expected, atol=1e-6)
+    assert_close(answer.confidences, expected)
     first, last = answer.confidences[0], answer.confidences[-1]
     assert answer.spans == [
         TextSpan("PER", 0, 1, "Ada", first),
@@ -67,7 +68,7 @@ def test_tags_and_their_probabilities(tagger):
     ]
     for tokens, answer in zip(sentences, answers, strict=True):
         expected = [softmax(WORDS.get(token, [0, 0, 0])).max() for token in tokens]
-        np.testing.assert_allclose(answer.confidences, expected, atol=1e-6)
+        assert_close(answer.confidences, expected)
     assert tagger.tag([]) == []
 
 
@@ -93,7 +94,7 @@ def test_a_tagger_on_a_bert_reads_words():
     assert [len(answer.tags) for answer in together] == [2, 0, 1]
     for sentence, answer in zip(sentences, together, strict=True):
         alone = trained.tag([sentence])[0]
-        np.testing.assert_allclose(answer.confidences, alone.confidences, atol=1e-6)
+        assert_close(answer.confidences, alone.confidences)
     with pytest.raises(ValueError, match="Sentence 1 .* at most 22 pieces .* got 24"):
         trained.tag([["房"], ["hotels"] * 12])
 

@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tests import oracles_transformer
+from tests.closeness import assert_close
 from tfreps.layers import SelfAttention
 
 X = np.random.default_rng(3).normal(size=[4, 5, 6]).astype("float32")
@@ -34,8 +35,8 @@ def test_equals_plain_loops_whatever_stands_on_padding(num_heads, causal):
     for row in range(4):
         rows = X[row].astype("float64")
         expected = oracles_transformer.attention(rows, weights, num_heads, MASK[row], causal)
-        np.testing.assert_allclose(y[row], expected[0], atol=1e-5)
-        np.testing.assert_allclose(probabilities[row], expected[1], atol=1e-6)
+        assert_close(y[row], expected[0])
+        assert_close(probabilities[row], expected[1])
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -46,7 +47,7 @@ def test_without_a_mask_all_are_real(causal):
         layer(X, mask=np.ones_like(MASK), return_attention=True),
         strict=True,
     ):
-        np.testing.assert_allclose(one, other, atol=1e-6)
+        assert_close(one, other)
 
 
 def test_equals_keras_with_the_kernels_of_bert():
@@ -64,7 +65,7 @@ def test_equals_keras_with_the_kernels_of_bert():
         weights += [kernel.reshape(6, 2, 3), bias.reshape(2, 3)]
     oracle.set_weights([*weights, combine[0].reshape(2, 3, 6), combine[1]])
     expected = oracle(X, X, attention_mask=MASK[:, None, :] & MASK[:, :, None])
-    np.testing.assert_allclose(layer(X, mask=MASK)[:3][MASK[:3]], expected[MASK], atol=1e-5)
+    assert_close(layer(X, mask=MASK)[:3][MASK[:3]], expected[MASK])
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -96,17 +97,17 @@ def test_drops_probabilities_in_training_alone_and_returns_them_before():
     layer.combine.set_weights([np.eye(d), np.zeros(d)])
     y, probabilities = layer(X, training=True, return_attention=True)
     fifths = (y * 5 / 2).numpy()  # number of tokens out of 5 that were not dropped
-    np.testing.assert_allclose(fifths, fifths.round(), atol=1e-5)
+    assert_close(fifths, fifths.round())
     assert len(np.unique(fifths.round())) > 2
-    np.testing.assert_allclose(probabilities, 0.2, atol=1e-6)
-    np.testing.assert_allclose(layer(X), 1.0, atol=1e-6)
+    assert_close(probabilities, 0.2)
+    assert_close(layer(X), 1.0)
 
 
 def test_the_softmax_is_in_float32():
     """For two thousand equal tokens, a bfloat16 softmax would not sum to 1."""
     layer = SelfAttention(1, dtype="mixed_bfloat16")
     _, probabilities = layer(tf.ones([1, 2000, 4]), return_attention=True)
-    np.testing.assert_allclose(tf.reduce_sum(probabilities, axis=-1), 1.0, atol=1e-4)
+    assert_close(tf.reduce_sum(probabilities, axis=-1), 1.0, terms=2000)
     assert probabilities.dtype == "float32"
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tfreps.layers import BiLSTM
 
 X = np.random.default_rng(3).normal(size=[4, 6, 3]).astype("float32")
@@ -44,9 +45,9 @@ def test_equals_keras_on_the_real_tokens_alone():
     assert outputs.shape == (4, 6, 10) and last.shape == (4, 10)
     for row in range(3):
         expected = oracle(X[row, MASK[row]][None])[0].numpy()
-        np.testing.assert_allclose(outputs[row][MASK[row]], expected, atol=1e-6)
+        assert_close(outputs[row][MASK[row]], expected)
         ends = np.concatenate([expected[-1, :5], expected[0, 5:]])
-        np.testing.assert_allclose(last[row], ends, atol=1e-6)
+        assert_close(last[row], ends)
     np.testing.assert_array_equal(outputs.numpy()[~MASK], 0.0)
     np.testing.assert_array_equal(last[3], 0.0)
 
@@ -65,7 +66,7 @@ def test_gradients_equal_those_of_keras(training):
         weights = [part[direction].value for part in kept]
         expected = gradients[3 * direction : 3 * direction + 3]
         for a, b in zip(tape.gradient(mine, weights), expected, strict=True):
-            np.testing.assert_allclose(a, b, atol=2e-5)
+            assert_close(a, b)
 
 
 def test_texts_of_no_columns():

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests import oracles, oracles_tf
+from tests.closeness import assert_close
 from tfreps.layers import CharCNNEncoder
 from tfreps.models import BiLM
 from tfreps.text import batch_to_ids
@@ -38,7 +39,7 @@ def test_equals_the_loops(tmp_path, characters):
     vectors = encoder(batch_to_ids([TOKENS], max_characters=length))
     expected = [oracles.token_vector(weights, options, token) for token in TOKENS]
     assert len({tuple(v.round(6)) for v in expected}) > 9
-    np.testing.assert_allclose(vectors[0], expected, atol=3e-6, rtol=1e-5)
+    assert_close(vectors[0], expected)
 
 
 @pytest.mark.slow
@@ -48,7 +49,7 @@ def test_a_token_is_the_same_alone_and_among_others(tmp_path):
     together = encoder(batch_to_ids([TOKENS]))[0]
     for number, token in enumerate(TOKENS):
         alone = encoder(batch_to_ids([[token]]))[0, 0]
-        np.testing.assert_allclose(alone, together[number], atol=1e-6, rtol=1e-5)
+        assert_close(alone, together[number])
 
 
 def test_no_token_is_zero_and_leading_dimensions_are_free(tmp_path):
@@ -58,8 +59,8 @@ def test_no_token_is_zero_and_leading_dimensions_are_free(tmp_path):
     vectors = encoder(ids)
     assert (vectors.numpy()[[1, 2, 2], [1, 0, 1]] == 0.0).all()
     assert (vectors.numpy()[[0, 0, 1], [0, 1, 0]] != 0.0).any(axis=-1).all()
-    np.testing.assert_allclose(encoder(ids[0]), vectors[0], rtol=1e-5)
-    np.testing.assert_allclose(encoder(ids[0, 0]), vectors[0, 0], rtol=1e-5)
+    assert_close(encoder(ids[0]), vectors[0])
+    assert_close(encoder(ids[0, 0]), vectors[0, 0])
     np.testing.assert_array_equal(encoder(ids[None]), vectors[None])
     assert encoder(ids[:0]).shape == (0, 2, 4)
 
@@ -96,7 +97,7 @@ def test_the_gradient_is_that_of_the_naive_network(tmp_path, activation):
     def close(name, foreign):  # float32 against float64, sums of several hundred terms
         expected = tf.convert_to_tensor(theirs[foreign]).numpy()
         got = tf.convert_to_tensor(ours[name]).numpy().reshape(expected.shape)
-        np.testing.assert_allclose(got, expected, atol=2e-5, rtol=2e-5, err_msg=foreign)
+        assert_close(got, expected, name=foreign)
 
     for i in range(3):
         close(f"convolution_{i}_kernel", f"CNN/W_cnn_{i}")
@@ -107,7 +108,7 @@ def test_the_gradient_is_that_of_the_naive_network(tmp_path, activation):
     characters = tf.convert_to_tensor(ours["characters"]).numpy()
     np.testing.assert_array_equal(characters[0], 0.0)
     expected = tf.convert_to_tensor(theirs["char_embed"]).numpy()
-    np.testing.assert_allclose(characters[1:], expected, atol=2e-5, rtol=2e-5)
+    assert_close(characters[1:], expected)
 
 
 def padding_wins(weights, options):
@@ -126,7 +127,7 @@ def test_unknown_shapes_compile(tmp_path):
     compiled = tf.function(encoder, input_signature=[tf.TensorSpec([None, None, 50], "int32")])
     for tokens in ([["a", "dog"], ["a"]], [["y" * 60]], [TOKENS]):
         ids = batch_to_ids(tokens)
-        np.testing.assert_allclose(compiled(ids), encoder(ids), atol=1e-6, rtol=1e-5)
+        assert_close(compiled(ids), encoder(ids))
 
 
 def test_starts_as_bilm_tf_does():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tfreps.layers import CharLSTMEncoder
 from tfreps.text import batch_to_ids, token_character_ids
 
@@ -28,7 +29,7 @@ def test_equals_the_bilstm_on_each_token_alone():
             ids = [i for i in token_character_ids(token, 12) if i != 261]
             x = np.asarray(layer.characters)[ids]
             expected = layer.bilstm(x[None])[1][0]
-            np.testing.assert_allclose(vectors[row, t], expected, atol=1e-6)
+            assert_close(vectors[row, t], expected)
         np.testing.assert_array_equal(vectors[row, len(sentence) :], 0.0)
 
 
@@ -68,5 +69,5 @@ def test_it_trains_in_a_graph():
         return [tf.convert_to_tensor(g) for g in tape.gradient(loss, weights)]
 
     for ours, expected in zip(tf.function(gradients)(), gradients(), strict=True):
-        np.testing.assert_allclose(ours, expected, atol=1e-6)
+        assert_close(ours, expected)
         assert np.abs(expected).max() > 0

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tests.layers.ops.chain_paths_oracle import MASKS, Problem
 from tfreps.layers import CRF
 
@@ -50,12 +51,14 @@ def test_without_constraints_all_is_as_enumerated():
     for row in range(len(MASKS)):
         best, score = problem.best(row)[0]
         assert tuple(tags[row].numpy()[problem.mask[row]]) == best
-        np.testing.assert_allclose(scores[row], score, atol=1e-6)
-        np.testing.assert_allclose(path_score[row], score, atol=1e-6)
-        np.testing.assert_allclose(likelihood[row], score - problem.log_normalizer(row), atol=2e-6)
-        np.testing.assert_allclose(marginals[row], problem.marginals(row), atol=2e-6)
+        assert_close(scores[row], score, magnitude=problem.magnitude)
+        assert_close(path_score[row], score, magnitude=problem.magnitude)
+        assert_close(
+            likelihood[row], score - problem.log_normalizer(row), magnitude=problem.magnitude
+        )
+        assert_close(marginals[row], problem.marginals(row), magnitude=problem.magnitude)
         expected = [score for _, score in problem.best(row, 3)]
-        np.testing.assert_allclose(their_scores[row, : len(expected)], expected, atol=1e-6)
+        assert_close(their_scores[row, : len(expected)], expected, magnitude=problem.magnitude)
     assert many.shape == (len(MASKS), 3, 4)
 
 
@@ -70,10 +73,12 @@ def test_constraints(constrain):
     for row in range(len(MASKS)):
         best, score = rules.best(row)[0]
         assert tuple(tags[row].numpy()[problem.mask[row]]) == best
-        np.testing.assert_allclose(scores[row], score, atol=1e-6)
-        np.testing.assert_allclose(marginals[row], rules.marginals(row), atol=2e-6)
+        assert_close(scores[row], score, magnitude=problem.magnitude)
+        assert_close(marginals[row], rules.marginals(row), magnitude=problem.magnitude)
         in_loss = rules if constrain == "both" else problem
-        np.testing.assert_allclose(likelihood[row], score - in_loss.log_normalizer(row), atol=2e-6)
+        assert_close(
+            likelihood[row], score - in_loss.log_normalizer(row), magnitude=problem.magnitude
+        )
 
 
 def is_legal(tags, allowed=BIO):
@@ -121,8 +126,8 @@ def test_a_length_that_no_legal_sequence_has():
         emissions = tf.constant(problem.emissions)
         tape.watch(emissions)
         value = crf.log_likelihood(emissions, [[0, 1, 0], [0, 1, 1]], problem.mask)
-    np.testing.assert_allclose(value, [0.0, -1e4], atol=20.0)
-    np.testing.assert_allclose(tape.gradient(value, emissions), 0.0, atol=1e-6)
+    assert value.numpy() == pytest.approx([0.0, -1e4], abs=20.0)
+    assert_close(tape.gradient(value, emissions), 0.0)
 
 
 @pytest.mark.parametrize("use_xla", [pytest.param("auto", marks=pytest.mark.slow), False])
@@ -136,15 +141,15 @@ def test_weights_of_sentences_and_of_tokens(use_xla):
     def loss(sample_weight):
         return value_and_gradients(crf, problem, tags, sample_weight)
 
-    np.testing.assert_allclose(loss(None)[0], value.mean(), rtol=1e-6)
+    assert_close(loss(None)[0], value.mean())
     expected = loss(weights)
-    np.testing.assert_allclose(expected[0], (weights * value).mean(), rtol=1e-6)
+    assert_close(expected[0], (weights * value).mean())
     for one, other in zip(loss(np.repeat(weights[:, None], 4, 1)), expected, strict=True):
-        np.testing.assert_allclose(one, other, atol=2e-5)
+        assert_close(one, other)
     some = np.random.default_rng(2).random(problem.mask.shape).astype("float32")
     single = np.eye(4, dtype="float32")[:, None] * np.ones([4, 7, 1], "float32")
     parts = [loss(some * one)[0] for one in single]  # the loss is a sum over tokens
-    np.testing.assert_allclose(sum(parts), loss(some)[0], rtol=1e-5)
+    assert_close(sum(parts), loss(some)[0])
 
 
 def value_and_gradients(crf, problem, tags, sample_weight=None):
@@ -168,7 +173,7 @@ def test_eager_graph_and_xla_agree(allowed):
         results.append(tf.nest.flatten(run()))
     for other in results[1:]:
         for a, b in zip(results[0], other, strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+            assert_close(a, b)
 
 
 def test_partly_tagged_sentences():
@@ -185,11 +190,11 @@ def test_partly_tagged_sentences():
             if all(allowed[t, tag] for t, tag in enumerate(tags))
         ]
         expected = np.logaddexp.reduce(kept) - problem.log_normalizer(row) if kept else -1e4
-        np.testing.assert_allclose(got[row], expected, atol=3e-6)
+        assert_close(got[row], expected, magnitude=problem.magnitude)
     tags = np.random.default_rng(1).integers(0, K, problem.mask.shape)
     one = crf.partial_log_likelihood(problem.emissions, np.eye(K)[tags] > 0, problem.mask)
     whole = crf.log_likelihood(problem.emissions, tags, problem.mask)
-    np.testing.assert_allclose(one, whole, atol=3e-6)
+    assert_close(one, whole)
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "rmsprop"])
@@ -204,7 +209,7 @@ def test_the_learning_rate_of_transitions_is_multiplied(optimizer):
         step = keras.optimizers.get({"class_name": optimizer, "config": {"learning_rate": 1e-3}})
         step.apply(gradients, crf.trainable_variables)
         moved.append(crf.transitions.numpy() - start)
-    np.testing.assert_allclose(moved[1], 10.0 * moved[0], rtol=1e-3, atol=1e-6)
+    assert moved[1] == pytest.approx(10.0 * moved[0], rel=1e-3)  # Adam adds 1e-7 to a gradient
 
 
 def test_initial_scores_and_l2_are_of_scores():
@@ -217,21 +222,19 @@ def test_initial_scores_and_l2_are_of_scores():
         l2=0.1,
     )
     crf.build((None, None, 2))
-    np.testing.assert_allclose(crf.start_scores, [0.5, 0.5])
-    np.testing.assert_allclose(crf.transitions, [[-2.0, -2.0]] * 2)
-    np.testing.assert_allclose(crf.end_scores, [1.0, 1.0])
+    assert_close(crf.start_scores, [0.5, 0.5])
+    assert_close(crf.transitions, [[-2.0, -2.0]] * 2)
+    assert_close(crf.end_scores, [1.0, 1.0])
     # Keras 3.12, the last version for Python 3.10, requires a Regularizer.
     assert isinstance(crf.transition_weights.regularizer, keras.regularizers.Regularizer)
-    np.testing.assert_allclose(sum(crf.losses), 0.1 * (0.5 + 16.0 + 2.0), rtol=1e-6)
+    assert_close(sum(crf.losses), 0.1 * (0.5 + 16.0 + 2.0))
     with tf.GradientTape() as tape:
         penalty = sum(crf.losses)
     # It is the gradient of the scores, neither multiplied nor divided by 8, as for the loss.
-    np.testing.assert_allclose(
-        tape.gradient(penalty, crf.transition_weights), np.full([2, 2], 2 * 0.1 * -2.0), rtol=1e-6
-    )
+    assert_close(tape.gradient(penalty, crf.transition_weights), np.full([2, 2], 2 * 0.1 * -2.0))
     copy = CRF.from_config(crf.get_config())
     copy.build((None, None, 2))
-    np.testing.assert_allclose(copy.start_scores, crf.start_scores)
+    assert_close(copy.start_scores, crf.start_scores)
 
 
 @pytest.mark.few(1)
@@ -243,7 +246,7 @@ def test_a_tag_that_does_not_exist_gives_nan(tag, weights, use_xla):
     tags, mask = np.array([[0, tag, 1]]), np.array([[True, True, True]])
     assert np.isnan(crf.loss(np.zeros([1, 3, 2]), tags, mask, weights))
     mask[0, 1] = False
-    assert float(crf.loss(np.zeros([1, 3, 2]), tags, mask, weights)) == pytest.approx(np.log(4))
+    assert_close(float(crf.loss(np.zeros([1, 3, 2]), tags, mask, weights)), np.log(4))
 
 
 @pytest.mark.slow
@@ -315,5 +318,5 @@ def test_the_mask_of_keras_is_used():
         model = keras.Model([x, y], crf(dense(embedding(x)), mask=mask, tags=y)[0])
         model.compile("sgd")
         losses[name] = model.evaluate([words, tags], verbose=0)
-    assert losses["implicit"] == pytest.approx(losses["explicit"], rel=1e-6)
+    assert_close(losses["implicit"], losses["explicit"])
     assert losses["implicit"] < losses["none"] - 0.5

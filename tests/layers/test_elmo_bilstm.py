@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from tests import oracles
+from tests.closeness import assert_close
 from tfreps.layers import ElmoBiLSTM, ElmoLSTM, LSTMState
 from tfreps.models import BiLM
 
@@ -67,11 +68,11 @@ def test_equals_the_loops(tmp_path, case, state_in):
             expected = np.zeros([6, 2 * dim])
             for t in range(n):
                 expected[t] = np.concatenate([ahead[number][t], back[number][n - 1 - t]])
-            np.testing.assert_allclose(outputs[b, number], expected, atol=2e-6)
+            assert_close(outputs[b, number], expected)
         for ours, theirs in zip(last, (end, begin), strict=True):
             hidden, cell = zip(*theirs, strict=True)
-            np.testing.assert_allclose(ours.hidden[b], hidden, atol=2e-6)
-            np.testing.assert_allclose(ours.cell[b], cell, atol=2e-6)
+            assert_close(ours.hidden[b], hidden)
+            assert_close(ours.cell[b], cell)
     clips = options["lstm"]["cell_clip"] is not None
     assert (bites["cell"] > 20) == clips
     assert (bites["hidden"] > 20) == (clips and dim < options["lstm"]["dim"])
@@ -96,7 +97,7 @@ def test_no_mask_is_a_mask_of_ones(tmp_path):
     _, _, layer, x = make(tmp_path, {})
     without, with_mask = layer(x), layer(x, mask=np.ones([4, 6], bool))
     for a, b in zip(tf.nest.flatten(without), tf.nest.flatten(with_mask), strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-6)
+        assert_close(a, b)
 
 
 def test_what_padding_holds_does_not_matter(tmp_path):
@@ -115,7 +116,7 @@ def test_distinct_vectors_give_the_same_in_both_directions(tmp_path, case):
     wanted = layer(vectors[which], mask=MASK)
     got = layer(0.0 * vectors[which], mask=MASK, distinct=(vectors, which))
     for a, b in zip(tf.nest.flatten(wanted), tf.nest.flatten(got), strict=True):
-        np.testing.assert_allclose(a, b, atol=2e-6)
+        assert_close(a, b)
 
 
 def test_dropout_ignores_distinct_vectors():
@@ -137,8 +138,8 @@ def test_carrying_the_state_is_reading_on():
     whole, last = layer(x)
     first, state = layer(x[:, :5])
     second, end = layer(x[:, 5:], initial_state=state)
-    np.testing.assert_allclose(tf.concat([first, second], 2), whole, atol=1e-6)
-    np.testing.assert_allclose(end.cell, last.cell, atol=1e-6)
+    assert_close(tf.concat([first, second], 2), whole)
+    assert_close(end.cell, last.cell)
 
 
 def test_dropout_falls_on_the_input_of_every_layer_before_the_skip_connection():

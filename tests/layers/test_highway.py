@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests import oracles
+from tests.closeness import assert_close
 from tfreps.layers import Highway
 
 
@@ -22,7 +23,7 @@ def test_equals_the_loops():
     for weight in layer.weights:
         weight.assign(weights[f"CNN_high_0/{names[weight.name]}"])
     expected = [[oracles.highway(weights, 0, row.astype(float)) for row in rows] for rows in x]
-    np.testing.assert_allclose(layer(x), expected, atol=1e-6)
+    assert_close(layer(x), expected)
 
 
 def test_passes_its_input_through_where_the_gate_is_shut_and_transforms_where_it_is_open():

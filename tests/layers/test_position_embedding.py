@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests import oracles_transformer
+from tests.closeness import assert_close
 from tfreps.layers import PositionEmbedding
 from tfreps.layers.position_embedding import sinusoids
 
@@ -28,7 +29,7 @@ def test_sines_and_cosines_equal_the_formulas(kind, dim, normalize_rows):
     rows = sinusoids(600, dim, kind, normalize_rows)
     assert rows.dtype == tf.float32
     expected = oracles_transformer.positions(600, dim, kind, normalize_rows)
-    np.testing.assert_allclose(rows, expected, atol=1e-6)
+    assert_close(rows, expected)
 
 
 def test_some_numbers_by_hand():
@@ -36,15 +37,15 @@ def test_some_numbers_by_hand():
     paper, aespresso = (sinusoids(2, 4, kind).numpy() for kind in KINDS)
     first, second = 1.0, 0.01
     expected = [np.sin(first), np.cos(first), np.sin(second), np.cos(second)]
-    np.testing.assert_allclose(paper, [[0, 1, 0, 1], expected], atol=1e-6)
+    assert_close(paper, [[0, 1, 0, 1], expected])
     expected = [np.sin(1.0), np.cos(0.01), np.sin(1e-4), np.cos(1e-6)]
-    np.testing.assert_allclose(aespresso, [[0, 0, 0, 0], expected], atol=1e-6)
+    assert_close(aespresso, [[0, 0, 0, 0], expected])
 
 
 def test_normalised_rows_have_length_one_but_aespressos_first():
     for kind, first in zip(KINDS, (1.0, 0.0), strict=True):
         lengths = np.linalg.norm(sinusoids(50, 8, kind, True), axis=1)
-        np.testing.assert_allclose(lengths, [first, *[1.0] * 49], atol=1e-6)
+        assert_close(lengths, [first, *[1.0] * 49])
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "learned"])
@@ -52,8 +53,8 @@ def test_a_mask_counts_real_tokens_and_none_counts_columns(kind):
     layer = make(kind, normalize_positions=True)
     rows = layer.table if kind == "learned" else sinusoids(5, 6, kind, True)
     rows = np.asarray(rows)
-    np.testing.assert_allclose(layer(X), X + rows[None, :5], atol=1e-6)
-    np.testing.assert_allclose(layer(X, mask=MASK), X + rows[PLACES], atol=1e-6)
+    assert_close(layer(X), X + rows[None, :5])
+    assert_close(layer(X, mask=MASK), X + rows[PLACES])
     assert layer(X[:, :0], mask=MASK[:, :0]).shape == (4, 0, 6)
 
 
@@ -71,13 +72,13 @@ def test_initialisers():
     normal = make(max_positions=500, initializer_range=0.1)
     assert np.std(normal.table) == pytest.approx(0.088, rel=0.05)
     table = np.asarray(make(initializer="orthogonal_rows").table)
-    np.testing.assert_allclose(table @ table.T, np.eye(5), atol=1e-5)
+    assert_close(table @ table.T, np.eye(5))
     assert not make("sinusoidal").weights
 
 
 def test_columns_of_padding_may_be_more_than_positions():
     layer, x = make(max_positions=3), np.zeros([4, 5, 6], "float32")
-    np.testing.assert_allclose(layer(x, mask=MASK), np.asarray(layer.table)[PLACES], atol=1e-6)
+    assert_close(layer(x, mask=MASK), np.asarray(layer.table)[PLACES])
 
 
 def test_texts_longer_than_the_learned_positions():

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests import oracles, oracles_tf
+from tests.closeness import BFLOAT16, assert_close
 from tfreps.layers import SampledSoftmax, sampled_softmax
 
 GROUPS, ROWS, DIM, SIZE, SAMPLED = 2, 6, 5, 30, 8
@@ -36,14 +37,14 @@ def test_the_full_softmax_equals_the_loops(training):
         for group in zip(FEATURES.astype(float), TARGETS, strict=True)
     ]
     assert nll.dtype == tf.float32
-    np.testing.assert_allclose(nll, expected, atol=3e-6)
+    assert_close(nll, expected)
 
 
 def test_evaluating_in_parts_is_evaluating_at_once(monkeypatch):
     whole = make()(FEATURES, TARGETS)
     for rows in (1, 5, 12):
         monkeypatch.setattr(sampled_softmax, "MAX_LOGITS", rows * SIZE)
-        np.testing.assert_allclose(make()(FEATURES, TARGETS), whole, atol=1e-6)
+        assert_close(make()(FEATURES, TARGETS), whole)
     assert make()(FEATURES[:, :0], TARGETS[:, :0]).shape == (GROUPS, 0)
 
 
@@ -65,7 +66,7 @@ def test_the_sampled_softmax_equals_the_loops_and_draws_anew_at_each_step():
             for n in range(ROWS):
                 x, target = FEATURES[g, n].astype(float), TARGETS[g, n]
                 expected = oracles.sampled_softmax_nll(x, kernel, bias, target, negatives, tries)
-                np.testing.assert_allclose(nll[g, n], expected, atol=3e-6)
+                assert_close(nll[g, n], expected)
     assert hits > 10
     assert set(negatives_of(layer, 0)[0][0]) != set(negatives_of(layer, 0)[1][0])
 
@@ -94,10 +95,10 @@ def test_value_and_gradient_are_those_of_tensorflows_loss(compiled):
         )
         loss = tf.reduce_sum(theirs * scale)
     expected = tape.gradient(loss, [x64, kernel, bias])
-    np.testing.assert_allclose(nll, theirs, atol=3e-6)
+    assert_close(nll, theirs)
     for ours, wanted in zip((d_x, d_kernel, d_bias), expected, strict=True):
         ours, wanted = tf.convert_to_tensor(ours), tf.convert_to_tensor(wanted)
-        np.testing.assert_allclose(ours, wanted, atol=1e-5)
+        assert_close(ours, wanted)
 
 
 def test_the_sparse_gradient_names_each_row_once():
@@ -131,10 +132,9 @@ def test_tied_takes_its_kernel_from_the_call():
     kernel = tf.constant(np.asarray(ours.kernel))
     assert [weight.name for weight in tied.trainable_weights] == ["bias"]
     for training in (False, True):
-        np.testing.assert_allclose(
+        assert_close(
             tied(FEATURES, TARGETS, kernel=kernel, training=training),
             ours(FEATURES, TARGETS, training=training),
-            atol=1e-6,
         )
 
 
@@ -144,7 +144,7 @@ def test_low_precision_is_close(dtype):
     for training in (False, True):
         nll = rough(FEATURES, TARGETS, training=training)
         assert nll.dtype == tf.float32
-        np.testing.assert_allclose(nll, exact(FEATURES, TARGETS, training=training), atol=0.1)
+        assert_close(nll, exact(FEATURES, TARGETS, training=training), terms=1, unit=BFLOAT16)
 
 
 def test_extreme_logits_stay_finite():

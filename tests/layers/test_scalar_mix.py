@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tests import oracles
+from tests.closeness import assert_close
 from tfreps.layers import ScalarMix
 
 LENGTHS = 4, 2, 0
@@ -26,11 +27,11 @@ def test_equals_the_loops():
     y = mix_with([0.3, -1.0, 2.0], 0.7)(X, mask=MASK)
     for row, layers in zip(y, X, strict=True):
         expected = oracles.scalar_mix(layers.astype(float), [0.3, -1.0, 2.0], 0.7)
-        np.testing.assert_allclose(row, expected, atol=1e-6)
+        assert_close(row, expected)
 
 
 def test_starts_as_the_plain_average():
-    np.testing.assert_allclose(ScalarMix()(X), X.mean(axis=1), atol=1e-6)
+    assert_close(ScalarMix()(X), X.mean(axis=1))
 
 
 @pytest.mark.parametrize("epsilon", [1e-12, 1e-1])
@@ -39,14 +40,14 @@ def test_normalises_over_all_real_positions_of_the_batch(epsilon):
     real = [layers[:, :n].astype(float) for layers, n in zip(X, LENGTHS, strict=True)]
     for row, layers, n in zip(y, oracles.normalised(real, epsilon), LENGTHS, strict=True):
         expected = oracles.scalar_mix(layers, [0.3, -1.0, 2.0], 0.7)
-        np.testing.assert_allclose(row[:n], expected, atol=1e-5)
+        assert_close(row[:n], expected)
 
 
 def test_normalises_over_everything_without_a_mask():
     y = mix_with([0.3, -1.0, 2.0], 0.7, layer_norm=True)(X)
     for row, layers in zip(y, oracles.normalised(list(X), 1e-12), strict=True):
         expected = oracles.scalar_mix(layers, [0.3, -1.0, 2.0], 0.7)
-        np.testing.assert_allclose(row, expected, atol=1e-5)
+        assert_close(row, expected)
 
 
 def test_padding_does_not_reach_the_statistics():
@@ -65,11 +66,11 @@ def test_a_batch_without_tokens_gives_finite_numbers_and_gradients():
 
 def test_the_top_alone_has_one_weight():
     layer = mix_with(None, 0.5, top_only=True)
-    np.testing.assert_allclose(layer(X), 0.5 * X[:, -1], atol=1e-7)
+    assert_close(layer(X), 0.5 * X[:, -1])
     assert [weight.name for weight in layer.weights] == ["gamma"]
     normed = mix_with(None, 0.5, top_only=True, layer_norm=True)(X, mask=MASK)
     real = [layers[-1:, :n].astype(float) for layers, n in zip(X, LENGTHS, strict=True)]
-    np.testing.assert_allclose(normed[0], 0.5 * oracles.normalised(real, 1e-12)[0][0], atol=1e-5)
+    assert_close(normed[0], 0.5 * oracles.normalised(real, 1e-12)[0][0])
 
 
 def test_fixed_weights_can_select_a_layer():
@@ -81,7 +82,7 @@ def test_fixed_weights_can_select_a_layer():
 def test_l2_is_on_the_raw_weights_and_not_on_gamma():
     layer = mix_with([0.5, -2.0, 1.0], 7.0, l2=0.1)
     assert len(layer.losses) == 1
-    assert float(keras.ops.sum(layer.losses)) == pytest.approx(0.1 * (0.25 + 4.0 + 1.0))
+    assert_close(float(keras.ops.sum(layer.losses)), 0.1 * (0.25 + 4.0 + 1.0))
     assert mix_with([0.5, -2.0, 1.0], 7.0).losses == []
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tfreps.layers import SegmentEmbedding
 
 IDS = np.array([[0, 0, 2, 1], [2, 2, 2, 0]], "int32")
@@ -32,7 +33,7 @@ def test_the_gradient_is_dense_and_counts_every_use():
 
 def test_rows_of_aespressos_are_orthogonal_and_of_length_one():
     table = np.asarray(make(initializer="orthogonal_rows").table)
-    np.testing.assert_allclose(table @ table.T, np.eye(3), atol=1e-5)
+    assert_close(table @ table.T, np.eye(3))
 
 
 @pytest.mark.parametrize("wrong", [-1, 3])

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests import oracles_slstm
+from tests.closeness import BFLOAT16, assert_close
 from tfreps.layers import SLSTM
 
 UNITS, LENGTH = 4, 6
@@ -98,8 +99,8 @@ def test_is_the_plain_loop(form):
             np.testing.assert_array_equal(sentence[row], 0.0)
             continue
         h, g = oracles_slstm.slstm(x[row][mask].astype("float64"), named(layer), options)
-        np.testing.assert_allclose(words[row][mask], h, atol=2e-6)
-        np.testing.assert_allclose(sentence[row], g, atol=2e-6)
+        assert_close(words[row][mask], h)
+        assert_close(sentence[row], g)
 
 
 @pytest.mark.few(4)
@@ -118,11 +119,11 @@ def test_a_sentence_is_the_same_alone_and_in_any_batch(form):
     for row in (0, 1, 5):
         real = MASKS[row]
         alone = layer(x[row : row + 1][:, real])
-        np.testing.assert_allclose(alone[0][0], words[row][real], atol=1e-6)
-        np.testing.assert_allclose(alone[1][0], sentence[row], atol=1e-6)
+        assert_close(alone[0][0], words[row][real])
+        assert_close(alone[1][0], sentence[row])
         wide = np.pad(x[row : row + 1], [(0, 0), (3, 4), (0, 0)], constant_values=9.0)
         mask = np.pad(MASKS[row : row + 1], [(0, 0), (3, 4)])
-        np.testing.assert_allclose(layer(wide, mask=mask)[1][0], sentence[row], atol=1e-6)
+        assert_close(layer(wide, mask=mask)[1][0], sentence[row])
 
 
 def test_answers_the_same_every_time():
@@ -157,7 +158,7 @@ def test_one_step_from_a_constant_state_is_a_network_per_word(start):
     expected = shuffled[:, back]
     both = np.isin(np.arange(LENGTH), np.arange(LENGTH)[inside])
     both &= np.isin(back, np.arange(LENGTH)[inside])
-    np.testing.assert_allclose(words[:, both], expected[:, both], atol=1e-6)
+    assert_close(words[:, both], expected[:, both])
     assert both.sum() >= 2
 
 
@@ -224,7 +225,7 @@ def test_low_precision_is_close():
     rough.set_weights(exact.get_weights())
     for one, other in zip(exact(x, mask=MASKS), rough(x, mask=MASKS), strict=True):
         assert other.dtype == tf.float32
-        np.testing.assert_allclose(one, other, atol=0.02)
+        assert_close(one, other, unit=BFLOAT16)
 
 
 def test_an_empty_batch_and_a_batch_of_no_tokens():

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests import oracles_slstm
+from tests.closeness import assert_close
 from tfreps.layers import SLSTM, SLSTMCell
 
 LENGTHS = np.array([5, 3])
@@ -44,7 +45,7 @@ def test_is_one_step_of_the_equations(options):
         g, q = (values[row].astype("float64") for values in before[2:])
         expected = oracles_slstm.step(x, h, c, g, q, weights, cell.get_config())
         for state, wanted in zip(got, expected, strict=True):
-            np.testing.assert_allclose(state[row, : len(wanted)], wanted, atol=1e-6)
+            assert_close(state[row, : len(wanted)], wanted)
         for state in got[:2]:
             np.testing.assert_array_equal(state[row, length:], 0.0)
 
@@ -57,8 +58,8 @@ def test_several_cells_in_a_row_are_an_slstm():
     now = [np.zeros([2, n, 3], "float32") for n in (5, 5, 1, 1)]
     for _ in range(4):
         now = layer.cell(inputs, *now, mask=mask)
-    np.testing.assert_allclose(now[0], words, atol=1e-6)
-    np.testing.assert_allclose(now[2], sentence, atol=1e-6)
+    assert_close(now[0], words)
+    assert_close(now[2], sentence)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_l2_is_on_kernels_alone():
     kernels = [w.numpy() for w in cell.trainable_weights if "kernel" in w.name]
     assert len(kernels) == 5
     expected = 0.5 * sum((kernel**2).sum() for kernel in kernels)
-    np.testing.assert_allclose(tf.add_n(cell.losses), expected, rtol=1e-6)
+    assert_close(tf.add_n(cell.losses), expected)
 
 
 def test_says_that_embeddings_must_be_as_wide_as_states():

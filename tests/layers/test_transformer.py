@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tests import oracles_transformer
+from tests.closeness import assert_close
 from tfreps.layers import TransformerBlock
 
 X = np.random.default_rng(3).normal(size=[4, 5, 6]).astype("float32")
@@ -55,8 +56,8 @@ def test_equals_plain_loops_whatever_stands_on_padding(form):
     np.testing.assert_array_equal(layer(x, mask=MASK), y)
     for row in range(4):
         expected = oracles_transformer.block(X[row].astype("float64"), weights, options, MASK[row])
-        np.testing.assert_allclose(y[row], expected[0], atol=2e-5)
-        np.testing.assert_allclose(probabilities[row], expected[1], atol=1e-6)
+        assert_close(y[row], expected[0])
+        assert_close(probabilities[row], expected[1])
 
 
 def test_the_two_gelus_are_two():
@@ -71,7 +72,7 @@ def test_a_text_is_the_same_alone_and_in_any_batch(form):
     together = layer(X, mask=MASK).numpy()
     for row in range(3):
         alone = layer(X[row][MASK[row]][None])[0]
-        np.testing.assert_allclose(together[row][MASK[row]], alone, atol=1e-5)
+        assert_close(together[row][MASK[row]], alone)
 
 
 @every
@@ -108,14 +109,14 @@ def test_xla_gives_the_same_numbers_and_gradients(form):
     plain = tf.nest.flatten(numbers(tf.constant(X)))
     compiled = tf.nest.flatten(tf.function(numbers, jit_compile=True)(tf.constant(X)))
     for one, other in zip(plain, compiled, strict=True):
-        np.testing.assert_allclose(one, other, atol=2e-5 * max(1.0, np.abs(one).max()))
+        assert_close(other, one, magnitude=max(1.0, np.abs(one).max()))
 
 
 def test_a_causal_block_does_not_look_ahead():
     layer, changed = make(causal=True), X.copy()
     changed[:, 3:] *= -1.0
     one, other = layer(X).numpy(), layer(changed).numpy()
-    np.testing.assert_allclose(one[:, :3], other[:, :3], atol=1e-6)
+    assert_close(one[:, :3], other[:, :3])
     assert (np.abs(one[:, 3:] - other[:, 3:]).max(axis=-1) > 1e-2).all()
 
 
@@ -124,11 +125,11 @@ def test_dropout_is_of_what_both_parts_add_in_training_alone():
     layer = make(normalization="pre", dropout=0.5)
     for dense in (layer.attention.combine, layer.contract):
         dense.set_weights([np.zeros(dense.kernel.shape), np.ones(6)])
-    np.testing.assert_allclose(layer(X) - X, 2.0, atol=1e-6)
+    assert_close(layer(X) - X, 2.0)
     added = (layer(X, training=True) - X).numpy()
     shares = [np.isclose(added, value, atol=1e-5).mean() for value in (0.0, 2.0, 4.0)]
-    assert sum(shares) == pytest.approx(1.0)
-    np.testing.assert_allclose(shares, [0.25, 0.5, 0.25], atol=0.15)
+    assert_close(sum(shares), 1.0)
+    assert shares == pytest.approx([0.25, 0.5, 0.25], abs=0.15)
 
 
 def test_sums_are_in_float32_under_every_policy():
@@ -163,7 +164,7 @@ def test_keras_adds_lora_and_quantises():
     layer = make()
     before, model = layer(X).numpy(), keras.Model(inputs, layer(inputs))
     layer.attention.query_key_value.enable_lora(2)
-    np.testing.assert_allclose(layer(X), before, atol=1e-6)  # B is zero initially
+    assert_close(layer(X), before)  # B is zero initially
     assert len(layer.attention.query_key_value.trainable_weights) == 3  # A, B, bias
     quantize_dense(model)
     assert layer.expand.kernel.dtype == "int8"

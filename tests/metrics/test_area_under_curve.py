@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from tests.closeness import FLOAT64, assert_close
 from tests.metrics.batches import round_trip
 from tfreps.metrics import AreaUnderCurve
 from tfreps.metrics.area_under_curve import RESOLUTION
@@ -23,8 +24,8 @@ def test_is_the_share_of_pairs_in_order_however_batched(rows):
     for start in range(0, 200, rows):
         metric.update_state(LABELS[start : start + rows], SCORES[start : start + rows])
     expected = pairs_won(LABELS, np.round(np.clip(SCORES, -16, 16) * 2048))
-    assert float(metric.result()) == pytest.approx(expected, abs=1e-6)  # the result is float32
-    assert auc(LABELS == 1, SCORES) == pytest.approx(pairs_won(LABELS, SCORES), abs=1e-12)
+    assert_close(float(metric.result()), expected)  # the result is float32
+    assert_close(auc(LABELS == 1, SCORES), pairs_won(LABELS, SCORES), unit=FLOAT64)
     metric.reset_state()
     assert float(metric.result()) == 0.5
 
@@ -32,14 +33,14 @@ def test_is_the_share_of_pairs_in_order_however_batched(rows):
 def test_ties_count_half_and_large_scores_count():
     metric = AreaUnderCurve()
     metric.update_state([1, 0, 1, 0], [1.0, 1.0, 99.0, -99.0])
-    assert float(metric.result()) == pytest.approx(3.5 / 4)
+    assert_close(float(metric.result()), 3.5 / 4)
 
 
 def test_texts_of_weight_0_are_left_out():
     metric = AreaUnderCurve()
     metric.update_state(LABELS, SCORES, sample_weight=(np.arange(200) < 50) * 0.25)
     expected = pairs_won(LABELS[:50], np.round(np.clip(SCORES[:50], -16, 16) * 2048))
-    assert float(metric.result()) == pytest.approx(expected, abs=1e-6)
+    assert_close(float(metric.result()), expected)
 
 
 def test_scores_that_float_rounding_alone_tells_apart_are_equal():
@@ -49,8 +50,8 @@ def test_scores_that_float_rounding_alone_tells_apart_are_equal():
     metric = AreaUnderCurve()
     metric.update_state(LABELS, scores + noise)
     expected = pairs_won(LABELS, scores)
-    assert float(metric.result()) == pytest.approx(expected, abs=1e-6)
-    assert auc(LABELS == 1, scores + noise, RESOLUTION) == pytest.approx(expected, abs=1e-12)
+    assert_close(float(metric.result()), expected)
+    assert_close(auc(LABELS == 1, scores + noise, RESOLUTION), expected, unit=FLOAT64)
     assert auc(LABELS == 1, scores + noise) != expected
 
 
@@ -66,4 +67,4 @@ def test_scores_that_are_no_numbers_are_left_out():
     metric.update_state([1, 0, 1, 0], [1.0, 2.0, np.nan, np.inf])
     assert float(metric.result()) == 0.0  # the pairs of each text of label 0 with the first text
     metric.update_state([0], [-np.inf])
-    assert float(metric.result()) == pytest.approx(1 / 3)
+    assert_close(float(metric.result()), 1 / 3)

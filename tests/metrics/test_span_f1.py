@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests import seqeval_oracle
+from tests.closeness import FLOAT64, assert_close
 from tests.metrics.batches import evaluate, round_trip, to_batch
 from tfreps.metrics import SpanF1
 from tfreps.text.tags.tag_schemes import LETTERS, MODES
@@ -39,8 +40,8 @@ def test_is_seqeval_however_batched(scheme, mode):
         start = stop
     value = expected(true, pred, scheme, mode)
     assert 0.2 < value < 0.9
-    assert float(metric.result()) == pytest.approx(value, rel=1e-6)
-    assert metric.scores()["f1"] == pytest.approx(value, rel=1e-12)
+    assert_close(float(metric.result()), value)
+    assert_close(metric.scores()["f1"], value, unit=FLOAT64)
 
 
 @pytest.mark.parametrize("scheme", LETTERS)
@@ -64,14 +65,14 @@ def test_is_what_seqeval_returns(scheme):
             float(score(*theirs, average=average, **options))
             for score in (precision_score, recall_score, f1_score)
         ]
-        assert list(metric.scores().values()) == pytest.approx(scores)
+        assert_close(list(metric.scores().values()), scores)
 
 
 def test_by_hand():
     tags = ["O", "B-X", "I-X", "B-Y", "I-Y"]
     metric = SpanF1(tags, "bio")
     metric.update_state([[1, 2, 0, 3, 1]], [[1, 2, 2, 3, 0]])  # X 0-2, Y 3-4, X 4-5; X 0-3, Y 3-4
-    assert metric.scores() == pytest.approx({"precision": 0.5, "recall": 1 / 3, "f1": 0.4})
+    assert_close(metric.scores(), {"precision": 0.5, "recall": 1 / 3, "f1": 0.4})
     assert metric.counts() == {
         "X": {"correct": 0, "predicted": 1, "true": 2},
         "Y": {"correct": 1, "predicted": 1, "true": 1},
@@ -105,7 +106,7 @@ def test_in_a_compiled_model(batch_size):
     metric = round_trip(SpanF1(tags, "bmes"))
     batch = to_batch(true, pred, tags, np.random.default_rng(0))
     value = evaluate(metric, *batch, batch_size)
-    assert value == pytest.approx(expected(true, pred, "bmes", "strict"), rel=1e-6)
+    assert_close(value, expected(true, pred, "bmes", "strict"))
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tfreps.models import BertEncoder, Classifier
 from tfreps.models.bert import FOREIGN
 from tfreps.models.copy_weights import copy_weights
@@ -77,8 +78,8 @@ def test_equals_numpy_text_by_text():
     for row, length in enumerate((4, 3)):
         layers, pooled = bert(encoder, IDS[row, :length], SEGMENTS[row, :length])
         found = out["layer_outputs"][row, :, :length]
-        np.testing.assert_allclose(found, layers, atol=2e-5)  # rounding of float32 sums
-        np.testing.assert_allclose(out["pooled_output"][row], pooled, atol=2e-5)
+        assert_close(found, layers)  # rounding of float32 sums
+        assert_close(out["pooled_output"][row], pooled)
         np.testing.assert_array_equal(found[-1], out["sequence_output"][row, :length])
     assert not out["sequence_output"][2].numpy().any() and not out["mask"][2].numpy().any()
 
@@ -97,9 +98,9 @@ def test_a_mask_takes_the_place_of_the_padding_id():
     np.testing.assert_array_equal(masked, expected)
     left = np.array([[0, 0, *IDS[0]]])
     found = encoder({"token_ids": left, "mask": left != 0})
-    np.testing.assert_allclose(found["sequence_output"][0, 2:], expected[0], atol=1e-6)
+    assert_close(found["sequence_output"][0, 2:], expected[0])
     pooled = encoder({"token_ids": shifted})["pooled_output"]
-    np.testing.assert_allclose(found["pooled_output"][0], pooled[0], atol=1e-6)
+    assert_close(found["pooled_output"][0], pooled[0])
 
 
 @pytest.mark.parametrize(
@@ -134,8 +135,8 @@ def test_attention_is_what_the_blocks_used():
     attention = encoder.attention({"token_ids": IDS})
     assert attention.shape == (3, 2, 2, 4, 4)
     rows = tf.reduce_sum(attention, -1).numpy()
-    np.testing.assert_allclose(rows[0], 1.0, atol=1e-6)
-    np.testing.assert_allclose(rows[1, ..., :3], 1.0, atol=1e-6)
+    assert_close(rows[0], 1.0)
+    assert_close(rows[1, ..., :3], 1.0)
     assert not rows[1, ..., 3].any() and not rows[2].any()
 
 
@@ -173,10 +174,10 @@ def test_adapters_and_frozen_parts_on_the_way_to_transformers(tmp_path):
         encoder.save_pretrained(tmp_path / "published")
     encoder.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
-    np.testing.assert_allclose(loaded(IDS)["sequence_output"], adapted, atol=1e-6)
+    assert_close(loaded(IDS)["sequence_output"], adapted)
     loaded.save_pretrained(tmp_path / "published")
     again = BertEncoder.from_pretrained(tmp_path / "published")
-    np.testing.assert_allclose(again(IDS)["sequence_output"], adapted, atol=1e-6)
+    assert_close(again(IDS)["sequence_output"], adapted)
     assert all(weight.trainable for weight in again.weights)
     again.blocks[0].expand.quantize("int8")
     with pytest.raises(ValueError, match=r"expand was quantized \(int8\)"):
@@ -188,7 +189,7 @@ def test_in_a_classifier_with_its_pooled_output():
     alone = [model({"token_ids": IDS[:1]}), model({"token_ids": IDS[1:2, :3]})]
     together = model({"token_ids": IDS})["logits"]
     for row, out in enumerate(alone):
-        np.testing.assert_allclose(out["logits"][0], together[row], atol=1e-6)
+        assert_close(out["logits"][0], together[row])
 
 
 def test_without_a_segment_table_the_segments_have_no_effect():
@@ -213,9 +214,9 @@ def test_tables_of_another_width():
         + encoder.segment_embedding.table.numpy()[SEGMENTS[0]]
     )
     xs = [dense(norm(x, encoder.embedding_norm), encoder.embedding_dense) for x in xs]
-    np.testing.assert_allclose(out["layer_outputs"][0, 0], xs, atol=2e-5)
+    assert_close(out["layer_outputs"][0, 0], xs)
     pooled = gelu(dense(out["sequence_output"][0, 0].numpy(), encoder.pooler_dense))
-    np.testing.assert_allclose(out["pooled_output"][0], pooled, atol=2e-5)
+    assert_close(out["pooled_output"][0], pooled)
     assert make(embedding_dim=8).embedding_dense is None
 
 

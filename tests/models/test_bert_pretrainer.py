@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import BFLOAT16, assert_close
 from tests.models.test_bert import IDS, SEGMENTS, dense, gelu, make, norm
 from tfreps.models import BertPretrainer
 
@@ -66,7 +67,7 @@ def test_loss_and_metrics_equal_numpy(next_sentence, options):
     model.compile("sgd")
     masked, sentences = scores(model, FEATURES)
     expected = masked[:, 0].mean() + (sentences[:, 0].mean() if next_sentence else 0.0)
-    np.testing.assert_allclose(loss_of(model), expected, rtol=1e-5)
+    assert_close(loss_of(model), expected)
     figures = {name: float(value) for name, value in model.get_metrics_result().items()}
     assert figures.pop("loss") == 0.0  # only `fit` updates it
     wanted = {"masked_loss": masked[:, 0].mean(), "masked_accuracy": masked[:, 1].mean()}
@@ -74,7 +75,7 @@ def test_loss_and_metrics_equal_numpy(next_sentence, options):
     if next_sentence:
         wanted["next_sentence_loss"] = sentences[:, 0].mean()
         wanted["next_sentence_accuracy"] = sentences[:, 1].mean()
-    assert figures == pytest.approx(wanted, rel=1e-5)
+    assert_close(figures, wanted)
 
 
 def test_gradients_equal_differences():
@@ -104,7 +105,8 @@ def test_gradients_equal_differences():
         weight.assign(value)
         expected = (around[0] - around[1]) / (2 * step)
         found = (tf.convert_to_tensor(gradient).numpy() * along).sum()
-        np.testing.assert_allclose(found, expected, rtol=2e-2, atol=2e-4, err_msg=weight.path)
+        # The difference quotient has an error of the order of its step.
+        assert found == pytest.approx(expected, rel=2e-2, abs=2e-4), weight.path
 
 
 @pytest.mark.slow
@@ -129,7 +131,7 @@ def test_means_do_not_depend_on_batches():
             alone[name] = alone[name][:, :masked]
         model.compute_loss(alone, y_pred=model(alone))
     for name, value in model.get_metrics_result().items():
-        np.testing.assert_allclose(value, together[name], rtol=1e-5)
+        assert_close(value, together[name])
 
 
 def test_bfloat16_keeps_weights_and_loss_in_float32():
@@ -138,7 +140,7 @@ def test_bfloat16_keeps_weights_and_loss_in_float32():
     loss = loss_of(rough)
     assert loss.dtype == tf.float32 and rough(FEATURES)["token_logits"].dtype == tf.float32
     assert loss != loss_of(exact)
-    np.testing.assert_allclose(loss, loss_of(exact), rtol=0.03)
+    assert_close(loss, loss_of(exact), unit=BFLOAT16)
 
 
 def test_batches_without_masked_tokens_count_nothing():

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from tests import oracles
+from tests.closeness import BFLOAT16, assert_close
 from tests.oracles import SENTENCES
 from tfreps.inference.sentence_encoder import SentenceEncoder
 from tfreps.layers import elmo_bilstm
@@ -57,21 +58,20 @@ def oracle(weights, options, sentence, state=None, bites=None):
 def assert_output_is(out, row, expected, state):
     """Checks one sentence of a batch, its padding and its state against the oracle."""
     n = expected.shape[1] - 2
-    close = {"atol": 3e-6, "rtol": 1e-5}
     layers = out["layer_outputs"][row].numpy()
-    np.testing.assert_allclose(layers[:, :n], expected[:, 1:-1], **close)
+    assert_close(layers[:, :n], expected[:, 1:-1])
     np.testing.assert_array_equal(layers[:, n:], 0.0)
     np.testing.assert_array_equal(out["sequence_output"][row], layers[-1])
     assert out["mask"][row].numpy().tolist() == [t < n for t in range(layers.shape[1])]
     around = out["layer_outputs_with_boundaries"][row].numpy()
-    np.testing.assert_allclose(around[:, : n + 2], expected, **close)
+    assert_close(around[:, : n + 2], expected)
     np.testing.assert_array_equal(around[:, n + 2 :], 0.0)
     real = [t < n + 2 for t in range(around.shape[1])]
     assert out["mask_with_boundaries"][row].numpy().tolist() == real
     for number, direction in enumerate(("forward", "backward")):
         hidden, cell = zip(*state[number], strict=True)
-        np.testing.assert_allclose(out[f"{direction}_hidden"][row], hidden, **close)
-        np.testing.assert_allclose(out[f"{direction}_cell"][row], cell, **close)
+        assert_close(out[f"{direction}_hidden"][row], hidden)
+        assert_close(out[f"{direction}_cell"][row], cell)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -172,8 +172,8 @@ def test_token_vectors_of_a_known_an_unknown_and_a_60_byte_word(tmp_path):
     layers = bilm(batch_to_ids([words]))["layer_outputs"][0, 0]  # [T, 2P]
     for vector, word in zip(layers, words, strict=True):
         expected = oracles.token_vector(weights, options, word)
-        np.testing.assert_allclose(vector, [*expected, *expected], atol=3e-6, rtol=1e-5)
-    np.testing.assert_allclose(layers[2], layers[3], rtol=1e-6)
+        assert_close(vector, [*expected, *expected])
+    assert_close(layers[2], layers[3])
     assert np.abs(layers[3] - layers[4]).max() > 1e-3
 
 
@@ -241,7 +241,7 @@ def test_a_global_policy_lowers_products_alone(tmp_path, policy, characters):
     expected, out = exact(ids), rough(ids)
     for a, b in zip(tf.nest.flatten(expected), tf.nest.flatten(out), strict=True):
         assert a.dtype == b.dtype
-        np.testing.assert_allclose(tf.cast(b, "float32"), tf.cast(a, "float32"), atol=0.05)
+        assert_close(b, a, unit=BFLOAT16)
     state = {name: out[name] for name in rough.state_names}  # inputs are not rounded
     again = rough(np.zeros_like(ids)[:, :0], initial_state=state)
     carried = rough(np.zeros_like(ids)[:, :0])

@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 
 from tests import oracles, oracles_tf
+from tests.closeness import assert_close
 from tfreps.convert import bilm_tf
 from tfreps.convert.table import written_rows
 from tfreps.layers import LSTMState, elmo_bilstm
@@ -18,6 +19,7 @@ from tfreps.optimizers import TF1Adagrad
 from tfreps.text.char_ids import token_rows
 
 ROWS, STEPS, SIZE = 3, 5, 20
+TERMS = 3 * ROWS * STEPS * SIZE  # a step sums over the vocabulary and the tokens; there are three
 WORDS = ["<S>", "</S>", "<UNK>"] + "the of and to in river bank dog boats fire".split()
 WORDS += ["naïve", "storm", "é" * 30, "letter", "sister", "犬", "left"]
 CHARACTERS = token_rows(WORDS)  # [V, C]
@@ -150,15 +152,15 @@ def test_three_steps_are_those_of_tf1(tmp_path, case):
         nlls.extend(nll)
         norms.append(norm)
         for name, got in foreign_weights(model).items():
-            np.testing.assert_allclose(got, weights[name], atol=1e-5, err_msg=name)
+            assert_close(got, weights[name], terms=TERMS, name=name)
         for direction, state in enumerate(model.carried_state()):
             for layer, (hidden, cell) in enumerate(states[direction]):
-                np.testing.assert_allclose(state.hidden[:, layer], hidden, atol=1e-5)
-                np.testing.assert_allclose(state.cell[:, layer], cell, atol=1e-5)
+                assert_close(state.hidden[:, layer], hidden, terms=TERMS)
+                assert_close(state.cell[:, layer], cell, terms=TERMS)
         name = "sampled_perplexity" if model.num_sampled else "training_perplexity"
         assert set(logs) == {name, "gradient_norm"}
-        assert float(logs[name]) == pytest.approx(oracles.perplexity(nlls), rel=1e-4)
-        assert float(logs["gradient_norm"]) == pytest.approx(np.mean(norms), rel=1e-4)
+        assert_close(logs[name], oracles.perplexity(nlls), terms=TERMS)
+        assert_close(logs["gradient_norm"], np.mean(norms), terms=TERMS)
     assert (min(norms) > 10.0) if clip_active else (max(norms) < 10.0)
     assert int(model.softmax.draws) == (3 if model.num_sampled else 0)
     np.testing.assert_array_equal(np.asarray(model.bilm.token_encoder.weights[0])[0], 0.0)
@@ -172,7 +174,7 @@ def test_without_a_clip(tmp_path):
     gradients, _, _ = oracle_step(weights, options, batch, [None, None], None)
     weights = oracles.adagrad(weights, accumulators, gradients)
     for name, got in foreign_weights(model).items():
-        np.testing.assert_allclose(got, weights[name], atol=1e-5, err_msg=name)
+        assert_close(got, weights[name], terms=TERMS, name=name)
 
 
 @pytest.mark.slow
@@ -244,8 +246,8 @@ def test_the_test_perplexities_equal_the_loops(tmp_path):
     model.reset_metrics()
     for batch in data:
         logs = {name: float(value) for name, value in model.test_step(batch).items()}
-    assert logs.pop("forward_perplexity") == pytest.approx(oracles.perplexity(nlls[0]), rel=1e-5)
-    assert logs.pop("backward_perplexity") == pytest.approx(oracles.perplexity(nlls[1]), rel=1e-5)
+    assert_close(logs.pop("forward_perplexity"), oracles.perplexity(nlls[0]))
+    assert_close(logs.pop("backward_perplexity"), oracles.perplexity(nlls[1]))
     mean = oracles.perplexity(nlls[0] + nlls[1])
     assert logs == {"perplexity": pytest.approx(mean, rel=1e-5)}
     assert int(model.softmax.draws) == 0
@@ -274,7 +276,7 @@ def test_the_perplexity_does_not_depend_on_the_batch_size(tmp_path):
         for start in range(0, 8, size):
             logs = model.test_step({k: v[start : start + size] for k, v in batch.items()})
         results.append([float(value) for value in logs.values()])
-    np.testing.assert_allclose(results, [results[0]] * 3, rtol=1e-6)
+    assert_close(results, [results[0]] * 3)
 
 
 def test_characters_by_table_are_characters_in_place(tmp_path):
@@ -292,7 +294,7 @@ def test_characters_by_table_are_characters_in_place(tmp_path):
     with pytest.raises(tf.errors.InvalidArgumentError, match="Call `set_character_table` first"):
         model(by_table)
     model.set_character_table(CHARACTERS)
-    np.testing.assert_allclose(model(by_table)[0], model(batch)[0], atol=1e-6)
+    assert_close(model(by_table)[0], model(batch)[0])
     for suffix in ("", "_reverse"):
         rows = by_table["character_rows" + suffix]
         by_table["character_rows" + suffix] = np.minimum(rows, SIZE - 1)
@@ -375,7 +377,7 @@ def test_saving_keeps_weights_states_and_draws(tmp_path):
     assert float(again["sampled_perplexity"]) > 1.0 and set(again) == set(logs)
     for ours, theirs in zip(model.variables, loaded.variables, strict=True):
         if not any(part in ours.path for part in ("perplexity", "gradient_norm", "seed_gen")):
-            np.testing.assert_allclose(theirs, ours, atol=1e-6, err_msg=ours.path)
+            assert_close(theirs, ours, name=ours.path)
 
 
 @pytest.mark.slow
@@ -390,7 +392,7 @@ def test_fit_and_evaluate_under_stock_keras(tmp_path):
     }
     assert history["val_perplexity"][-1] < history["val_perplexity"][0]
     logs = model.evaluate(data, verbose=0, return_dict=True)
-    assert logs["perplexity"] == pytest.approx(history["val_perplexity"][-1], rel=1e-6)
+    assert_close(logs["perplexity"], history["val_perplexity"][-1])
 
 
 @pytest.mark.parametrize(

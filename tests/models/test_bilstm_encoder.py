@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 
+from tests.closeness import assert_close
 from tests.models.toy import TAGS, VOCABULARY_SIZE, tagged
 from tfreps.models import BiLSTMEncoder, Tagger, TokenEmbedder
 
@@ -20,19 +21,19 @@ def test_layers_one_above_the_other():
     out, mask = encoder({"token_ids": IDS}), IDS > 0
     first, _ = encoder.bilstms[0](encoder.embedder({"token_ids": IDS})["sequence_output"], mask)
     second, last = encoder.bilstms[1](first, mask=mask)
-    np.testing.assert_allclose(out["layer_outputs"][:, 0], first, atol=1e-6)
-    np.testing.assert_allclose(out["layer_outputs"][:, 1], second, atol=1e-6)
+    assert_close(out["layer_outputs"][:, 0], first)
+    assert_close(out["layer_outputs"][:, 1], second)
     np.testing.assert_array_equal(out["sequence_output"], out["layer_outputs"][:, 1])
-    np.testing.assert_allclose(out["pooled_output"], last, atol=1e-6)
-    np.testing.assert_allclose(out["pooled_output"][1, :5], out["sequence_output"][1, 1, :5])
-    np.testing.assert_allclose(out["pooled_output"][1, 5:], out["sequence_output"][1, 0, 5:])
+    assert_close(out["pooled_output"], last)
+    assert_close(out["pooled_output"][1, :5], out["sequence_output"][1, 1, :5])
+    assert_close(out["pooled_output"][1, 5:], out["sequence_output"][1, 0, 5:])
     assert encoder.output_dim == encoder.pooled_dim == 10
 
 
 def test_dropout_is_between_the_layers():
     encoder = make(num_layers=2, dropout=0.9)
     one, other = (encoder({"token_ids": IDS}, training=t)["layer_outputs"] for t in (False, True))
-    np.testing.assert_allclose(one[:, 0], other[:, 0], atol=1e-6)
+    assert_close(one[:, 0], other[:, 0])
     assert np.abs(one[:, 1] - other[:, 1]).max() > 0.01
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tests.models.toy import labelled
 from tfreps.models import BiLSTMEncoder, Classifier, LinearEncoder, TextCNN, TokenEmbedder
 
@@ -34,7 +35,7 @@ def test_learns_saves_and_loads(pooling, tmp_path):
     assert out["labels"].dtype == "int32" and out["probabilities"].dtype == "float32"
     y = np.concatenate([labels for _, labels in data])
     measured = model.evaluate(data, verbose=0, return_dict=True)["accuracy"]
-    assert measured == pytest.approx((out["labels"] == y).mean())
+    assert_close(measured, (out["labels"] == y).mean())
     auc = model.evaluate(data, verbose=0, return_dict=True)["auc"]
     shares = out["probabilities"][:, 1]
     won = np.mean(shares[y == 1][:, None] > shares[y == 0])  # over all pairs
@@ -50,9 +51,9 @@ def test_every_pooling_ignores_padding_and_takes_empty_texts(pooling):
     model = make(pooling=pooling)
     out = model({"token_ids": IDS})
     wider = model({"token_ids": np.pad(IDS, [(0, 0), (0, 3)])})
-    np.testing.assert_allclose(out["logits"], wider["logits"], atol=1e-6)
-    np.testing.assert_allclose(out["logits"][2], model.bias, atol=1e-7)
-    np.testing.assert_allclose(tf.reduce_sum(out["probabilities"], 1), 1.0, atol=1e-6)
+    assert_close(out["logits"], wider["logits"])
+    assert_close(out["logits"][2], model.bias)
+    assert_close(tf.reduce_sum(out["probabilities"], 1), 1.0)
 
 
 def test_the_loss_is_weighted():
@@ -62,9 +63,9 @@ def test_the_loss_is_weighted():
     nll = -np.log(outputs["probabilities"].numpy()[np.arange(3), y])
     weight = np.array([0.5, 1.0, 2.0])
     found = model.compute_loss(y=y, y_pred=outputs, sample_weight=weight)
-    np.testing.assert_allclose(found, (weight * [1.0, 3.0, 3.0] * nll).mean(), rtol=1e-5)
+    assert_close(found, (weight * [1.0, 3.0, 3.0] * nll).mean())
     found = model.compute_loss(y=y, y_pred=outputs)
-    np.testing.assert_allclose(found, ([1.0, 3.0, 3.0] * nll).mean(), rtol=1e-5)
+    assert_close(found, ([1.0, 3.0, 3.0] * nll).mean())
 
 
 def test_accuracy_counts_texts_and_not_weights():
@@ -76,7 +77,7 @@ def test_accuracy_counts_texts_and_not_weights():
         model.evaluate({"token_ids": IDS}, y, sample_weight=w, verbose=0, return_dict=True)
         for w in (None, np.array([9.0, 1.0, 1.0]), np.array([1.0, 1.0, 0.0]))
     ]
-    assert [f["accuracy"] for f in figures] == pytest.approx([1 / 3, 1 / 3, 1 / 2])
+    assert_close([f["accuracy"] for f in figures], [1 / 3, 1 / 3, 1 / 2])
 
 
 def test_a_linear_model_adds_its_scores():
@@ -89,7 +90,7 @@ def test_a_linear_model_adds_its_scores():
     model.linear = None
     added = with_linear - model({"token_ids": ids})["logits"].numpy()
     expected = [np.array([6 + 10, 7 + 11]) / 2**0.5, [8, 9], [0, 0]]
-    np.testing.assert_allclose(added, expected, rtol=1e-5, atol=1e-5)
+    assert_close(added, expected)
 
 
 def test_exports_itself(tmp_path):
@@ -98,7 +99,7 @@ def test_exports_itself(tmp_path):
     model.export(tmp_path, verbose=False, input_signature=[spec])
     loaded = tf.saved_model.load(tmp_path)
     served, expected = loaded.serve({"token_ids": IDS}), model({"token_ids": IDS})
-    np.testing.assert_allclose(served["probabilities"], expected["probabilities"], atol=1e-6)
+    assert_close(served["probabilities"], expected["probabilities"])
 
 
 @pytest.mark.slow
@@ -149,6 +150,6 @@ def test_training_shows_the_mean_loss_of_texts():
     data = data.apply(tf.data.experimental.assert_cardinality(2))
     shown = model.fit(data, verbose=0).history["loss"][0]
     expected = model.evaluate({"token_ids": IDS}, y, verbose=0, return_dict=True)["loss"]
-    assert shown == pytest.approx(expected, rel=1e-5)
+    assert_close(shown, expected)
     nll = -np.log(model({"token_ids": IDS})["probabilities"].numpy()[np.arange(3), y])
-    assert expected == pytest.approx(nll.mean(), rel=1e-5)
+    assert_close(expected, nll.mean())

@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tests import oracles
+from tests.closeness import assert_close
 from tests.oracles import SENTENCES
 from tfreps.models import BiLM, Classifier, Elmo, Tagger
 from tfreps.text import batch_to_ids
@@ -34,7 +35,7 @@ def make(tmp_path, **kwargs):
 
 def assert_rows(representation, expected):
     for row, wanted in zip(representation.numpy(), expected, strict=True):
-        np.testing.assert_allclose(row[: len(wanted)], wanted, atol=2e-5, rtol=1e-5)
+        assert_close(row[: len(wanted)], wanted)
         np.testing.assert_array_equal(row[len(wanted) :], 0.0)
 
 
@@ -102,7 +103,7 @@ def test_dropout_falls_on_each_output_alone_in_training(tmp_path):
         zero = after.numpy() == 0.0
         real = before.numpy() != 0.0
         assert 0.3 < zero[real].mean() < 0.7
-        np.testing.assert_allclose(after.numpy()[~zero], 2.0 * before.numpy()[~zero], rtol=1e-6)
+        assert_close(after.numpy()[~zero], 2.0 * before.numpy()[~zero])
     assert ((dropped[0].numpy() == 0.0) != (dropped[1].numpy() == 0.0)).any()
 
 
@@ -155,12 +156,12 @@ def test_as_the_encoder_of_a_head(tmp_path, make_encoder):
     for given in ids, tokens, texts, {"character_ids": ids}:
         emissions = tagger(given)["emissions"]
         for row, vector in enumerate(vectors):
-            np.testing.assert_allclose(emissions[row, : len(vector)], vector @ kernel, atol=2e-5)
+            assert_close(emissions[row, : len(vector)], vector @ kernel)
             np.testing.assert_array_equal(emissions[row, len(vector) :], 0.0)
     logits = classifier(texts)["logits"]
     for row, vector in enumerate(vectors):
         mean = (vector @ kernel).mean(axis=0) if len(vector) else np.zeros(3)
-        np.testing.assert_allclose(logits[row], mean, atol=2e-5)
+        assert_close(logits[row], mean)
     tags = tagger.tag(texts[1:2])["tags"]  # alone gives the same as in a batch
     np.testing.assert_array_equal(tags, (vectors[1] @ kernel).argmax(axis=-1)[None])
     assert tagger.num_characters == classifier.num_characters == 50
@@ -170,9 +171,7 @@ def test_a_mask_among_the_features(tmp_path):
     _, _, bilm = make_bilm(tmp_path)
     ids = batch_to_ids([["The", "dog", "sat"]])
     short = bilm({"character_ids": ids, "mask": np.array([[True, True, False]])})
-    np.testing.assert_allclose(
-        short["sequence_output"][:, :2], bilm(ids[:, :2])["sequence_output"], atol=1e-6
-    )
+    assert_close(short["sequence_output"][:, :2], bilm(ids[:, :2])["sequence_output"])
     with pytest.raises(ValueError, match="must have character_ids; 'character_ids' is"):
         bilm({"token_ids": np.array([[1, 2, 0]])})
 
@@ -194,11 +193,11 @@ def test_a_tagger_on_an_elmo_trains_saves_and_exports(tmp_path):
     served = tf.saved_model.load(tmp_path / "ids")
     ids = batch_to_ids(TOKENS)
     for given in ids, {"character_ids": ids}:
-        np.testing.assert_allclose(served.serve(given)["emissions"], expected, atol=1e-6)
+        assert_close(served.serve(given)["emissions"], expected)
     strings = [tf.TensorSpec([None], tf.string, "text")]
     model.export(tmp_path / "texts", verbose=False, input_signature=strings)
     served = tf.saved_model.load(tmp_path / "texts")
-    np.testing.assert_allclose(served.serve(tf.constant(TEXTS))["emissions"], expected, atol=1e-6)
+    assert_close(served.serve(tf.constant(TEXTS))["emissions"], expected)
 
 
 @pytest.mark.parametrize("fine_tune", [False, True])
@@ -217,7 +216,7 @@ def test_what_trains_is_the_same_after_a_config(tmp_path, fine_tune):
 def test_l2_is_part_of_the_loss(tmp_path):
     elmo, _ = make(tmp_path, num_output_representations=2, l2=0.1)
     expected = 0.1 * sum(w * w for scalars, _ in MIXES for w in scalars)
-    assert float(sum(elmo.losses)) == pytest.approx(expected, rel=1e-5)
+    assert_close(float(sum(elmo.losses)), expected)
 
 
 @pytest.mark.slow
@@ -227,7 +226,7 @@ def test_a_state_of_the_bilm_is_kept_inside(tmp_path, initial_state):
     elmo = Elmo(bilm, dropout=0.0)
     ids = batch_to_ids(SENTENCES)
     expected = bilm(ids)["layer_outputs"].numpy().mean(axis=1)
-    np.testing.assert_allclose(elmo(ids)["sequence_output"], expected, atol=1e-6)
+    assert_close(elmo(ids)["sequence_output"], expected)
 
 
 # Inside model.fit: tag the words that are in capitals.

@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
+from tests.closeness import assert_close
 from tfreps.data import read_tagged
 from tfreps.models import HMMTagger
 from tfreps.models.hmm_counts import HMMCounts
@@ -82,20 +83,16 @@ def test_all_paths_enumerated(options):
         paths, length = all_paths(model, sentence), len(sentence)
         ranked = sorted(paths, key=paths.get, reverse=True)
         total = sum(paths.values())
-        np.testing.assert_allclose(out["log_likelihood"][row], np.log(total), rtol=1e-5)
+        assert_close(out["log_likelihood"][row], np.log(total))
         assert tuple(tags.numpy()[row, :length]) == ranked[0]
-        np.testing.assert_allclose(score[row], np.log(paths[ranked[0]]), rtol=1e-5)
+        assert_close(score[row], np.log(paths[ranked[0]]))
         found = [tuple(path) for path in several.numpy()[row, :, :length]][: len(paths)]
-        np.testing.assert_allclose(
-            [paths[path] for path in found], [paths[path] for path in ranked[:4]], rtol=1e-4
-        )
+        assert_close([paths[path] for path in found], [paths[path] for path in ranked[:4]])
         assert len(set(found)) == len(found)
-        np.testing.assert_allclose(
-            scores[row][: len(found)], np.log([paths[path] for path in found]), rtol=1e-4
-        )
+        assert_close(scores[row][: len(found)], np.log([paths[path] for path in found]))
         for place, tag in itertools.product(range(length), range(3)):
             expected = sum(p for path, p in paths.items() if path[place] == tag) / total
-            np.testing.assert_allclose(marginals[row, place, tag], expected, atol=1e-5)
+            assert_close(marginals[row, place, tag], expected)
     assert not marginals[1, 1:].any() and not tags.numpy()[1, 1:].any()
 
 
@@ -108,7 +105,7 @@ def test_the_worked_example_of_the_article():
     model.log_emissions.assign(emissions)
     tags, score = model.decode(model(np.array([[1, 2, 1]])))
     assert tags.numpy().tolist() == [[2, 2, 2]]
-    np.testing.assert_allclose(np.exp(score), [0.0147], rtol=1e-5)
+    assert_close(np.exp(score), [0.0147])
 
 
 def test_empty_sentences_and_single_tokens():
@@ -126,7 +123,7 @@ def test_a_mask_of_its_own_may_have_holes():
     mask = [[True, False, True, True]]
     holes = model({"token_ids": np.array([[1, 5, 2, 4]]), "mask": tf.constant(mask)})
     plain = model(np.array([[1, 2, 4]]))
-    np.testing.assert_allclose(holes["log_likelihood"], plain["log_likelihood"], rtol=1e-6)
+    assert_close(holes["log_likelihood"], plain["log_likelihood"])
     expected = model.decode(plain)[0].numpy()[0]
     assert model.decode(holes)[0].numpy()[0].tolist() == [expected[0], 0, *expected[1:]]
 
@@ -135,13 +132,11 @@ def test_unknown_tokens_say_nothing_or_what_hapaxes_say():
     uniform, hapax = (HMMTagger(4, TAGS, unknown=how) for how in ("uniform", "hapax"))
     for model in (uniform, hapax):
         model.fit_counts([[1, 1, 2, 4, 4]], [[0, 0, 1, 2, 2]], smoothing=0.5)
-    np.testing.assert_allclose(np.exp(uniform.log_emissions[3]), 1 / 3, rtol=1e-6)
+    assert_close(np.exp(uniform.log_emissions[3]), 1 / 3)
     known = np.exp(uniform.log_emissions)[[1, 2, 4]].sum(0)
-    np.testing.assert_allclose(known, 1, rtol=1e-6)  # no probability is reserved for others
-    np.testing.assert_allclose(np.exp(hapax.log_emissions)[1:].sum(0), 1, rtol=1e-6)
-    np.testing.assert_allclose(
-        np.exp(hapax.log_emissions[3]), [0.5 / 4, 1.5 / 4, 0.5 / 4], rtol=1e-6
-    )
+    assert_close(known, 1)  # no probability is reserved for others
+    assert_close(np.exp(hapax.log_emissions)[1:].sum(0), 1)
+    assert_close(np.exp(hapax.log_emissions[3]), [0.5 / 4, 1.5 / 4, 0.5 / 4])
 
 
 @pytest.mark.slow
@@ -150,12 +145,12 @@ def test_predict_gives_tags_and_their_posteriors():
     ids = np.array([[1, 2, 4], [5, 0, 0]])
     found = model.predict(ids, verbose=0)
     for name, array in model.tag({"token_ids": ids}).items():
-        np.testing.assert_allclose(found[name], array, atol=1e-6)
+        assert_close(found[name], array)
     out = model(ids)
     marginals = model.marginals(out).numpy()
     assert found["tags"].tolist() == model.decode(out)[0].numpy().tolist()
     expected = np.take_along_axis(marginals, found["tags"][..., None], 2)[..., 0]
-    np.testing.assert_allclose(found["confidences"], expected, atol=1e-6)
+    assert_close(found["confidences"], expected)
     assert found["mask"].tolist() == [[True] * 3, [True, False, False]]
 
 
@@ -210,15 +205,15 @@ def test_baum_welch_never_lowers_the_likelihood(use_end):
     assert (np.diff(found) > -1e-3).all() and found[-1] > found[0] + 5
     probabilities = tables(model)
     following = probabilities[1].sum(1) + (probabilities[3] if use_end else 0)
-    np.testing.assert_allclose(following, 1, rtol=1e-5)
-    np.testing.assert_allclose(probabilities[0].sum(), 1, rtol=1e-5)
+    assert_close(following, 1)
+    assert_close(probabilities[0].sum(), 1)
 
 
 def test_baum_welch_likelihood_is_that_of_all_paths():
     model = learned(use_end=True)
     sentences = random_sentences(15, seed=2)
     expected = sum(np.log(sum(all_paths(model, one).values())) for one in sentences if one)
-    np.testing.assert_allclose(model.baum_welch(sentences, 0), [expected], rtol=1e-5)
+    assert_close(model.baum_welch(sentences, 0), [expected])
 
 
 def test_one_step_by_enumeration():
@@ -239,7 +234,7 @@ def test_one_step_by_enumeration():
     for name, table in zip(
         ("initial", "transitions", "emissions", "end"), tables(model), strict=True
     ):
-        np.testing.assert_allclose(table, np.exp(logs[name]), atol=1e-5)
+        assert_close(table, np.exp(logs[name]))
 
 
 def test_tagged_counts_stay_in_baum_welch():

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from tests.closeness import assert_close
 from tfreps.models.hmm_counts import LOG_ZERO, HMMCounts
 
 # Ids: 1 "a", 2 "b", 3 unknown; tags 0 and 1. One sentence is empty, one has a single token.
@@ -58,13 +59,13 @@ def test_single_tokens_are_skipped_as_in_the_article():
 def test_add_k_by_hand():
     k = {"initial": 1.0, "transition": 0.5, "emission": 0.25, "end": 2.0}
     tables = counted().log_tables(k)
-    np.testing.assert_allclose(np.exp(tables["initial"]), [3 / 5, 2 / 5], rtol=1e-6)
+    assert_close(np.exp(tables["initial"]), [3 / 5, 2 / 5])
     transitions = [[1.5 / 3, 1.5 / 3], [1.5 / 2, 0.5 / 2]]
-    np.testing.assert_allclose(np.exp(tables["transitions"]), transitions, rtol=1e-6)
+    assert_close(np.exp(tables["transitions"]), transitions)
     one, other = 4.75, 2.75  # column sums
     emissions = [[1, 1], [4.25 / one, 0.25 / other], [0.25 / one, 2.25 / other]]
     emissions += [[0.25 / one, 0.25 / other]]
-    np.testing.assert_allclose(np.exp(tables["emissions"]), emissions, rtol=1e-6)
+    assert_close(np.exp(tables["emissions"]), emissions)
     assert tables["end"] is None
 
 
@@ -73,14 +74,14 @@ def test_the_end_shares_the_sum_of_the_transitions():
         {**dict.fromkeys(("initial", "emission"), 1), "transition": 1, "end": 2}, use_end=True
     )
     following = np.exp(tables["transitions"]).sum(1) + np.exp(tables["end"])
-    np.testing.assert_allclose(following, 1, rtol=1e-6)
-    np.testing.assert_allclose(np.exp(tables["end"]), [4 / 8, 3 / 6], rtol=1e-6)
+    assert_close(following, 1)
+    assert_close(np.exp(tables["end"]), [4 / 8, 3 / 6])
 
 
 def test_floor_replaces_zeros_before_dividing():
     tables = counted().log_tables(floor=0.5)
-    np.testing.assert_allclose(np.exp(tables["transitions"][1]), [1 / 1.5, 0.5 / 1.5], rtol=1e-6)
-    np.testing.assert_allclose(np.exp(tables["emissions"][2]), [0.5 / 5, 2 / 3], rtol=1e-6)
+    assert_close(np.exp(tables["transitions"][1]), [1 / 1.5, 0.5 / 1.5])
+    assert_close(np.exp(tables["emissions"][2]), [0.5 / 5, 2 / 3])
 
 
 def test_without_smoothing_zeros_stay_zeros():
@@ -92,7 +93,7 @@ def test_without_smoothing_zeros_stay_zeros():
 
 def test_tokens_left_out_have_no_share():
     tables = counted().log_tables(smoothing=1, left_out=[3])
-    np.testing.assert_allclose(np.exp(tables["emissions"][1:]).sum(0), 1, rtol=1e-6)
+    assert_close(np.exp(tables["emissions"][1:]).sum(0), 1)
     assert (tables["emissions"][3] == LOG_ZERO).all()
 
 

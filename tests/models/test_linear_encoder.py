@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tests.models.toy import TAGS, VOCABULARY_SIZE, tagged
 from tfreps.models import LinearEncoder, Tagger
 
@@ -27,7 +28,7 @@ def test_unigrams_equal_loops():
         sentence = [VOCABULARY_SIZE + 1] * 2 + ids[ids > 0].tolist() + [VOCABULARY_SIZE + 2] * 2
         for t in range((ids > 0).sum()):
             expected = sum(table[number, sentence[t + number]] for number in range(5))
-            np.testing.assert_allclose(out[row, t], expected, rtol=1e-5)
+            assert_close(out[row, t], expected)
     np.testing.assert_array_equal(out[IDS == 0], 0.0)
 
 
@@ -39,7 +40,7 @@ def test_dropout_leaves_out_whole_features_in_training_alone():
     y = encoder({"token_ids": ids}, training=True)["sequence_output"].numpy()
     kept = (y != 0).all(axis=-1)
     assert (kept == (y != 0).any(axis=-1)).all() and 0.45 < kept.mean() < 0.55
-    np.testing.assert_allclose(y[kept], 2 * table[ids][kept], rtol=1e-6)
+    assert_close(y[kept], 2 * table[ids][kept])
     assert LinearEncoder.from_config(encoder.get_config()).dropout == 0.5
     with pytest.raises(ValueError, match="`dropout` must be at least 0 and below 1; got 1"):
         make(dropout=1)
@@ -76,7 +77,7 @@ def test_tokens_pairs_and_triples_are_added():
         part.weights[0].assign(getattr(encoder, kind))
         parts.append(part({"token_ids": IDS})["sequence_output"])
     out = encoder({"token_ids": IDS})["sequence_output"]
-    np.testing.assert_allclose(out, sum(parts), atol=1e-5)  # order of additions
+    assert_close(out, sum(parts))  # order of additions
 
 
 @pytest.mark.parametrize("length, buckets", [(2, 2**18), (3, 2**20)])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tfreps.models import BertEncoder, PieceEncoder
 
 WORDS = [[[5, 6], [7], [8, 6, 6]], [[7, 7]], []]
@@ -41,9 +42,9 @@ def test_first_pieces():
         places = np.cumsum([1, *(len(pieces) for pieces in sentence)])[:-1]
         expected = alone["sequence_output"].numpy()[0, places]
         found = out["sequence_output"][row].numpy()
-        np.testing.assert_allclose(found[: len(sentence)], expected, atol=1e-5)
+        assert_close(found[: len(sentence)], expected)
         assert not found[len(sentence) :].any()
-        np.testing.assert_allclose(out["pooled_output"][row], alone["pooled_output"][0], atol=1e-5)
+        assert_close(out["pooled_output"][row], alone["pooled_output"][0])
 
 
 def test_without_a_mask_pieces_tell():
@@ -52,7 +53,7 @@ def test_without_a_mask_pieces_tell():
     with_mask = encoder(features)
     without = encoder({"piece_ids": features["piece_ids"]})
     np.testing.assert_array_equal(with_mask["mask"], without["mask"])
-    np.testing.assert_allclose(with_mask["sequence_output"], without["sequence_output"], atol=1e-6)
+    assert_close(with_mask["sequence_output"], without["sequence_output"])
     assert "pooled_output" not in without and encoder.pooled_dim is None
 
 
@@ -61,9 +62,7 @@ def test_in_a_graph_of_any_shape():
     spec = {"piece_ids": tf.TensorSpec([None, None, None], tf.int32)}
     function = tf.function(lambda features: encoder(features)["sequence_output"], [spec])
     ids = tf.cast(padded(WORDS)["piece_ids"], tf.int32)
-    np.testing.assert_allclose(
-        function({"piece_ids": ids}), encoder({"piece_ids": ids})["sequence_output"], atol=1e-5
-    )
+    assert_close(function({"piece_ids": ids}), encoder({"piece_ids": ids})["sequence_output"])
     assert function({"piece_ids": tf.zeros([2, 0, 3], tf.int32)}).shape == (2, 0, 8)
 
 

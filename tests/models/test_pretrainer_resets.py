@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.closeness import assert_close
 from tests.models.test_bilm_pretrainer import batches, make
 from tfreps.optimizers import TF1Adagrad
 
@@ -31,10 +32,10 @@ def test_rows_start_anew_as_often_as_told(tmp_path):
     anew = in_rows(make(tmp_path, batch_size=ROWS)[1](last)[1])
     assert (np.abs(carried - anew).max(-1) > 1e-3).all()  # the previous batch has an effect
     always = carried_after(tmp_path, 2, reset_probability=1.0)
-    np.testing.assert_allclose(always, anew, atol=1e-6)
+    assert_close(always, anew)
 
     some = carried_after(tmp_path, 2, reset_probability=0.3)
     is_anew = np.abs(some - anew).max(-1) < 1e-5  # [G, ROWS]
-    np.testing.assert_allclose(some, np.where(is_anew[..., None], anew, carried), atol=1e-5)
+    assert_close(some, np.where(is_anew[..., None], anew, carried))
     assert 0.15 < is_anew.mean() < 0.45  # 80 draws at 0.3; three standard deviations are 0.15
     assert (is_anew[0] != is_anew[1]).any()  # each direction separately

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tfreps.models import Classifier, SLSTMEncoder, TokenEmbedder
 
 IDS = np.array([[1, 2, 3, 4, 5, 6], [6, 5, 4, 0, 0, 0], [0] * 6], "int32")
@@ -35,7 +36,7 @@ def test_projects_where_the_widths_differ():
     out = encoder({"token_ids": IDS})
     x = encoder.embedder({"token_ids": IDS})["sequence_output"] @ encoder.project.kernel
     expected, _ = encoder.slstm(x + encoder.project.bias, mask=IDS > 0)
-    np.testing.assert_allclose(out["sequence_output"], expected, atol=1e-6)
+    assert_close(out["sequence_output"], expected)
 
 
 def test_reads_masks_with_holes():
@@ -45,7 +46,7 @@ def test_reads_masks_with_holes():
     closed = encoder({"token_ids": IDS[:1][mask][None]})
     for name in ("sequence_output", "pooled_output"):
         one = holed[name][mask] if name == "sequence_output" else holed[name][0]
-        np.testing.assert_allclose(one, closed[name][0], atol=1e-6)
+        assert_close(one, closed[name][0])
 
 
 def test_drops_out_of_the_output_in_training_alone():
@@ -55,7 +56,7 @@ def test_drops_out_of_the_output_in_training_alone():
     dropped = encoder(features, training=True)
     for name in ("sequence_output", "pooled_output"):
         ratio = (dropped[name] / exact[name]).numpy()
-        np.testing.assert_allclose(ratio[ratio != 0], 2.0, rtol=1e-5)
+        assert_close(ratio[ratio != 0], 2.0)
     assert (dropped["sequence_output"].numpy() == 0).mean() > 0.2
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tests.models.toy import TAGS, VOCABULARY_SIZE, sentences, tagged
 from tfreps.models import BiLSTMEncoder, LinearEncoder, Tagger, TokenEmbedder
 from tfreps.text import tags as schemes
@@ -41,8 +42,9 @@ def test_learns_saves_and_loads(use_crf, tmp_path):
     one, other = model.predict(tagged(64)), loaded.predict(tagged(64))
     for name in one:
         np.testing.assert_array_equal(one[name], other[name])
-    assert loaded.evaluate(tagged(64, seed=1), verbose=0, return_dict=True) == pytest.approx(
-        {name[4:]: figures[-1] for name, figures in history.items() if "val_" in name}, abs=1e-5
+    assert_close(
+        loaded.evaluate(tagged(64, seed=1), verbose=0, return_dict=True),
+        {name[4:]: figures[-1] for name, figures in history.items() if "val_" in name},
     )
     assert len(loaded.trainable_weights) == len(model.trainable_weights)
 
@@ -56,7 +58,7 @@ def test_a_linear_model_adds_its_scores():
     added = linear(features)["sequence_output"]
     model.linear = None
     without = model(features)["emissions"]
-    np.testing.assert_allclose(with_linear, without + added, atol=1e-5)
+    assert_close(with_linear, without + added)
 
 
 @pytest.mark.slow
@@ -80,7 +82,7 @@ def test_predict_tells_tags_and_their_marginals(use_crf):
         marginals = tf.nn.softmax(outputs["emissions"]).numpy()
         np.testing.assert_array_equal(out["tags"][mask], marginals.argmax(-1)[mask])
     expected = np.take_along_axis(marginals, out["tags"][..., None], -1)[..., 0]
-    np.testing.assert_allclose(out["confidences"][mask], expected[mask], atol=1e-5)
+    assert_close(out["confidences"][mask], expected[mask])
 
 
 @pytest.mark.slow
@@ -113,7 +115,7 @@ def test_the_loss_is_the_heads():
     per_token = np.broadcast_to(weight[:, None], tags.shape)
     for given in weight, per_token:
         found = with_crf.compute_loss(y=tags, y_pred=outputs, sample_weight=given)
-        np.testing.assert_allclose(found, (weight * nll.numpy()).mean(), rtol=1e-4)
+        assert_close(found, (weight * nll.numpy()).mean())
     outputs = without(features)
     log = tf.nn.log_softmax(outputs["emissions"]).numpy()
     nll = np.array(
@@ -124,7 +126,7 @@ def test_the_loss_is_the_heads():
     )
     for given in weight, per_token:
         found = without.compute_loss(y=tags, y_pred=outputs, sample_weight=given)
-        np.testing.assert_allclose(found, (weight * nll).mean(), rtol=1e-5)
+        assert_close(found, (weight * nll).mean())
 
 
 @pytest.mark.slow
@@ -136,7 +138,7 @@ def test_the_compiled_loss_is_the_same():
         randomise(model, 0.5)
         model.compile(keras.optimizers.SGD(0.1))
         losses.append([model.train_on_batch({"token_ids": ids}, tags) for _ in range(3)])
-    np.testing.assert_allclose(*losses, rtol=1e-4)
+    assert_close(*losses)
 
 
 @pytest.mark.parametrize("use_crf", [True, False])
@@ -148,7 +150,7 @@ def test_a_sentence_of_weight_zero_is_not_there(use_crf):
     model.compile("sgd")
     outputs = model({"token_ids": ids})
     losses = [model.compute_loss(y=y, y_pred=outputs, sample_weight=weight) for y in (tags, wrong)]
-    np.testing.assert_allclose(*losses, rtol=1e-6)
+    assert_close(*losses)
 
 
 def test_losses_of_layers_are_added():
@@ -177,7 +179,7 @@ def test_batches_of_any_length():
     )
     found = model.predict(batches)
     np.testing.assert_array_equal(found["tags"], whole["tags"][order])
-    np.testing.assert_allclose(found["confidences"], whole["confidences"][order], atol=1e-5)
+    assert_close(found["confidences"], whole["confidences"][order])
 
 
 @pytest.mark.slow
@@ -196,7 +198,7 @@ def test_exports_what_tags_raw_features(tmp_path):
     features = {"token_ids": tf.constant(sentences(8)[0])}
     served, expected = loaded.tag(features), model.tag(features)
     np.testing.assert_array_equal(served["tags"], expected["tags"])
-    np.testing.assert_allclose(served["confidences"], expected["confidences"], atol=1e-6)
+    assert_close(served["confidences"], expected["confidences"])
 
 
 @pytest.mark.slow
@@ -269,4 +271,4 @@ def test_training_shows_the_mean_loss_of_sentences():
     data = data.apply(tf.data.experimental.assert_cardinality(2))
     shown = model.fit(data, verbose=0).history["loss"][0]
     expected = model.evaluate({"token_ids": ids}, tags, verbose=0, return_dict=True)["loss"]
-    assert shown == pytest.approx(expected, rel=1e-5)
+    assert_close(shown, expected)

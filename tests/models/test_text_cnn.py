@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 
+from tests.closeness import assert_close
 from tests.models.toy import labelled
 from tfreps.models import Classifier, TextCNN, TokenEmbedder
 
@@ -42,7 +43,7 @@ def test_equals_loops_over_the_real_windows():
             oracle(x[ids[ids > 0]], np.asarray(kernel), np.asarray(bias), width)
             for kernel, bias, width in zip(model.kernels, model.biases, model.widths, strict=True)
         ]
-        np.testing.assert_allclose(out["pooled_output"][row], np.concatenate(expected), rtol=1e-5)
+        assert_close(out["pooled_output"][row], np.concatenate(expected))
     assert out["sequence_output"].shape == (4, 6, 15) and model.output_dim == model.pooled_dim == 15
     np.testing.assert_array_equal(out["pooled_output"], np.max(out["sequence_output"], axis=1))
 
@@ -56,7 +57,7 @@ def test_a_window_with_a_hole_is_none():
     parts = [
         model({"token_ids": np.array([pair])})["pooled_output"][0] for pair in ([1, 2], [4, 5])
     ]
-    np.testing.assert_allclose(holed, np.maximum(*parts), rtol=1e-5)
+    assert_close(holed, np.maximum(*parts))
 
 
 def test_texts_of_no_columns():

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tfreps.models import BiLM, Elmo, Tagger, TokenEmbedder
 from tfreps.optimizers import GroupedOptimizer
 from tfreps.text import batch_to_ids
@@ -32,7 +33,7 @@ def test_joins_its_parts_in_order():
     mixed = VECTORS.mean(axis=1)  # a new mix is the average
     expected = np.concatenate([words, characters, contextual, mixed], axis=-1)
     expected[IDS == 0] = 0.0
-    np.testing.assert_allclose(out["sequence_output"], expected, atol=1e-6)
+    assert_close(out["sequence_output"], expected)
     assert embedder.output_dim == expected.shape[-1] == 3 + 90 + 8 + 4
     np.testing.assert_array_equal(out["mask"], IDS > 0)
 

@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tests import oracles_transformer
+from tests.closeness import assert_close
 from tests.models import toy
 from tfreps.models import Classifier, Tagger, TokenEmbedder, TransformerEncoder
 
@@ -73,8 +74,8 @@ def test_equals_plain_loops(options):
     out, attention = encoder({"token_ids": IDS}), encoder.attention({"token_ids": IDS})
     for row, ids in enumerate(IDS):
         layers, probabilities = oracle(encoder, ids)
-        np.testing.assert_allclose(out["layer_outputs"][row], layers, atol=2e-5)
-        np.testing.assert_allclose(attention[row], probabilities, atol=1e-5)
+        assert_close(out["layer_outputs"][row], layers)
+        assert_close(attention[row], probabilities)
     np.testing.assert_array_equal(out["sequence_output"], out["layer_outputs"][:, -1])
     np.testing.assert_array_equal(out["mask"], MASK)
     np.testing.assert_array_equal(out["sequence_output"].numpy()[~MASK], 0.0)
@@ -87,7 +88,7 @@ def test_what_is_masked_is_as_good_as_not_there(positions):
     mask = np.array([[False, True, True, False, True, True]])
     holed = encoder({"token_ids": IDS[:1], "mask": mask})["sequence_output"]
     closed = encoder({"token_ids": IDS[:1][mask][None]})["sequence_output"]
-    np.testing.assert_allclose(holed[mask], closed[0], atol=1e-5)
+    assert_close(holed[mask], closed[0])
 
 
 def test_positions_tell_the_order_and_without_them_nothing_does():
@@ -123,7 +124,7 @@ def test_dropout_is_in_training_alone():
     np.testing.assert_array_equal(exact, encoder(features)["layer_outputs"])
     dropped = encoder(features, training=True)["layer_outputs"]
     ratio = (dropped[:, 0] / exact[:, 0]).numpy()
-    np.testing.assert_allclose(ratio[ratio != 0], 2.0, rtol=1e-5)
+    assert_close(ratio[ratio != 0], 2.0)
     assert 0.2 < (ratio == 0).mean() < 0.8
     assert np.abs(dropped[:, -1] - exact[:, -1]).max() > 0.1
 
@@ -167,7 +168,7 @@ def test_quantises_to_int8_and_takes_lora():
     before = encoder(features)["sequence_output"].numpy()
     for block in encoder.blocks:
         block.attention.query_key_value.enable_lora(2)
-    np.testing.assert_allclose(encoder(features)["sequence_output"], before, atol=1e-5)
+    assert_close(encoder(features)["sequence_output"], before)
     for part in encoder._flatten_layers():
         if isinstance(part, keras.layers.Dense | keras.layers.EinsumDense):
             part.quantize("int8")  # `encoder.quantize` warns about the others

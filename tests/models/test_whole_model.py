@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tests.catalogue import CATALOGUE
+from tests.closeness import assert_close
 from tfreps import models
 from tfreps.models.whole_model import _flat
 
@@ -24,7 +25,7 @@ def names(model):
 def assert_same(found, expected):
     tf.nest.assert_same_structure(found, expected)
     for a, b in zip(tf.nest.flatten(found), tf.nest.flatten(expected), strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-6)
+        assert_close(a, b)
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +73,7 @@ def test_a_list_among_the_outputs(tmp_path):
         *("elmo_representations_0", "elmo_representations_1"),
         *("layer_outputs", "mask", "sequence_output"),
     ]
-    np.testing.assert_allclose(
-        answer["elmo_representations_1"], expected["elmo_representations"][1], atol=1e-6
-    )
+    assert_close(answer["elmo_representations_1"], expected["elmo_representations"][1])
 
 
 def test_a_list_of_one():
@@ -160,8 +159,8 @@ def test_what_pictures_show_of_a_model():
     tagger = models.Tagger(embedder, ["O", "B-X", "I-X"], "bio")
     tagger.crf.set_scores(np.arange(9.0).reshape(3, 3))
     shares = tagger.mix_shares()
-    np.testing.assert_allclose(shares["elmo_mix"], [0.125, 0.25, 0.625], atol=1e-6)
-    np.testing.assert_allclose(shares["vector_mix"], [0.5, 0.5])
+    assert_close(shares["elmo_mix"], [0.125, 0.25, 0.625])
+    assert_close(shares["vector_mix"], [0.5, 0.5])
     expected = [[0, 1, np.nan], [3, 4, 5], [6, 7, 8]]  # O never precedes I-X
     np.testing.assert_array_equal(tagger.transition_scores(), expected)
     softmax = models.Tagger(words(), ["a", "b"], use_crf=False)

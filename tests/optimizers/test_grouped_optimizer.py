@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tfreps.optimizers import FusedAdam, GroupedOptimizer
 
 RNG = np.random.default_rng(0)
@@ -51,7 +52,7 @@ def test_each_group_moves_as_under_its_own_optimizer():
         small.apply(gradients[:2], model.trainable_variables[:2])
         large.apply(gradients[2:], model.trainable_variables[2:])
     for ours, expected in zip(together, model.get_weights(), strict=True):
-        np.testing.assert_allclose(ours, expected, atol=1e-6)
+        assert_close(ours, expected)
     assert int(optimizer.iterations) == 3
     assert [int(o.iterations) for o in optimizer.optimizers] == [3, 3]
 
@@ -71,7 +72,7 @@ def test_a_saved_optimizer_goes_on_where_it_was(tmp_path):
     model.fit(x, y, **fit)
     loaded.fit(x, y, **fit)
     for a, b in zip(model.get_weights(), loaded.get_weights(), strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-6)
+        assert_close(a, b)
 
 
 def test_all_groups_are_clipped_together():
@@ -82,7 +83,7 @@ def test_all_groups_are_clipped_together():
     )
     one, two = keras.Variable([0.0], name="one"), keras.Variable([0.0], name="two")
     optimizer.apply([tf.constant([30.0]), tf.constant([40.0])], [one, two])
-    np.testing.assert_allclose([one.numpy()[0], two.numpy()[0]], [-0.06, -0.8], rtol=1e-6)
+    assert_close([one.numpy()[0], two.numpy()[0]], [-0.06, -0.8])
 
 
 def test_rates_can_be_changed_by_callbacks():
@@ -90,12 +91,12 @@ def test_rates_can_be_changed_by_callbacks():
     changes_all = hasattr(keras.callbacks.LearningRateScheduler, "_update_optimizer_lr")
     optimizer, (model, x, y) = grouped(), network()
     model.compile(optimizer, loss="mse")
-    assert float(optimizer.learning_rate) == pytest.approx(0.1)
+    assert_close(float(optimizer.learning_rate), 0.1)
     halve = keras.callbacks.LearningRateScheduler(lambda epoch, rate: rate / 2)
     model.fit(x, y, epochs=2, verbose=0, callbacks=[halve])
-    assert float(optimizer.learning_rate) == pytest.approx(0.025)
+    assert_close(float(optimizer.learning_rate), 0.025)
     of_group = float(optimizer.groups["encoder/"].learning_rate)
-    assert of_group == pytest.approx(0.0025 if changes_all else 0.01)
+    assert_close(of_group, 0.0025 if changes_all else 0.01)
     optimizer.learning_rate = 0.5
     assert float(optimizer.default.learning_rate) == 0.5
 
@@ -135,7 +136,7 @@ def test_a_group_of_listed_variables():
         one.assign(0.0)
         more.assign(0.0)
         each.apply([tf.constant(1.0), tf.constant(1.0)], [one, more])
-        np.testing.assert_allclose([float(one), float(more)], [-0.1, -1.0], rtol=1e-6)
+        assert_close([float(one), float(more)], [-0.1, -1.0])
 
 
 def test_grouped_under_float16_loss_scaling():

@@ -1,10 +1,10 @@
 """Tests learning rates by value and inside an optimizer, and errors."""
 
 import keras
-import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tfreps.optimizers import CutRate, LinearWarmup
 
 
@@ -14,11 +14,11 @@ def rates(schedule, count):
 
 def test_rates():
     found = rates(LinearWarmup(2.0, total_steps=8, warmup_steps=4), 10)
-    np.testing.assert_allclose(found, [0.5, 1.0, 1.5, 2.0, 2.0, 1.5, 1.0, 0.5, 0, 0], atol=1e-6)
+    assert_close(found, [0.5, 1.0, 1.5, 2.0, 2.0, 1.5, 1.0, 0.5, 0, 0])
     found = rates(LinearWarmup(1.0, total_steps=4), 5)
-    np.testing.assert_allclose(found, [1, 0.75, 0.5, 0.25, 0], atol=1e-6)
+    assert_close(found, [1, 0.75, 0.5, 0.25, 0])
     found = rates(LinearWarmup(1.0, warmup_steps=2), 4)
-    np.testing.assert_allclose(found, [0.5, 1, 1, 1], atol=1e-6)
+    assert_close(found, [0.5, 1, 1, 1])
     assert rates(LinearWarmup(3.0), 2) == [3.0, 3.0]
 
 
@@ -28,7 +28,7 @@ def test_in_an_optimizer_that_gathers_gradients_steps_are_batches():
     weight = keras.Variable(0.0)
     for _ in range(4):
         optimizer.apply([tf.constant(1.0)], [weight])
-    np.testing.assert_allclose(weight.numpy(), -(0.75 + 0.25), atol=1e-6)
+    assert_close(weight.numpy(), -(0.75 + 0.25))
 
 
 def test_comes_back_from_its_config():
@@ -63,8 +63,8 @@ def test_one_factor_cuts_several_rates_in_mid_training():
     factor.assign(0.5)
     update()
     found = [float(weight) for weight in weights]
-    np.testing.assert_allclose(found, [0.1 + 0.05, 1.0 + 0.45], atol=1e-6)
-    assert float(optimizers[0].learning_rate) == pytest.approx(0.05)
+    assert_close(found, [0.1 + 0.05, 1.0 + 0.45])
+    assert_close(float(optimizers[0].learning_rate), 0.05)
 
 
 @pytest.mark.parametrize("rate", [0.2, LinearWarmup(0.2, 8, 4)])
@@ -73,4 +73,4 @@ def test_a_cut_rate_comes_back_from_its_config(rate):
     loaded = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
     schedule = loaded._learning_rate
     assert type(schedule) is CutRate and float(schedule.factor) == 0.25
-    np.testing.assert_allclose(rates(schedule, 6), rates(CutRate(rate, 0.25), 6))
+    assert_close(rates(schedule, 6), rates(CutRate(rate, 0.25), 6))

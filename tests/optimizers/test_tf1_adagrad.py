@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tests import oracles
+from tests.closeness import assert_close
 from tfreps.optimizers import TF1Adagrad
 
 RNG = np.random.default_rng(0)
@@ -33,8 +34,8 @@ def test_adagrad_is_the_formula(rows):
         if rows is not None:
             dense[rows] = gradient[rows]
         expected |= oracles.adagrad(expected, accumulators, {"w": dense}, 0.3)
-    np.testing.assert_allclose(weight, expected["w"], atol=1e-6)
-    np.testing.assert_allclose(optimizer.accumulators[0], accumulators["w"], rtol=1e-6)
+    assert_close(weight, expected["w"])
+    assert_close(optimizer.accumulators[0], accumulators["w"])
     assert int(optimizer.iterations) == 4
 
 
@@ -51,14 +52,14 @@ def test_adagrad_is_tensorflow_1s():
         for gradient in GRADIENTS:
             session.run(update, {fed: gradient})
         expected = session.run(theirs)
-    np.testing.assert_allclose(weight, expected, atol=1e-7)
+    assert_close(weight, expected)
 
 
 def test_adagrad_has_no_epsilon():
     weight = keras.Variable([1.0])
     optimizer = TF1Adagrad(learning_rate=0.5, initial_accumulator_value=1e-30)
     optimizer.apply([tf.constant([1e-8])], [weight])
-    assert float(weight.numpy()[0]) == pytest.approx(0.5, rel=1e-5)
+    assert_close(float(weight.numpy()[0]), 0.5)
 
 
 def test_adagrad_follows_a_schedule():
@@ -76,7 +77,7 @@ def test_adagrad_with_keras_own_clip():
     optimizer.apply([tf.constant(GRADIENTS[0])], [weight])
     clipped, _ = oracles.clip_by_global_norm({"w": GRADIENTS[0]}, 0.5)
     expected = oracles.adagrad({"w": START}, {"w": np.ones([6, 3])}, clipped)
-    np.testing.assert_allclose(weight, expected["w"], atol=1e-6)
+    assert_close(weight, expected["w"])
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0])
@@ -91,4 +92,4 @@ def test_adagrad_comes_back_from_its_config():
     )
     assert isinstance(optimizer, TF1Adagrad)
     assert optimizer.initial_accumulator_value == 2.0
-    assert float(optimizer.learning_rate) == pytest.approx(0.3)
+    assert_close(float(optimizer.learning_rate), 0.3)

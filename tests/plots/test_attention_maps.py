@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.closeness import assert_close
 from tfreps import plots
 
 pytest.importorskip("matplotlib", reason="pictures need matplotlib (tfreps[plots])")
@@ -20,8 +21,8 @@ ATTENTION = np.random.default_rng(0).dirichlet(np.ones(4), (3, 2, 4))  # [L, H, 
 )
 def test_what_is_drawn(layer, head, values, title):
     axes = plots.attention_figure(ATTENTION, list("abcd"), layer, head).axes[0]
-    np.testing.assert_allclose(axes.images[0].get_array(), values)
-    np.testing.assert_allclose(values.sum(axis=1), 1.0)
+    assert_close(axes.images[0].get_array(), values)
+    assert_close(values.sum(axis=1), 1.0)
     assert axes.get_title() == f"attention: {title}"
     assert [label.get_text() for label in axes.get_xticklabels()] == list("abcd")
     low, high = axes.images[0].get_clim()

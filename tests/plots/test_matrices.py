@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tfreps import plots
 from tfreps.plots import Fonts, matrices
 
@@ -18,7 +19,7 @@ def test_a_confusion_matrix_shows_shares_of_rows(tmp_path, monkeypatch):
     drawn = {}
     monkeypatch.setattr(matrices, "matrix", lambda values, *_, **more: drawn.update(more, v=values))
     plots.confusion_matrix([[3, 1], [0, 0]], ["O", "B"], tmp_path / "c.png")
-    np.testing.assert_allclose(drawn["v"], [[0.75, 0.25], [0.0, 0.0]])
+    assert_close(drawn["v"], [[0.75, 0.25], [0.0, 0.0]])
     assert drawn["cells"].tolist() == [[3, 1], [0, 0]]
 
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from tests.closeness import assert_close
 from tfreps import plots
 from tfreps.layers.position_embedding import sinusoids
 
@@ -28,8 +29,8 @@ def test_the_heat_map(table):
 def test_the_curves_are_the_waves_of_the_paper():
     axes = plots.position_curves(sinusoids(50, 8), [4, 7]).axes[0]
     even, odd = (line.get_ydata() for line in axes.lines)
-    assert even == pytest.approx([math.sin(p / 10000 ** (4 / 8)) for p in range(50)], abs=1e-6)
-    assert odd == pytest.approx([math.cos(p / 10000 ** (6 / 8)) for p in range(50)], abs=1e-6)
+    assert_close(even, [math.sin(p / 10000 ** (4 / 8)) for p in range(50)])
+    assert_close(odd, [math.cos(p / 10000 ** (6 / 8)) for p in range(50)])
     assert [line.get_label() for line in axes.lines] == ["dimension 4", "dimension 7"]
 
 
@@ -37,7 +38,7 @@ def test_the_curves_of_the_aespresso():
     table = sinusoids(50, 8, "sinusoidal_full_index")
     (line,) = plots.position_curves(table, [3]).axes[0].lines
     expected = [0.0] + [math.cos(p / 10000 ** (6 / 8)) for p in range(1, 50)]
-    assert line.get_ydata() == pytest.approx(expected, abs=1e-6)
+    assert_close(line.get_ydata(), expected)
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -57,7 +58,7 @@ def test_the_surface_is_that_of_all_products(first, monkeypatch):
         p, q = int(rows[i, j]), int(columns[i, j])
         assert (p, q) == (i + first, j + first)
         dot = sum(a * b for a, b in zip(table[p], table[q], strict=True))
-        assert products[i, j] == pytest.approx(dot)
+        assert_close(products[i, j], dot)
 
 
 def test_what_cannot_be_drawn():

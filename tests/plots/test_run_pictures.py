@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+from tests.closeness import assert_close
 from tests.tiny_run import make_pretrainer
 from tfreps import plots
 from tfreps.models import Classifier, Elmo, Tagger, TokenEmbedder
@@ -51,8 +52,8 @@ def test_the_pictures_of_a_tagger(run, monkeypatch):
     model = Tagger(embedder, ["O", "B-X", "I-X"], "bio")
     names, values = drawn(run, model, monkeypatch, confusion=np.eye(3, dtype=int))
     assert names == ["confusion", "elmo_mix", "learning_curves", "transitions", "vector_mix"]
-    np.testing.assert_allclose(values["elmo_mix"], [0.125, 0.25, 0.625], atol=1e-6)
-    np.testing.assert_allclose(values["vector_mix"], [0.5, 0.5])
+    assert_close(values["elmo_mix"], [0.125, 0.25, 0.625])
+    assert_close(values["vector_mix"], [0.5, 0.5])
     assert np.isnan(values["transitions"]).tolist() == [
         [False, False, True],  # O to I-X
         [False, False, False],

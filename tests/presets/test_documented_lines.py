@@ -7,6 +7,7 @@ import pytest
 
 import tfreps
 from tests import tiny_bert
+from tests.closeness import assert_close
 from tfreps.inference import TextTagger
 from tfreps.models import BiLM, HMMTagger
 from tfreps.presets import preset_table
@@ -34,7 +35,7 @@ def test_a_name_of_the_table(hub, tmp_path, monkeypatch):
     ids = np.random.default_rng(0).integers(1, 261, [1, 3, 50])
     found, wanted = bilm(ids), mine(ids)
     for name in wanted:
-        np.testing.assert_allclose(found[name], wanted[name], atol=1e-6, err_msg=name)
+        assert_close(found[name], wanted[name], name=name)
     answer = tfreps.load("elmo_original")("I have a dog")
     assert answer.tokens == ["I", "have", "a", "dog"]
 
@@ -55,7 +56,7 @@ def test_a_revision_of_the_hub(hub, tmp_path):
         address = f"hf://google-bert/bert-base-uncased@{commit}"
         bert = tfreps.models.BertEncoder.from_preset(address)
         found, wanted = bert(ids)["sequence_output"], mine(ids)["sequence_output"]
-        np.testing.assert_allclose(found, wanted, atol=1e-6)
+        assert_close(found, wanted)
 
 
 def test_a_tagger_that_reads_raw_text(hub):

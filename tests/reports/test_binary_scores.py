@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.closeness import FLOAT64, assert_close
 from tfreps import reports
 
 CASES = [  # with and without ties
@@ -17,14 +18,14 @@ CASES = [  # with and without ties
 def test_auc_is_the_share_of_pairs_in_order(positive, scores):
     above, below = scores[positive == 1], scores[positive == 0]
     wins = (above[:, None] > below) + 0.5 * (above[:, None] == below)
-    assert reports.auc(positive, scores) == pytest.approx(wins.mean(), abs=1e-12)
+    assert_close(reports.auc(positive, scores), wins.mean(), unit=FLOAT64)
 
 
 @pytest.mark.parametrize("positive, scores", CASES)
 def test_auc_is_scikit_learn(positive, scores):
     metrics = pytest.importorskip("sklearn.metrics", reason="pip install scikit-learn, the oracle")
     expected = metrics.roc_auc_score(positive, scores)
-    assert reports.auc(positive, scores) == pytest.approx(expected, abs=1e-12)
+    assert_close(reports.auc(positive, scores), expected, unit=FLOAT64)
 
 
 @pytest.mark.parametrize("positive, scores", CASES)
@@ -35,10 +36,10 @@ def test_best_threshold_is_the_best_of_all(positive, scores):
 
     best = max((f1(threshold), threshold) for threshold in scores)
     threshold, value = reports.best_threshold(positive, scores)
-    assert (value, threshold) == pytest.approx(best)
+    assert_close((value, threshold), best)
     at = reports.scores_at(positive, scores, threshold)
     assert at["f1"] == pytest.approx(value) and at["support"] == positive.sum()
-    assert at["accuracy"] == pytest.approx(np.mean((scores >= threshold) == positive))
+    assert_close(at["accuracy"], np.mean((scores >= threshold) == positive))
 
 
 def test_all_scores_equal():

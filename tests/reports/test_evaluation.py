@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests import known_models
+from tests.closeness import assert_close
 from tests.known_models import TEXTS, softmax
 from tfreps.data import LabelledText, TaggedSentence
 from tfreps.inference import TextClassifier, TextTagger
@@ -39,17 +40,15 @@ def test_tagger(tagger):
     results = evaluate_tagger(tagger, SENTENCES)
     assert (results["sentences"], results["tokens"], results["accuracy"]) == (2, 5, 0.8)
     spans = results["spans"]
-    assert spans["micro"] == pytest.approx(
-        {"precision": 2 / 3, "recall": 2 / 3, "f1": 2 / 3, "support": 3}
-    )
-    assert spans["types"]["PER"] == pytest.approx(
-        {"precision": 1, "recall": 1 / 2, "f1": 2 / 3, "support": 2}
+    assert_close(spans["micro"], {"precision": 2 / 3, "recall": 2 / 3, "f1": 2 / 3, "support": 3})
+    assert_close(
+        spans["types"]["PER"], {"precision": 1, "recall": 1 / 2, "f1": 2 / 3, "support": 2}
     )
     assert results["illegal_transitions"]["illegal"] == 0
     assert results["confusion"] == [[2, 0, 0], [0, 1, 1], [0, 0, 1]]  # O, B-PER, B-LOC
     # Precision 1, 1, 1/2 and recall 1, 1/2, 1 of O, B-PER, B-LOC, which occur 2, 2, 1 times.
-    assert results["weighted"]["precision"] == pytest.approx((2 * 1 + 2 * 1 + 1 / 2) / 5)
-    assert results["weighted"]["recall"] == pytest.approx((2 * 1 + 2 / 2 + 1) / 5)
+    assert_close(results["weighted"]["precision"], (2 * 1 + 2 * 1 + 1 / 2) / 5)
+    assert_close(results["weighted"]["recall"], (2 * 1 + 2 / 2 + 1) / 5)
 
 
 def test_tags_without_a_scheme_are_reported_one_by_one(tagger):
@@ -74,11 +73,11 @@ def test_classifier(classifier):
     assert results["confusion"] == [[1, 0], [1, 2]]
     # Probabilities of "good": Ada .12, saw .27, Rome .88, slept .73: all above the bad text.
     assert results["auc"] == 1.0
-    assert results["threshold"] == pytest.approx(softmax(TEXTS["saw"])[1], abs=1e-6)
+    assert_close(results["threshold"], softmax(TEXTS["saw"])[1])
     assert results["at_threshold"]["f1"] == results["at_threshold"]["accuracy"] == 1.0
     at_half = evaluate_classifier(classifier, tokens, DATA, threshold=0.5)
     assert at_half["threshold"] == 0.5
-    assert at_half["at_threshold"]["f1"] == pytest.approx(2 * 2 / (2 + 3))
+    assert_close(at_half["at_threshold"]["f1"], 2 * 2 / (2 + 3))
 
 
 def test_one_label_among_the_data_has_no_auc(classifier):

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny_bert
+from tests.closeness import assert_close
 from tfreps.models import BertEncoder, BertPretrainer, Classifier
 from tfreps.runs.bert_loading import (
     changed_encoder,
@@ -49,7 +50,7 @@ def write_run(folder, model, pieces=PIECES):
 
 def assert_equal(model, expected):
     for name, value in expected(FEATURES).items():
-        np.testing.assert_allclose(model(FEATURES)[name], value, atol=1e-5)
+        assert_close(model(FEATURES)[name], value)
 
 
 def test_a_run_goes_on_with_other_dropout_and_precision(tmp_path):
@@ -73,9 +74,7 @@ def test_next_sentences_can_be_left_but_not_begun(tmp_path):
     model = load_pretrainer(write_run(tmp_path / "with", old), next_sentence=False).model
     assert list(model(FEATURES)) == ["token_logits"]
     assert not any("pooler" in weight.path for weight in model.trainable_weights)
-    np.testing.assert_allclose(
-        model(FEATURES)["token_logits"], old(FEATURES)["token_logits"], atol=1e-6
-    )
+    assert_close(model(FEATURES)["token_logits"], old(FEATURES)["token_logits"])
     source = write_run(tmp_path / "without", make(next_sentence=False))
     assert not load_pretrainer(source).model.next_sentence
     with pytest.raises(ValueError, match="trained without next-sentence"):
@@ -134,7 +133,7 @@ def test_the_same_numbers_and_the_same_pieces(source):
     path, encoder = source
     found = load_encoder(path)
     for name in ("sequence_output", "pooled_output"):
-        np.testing.assert_allclose(found.encoder(IDS)[name], encoder(IDS)[name], atol=1e-6)
+        assert_close(found.encoder(IDS)[name], encoder(IDS)[name])
     assert found.tokenizer.vocabulary == TOKENIZER.vocabulary and found.tokenizer.lowercase
     assert max_length(*found) == 24
 
@@ -144,7 +143,7 @@ def test_the_first_blocks_and_other_dropout(source):
     found = load_encoder(path, num_layers=1, pooler=False, dropout=0.25).encoder
     assert (found.num_layers, found.dropout, found.pooler_dense) == (1, 0.25, None)
     expected = encoder(IDS)["layer_outputs"][:, 1]
-    np.testing.assert_allclose(found(IDS)["sequence_output"], expected, atol=1e-6)
+    assert_close(found(IDS)["sequence_output"], expected)
     with pytest.raises(ValueError, match="2 blocks|2.*num_layers|num_layers.*3"):
         load_encoder(path, num_layers=3)
 
@@ -172,7 +171,7 @@ def test_other_options_of_the_network(options):
     encoder = tiny_bert.make_encoder(TOKENIZER, **options)
     found = changed_encoder(encoder, "x", {"num_layers": 1})
     expected = encoder(IDS)["layer_outputs"][:, 1]
-    np.testing.assert_allclose(found(IDS)["sequence_output"], expected, atol=1e-6)
+    assert_close(found(IDS)["sequence_output"], expected)
 
 
 def test_what_cannot_be_loaded(tmp_path):

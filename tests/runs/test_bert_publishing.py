@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny_bert
+from tests.closeness import assert_close
 from tests.training.labelling import ask, refused
 from tfreps.__main__ import main
 from tfreps.inference import TextTagger
@@ -65,7 +66,7 @@ def test_a_published_classifier_answers_raw_text(classifier, tmp_path, capsys):
     ids = [tokenizer().pack(tokenizer().ids(text))[0]]
     expected = model({"token_ids": np.array(ids)})["probabilities"].numpy()[0]
     answer = json.loads(ask("classify", tmp_path / "run", "--format", "json", stdin=text.encode()))
-    np.testing.assert_allclose(list(answer["probabilities"].values()), expected, atol=1e-4)
+    assert list(answer["probabilities"].values()) == pytest.approx(expected, abs=1e-4)  # 4 digits
 
 
 def test_where_the_files_name_no_class_a_scheme_does(tagger, tmp_path):
@@ -96,7 +97,7 @@ def test_a_published_tagger_answers_words(tagger, tmp_path):
     plain, _ = load_with_head(folder)
     found = TextTagger(plain, opened.indexer, "words").tag([words])[0]
     assert found.tags == [TAGS[place] for place in shares.argmax(-1)]
-    np.testing.assert_allclose(found.confidences, shares.max(-1), atol=1e-5)
+    assert_close(found.confidences, shares.max(-1))
     np.testing.assert_array_equal(opened.model.kernel, model.kernel)
     assert opened.scheme == "bio" and isinstance(opened.model.encoder, PieceEncoder)
 
@@ -118,10 +119,8 @@ def test_a_published_tagger_cuts_words_as_its_tokenizer(tmp_path):
     shares = np.exp(emissions) / np.exp(emissions).sum(-1, keepdims=True)
     assert len(shares) == len(words)  # each word is one piece
     plain, _ = load_with_head(tmp_path / "tagger")
-    np.testing.assert_allclose(
-        TextTagger(plain, opened.indexer, "bert").tag([words])[0].confidences,
-        shares.max(-1),
-        atol=1e-5,
+    assert_close(
+        TextTagger(plain, opened.indexer, "bert").tag([words])[0].confidences, shares.max(-1)
     )
     main(["export", str(tmp_path / "run"), "--to", str(tmp_path / "export")])
     served = tf.saved_model.load(tmp_path / "export" / "1").signatures["default"]
@@ -212,7 +211,7 @@ def test_a_published_folder_has_label_zero_for_the_next_sentence(tmp_path):
     ours = own({**features, "masked_positions": np.array([[1]])})["next_sentence_logits"]
     theirs = Classifier.from_pretrained(tmp_path / "hf", next_sentence=True)
     assert theirs.labels == ["next", "other"]
-    np.testing.assert_allclose(theirs(features)["logits"], ours[:, ::-1], atol=1e-5)
+    assert_close(theirs(features)["logits"], ours[:, ::-1])
 
 
 def test_what_transformers_has_no_place_for(classifier, tagger, tmp_path, capsys):

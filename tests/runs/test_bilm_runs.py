@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps.convert import bilm_tf
 from tfreps.models import BiLM, BiLMPretrainer, Elmo
@@ -39,7 +40,7 @@ def test_published_files(tmp_path):
     bilm_tf.write(bilm, *files)
     found = load_published_bilm(*files, initial_state="warm")
     expected = bilm.with_initial_state("warm")(SENTENCES)["sequence_output"]
-    np.testing.assert_allclose(found(SENTENCES)["sequence_output"], expected, rtol=1e-6)
+    assert_close(found(SENTENCES)["sequence_output"], expected)
 
 
 def test_a_run_without_a_bilm(tmp_path):
@@ -94,7 +95,7 @@ def test_published_files_of_words(tmp_path):
     found = load_published_bilm(*files, SWAPPED)
     ids = tf.constant([[4, 3, 0]])
     expected = bilm(ids)["sequence_output"]
-    np.testing.assert_allclose(found(ids)["sequence_output"], expected, rtol=1e-6)
+    assert_close(found(ids)["sequence_output"], expected)
     with pytest.raises(ValueError, match="weights.hdf5 has .*other.txt has"):
         load_published_bilm(*files, SHORTER)
 

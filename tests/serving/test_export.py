@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny_bert
+from tests.closeness import assert_close
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tests.training import labelling
 from tfreps.__main__ import main
@@ -31,7 +32,7 @@ def test_a_run_folder(exported_elmo):
     base = exported_elmo / "deep" / "export"
     bilm = make_pretrainer().bilm.with_initial_state("warm")
     expected = bilm(tf.constant(SENTENCES))["sequence_output"]
-    np.testing.assert_allclose(answer(base / "1")["lstm_outputs2"], expected, rtol=1e-5, atol=1e-6)
+    assert_close(answer(base / "1")["lstm_outputs2"], expected)
     out = (exported_elmo / "printed.txt").read_text(encoding="utf-8")
     assert "default, tokens, character_ids, initial_states, score (serving_default is" in out
     assert "Note: Each sentence starts from the stored state after a fixed sentence (`init" in out
@@ -49,7 +50,7 @@ def test_published_files(run, tmp_path, capsys):
     to = ["--to", str(folder.parent), "--explain"]
     assert main(["export", "--options", files[0], "--weights", files[1], *to]) == 0
     expected = bilm(tf.constant(SENTENCES))["sequence_output"]
-    np.testing.assert_allclose(answer(folder)["lstm_outputs2"], expected, rtol=1e-5, atol=1e-6)
+    assert_close(answer(folder)["lstm_outputs2"], expected)
     out = capsys.readouterr().out
     assert "score" not in out.splitlines()[0]
     assert "Note: `explain` does not return the surprise of each token, because this model" in out
@@ -70,7 +71,7 @@ def test_published_files_of_words(tmp_path, capsys):
     ids = np.array([VOCABULARY.ids(SENTENCES[0].split())]) + 1
     expected = bilm(ids)["sequence_output"][0]
     found = answer(tmp_path / "2")["lstm_outputs2"][0, :3]
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    assert_close(found, expected)
 
 
 def test_a_run_without_its_vocabulary(tmp_path, capsys):
@@ -154,7 +155,7 @@ def test_a_published_bert(tmp_path, capsys):
     assert answer["tokens"].numpy().tolist() == [[b"[CLS]", b"the", b"[UNK]", b"[SEP]"]]
     expected = encoder({"token_ids": tf.constant([[2, 5, 1, 3]])})
     for name in "sequence_output", "pooled_output":
-        np.testing.assert_allclose(answer[name], expected[name], atol=1e-6)
+        assert_close(answer[name], expected[name])
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 import tensorflow as tf
 
 from serving import predict
+from tests.closeness import assert_close
 from tests.tiny_run import make_pretrainer
 from tfreps.__main__ import main
 
@@ -56,11 +57,9 @@ def test_every_number(exported, capsys, signature):
     assert [answer["tokens"] for answer in found] == [6, 0, 2]
     for row, answer in enumerate(found):
         n = answer["tokens"]
-        np.testing.assert_allclose(
-            np.reshape(answer["lstm_outputs1"], [n, 12]), layers[row, 1, :n], rtol=1e-5, atol=1e-6
-        )
+        assert_close(np.reshape(answer["lstm_outputs1"], [n, 12]), layers[row, 1, :n])
         mean = layers[row, :, :n].mean(axis=0).sum(axis=0) / max(n, 1)
-        np.testing.assert_allclose(answer["default"], mean, rtol=1e-5, atol=1e-6)
+        assert_close(answer["default"], mean)
         assert answer["shapes"]["word_emb"] == [n, 6]
 
 

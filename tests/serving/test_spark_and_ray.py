@@ -7,9 +7,9 @@ import shutil
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
+from tests.closeness import assert_close
 from tests.docs.pages import DOCS
 from tests.exported_models import make_trained
 from tests.made_once import made_once
@@ -86,9 +86,7 @@ def check(rows, export):
             expected[text] = {name: value.numpy()[0] for name, value in found.items()}
         tokens, tags = ([x.decode() for x in expected[text][name]] for name in ("tokens", "tags"))
         assert (row["tokens"], row["tags"]) == (tokens, tags)
-        np.testing.assert_allclose(
-            row["confidences"], expected[text]["confidences"], rtol=0, atol=1e-6
-        )
+        assert_close(row["confidences"], expected[text]["confidences"])
     assert {len(x["tokens"]) for x in expected.values()} == {0, 3, 5}
 
 

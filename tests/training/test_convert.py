@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
+from tests.closeness import assert_close
 from tests.tiny_run import VOCABULARY, make_run
 from tfreps.__main__ import main
 from tfreps.convert import bilm_tf, bilm_tf_checkpoint
@@ -88,7 +89,7 @@ def test_there_and_back(run, text, tmp_path, capsys):
         vectors(tmp_path, "b.hdf5", back, text),
         strict=True,
     ):
-        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+        assert_close(one, other)
     err = refused(capsys, back, "--text", text, program="evaluate-lm")
     assert f"tfreps pretrain-elmo --init {back}" in err
 

@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
+from tests.closeness import FLOAT16, assert_close
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps.__main__ import import_program, main
 from tfreps.convert import bilm_tf
@@ -23,7 +24,6 @@ the bank of the river , the left bank of the river
 the dog .
 """
 LINES = TEXT.split("\n")[:-1]
-EXACT = {"rtol": 1e-5, "atol": 1e-6}
 
 
 @pytest.fixture(scope="module")
@@ -79,9 +79,7 @@ def test_layers(run, text, tmp_path, flags, combine):
     assert index == {line.strip(): str(number) for number, line in enumerate(LINES)}
     assert len(vectors) == 6 and vectors["0"].dtype == np.float32
     for number, line in enumerate(LINES):
-        np.testing.assert_allclose(
-            vectors[str(number)], combine(layers_of(run[1].bilm, line)), **EXACT
-        )
+        assert_close(vectors[str(number)], combine(layers_of(run[1].bilm, line)))
 
 
 @pytest.mark.slow
@@ -94,7 +92,7 @@ def test_warm_float16_and_published_files(run, text, tmp_path, capsys):
     with h5py.File(output) as file:
         assert "sentence_to_index" not in file and file["2"].dtype == np.float16
         expected = layers_of(bilm.with_initial_state("warm"), LINES[2])
-        np.testing.assert_allclose(file["2"], expected, rtol=1e-3, atol=1e-3)
+        assert_close(file["2"], expected, terms=1, unit=FLOAT16)
     assert f"Wrote {output}: 6 sentences, 27 tokens" in capsys.readouterr().out
 
 
@@ -109,7 +107,7 @@ def test_conll(run, tmp_path):
     vectors, index = read(output)
     assert index == {"-DOCSTART-": "0", "the bank": "1", "zebra .": "2"}
     for line, number in index.items():
-        np.testing.assert_allclose(vectors[number], layers_of(run[1].bilm, line), **EXACT)
+        assert_close(vectors[number], layers_of(run[1].bilm, line))
     text.write_text("1\tthe bank\tNN\n2\tof\t_\n")  # a token with a space in it
     tfreps(run[0], text, "--column", "2", "--output", tmp_path / "w.hdf5")
     assert read(tmp_path / "w.hdf5")[0]["0"].shape == (3, 2, 12)
@@ -179,11 +177,11 @@ def test_very_long_lines_and_tokens(tmp_path):
         assert file["0"].shape == (100_000, 12) and file["1"].shape == (2, 12)
         # The state decays: far from the ends, a part of the line gives the same vectors.
         piece = layers_of(model.bilm, " ".join(words[:300]))[-1]
-        np.testing.assert_allclose(file["0"][:200, :6], piece[:200, :6], **EXACT)
-        np.testing.assert_allclose(file["0"][:100], piece[:100], rtol=1e-3, atol=1e-4)
+        assert_close(file["0"][:200, :6], piece[:200, :6])
+        assert file["0"][:100] == pytest.approx(piece[:100], rel=1e-3, abs=1e-4)
         piece = layers_of(model.bilm, " ".join(words[-300:]))[-1]
-        np.testing.assert_allclose(file["0"][-200:, 6:], piece[-200:, 6:], **EXACT)
-        np.testing.assert_allclose(file["1"], layers_of(model.bilm, "x" * 99 + " end")[-1], **EXACT)
+        assert_close(file["0"][-200:, 6:], piece[-200:, 6:])
+        assert_close(file["1"], layers_of(model.bilm, "x" * 99 + " end")[-1])
 
 
 @pytest.mark.parametrize(
@@ -246,7 +244,7 @@ def test_published_files_of_words(text, tmp_path, capsys):
     VOCABULARY.write(tmp_path / "words.txt")
     tfreps(*command, "--vocabulary", tmp_path / "words.txt")
     expected = bilm(np.array([VOCABULARY.ids(LINES[2].split())]) + 1)["layer_outputs"][0]
-    np.testing.assert_allclose(read(output)[0]["2"], expected, **EXACT)
+    assert_close(read(output)[0]["2"], expected)
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from tests import known_models, oracles
+from tests.closeness import FLOAT64, assert_close
 from tests.conftest import CORPUS
 from tests.data.oracle import oracle_batches
 from tests.tiny_run import make_run
@@ -95,7 +96,7 @@ def test_each_sentence_from_the_fixed_state(run, heldout, nlls, batch_size):
     ]
     results = evaluate(run, "--text", heldout, "--batch-size", batch_size)
     for name, value in expected(*both).items():
-        assert results[name] == pytest.approx(value, rel=1e-6), name
+        assert_close(results[name], value, name=name)
 
 
 @pytest.mark.slow
@@ -113,7 +114,7 @@ def test_carried_state(run, heldout, nlls):
         run, "--text", heldout, "--state", "carry", "--batch-size", 2, "--unroll-steps", 5
     )
     for name, value in expected(*both).items():
-        assert results[name] == pytest.approx(value, rel=1e-6), name
+        assert_close(results[name], value, name=name)
     assert results["state"] == "carry" and results["batch_size"] == 2
 
 
@@ -121,7 +122,7 @@ def test_carried_state(run, heldout, nlls):
 def test_it_is_what_training_logged(run, heldout):
     best = json.loads((run / "results.json").read_text())["best_validation"]
     results = evaluate(run, "--text", heldout)
-    assert results["perplexity"] == pytest.approx(best["perplexity"], rel=1e-5)
+    assert_close(results["perplexity"], best["perplexity"])
     assert json.loads((run / "results.json").read_text())["best_validation"] == best
 
 
@@ -162,7 +163,7 @@ def test_unigrams_and_one_direction(one_direction, tmp_path, capsys):
     total = 19 + 1 + 3 + 1 + 1 + 2
     seen = [2 / total, 2 / total, 3 / total, *[4 / total] * 3, 3 / total]
     unigrams = math.exp(-sum(map(math.log, seen)) / 7)
-    assert results["unigram_perplexity"] == pytest.approx(unigrams, rel=1e-9)
+    assert_close(results["unigram_perplexity"], unigrams, unit=FLOAT64)
     assert f"unigram perplexity   {unigrams:10.3f}" in capsys.readouterr().out
 
 

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from tests import tiny_bert
+from tests.closeness import assert_close
 from tests.convert.test_aespresso_bert import state_dict
 from tests.training.bert_corpus import SIZES, files, history, pretrain, write_documents
 from tests.training.test_pretrain_elmo import events
@@ -17,6 +18,8 @@ from tfreps.runs.bert_loading import load_pretrainer
 from tfreps.runs.run_folder import RunFolder
 from tfreps.text.bert import read_tokenizer
 from training import pretrain_bert
+
+pytest.importorskip("tensorflow_text", reason="masked language modeling needs it")
 
 EPOCHS = ["--epochs", "2", "--batch-tokens", "256", "--checkpoint-every", "4"]
 
@@ -55,9 +58,7 @@ def test_figures(finished):
     last = {line["run"]: line for line in lines if line.get("epoch") == 2}
     assert names < set(last["train"]) and names < set(last["validation"])
     validation = last["validation"]
-    assert np.exp(validation["masked_loss"]) == pytest.approx(
-        validation["masked_perplexity"], rel=1e-5
-    )
+    assert_close(np.exp(validation["masked_loss"]), validation["masked_perplexity"])
     assert validation["masked_perplexity"] < 16  # the number of pieces
     within = [line["step"] for line in lines if "epoch" not in line]
     assert within and all(step % 4 == 0 for step in within)
@@ -99,7 +100,8 @@ def test_going_on_from_a_run(finished, folder, tmp_path):
     assert not new.next_sentence and new.encoder.dropout == 0.0
     for weight, before in zip(new.encoder.weights, old.encoder.weights, strict=True):
         if "seed" not in weight.path:
-            np.testing.assert_allclose(weight.numpy(), before.numpy(), atol=1e-4)
+            # Adam's steps are as long as its learning rate: 10 of at most 1e-5.
+            assert weight.numpy() == pytest.approx(before.numpy(), abs=1e-4)
 
 
 def refused(capsys, line, run, *more):
@@ -202,9 +204,9 @@ def test_the_optimizer():
     assert all((weight.numpy() == 1.0).all() for weight in weights)
     optimizer.apply(gradients, weights)  # the third of 4 steps of warm-up
     decayed = 1 - 0.01 * 5e-4 * 3 / 4
-    np.testing.assert_allclose(weights[0].numpy(), decayed, rtol=1e-7)
+    assert_close(weights[0].numpy(), decayed)
     assert (weights[1].numpy() == 1.0).all() and (weights[2].numpy() == 1.0).all()
     options.clip_norm, options.optimizer, options.schedule = 0.0, "lamb", "constant"
     optimizer = pretrain_bert.make_optimizer(options, 40)
     assert type(optimizer).__name__ == "Lamb" and optimizer.global_clipnorm is None
-    assert float(optimizer._learning_rate(1000)) == pytest.approx(5e-4)
+    assert_close(float(optimizer._learning_rate(1000)), 5e-4)

@@ -11,6 +11,8 @@ from tests.training.test_labelling_resume import interrupt, train
 from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps.runs.run_folder import RunFolder
 
+pytest.importorskip("tensorflow_text", reason="masked language modeling needs it")
+
 FLAGS = [*SIZES, "--epochs", "3", "--batch-tokens", "200", "--checkpoint-every", "4"]
 FLAGS += [
     "--gradient-accumulation-steps",

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from tests.closeness import assert_close
 from tests.training.pretraining import flags, history, losses, pretrain
 from tfreps.__main__ import main
 from tfreps.callbacks.checkpoint_file import list_checkpoints, load_latest_checkpoint
@@ -89,7 +90,7 @@ def test_the_figures(trained):
     for line in lines:
         if "perplexity/mean" in line:  # the mean over all tokens of both directions
             mean = math.sqrt(line["perplexity/forward"] * line["perplexity/backward"])
-            assert line["perplexity/mean"] == pytest.approx(mean, rel=1e-6)
+            assert_close(line["perplexity/mean"], mean)
 
 
 @pytest.mark.slow
@@ -114,7 +115,7 @@ def test_full_softmax_adam_and_cosine(corpus, tmp_path):
     # The rate that the next step will have: up to 0.01 in 4 steps, down a cosine in 4 more.
     up = [0.01 * step / 4 for step in range(1, 5)]
     down = [0.005 * (1 + math.cos(math.pi * step / 4)) for step in range(1, 5)]
-    np.testing.assert_allclose(rates, up + down, atol=1e-8)
+    assert_close(rates, up + down)
     assert "training/training_perplexity" in lines[0]  # not a sampled one
     assert [line["run"] for line in history(run) if "perplexity/mean" in line] == ["validation"]
     assert RunFolder.open(run).load_model().num_sampled is None

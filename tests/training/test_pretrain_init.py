@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
+from tests.closeness import assert_close
 from tests.training.pretraining import flags, history, pretrain
 from tfreps.__main__ import main
 from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
@@ -26,7 +27,7 @@ def test_from_a_run_with_its_vocabulary(trained, corpus, tmp_path):
     run = pretrain(corpus, tmp_path / "run", *more, steps=1, sizes=[], vocabulary=False)
     before = json.loads((trained / "results.json").read_text())["best_validation"]["perplexity"]
     (now,) = [line["perplexity/mean"] for line in history(run) if line["run"] == "validation"]
-    assert now == pytest.approx(before, rel=1e-5)
+    assert_close(now, before)
     assert RunFolder.open(run).load_model().bilm.dropout == 0.0
 
 
@@ -44,7 +45,7 @@ def test_from_published_weights_for_another_vocabulary(corpus, tmp_path):
     assert model.vocabulary_size == len(SMALL) and run.vocabulary().tokens == SMALL
     before = bilm_tf.weights_of(source)
     for path, weight in bilm_tf.weights_of(model.bilm).items():
-        np.testing.assert_allclose(weight, before[path], atol=1e-6, err_msg=path)
+        assert_close(weight, before[path], name=path)
 
 
 @pytest.mark.slow
@@ -71,7 +72,7 @@ def test_from_a_training_folder_of_bilm_tf(corpus, tmp_path):
     batch = next(iter(batches.dataset()))
     nll, _ = bilm_tf_checkpoint.read(old).model(batch)
     logged = history(run)[0]["training/training_perplexity"]
-    assert logged == pytest.approx(np.exp(nll.numpy().mean()), rel=1e-5)
+    assert_close(logged, np.exp(nll.numpy().mean()))
 
     _, saved, _ = load_latest_checkpoint(run / "checkpoints")
     paths = [w.path for w in RunFolder.open(run).load_model().trainable_variables]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tfreps.data import SequenceBatches
 from tfreps.text import TokenIndexer
 
@@ -120,7 +121,7 @@ def test_every_sentence_weighs_alike():
             own = list(itertools.islice(order, len(sample_weight)))
             of_batches.append(np.mean(own * sample_weight))
         expected = np.mean(losses if weights is None else weights * losses)
-        assert np.mean(of_batches) == pytest.approx(expected, rel=1e-5)
+        assert_close(np.mean(of_batches), expected)
 
 
 class SumOfIds(keras.Model):
@@ -136,7 +137,7 @@ def test_unshuffled_in_keras():
     model.compile(loss="mae")
     loss = model.evaluate(make(LABELS).dataset(), verbose=0)
     sums = [sum(FEATURES([s])["token_ids"].numpy().ravel()) if s else 0 for s in SENTENCES]
-    assert loss == pytest.approx(np.mean(np.abs(np.array(sums) - LABELS)), rel=1e-5)
+    assert_close(loss, np.mean(np.abs(np.array(sums) - LABELS)))
 
 
 def test_in_order():

@@ -7,6 +7,9 @@ import pytest
 import tensorflow as tf
 
 from tests.data.pieces import Pieces
+
+pytest.importorskip("tensorflow_text", reason="masked language modeling needs it")
+
 from tfreps.data.masked_lm.token_masking import TokenMasking
 
 WORDS = [f"w{n}" for n in range(20)]

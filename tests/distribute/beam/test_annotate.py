@@ -2,7 +2,6 @@
 
 import sys
 
-import numpy as np
 import pytest
 
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
@@ -16,6 +15,7 @@ from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 from apache_beam.transforms.window import FixedWindows, GlobalWindows, TimestampedValue
 
+from tests.closeness import assert_close
 from tfreps.distribute.beam.annotate import Annotate, SplitAnswers
 from tfreps.distribute.beam.signature_specs import version_folder
 
@@ -38,7 +38,7 @@ def is_expected(model):
         for answer in found:
             tags, confidences = expected[answer["id"]]
             assert answer["tags"] == tags
-            np.testing.assert_allclose(answer["confidences"], confidences, atol=1e-6)
+            assert_close(answer["confidences"], confidences)
 
     return check
 

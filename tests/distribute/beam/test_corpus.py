@@ -15,6 +15,7 @@ pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
 import pyarrow as pa
 
+from tests.closeness import assert_close
 from tests.distribute.beam.bucket import BucketFileSystem
 from tests.distribute.beam.formats.formats_catalogue import READ, WRITE
 from tfreps.distribute.beam import beam_runners, corpus
@@ -67,7 +68,7 @@ def test_answers_are_those_of_the_model(export, tmp_path, output_format):
     for answer, text in zip(answers_as_lists(out, output_format), rows, strict=True):
         [expected] = model.tag([text])
         assert (answer["tokens"], answer["tags"]) == (expected.tokens, expected.tags)
-        np.testing.assert_allclose(answer["confidences"], expected.confidences, atol=1e-6)
+        assert_close(answer["confidences"], expected.confidences)
         assert answer["starts"] == [span.start for span in expected.spans]
     assert found.tokens == sum(len(answer.tokens) for answer in model.tag(TEXTS))
     about = json.loads((tmp_path / "out" / "schema.json").read_text())
@@ -119,7 +120,7 @@ def test_vectors_in_parquet(export, tmp_path):
     annotate_corpus(export("bilm")[1], [f"{tmp_path}/in.txt"], f"{tmp_path}/out", **how)
     [record] = answers(f"{tmp_path}/out", "parquet")
     assert np.shape(record["elmo"]) == (2, 12)
-    np.testing.assert_allclose(np.mean(record["elmo"], axis=0), record["default"], atol=1e-6)
+    assert_close(np.mean(record["elmo"], axis=0), record["default"])
 
 
 def test_what_cannot_be_answered_is_rejected_and_the_rest_is_done(export, tmp_path):

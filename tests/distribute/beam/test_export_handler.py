@@ -6,6 +6,7 @@ import tensorflow as tf
 
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
+from tests.closeness import assert_close
 from tfreps.distribute.beam.export_handler import (
     ExportHandler,
     essence,
@@ -38,7 +39,7 @@ def test_a_tagger_answers_as_the_model_does(export, batch_tokens):
     assert [answer["id"] for answer in found] == [0, 1, 2, 3, 4]
     for answer, expected in zip(found, model.tag(TEXTS), strict=True):
         assert (answer["tokens"], answer["tags"]) == (expected.tokens, expected.tags)
-        np.testing.assert_allclose(answer["confidences"], expected.confidences, atol=1e-6)
+        assert_close(answer["confidences"], expected.confidences)
         spans = [(span["type"], span["start"], span["end"]) for span in answer["spans"]]
         assert spans == [(s.type, s.start, s.end) for s in expected.spans]
 
@@ -50,8 +51,8 @@ def test_a_classifier_answers_as_the_model_does(export):
     for answer, expected in zip(found, model.classify(TEXTS), strict=True):
         assert answer["my_label"] == expected.label
         shares = dict(zip(answer["my_labels"], answer["my_probabilities"].tolist(), strict=True))
-        assert shares == pytest.approx(expected.probabilities, abs=1e-6)
-        assert answer["my_probability"] == pytest.approx(max(expected.probabilities.values()))
+        assert_close(shares, expected.probabilities)
+        assert_close(answer["my_probability"], max(expected.probabilities.values()))
 
 
 def test_vectors_are_those_of_the_model(export):
@@ -62,8 +63,8 @@ def test_vectors_are_those_of_the_model(export):
         expected = layers.mean(axis=0)  # [T, 2P]
         assert answer["elmo"].shape == (len(text.split()), expected.shape[-1])
         if text:
-            np.testing.assert_allclose(answer["elmo"], expected, atol=1e-6)
-            np.testing.assert_allclose(answer["default"], expected.mean(axis=0), atol=1e-6)
+            assert_close(answer["elmo"], expected)
+            assert_close(answer["default"], expected.mean(axis=0))
 
 
 def test_lists_of_tokens(export):

@@ -37,6 +37,12 @@ class Problem(NamedTuple):
     def best(self, row, k=1):
         return sorted(self.paths(row), key=lambda path: -path[1])[:k]
 
+    @property
+    def magnitude(self):
+        """The largest finite score: scores of paths may cancel."""
+        scores = np.concatenate([np.ravel(x) for x in (self.emissions[self.mask], *self[2:])])
+        return np.abs(scores[np.isfinite(scores) & (scores > -1e30)]).max()
+
     def log_normalizer(self, row):
         return np.logaddexp.reduce([score for _, score in self.paths(row)])
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tests.layers.ops.chain_paths_oracle import MASKS, Problem
 from tfreps.layers.ops import chain, chain_gradient
 
@@ -58,7 +59,7 @@ def test_the_log_normaliser_is_the_sum_over_all_paths(name, how):
     expected = [problem.log_normalizer(row) for row in rows(problem)]
     got = called(chain.log_normalizer, how)(*problem)
     assert got.dtype == tf.float32
-    np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6)
+    assert_close(got, expected, magnitude=problem.magnitude)
 
 
 @every_problem
@@ -67,7 +68,8 @@ def test_marginals_are_those_of_all_paths(name, how):
     problem = PROBLEMS[name]()
     got = called(chain.marginals, how)(*problem).numpy()
     for row in rows(problem):
-        np.testing.assert_allclose(got[row], problem.marginals(row), atol=2e-5)
+        # An error of a score is a relative error of its exponential.
+        assert_close(got[row], problem.marginals(row), magnitude=problem.magnitude)
     np.testing.assert_array_equal(got[~problem.mask], 0.0)
 
 
@@ -80,7 +82,7 @@ def test_viterbi_finds_the_best_path(name, how):
     for row in rows(problem):
         ((best, score),) = problem.best(row)
         assert tuple(tags.numpy()[row][problem.mask[row]]) == best
-        np.testing.assert_allclose(scores[row], score, rtol=1e-6, atol=1e-6)
+        assert_close(scores[row], score, magnitude=problem.magnitude)
     np.testing.assert_array_equal(tags.numpy()[~problem.mask], 0)
 
 
@@ -96,7 +98,7 @@ def test_k_best_are_the_first_of_all_paths(name, how):
             path for path, _ in possible
         ]
         expected = [score for _, score in possible] + [-np.inf] * (k - len(possible))
-        np.testing.assert_allclose(scores[row], expected, rtol=1e-6, atol=1e-6)
+        assert_close(scores[row], expected, magnitude=problem.magnitude)
         assert (tags[row, len(possible) :] == 0).all() and (
             tags[row, :, ~problem.mask[row]] == 0
         ).all()
@@ -113,7 +115,7 @@ def test_path_scores(name, how):
             tags[row, problem.mask[row]] = path
             got = run(problem.emissions, tags, *problem[1:])[row]
             if score > -1e30:
-                np.testing.assert_allclose(got, score, rtol=1e-6, atol=1e-6)
+                assert_close(got, score, magnitude=problem.magnitude)
             else:
                 assert got < -1e30
 
@@ -181,7 +183,7 @@ def assert_slopes(got, problem, function, step=1e-5):
                 p = problem._replace(**{place: moved})
                 sums.append(sum(WEIGHTS[r] * function(p, r) for r in affected(p, place, index)))
             slope = (sums[0] - sums[1]) / (2 * step)
-            np.testing.assert_allclose(got[which][index], slope, atol=2e-5, err_msg=place)
+            assert_close(got[which][index], slope, name=place)
 
 
 def affected(problem, place, index):
@@ -200,8 +202,8 @@ def test_probabilities_of_tokens_given_those_before(name):
     for row in rows(problem):
         for t, value in token_values(problem, row, tags[row]):
             if value > -1e30:
-                # The tolerance allows for differences of sums of several hundred.
-                np.testing.assert_allclose(got[row, t], value, rtol=1e-5, atol=2e-4)
+                # Differences of sums over the whole path.
+                assert_close(got[row, t], value, magnitude=2 * problem.magnitude)
             else:  # the path is impossible here or at an earlier token
                 assert got[row, t] < -1e29
                 break
@@ -217,10 +219,10 @@ def test_no_path_at_all(space, monkeypatch):
     with tf.GradientTape() as tape:
         tape.watch(zeros)
         total = chain.log_normalizer(zeros, mask, *scores)
-    np.testing.assert_allclose(total, [-np.inf, 1 + np.log(2), 0.0], rtol=1e-6)
+    assert_close(total, [-np.inf, 1 + np.log(2), 0.0])
     expected = [[[0.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.5, 0.5]], [[0.0, 0.0], [0.0, 0.0]]]
-    np.testing.assert_allclose(tape.gradient(total, zeros), expected, rtol=1e-6)
-    np.testing.assert_allclose(chain.marginals(zeros, mask, *scores), expected, rtol=1e-6)
+    assert_close(tape.gradient(total, zeros), expected)
+    assert_close(chain.marginals(zeros, mask, *scores), expected)
     assert chain.viterbi(zeros, mask, *scores)[1].numpy().tolist() == [-np.inf, 1.0, 0.0]
 
 
@@ -231,9 +233,9 @@ def test_a_token_that_may_have_no_tag(space, monkeypatch):
     emissions = tf.constant([[[-np.inf, -np.inf], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]])
     mask, scores = tf.ones([2, 2], "bool"), (tf.zeros([2, 2]), tf.zeros(2), tf.zeros(2))
     total = chain.log_normalizer(emissions, mask, *scores)
-    np.testing.assert_allclose(total, [-np.inf, np.log(4)], rtol=1e-6)
+    assert_close(total, [-np.inf, np.log(4)])
     expected = [np.zeros([2, 2]), np.full([2, 2], 0.5)]
-    np.testing.assert_allclose(chain.marginals(emissions, mask, *scores), expected, rtol=1e-6)
+    assert_close(chain.marginals(emissions, mask, *scores), expected)
 
 
 def test_no_position_and_no_sentence():
@@ -256,11 +258,13 @@ def test_what_is_not_finite_stays_in_its_sentence(bad):
     problem.emissions[0, 1, 2] = bad
     (best, score), tags = problem.best(1)[0], np.zeros([2, 3], int)
     assert np.isnan(chain.log_normalizer(*problem)[0])
-    np.testing.assert_allclose(chain.log_normalizer(*problem)[1], problem.log_normalizer(1))
+    assert_close(
+        chain.log_normalizer(*problem)[1], problem.log_normalizer(1), magnitude=problem.magnitude
+    )
     assert np.isnan(gradients(chain.log_normalizer, problem)[0][0]).any()
     decoded, scores = chain.viterbi(*problem)
     assert np.isnan(scores[0]) and tuple(decoded[1].numpy()) == best
-    np.testing.assert_allclose(scores[1], score, rtol=1e-6, atol=1e-6)
+    assert_close(scores[1], score, magnitude=problem.magnitude)
     zeros = problem._replace(emissions=np.zeros_like(problem.emissions))
     assert tuple(decoded[0].numpy()) == zeros.best(0)[0][0]
     tags[0, 1] = 2
@@ -296,12 +300,12 @@ def test_the_worked_example_of_the_article():
     emissions = colours.T[[0, 1, 0]]  # [T, K]
     tags, score = chain.viterbi(emissions[None], None, steps, start, end)
     assert tags.numpy().tolist() == [[2, 2, 2]]
-    np.testing.assert_allclose(np.exp(score), [0.0147], rtol=1e-6)
+    assert_close(np.exp(score), [0.0147])
     # Best path to each tag at the second token, and its previous tag.
     for tag, (value, pointer) in enumerate([(0.028, 2), (0.0504, 2), (0.042, 2)]):
         only = np.where(np.arange(3) == tag, 0.0, -np.inf)
         tags, score = chain.viterbi(emissions[None, :2], None, steps, start, only)
-        np.testing.assert_allclose(np.exp(score), [value], rtol=1e-6)
+        assert_close(np.exp(score), [value])
         assert tags.numpy().tolist() == [[pointer, tag]]
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tests.layers.ops.chain_paths_oracle import MASKS, Problem
 from tfreps.layers.ops.chain_recursion import (
     BLOCK,
@@ -50,7 +51,7 @@ def test_one_recursion_gives_sums_and_maxima():
         shapes = (BLOCK + 1, len(MASKS), 4), (BLOCK, len(MASKS), 1)
         assert (suffixes.shape, scales.shape) == shapes
         rows = [expected(row) for row in range(len(MASKS))]
-        np.testing.assert_allclose(total, rows, rtol=1e-6, atol=1e-6)
+        assert_close(total, rows)
 
 
 def test_suffixes_stay_small_however_long_the_sentence():
@@ -99,7 +100,7 @@ def test_nothing_is_below_the_impossible_and_nan_stays(jit_compile):
 def test_log_sum_exp_of_impossible_scores_is_impossible():
     x = tf.constant([[1.0, FORBIDDEN], [2.0, FORBIDDEN]])
     total = log_sum_exp(x, 0)
-    np.testing.assert_allclose(total, [np.logaddexp(1.0, 2.0), FORBIDDEN], rtol=1e-6)
+    assert_close(total, [np.logaddexp(1.0, 2.0), FORBIDDEN])
     assert is_possible(total).numpy().tolist() == [True, False]
 
 

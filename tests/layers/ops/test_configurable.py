@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 
+from tests.closeness import assert_close
 from tfreps.layers import CRF, CharCNNEncoder, TransformerBlock
 from tfreps.layers.transformer import activation_function
 from tfreps.models import BertEncoder, Classifier, Tagger
@@ -96,7 +97,7 @@ def test_activations_are_those_of_keras(activation):
     inner = block.feed_forward_norm(block.attention_norm(x + block.attention(x)) * 0.0 + 1.0)
     function = activation_function(activation)
     expected = block.contract(function(block.expand(inner)))
-    np.testing.assert_allclose(block._feed_forward(inner), expected, atol=1e-6)
+    assert_close(block._feed_forward(inner), expected)
     again = TransformerBlock.from_config(block.get_config())
     assert again.activation == activation and again.get_config() == block.get_config()
     assert again.activate is block.activate
@@ -180,4 +181,4 @@ def test_adapters_are_merged_when_a_quantised_model_is_saved(tmp_path):
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     # An int8 step is 1/127 of the largest weight of its column, and the sum is rounded again.
-    np.testing.assert_allclose(loaded(IDS)["sequence_output"], adapted, atol=0.05)
+    assert_close(loaded(IDS)["sequence_output"], adapted, terms=1, unit=1 / 127)

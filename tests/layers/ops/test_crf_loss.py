@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tests.layers.ops.chain_paths_oracle import MASKS, Problem
 from tfreps.layers import CRF
 from tfreps.layers.ops import crf_loss
@@ -89,7 +90,7 @@ def test_learns_in_fit_saves_and_exports(policy, tmp_path):
     served = tf.saved_model.load(tmp_path / "served")
     got = served.serve(tf.constant(IDS, "int32"))
     np.testing.assert_array_equal(got[0], tags)
-    np.testing.assert_allclose(got[1], score, rtol=1e-6)
+    assert_close(got[1], score)
     assert not compiled_functions(served.signatures["serving_default"].graph)
 
 
@@ -141,7 +142,7 @@ def test_calls_of_other_sizes_do_not_disturb_one_another():
         expected = sizes[1] * np.log(sizes[2])
         for weights in (sizes[:1], sizes[:2]):
             loss = crf.loss(np.zeros(sizes), np.zeros(sizes[:2]), sample_weight=np.ones(weights))
-            np.testing.assert_allclose(loss, expected, rtol=1e-5)
+            assert_close(loss, expected)
 
 
 @pytest.mark.slow
@@ -156,4 +157,4 @@ def test_the_loss_reaches_variables_by_any_tape():
     pairs = zip(tape.gradient(loss, weights), tape.gradient(twice, weights), strict=True)
     for one, other in pairs:
         assert (one.numpy() != 0.0).any()
-        np.testing.assert_allclose(one, other, atol=1e-6)
+        assert_close(one, other)

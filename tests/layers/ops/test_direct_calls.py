@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tests.layers.ops.chain_paths_oracle import MASKS, Problem
 from tfreps.layers import CRF
 from tfreps.layers.ops import chain, direct_calls
@@ -37,7 +38,7 @@ def assert_same(got, expected):
         if a.dtype == tf.int32:
             np.testing.assert_array_equal(a, b)
         else:
-            np.testing.assert_allclose(a, b, rtol=2e-6, atol=2e-6)
+            assert_close(a, b)
 
 
 @xla

@@ -4,22 +4,23 @@ import keras
 import numpy as np
 import pytest
 
+from tests.closeness import assert_close
 from tfreps.layers.ops.orthogonal_rows import OrthogonalRows, table_initializer
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (5, 5), (40, 5), (1, 1)])
 def test_rows_have_length_one_and_few_are_orthogonal(shape):
     table = OrthogonalRows(seed=1)(shape).numpy()
-    np.testing.assert_allclose(np.linalg.norm(table, axis=1), 1.0, atol=1e-5)
+    assert_close(np.linalg.norm(table, axis=1), 1.0)
     if shape[0] <= shape[1]:
-        np.testing.assert_allclose(table @ table.T, np.eye(shape[0]), atol=1e-5)
+        assert_close(table @ table.T, np.eye(shape[0]))
 
 
 def test_many_rows_are_those_of_an_orthogonal_matrix_made_longer():
     matrix = keras.initializers.Orthogonal(seed=1)((40, 5)).numpy()
-    np.testing.assert_allclose(matrix.T @ matrix, np.eye(5), atol=1e-5)
+    assert_close(matrix.T @ matrix, np.eye(5))
     expected = [row / np.sqrt(sum(row**2)) for row in matrix]
-    np.testing.assert_allclose(OrthogonalRows(seed=1)((40, 5)), expected, atol=1e-5)
+    assert_close(OrthogonalRows(seed=1)((40, 5)), expected)
 
 
 def test_comes_back_from_its_config_and_keeps_to_its_seed():

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import BFLOAT16, FLOAT16, FLOAT32, assert_close
 from tfreps.layers.ops.products import dense_of_tokens, product, widened
 
 X = np.random.default_rng(0).normal(size=(2, 3, 4)).astype("float32")
@@ -17,13 +18,13 @@ def test_is_the_product_of_the_rounded_factors(dtype):
     y = product(X, KERNEL, dtype)
     assert y.dtype == tf.float32
     # The result is also rounded to the compute precision.
-    tolerance = {"float32": 1e-6, "bfloat16": 2.0**-8, "float16": 2.0**-10}[dtype]
-    np.testing.assert_allclose(y, rounded[0] @ rounded[1], rtol=tolerance, atol=tolerance)
+    unit = {"float32": FLOAT32, "bfloat16": BFLOAT16, "float16": FLOAT16}[dtype]
+    assert_close(y, rounded[0] @ rounded[1], terms=4, unit=unit)
 
 
 def test_multiplies_with_the_transpose():
     expected = X[0] @ KERNEL
-    np.testing.assert_allclose(product(X[0], KERNEL.T, "float32", True), expected, rtol=1e-6)
+    assert_close(product(X[0], KERNEL.T, "float32", True), expected)
 
 
 def test_extra_columns_change_no_other_column():
@@ -31,9 +32,7 @@ def test_extra_columns_change_no_other_column():
     wide = widened(tf.constant(kernel))
     assert wide.shape == (4, 1056)
     np.testing.assert_array_equal(wide, np.pad(kernel, [[0, 0], [0, 32]]))
-    np.testing.assert_allclose(
-        product(X[0], wide, "float32")[:, :1024], X[0] @ kernel, rtol=1e-5, atol=1e-6
-    )
+    assert_close(product(X[0], wide, "float32")[:, :1024], X[0] @ kernel)
 
 
 @pytest.mark.parametrize("columns, dtype", [(1000, "float32"), (1024, "bfloat16"), (0, "float16")])
@@ -48,8 +47,8 @@ def test_a_dense_layer_sees_one_matrix(policy):
     dense.set_weights([KERNEL, np.arange(5)])
     y = dense_of_tokens(dense, tf.constant(X))
     assert y.dtype == dense.compute_dtype and y.shape == (2, 3, 5)
-    tolerance = 1e-6 if policy == "float32" else 0.05
-    np.testing.assert_allclose(tf.cast(y, "float32"), X @ KERNEL + np.arange(5), atol=tolerance)
+    unit = FLOAT32 if policy == "float32" else BFLOAT16
+    assert_close(y, X @ KERNEL + np.arange(5), terms=4, unit=unit)
     spec = tf.TensorSpec([None, None, 4])
     unknown = tf.function(lambda x: dense_of_tokens(dense, x), input_signature=[spec])
     assert unknown(X[:, :0]).shape == (2, 0, 5)

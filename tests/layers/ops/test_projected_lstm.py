@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests import oracles_tf
+from tests.closeness import BFLOAT16, assert_close
 from tfreps.layers.ops import products
 from tfreps.layers.ops.projected_lstm import projected_lstm
 
@@ -98,10 +99,10 @@ def test_value_and_gradient_are_those_of_the_naive_loop(
     expected, expected_gradients = value_and_gradients(naive(mask, options), as64)
     assert_clips_bite(expected, options)
     for got, wanted in zip(results, expected, strict=True):
-        np.testing.assert_allclose(got, wanted, atol=2e-6)
+        assert_close(got, wanted)
     # float32 against float64 over 7 steps; the gradients are as large as several tens.
     for name, got, wanted in zip(NAMES, gradients, expected_gradients, strict=False):
-        np.testing.assert_allclose(got, wanted, atol=3e-5, rtol=3e-5, err_msg=name)
+        assert_close(got, wanted, name=name)
 
 
 def assert_clips_bite(results, options):
@@ -141,8 +142,7 @@ def test_low_precision_is_close_and_float32(dtype):
     rough = value_and_gradients(ours(MASK, {**options, "compute_dtype": dtype}, True), values)
     for wanted, got in zip(tf.nest.flatten(exact), tf.nest.flatten(rough), strict=True):
         assert got.dtype == tf.float32
-        scale = np.abs(wanted).max()
-        np.testing.assert_allclose(got, wanted, atol=0.03 * scale)
+        assert_close(got, wanted, unit=BFLOAT16)
 
 
 def repeated(seed=1):
@@ -174,7 +174,7 @@ def test_distinct_vectors_do_not_change_values_and_gradients(training, compiled)
     assert wanted[1][0].shape == vectors.shape
     for a, b in zip(tf.nest.flatten(wanted), tf.nest.flatten(got), strict=True):
         a, b = tf.convert_to_tensor(a), tf.convert_to_tensor(b)  # sparse gradients of the vectors
-        np.testing.assert_allclose(a, b, atol=1e-5, rtol=1e-5)  # sums in another order
+        assert_close(a, b)  # sums in another order
 
 
 def test_distinct_vectors_are_what_is_multiplied():
@@ -184,4 +184,4 @@ def test_distinct_vectors_are_what_is_multiplied():
     nothing = [np.zeros_like(values[0]), *values[1:]]
     got = ours(None, options, False, distinct=(vectors, which))(nothing)
     for a, b in zip(wanted, got, strict=True):
-        np.testing.assert_allclose(a, b, atol=2e-6)
+        assert_close(a, b)

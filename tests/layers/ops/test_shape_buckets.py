@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tfreps.layers.ops.shape_buckets import LARGEST, ROWS, TOKENS, in_buckets, rounded
 
 
@@ -52,7 +53,7 @@ def test_eager_calls_are_not_padded(shape):
     got = in_buckets(run_and_note(seen), batch, others, AXES, factor=2.0)
     for a, b in zip(tf.nest.flatten(got), expected, strict=True):
         assert a.shape == b.shape
-        np.testing.assert_allclose(a, b, rtol=1e-6)
+        assert_close(a, b)
     rows, length = shape
     assert seen == [([rows, length, 2], [rows, length], [rows])]
 
@@ -67,7 +68,7 @@ def test_graphs_pad_only_sizes_that_are_unknown(known):
     call = tf.function(lambda *b: in_buckets(run_and_note(seen), b, others, AXES), specs)
     for a, b in zip(tf.nest.flatten(call(*batch)), expected, strict=True):
         assert a.shape == b.shape
-        np.testing.assert_allclose(a, b, rtol=1e-6)
+        assert_close(a, b)
     assert seen[0][0][:2] == list(known)
 
 

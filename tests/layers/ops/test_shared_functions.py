@@ -3,9 +3,9 @@
 import gc
 import weakref
 
-import numpy as np
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tfreps.layers import CharCNNEncoder, ElmoBiLSTM
 from tfreps.layers.ops.shared_functions import shared_function
 from tfreps.text import batch_to_ids
@@ -67,7 +67,7 @@ def test_layers_repeat_no_operations():
         return bilstm(encoder(ids), mask=ids[..., 0] != 0)[0]
 
     expected = bilstm(encoder(ids), mask=ids[..., 0] != 0)[0]
-    np.testing.assert_allclose(run(ids), expected, atol=1e-6)
+    assert_close(run(ids), expected)
     graph = run.get_concrete_function(ids).graph.as_graph_def()
     nodes = [node.op for f in graph.library.function for node in f.node_def]
     nodes += [node.op for node in graph.node]

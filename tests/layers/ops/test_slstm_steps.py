@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests import oracles_slstm
+from tests.closeness import BFLOAT16, assert_close
 from tests.layers.test_slstm import FORMS, MASKS, UNITS, batch, make
 from tfreps.layers import SLSTM
 
@@ -36,8 +37,7 @@ def test_gradient_is_that_of_autodiff(form, monkeypatch):
     expected = gradients(layer, x)
     names = ["inputs", *(weight.path for weight in layer.trainable_weights)]
     for name, got, wanted in zip(names, by_hand, expected, strict=True):
-        scale = max(1.0, np.abs(wanted).max())
-        np.testing.assert_allclose(got, wanted, atol=2e-5 * scale, err_msg=name)
+        assert_close(got, wanted, magnitude=max(1.0, np.abs(wanted).max()), name=name)
 
 
 @pytest.mark.slow
@@ -61,7 +61,7 @@ def test_gradient_is_that_of_finite_differences(form):
     by_hand = tape.gradient(result, [weight.value for weight in layer.trainable_weights])
     for weight, got in zip(layer.trainable_weights, by_hand, strict=True):
         expected = differences(loss, weights[weight.name])
-        np.testing.assert_allclose(got, expected, atol=1e-5, err_msg=weight.name)
+        assert_close(got, expected, name=weight.name)
 
 
 def differences(loss, array, distance=1e-5):
@@ -90,7 +90,7 @@ def test_gradient_in_low_precision_is_close_and_float32():
     rough.set_weights(exact.get_weights())
     for got, wanted in zip(gradients(rough, x), gradients(exact, x), strict=True):
         assert got.dtype == tf.float32
-        np.testing.assert_allclose(got, wanted, atol=0.04 * np.abs(wanted).max())
+        assert_close(got, wanted, unit=BFLOAT16)
 
 
 @pytest.mark.slow
@@ -99,6 +99,6 @@ def test_xla_gives_the_same_states_and_gradients():
     compiled = tf.function(lambda x: (layer(x, mask=MASKS), gradients(layer, x)), jit_compile=True)
     states, by_xla = compiled(x)
     for got, wanted in zip(states, layer(x, mask=MASKS), strict=True):
-        np.testing.assert_allclose(got, wanted, atol=1e-5)
+        assert_close(got, wanted)
     for got, wanted in zip(by_xla, gradients(layer, x), strict=True):
-        np.testing.assert_allclose(got, wanted, atol=2e-5 * max(1.0, np.abs(wanted).max()))
+        assert_close(got, wanted, magnitude=max(1.0, np.abs(wanted).max()))

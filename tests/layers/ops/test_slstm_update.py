@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.closeness import assert_close
 from tfreps.layers.ops import slstm_update
 from tfreps.layers.ops.slstm_update import Form, Terms, from_neighbours, neighbours
 
@@ -48,7 +49,7 @@ def test_from_neighbours_is_the_gradient_of_neighbours(length):
         tape.watch(x)
         parts = neighbours(x, GROUPS)
     expected = tape.gradient(parts, x, output_gradients=d)
-    np.testing.assert_allclose(from_neighbours(d, GROUPS), expected, atol=1e-6)
+    assert_close(from_neighbours(d, GROUPS), expected)
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 10.0, 1000.0])
@@ -59,7 +60,7 @@ def test_a_softmax_of_five_sigmoids_keeps_to_its_bounds(scale):
     least, most = 1 / (1 + 4 * np.e), np.e / (np.e + 4)
     assert (round(least, 3), round(most, 3)) == (0.084, 0.405)
     assert gates.min() >= least - 1e-6 and gates.max() <= most + 1e-6
-    np.testing.assert_allclose(gates.sum(axis=0), 1.0, atol=1e-6)
+    assert_close(gates.sum(axis=0), 1.0)
 
 
 def test_weights_of_a_sentence_node_sum_to_one_over_words_and_itself():
@@ -67,7 +68,7 @@ def test_weights_of_a_sentence_node_sum_to_one_over_words_and_itself():
         form = paper_form(gate_normalization=kind)
         node = slstm_update._node_gates(form, random_terms(form), 0)
         of_words = tf.reduce_sum(node.parts, axis=1) / node.total
-        np.testing.assert_allclose(of_words + node.own, 1.0, atol=1e-6)
+        assert_close(of_words + node.own, 1.0)
 
 
 @pytest.mark.parametrize("joint", ["joint", "words"])

@@ -75,7 +75,7 @@ def test_by_falling_cosine(neighbours, model):
     expected = cosines(("text 1", 1))
     assert len(found) == len(expected) == 14
     similarities = [word["similarity"] for word in found]
-    np.testing.assert_allclose(similarities, [e[0] for e in expected], atol=1e-4)  # 4 digits
+    assert similarities == pytest.approx([e[0] for e in expected], abs=1e-4)  # 4 digits
     assert sorted((w["from"], w["token"]) for w in found) == sorted(e[1:] for e in expected)
     # "bb" as the second word of another text has the same vector.
     first = {"token": "bb", "left": "dddd", "right": "", "from": "text 2", "similarity": 1.0}

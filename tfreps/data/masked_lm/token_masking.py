@@ -4,7 +4,14 @@ from collections.abc import Callable
 
 import numpy as np
 import tensorflow as tf
-import tensorflow_text as tf_text
+
+try:
+    import tensorflow_text as tf_text
+except ImportError as error:
+    raise ValueError(
+        f"Masked language modeling needs tensorflow-text, which cannot be imported ({error}). Its "
+        "wheels are for Linux and macOS and Python 3.10 to 3.13: pip install tensorflow-text."
+    ) from error
 
 _NO_LIMIT = 2**31 - 1
 
