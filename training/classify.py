@@ -57,8 +57,8 @@ def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
     add = parser.add_argument
     about = (
-        "Run folder of a classifier, or published BERT model with a label head, by path, name or "
-        "address."
+        "Run folder of a classifier, or published BERT model with a label head, by path, name "
+        "('tfreps presets') or hf:// address."
     )
     add("run", help=about)
     about = "File with one text per line, optionally gzipped; - reads standard input."

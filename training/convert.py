@@ -72,8 +72,8 @@ def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
     add = parser.add_argument_group("from", "Model to convert.").add_argument
     about = (
-        "Run folder, or published model by path, name or address: a BERT model with a label or tag "
-        "head, or a biLM (options.json and HDF5 weights)."
+        "Run folder, or published model by path, name ('tfreps presets') or hf:// address: a BERT "
+        "model with a label or tag head, or a biLM (options.json and HDF5 weights)."
     )
     add("model", metavar="FOLDER", nargs="?", help=about)
     add("--options", metavar="FILE.json", help="options.json of a biLM from bilm-tf or AllenNLP.")

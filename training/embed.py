@@ -99,7 +99,10 @@ def main(argv=None):
 def make_parser():
     parser = program_parser("tfreps embed", first_line(__doc__), EXAMPLES)
     add = parser.add_argument
-    about = "Run folder of a biLM, or published biLM, by path, name or address."
+    about = (
+        "Run folder of a biLM, or published biLM, by path, name ('tfreps presets') or hf:// "
+        "address."
+    )
     add("model", metavar="MODEL", nargs="?", help=about)
     about = (
         "UTF-8 text file with one tokenized sentence per line or, with --column, one token per "

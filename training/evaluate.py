@@ -14,7 +14,7 @@ from tfreps.files.atomic_files import written_whole
 from tfreps.files.json_files import as_json
 from tfreps.inference.load import load_as
 from tfreps.inference.text_model import TextModel
-from tfreps.presets import fetch
+from tfreps.presets import fetched
 from tfreps.reports import format_report
 from tfreps.reports.evaluation import evaluate_classifier, evaluate_tagger
 from tfreps.runs.run_folder import RunFolder, run_files
@@ -32,8 +32,8 @@ EXAMPLES = (
 def main(argv=None):
     options = parse_options(make_parser(), argv)
     check_output(options.output, options.overwrite, inputs(options))
-    path = fetch(options.run)
-    run, trained = RunFolder.open(path), load_as(TextModel, path)
+    with fetched(options.run) as path:
+        run, trained = RunFolder.open(path), load_as(TextModel, path)
     reading = {name: run.options[name] for name in HOW_READ if name in run.options}
     given = {
         name: getattr(options, name) for name in HOW_READ if getattr(options, name) is not None

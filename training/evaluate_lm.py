@@ -18,7 +18,7 @@ from tfreps.data import LMBatches, count_corpus, sentence_batches
 from tfreps.inference.load import load_as
 from tfreps.inference.text_bilm import TextBiLM
 from tfreps.models import BiLMPretrainer
-from tfreps.presets import fetch
+from tfreps.presets import fetched
 from tfreps.runs.run_folder import RunFolder
 
 PROGRAM = "evaluate-lm"
@@ -46,8 +46,8 @@ EXAMPLES = (
 def main(argv=None):
     options = parse_options(make_parser(), argv)
     check_options(options, READING)
-    path = fetch(options.model)
-    run, trained = RunFolder.open(path), load_as(TextBiLM, path)
+    with fetched(options.model) as path:
+        run, trained = RunFolder.open(path), load_as(TextBiLM, path)
     model, vocabulary = trained.model, trained.vocabulary
     if not isinstance(model, BiLMPretrainer):
         raise ValueError(

@@ -62,7 +62,10 @@ def main(argv=None):
 
 def make_parser():
     parser = program_parser("tfreps neighbours", first_line(__doc__), EXAMPLES)
-    about = "Run folder of a biLM, or published biLM, by path, name or address."
+    about = (
+        "Run folder of a biLM, or published biLM, by path, name ('tfreps presets') or hf:// "
+        "address."
+    )
     parser.add_argument("model", metavar="MODEL", nargs="?", help=about)
     add_bilm_flags(parser.add_argument_group("model", "Published biLM, instead of MODEL."))
     group = parser.add_argument_group("text", "Sentences to embed, and the word to look up.")

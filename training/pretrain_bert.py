@@ -21,7 +21,7 @@ from tfreps.distribute.epoch_loop import fit_epochs
 from tfreps.models import BertEncoder, BertPretrainer
 from tfreps.models.sizes import BERT
 from tfreps.optimizers import LinearWarmup, build_optimizer
-from tfreps.presets import fetch
+from tfreps.presets import fetched
 from tfreps.runs.bert_loading import load_pretrainer
 from tfreps.runs.run_folder import RunFolder, is_run_folder
 from tfreps.text.bert import (
@@ -106,10 +106,10 @@ def make_model(options, run):
     sizes = {name: value for name, value in sizes.items() if value is not None}
     next_sentence = options.next_sentence
     if options.init:
-        init = fetch(options.init)
-        check_labels(options, init)
         policy = keras.config.dtype_policy()
-        return load_pretrainer(init, next_sentence, dtype=policy.name, **sizes)
+        with fetched(options.init) as init:
+            check_labels(options, init)
+            return load_pretrainer(init, next_sentence, dtype=policy.name, **sizes)
     is_kept = run and run.tokenizer_path.exists()
     tokenizer = read_tokenizer(run.tokenizer_path) if is_kept else make_tokenizer(options)
     encoder = BertEncoder(

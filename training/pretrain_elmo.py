@@ -24,7 +24,7 @@ from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.models.precision import POLICIES
 from tfreps.models.sizes import ELMO
 from tfreps.optimizers import FusedAdam, TF1Adagrad, build_optimizer
-from tfreps.presets import fetch
+from tfreps.presets import fetched
 from tfreps.runs.bilm_continuation import (
     continue_pretraining,
     restore_accumulators,
@@ -64,14 +64,14 @@ def train(options, earlier):
     """Trains a new run or resumes the earlier one, and prints the results."""
     if options.resume and not earlier:
         print(f"There is no run in {options.run} to resume; starting a new run.", file=sys.stderr)
-    init = fetch(options.init) if options.init else None
-    vocabulary = read_vocabulary(options, init, earlier)
+    with fetched(options.init) as init:
+        vocabulary = read_vocabulary(options, init, earlier)
     width = options.units or (None if init else ELMO[options.size or SIZE]["units"])
     precision_options.settle(options, earlier, "elmo", options.batch_size, width, float16=True)
     fit_options.make_reproducible(options)
     distribute_options.check_rows("--batch-size", options.batch_size, options)
 
-    with distribute_options.scope(options):
+    with distribute_options.scope(options), fetched(options.init) as init:
         model, accumulators = make_model(options, init, vocabulary)
     share = distribute_options.data_share(options)
     batches, counts = make_batches(options, model, vocabulary, share)

@@ -40,7 +40,8 @@ def main(argv=None):
 def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
     add = parser.add_argument
-    add("model", metavar="RUN", help="Run folder or published model, by path, name or address.")
+    about = "Run folder or published model, by path, name ('tfreps presets') or hf:// address."
+    add("model", metavar="RUN", help=about)
     form = hub_repositories.FORM.replace("revision", "branch")
     about = f"Address of the form {form}, whose branch must exist, or a new folder to write."
     add("target", metavar="TARGET", help=about)

@@ -71,7 +71,8 @@ def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
     add = parser.add_argument
     about = (
-        "Run folder of a tagger, or published BERT model with a tag head, by path, name or address."
+        "Run folder of a tagger, or published BERT model with a tag head, by path, name ('tfreps "
+        "presets') or hf:// address."
     )
     add("run", help=about)
     about = "File to tag, optionally gzipped; - reads standard input."

@@ -33,7 +33,7 @@ EXAMPLES = (
     "tfreps train-tagger --train train.conll --dev dev.conll --test test.conll --scheme bio \\\n"
     "    --encoder bilstm --characters cnn --run runs/ner",
     "tfreps train-tagger --train train.conll --dev dev.conll --scheme bio --encoder bert \\\n"
-    "    --bert bert-base-chinese --layer-decay 0.9 --learning-rate 5e-5 --run runs/ner",
+    "    --bert hf://google-bert/bert-base-chinese --layer-decay 0.9 --run runs/ner",
     "tfreps train-tagger --run runs/ner --resume",
 )
 

@@ -8,6 +8,7 @@ import pytest
 from tfreps import __main__ as command
 from tfreps.cli.options import check_options, parse_options
 from tfreps.cli.program_help import HelpFormatter, default_text, program_parser
+from tfreps.presets.preset_table import rows
 
 NAMES = sorted({*command.PROGRAMS} - {"plot"}) + [
     *("plot attention", "plot positions", "plot curves"),
@@ -62,6 +63,15 @@ def test_the_help_ends_with_three_commands_that_the_program_accepts(name):
             check_options(options, *tables.values())
         if name in ("convert", "embed", "train-hmm"):
             module.check(options)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_models_in_the_examples_are_paths_names_or_addresses(name):
+    for words in examples_of(parser_of(name)):
+        for flag in "--bert", "--init", "--elmo":
+            if flag in words:
+                source = words[words.index(flag) + 1]
+                assert source in rows() or source.startswith(("runs/", "hf://")), source
 
 
 def test_the_overview_of_plot():

@@ -60,6 +60,10 @@ def only(name, text=""):
     return make
 
 
+def with_keras_file(path):
+    (hugging_face(path) / "model.safetensors").rename(path / "tf_model.h5")
+
+
 def with_pickles(path):
     (hugging_face(path) / "model.safetensors").unlink()
     for name in "pytorch_model-2.bin", "pytorch_model-1.bin", "training_args.bin":
@@ -69,11 +73,12 @@ def with_pickles(path):
 @pytest.mark.parametrize(
     "make, message",
     [
-        (lambda path: None, "does not exist. Expected a Hugging Face folder"),
+        (lambda path: None, "does not exist. Expected a local path"),
         (without("config.json"), "expected config.json next to the weights; there is none"),
         (without("model.safetensors"), "expected model.safetensors or .*; found config.json"),
         (only("readme.md"), "contains readme.md. Expected a Hugging Face folder"),
         (lambda path: path.mkdir(), "contains nothing. Expected a Hugging Face folder"),
+        (with_keras_file, "tf_model.h5 is a file of transformers 4(.|\n)*TFBertModel as Model; M"),
         (with_pickles, "pytorch_model-1.bin is a pickle, which tfreps never(.|\n)*weights_only"),
         (only("config.json", "{"), "config.json is not a JSON file"),
         (only("config.json", "[]"), "config.json: expected a JSON object .* of type list"),

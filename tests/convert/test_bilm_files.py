@@ -7,7 +7,7 @@ import pytest
 
 from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
 from tfreps.convert import bilm_tf, bilm_tf_checkpoint
-from tfreps.convert.bilm_files import find_files, is_published
+from tfreps.convert.bilm_files import find_files, is_published, is_training_folder
 from tfreps.models import BiLM
 
 SENTENCES = np.array([["We", "met", "Ada"], ["Ada", "spoke", ""]])
@@ -55,7 +55,7 @@ def test_what_is_not_there(tmp_path):
     for name in "a_options.json", "b_options.json", "b_weights.hdf5", "mine.json":
         (tmp_path / name).touch()
     for name in "a_options.json", "mine.json":
-        with pytest.raises(ValueError, match=f"{name}: no weights were found next to it. Expected"):
+        with pytest.raises(ValueError, match=f"{name}: its weights were not found. Expected"):
             find_files(tmp_path / name)
     assert find_files(tmp_path)[0].name == "b_options.json"  # the others have no weights
     (tmp_path / "a_weights.hdf5").touch()
@@ -91,6 +91,22 @@ def test_a_warning_names_the_place_that_saves(tmp_path):
     odd = BiLM(filters=[[1, 4]], units=4, projection_dim=2, activation="gelu")
     with pytest.raises(ValueError, match="`activation` must be relu or tanh for bilm-tf.*'gelu'"):
         odd.save_pretrained(tmp_path / "odd")
+
+
+@pytest.mark.parametrize("name", ["lm_weights.hdf5", "swb.h5"])
+def test_the_only_other_file_is_found(bilm, tmp_path, name):
+    bilm.save_pretrained(tmp_path)
+    (tmp_path / "weights.hdf5").rename(tmp_path / name)
+    assert find_files(tmp_path)[1] == find_files(tmp_path / "options.json")[1] == tmp_path / name
+    assert is_published(tmp_path) and not is_training_folder(tmp_path)
+    assert_same(BiLM.from_pretrained(tmp_path), bilm)
+    (tmp_path / "embeddings.hdf5").touch()
+    for source in tmp_path, tmp_path / "options.json":
+        with pytest.raises(ValueError, match=f"found embeddings.hdf5, {name}. Pass .*weights_file"):
+            find_files(source)
+    assert find_files(tmp_path, tmp_path / name)[1] == tmp_path / name
+    (tmp_path / "checkpoint").touch()  # bilm-tf exports its checkpoints to such a file
+    assert is_training_folder(tmp_path) and not is_published(tmp_path)
 
 
 def test_names_of_the_nlpl_repository(bilm, tmp_path):

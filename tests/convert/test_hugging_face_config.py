@@ -107,12 +107,13 @@ def test_labels_and_their_dropout():
     known = {"id2label": {"1": "b", "0": "a"}}
     for config in known, {**known, "num_labels": 3}:  # names take precedence in transformers
         assert label_names(config, 2, "x") == ["a", "b"]
+    assert label_names({"id2label": ["b", "a"]}, 2, "x") == ["b", "a"]
     for second in ("a", "a\nb", "a\tb", "", "a\u2028b"):
         with pytest.raises(ValueError, match="x: `id2label` must give each label a unique"):
             label_names({"id2label": {"0": "a", "1": second}}, 2, "x")
     with pytest.raises(ValueError, match="x: `num_labels` must be 2, .*; got 3"):
         label_names({"num_labels": 3}, 2, "x")
-    for names in {"0": "a"}, {"0": "a", "2": "b"}, ["a", "b"]:
+    for names in {"0": "a"}, {"0": "a", "2": "b"}, ["a"], "ab", ["a", "b", "c"]:
         with pytest.raises(ValueError, match="`id2label` must name the labels 0 to 1, .* 2 labels"):
             label_names({"id2label": names}, 2, "x")
     assert head_dropout({"classifier_dropout": None, "hidden_dropout_prob": 0.2}, "x") == 0.2

@@ -8,6 +8,7 @@ import pytest
 from tests.hostile.campaign import run_few, run_many
 from tests.hostile.format import Format
 from tests.hostile.mutations import mutated, mutated_json
+from tests.text.bert.whole_tokenizers import added, whole
 from tfreps.cli.options import parse_options
 from tfreps.convert import bilm_tf_options, hugging_face_config
 from tfreps.files.json_files import read_json
@@ -48,15 +49,7 @@ BERT = {
     "problem_type": None,
 }
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "run", "##s", "两"]
-TOKENIZER = {
-    "added_tokens": [{"id": n, "content": piece} for n, piece in enumerate(PIECES[:5])],
-    "normalizer": {"type": "BertNormalizer", "lowercase": True, "strip_accents": None},
-    "model": {
-        "type": "WordPiece",
-        "vocab": {piece: n for n, piece in enumerate(PIECES)},
-        "max_input_chars_per_word": 100,
-    },
-}
+TOKENIZER = whole(PIECES, added_tokens=added(*PIECES[:5]))
 TOKENIZER_CONFIG = {
     "tokenizer_class": "BertTokenizer",
     "do_lower_case": True,

@@ -1,3 +1,5 @@
+import shutil
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,22 @@ def test_published_weights(published):
     elmo = Elmo.from_preset(published, num_output_representations=2)
     assert len(elmo(np.zeros([1, 2, 50], "int32"))["elmo_representations"]) == 2
     assert not elmo.bilm.trainable
+
+
+def test_an_archive(published, tmp_path, monkeypatch):
+    """`from_pretrained` reads what `from_preset` reads, and errors name the archive."""
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path / "keras"))
+    path = shutil.make_archive(tmp_path / "elmo", "zip", tmp_path, "elmo")
+    ids = np.ones([1, 2, 50], "int32")
+    expected = BiLM.from_pretrained(published)(ids)["sequence_output"]
+    for read in BiLM.from_pretrained, BiLM.from_preset:
+        np.testing.assert_array_equal(read(path)(ids)["sequence_output"], expected)
+    (published / "weights.hdf5").write_bytes(b"damaged")
+    path = shutil.make_archive(tmp_path / "damaged", "zip", tmp_path, "elmo")
+    for read in BiLM.from_pretrained, BiLM.from_preset, tfreps.load:
+        with pytest.raises(ValueError, match=f"{path}/weights.hdf5") as raised:
+            read(path)
+        assert "keras" not in str(raised.value)
 
 
 def test_a_part_of_a_larger_model(tmp_path):

@@ -3,7 +3,7 @@ import zipfile
 import pytest
 
 from tfreps.presets import preset_table
-from tfreps.presets.sources import fetch, fetch_file
+from tfreps.presets.sources import fetch, fetch_file, fetched
 
 ELMO = "elmo_2x8_options.json", "elmo_2x8_weights.hdf5"
 
@@ -15,13 +15,65 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_local_paths_are_not_changed(tmp_path):
-    assert str(fetch("runs/elmo")) == "runs/elmo" and fetch(tmp_path) == tmp_path
-    assert fetch(f"file://{tmp_path}/x") == tmp_path / "x"
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs/bert.ckpt.index").touch()
+    assert str(fetch("runs")) == "runs" and fetch(tmp_path) == tmp_path
+    assert fetch(f"file://{tmp_path}/runs") == tmp_path / "runs"
+    assert str(fetch("runs/bert.ckpt")) == "runs/bert.ckpt"
+
+
+@pytest.mark.parametrize(
+    "source, suggestion",
+    [
+        ("elmo_orignal", " Did you mean 'elmo_original'?"),
+        ("bert-base-uncased", " Did you mean 'bert_base_uncased'?"),
+        ("sentence-transformers/x", " Did you mean 'hf://sentence-transformers/x'?"),
+        ("runs/ner", ""),
+        ("../sentence-transformers/x", ""),
+        ("bert-base-chinese", ""),
+    ],
+)
+def test_what_a_missing_source_may_mean(tmp_path, source, suggestion):
+    (tmp_path / "runs").mkdir()
+    with pytest.raises(ValueError) as raised:
+        fetch(source)
+    assert str(raised.value) == (
+        f"{source} does not exist. Expected a local path, a name that `tfreps presets` prints, a "
+        f"URL, or a repository such as hf://google-bert/bert-base-chinese.{suggestion}"
+    )
+
+
+def broken(source):
+    with fetched(source) as path:
+        file = path / "config.json" if path.is_dir() else path
+        raise ValueError(f"{file}: broken; see {file.parent}", 7)
+
+
+def test_errors_name_the_source(hub, tmp_path):
+    hub.add("a/b", {"config.json": b"{}"})
+    hub.files |= {f"elmo/{each}": each.encode() for each in ELMO}
+    with zipfile.ZipFile(tmp_path / "bert.zip", "w") as file:
+        file.writestr("uncased/config.json", "{}")
+    (tmp_path / "local").mkdir()
+    url = f"{hub.url}/files/elmo"
+    for source, file, folder in (
+        ("bert.zip", "bert.zip/config.json", "bert.zip"),
+        ("hf://a/b", "hf://a/b/config.json", "hf://a/b"),
+        (f"{url}/{ELMO[1]}?raw=1", f"{url}/{ELMO[0]}", url),
+        ("./local", "local/config.json", "local"),
+        (tmp_path / "local", tmp_path / "local/config.json", tmp_path / "local"),
+    ):
+        with pytest.raises(ValueError) as raised:
+            broken(source)
+        assert raised.value.args == (f"{file}: broken; see {folder}", 7)
+    with fetched(None) as path:
+        assert path is None
 
 
 def test_a_local_folder_comes_before_a_name(tmp_path, monkeypatch):
-    monkeypatch.setattr(preset_table, "download", lambda name: tmp_path / "downloaded")
-    assert fetch("elmo_small") == tmp_path / "downloaded"
+    (tmp_path / "runs").mkdir()
+    monkeypatch.setattr(preset_table, "download", lambda name: tmp_path / "runs")
+    assert fetch("elmo_small") == tmp_path / "runs"
     (tmp_path / "elmo_small").mkdir()
     assert str(fetch("elmo_small")) == "elmo_small"
 

@@ -36,6 +36,22 @@ def test_the_only_folder_is_the_model(tmp_path):
     assert unpack(path).name == "uncased"
 
 
+def test_files_of_macos_are_ignored(tmp_path):
+    files = {"uncased/vocab.txt": "a", "uncased/.DS_Store": "x", ".DS_Store": "x"}
+    path = archive(tmp_path / "a.zip", {**files, "__MACOSX/uncased/._vocab.txt": "x"})
+    folder = unpack(path)
+    assert folder.name == "uncased" and [item.name for item in folder.iterdir()] == ["vocab.txt"]
+
+
+def test_an_empty_name(tmp_path, cache):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr(zipfile.ZipInfo(""), "x")
+    with pytest.raises(ValueError, match="a.zip contains '', which is not a safe path: it is emp"):
+        unpack(path)
+    assert not [item for item in cache.iterdir() if item.is_dir()]
+
+
 @pytest.mark.parametrize(
     "name", ["../x", "a/../../x", "/etc/x", "C:/x", "C:x", "a\\..\\x", "..", "a/.."]
 )

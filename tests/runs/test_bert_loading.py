@@ -175,7 +175,7 @@ def test_other_options_of_the_network(options):
 
 
 def test_what_cannot_be_loaded(tmp_path):
-    with pytest.raises(ValueError, match="Cannot load a BERT model: .*nowhere does not exist"):
+    with pytest.raises(ValueError, match="nowhere does not exist"):
         load_encoder(tmp_path / "nowhere")
     path, _ = tiny_bert.write_run(tmp_path / "run", TOKENIZER, pooler=False)
     with pytest.raises(ValueError, match="has no pooler. Choose a pooling other"):

@@ -197,7 +197,7 @@ def test_texts_that_are_too_long(characters, tmp_path, capsys):
         (["--encoder", "bert"], "--bert is missing: run folder of 'tfreps pretrain-bert' or"),
         (["--bert", "x"], "--bert has no effect with --encoder bilstm; it applies to bert."),
         (["--layer-decay", "0.9"], "--layer-decay requires --bert."),
-        (["--encoder", "bert", "--bert", "nowhere"], "a BERT model: nowhere does not exist. Give"),
+        (["--encoder", "bert", "--bert", "nowhere"], "error: nowhere does not exist. Expected"),
         (
             ["--encoder", "bert", "--bert", "x", "--tokens", "words"],
             "--tokens cannot be combined",

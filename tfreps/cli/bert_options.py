@@ -78,7 +78,7 @@ TASKS = {
 MODEL = {
     "init": Option(
         str, None, "Run folder or published BERT checkpoint from which training continues, by "
-        "path, name or address."
+        "path, name ('tfreps presets') or hf:// address."
     ),
     "size": Option(
         str, None, "Size of the model, by name. Flags such as --hidden-dim override individual "

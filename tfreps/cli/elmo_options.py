@@ -84,7 +84,7 @@ SIZES = {
 MODEL = {
     "init": Option(
         str, None, "Run folder, published biLM or bilm-tf training folder from which training "
-        "continues, by path, name or address.",
+        "continues, by path, name ('tfreps presets') or hf:// address.",
     ),
     "init_options": Option(
         str, None, "options.json of the --init weights. Defaults to options.json in their folder.",

@@ -220,8 +220,8 @@ CNN = {
 }
 BERT = {
     "bert": Option(
-        str, None, "Run folder of 'tfreps pretrain-bert' or published BERT model, by path, name or "
-        "address.",
+        str, None, "Run folder of 'tfreps pretrain-bert' or published BERT model, by path, name "
+        "('tfreps presets') or hf:// address.",
         required="encoder=bert",
     ),
     "bert_dropout": Option(

@@ -9,7 +9,7 @@ from tfreps.cli.options import Option
 from tfreps.inference.load import load_as
 from tfreps.inference.text_bilm import TextBiLM
 from tfreps.models import BertEncoder, Elmo
-from tfreps.presets import fetch, fetch_file
+from tfreps.presets import fetch_file, fetched
 from tfreps.runs.bert_loading import freeze_blocks, load_encoder, max_length
 from tfreps.text import TokenIndexer, WordVectors
 from tfreps.text.bert import write_tokenizer
@@ -43,8 +43,8 @@ VECTORS = {
         excludes="no_words",
     ),
     "elmo": Option(
-        str, None, "Run folder, name or address of a biLM whose vectors are concatenated with the "
-        "word vectors.",
+        str, None, "Run folder, name ('tfreps presets') or address of a biLM whose vectors are "
+        "concatenated with the word vectors.",
         excludes=("elmo_options", "elmo_weights"),
     ),
     "elmo_options": Option(
@@ -139,7 +139,8 @@ def read_bert(options, pooler=False):
     changes["attention_dropout"] = options.bert_dropout
     changes = {name: value for name, value in changes.items() if value is not None}
     policy = keras.config.dtype_policy().name
-    bert = load_encoder(fetch(options.bert), pooler=pooler, dtype=policy, **changes)
+    with fetched(options.bert) as path:
+        bert = load_encoder(path, pooler=pooler, dtype=policy, **changes)
     if options.bert_from_scratch:
         bert = bert._replace(encoder=BertEncoder.from_config(bert.encoder.get_config()))
     freeze_blocks(bert.encoder, options.freeze_blocks or 0)

@@ -8,7 +8,7 @@ from tfreps.models.bilm import BiLM
 
 OPTIONS = "options.json"
 WEIGHTS = "weights.hdf5"
-NLPL_WEIGHTS = "model.hdf5"
+HDF5 = "*.hdf5", "*.h5"
 
 
 def read(
@@ -45,8 +45,9 @@ def find_files(
     Args:
         source: str or path-like. Path of an options file, or of a folder that contains exactly one
             options file with its weights next to it. The weights of `options.json` are expected in
-            `weights.hdf5`, or in `model.hdf5` as in the archives of the NLPL repository; those of
-            `X_options.json`, where X is any text, in `X_weights.hdf5`.
+            `weights.hdf5`, and those of `X_options.json`, where X is any text, in `X_weights.hdf5`.
+            Otherwise, the only HDF5 file that does not belong to another options file is used,
+            such as `model.hdf5` in the archives of the NLPL repository.
         weights_file: str or path-like. Path of the weights. If `None`, they are expected next to
             the options. Defaults to `None`.
 
@@ -56,7 +57,8 @@ def find_files(
     Raises:
         ValueError: If `source` is a folder that does not contain exactly one options file with its
             weights (exactly one options file, if `weights_file` is given), or if `weights_file` is
-            `None` and `source` does not exist or has no weights next to it.
+            `None` and `source` does not exist, or the folder has no weights or several files that
+            could be the weights.
 
     Example:
     >>> pathlib.Path("small_options.json").touch(), pathlib.Path("small_weights.hdf5").touch()
@@ -75,28 +77,41 @@ def find_files(
             "options.json and its HDF5 weights, or a bilm-tf training folder."
         )
     found = _beside(source)
-    if found is None or not found.exists():
+    if found is None:
+        others = ", ".join(path.name for path in _hdf5_files(source.parent)) or "none"
         raise ValueError(
-            f"{source}: no weights were found next to it. Expected {WEIGHTS} next to {OPTIONS}, or "
-            f"X_{WEIGHTS} next to X_{OPTIONS}. For any other path, pass `weights_file`."
+            f"{source}: its weights were not found. Expected {WEIGHTS} next to {OPTIONS}, "
+            f"X_{WEIGHTS} next to X_{OPTIONS}, or a single other HDF5 file; found {others}. Pass "
+            "the path of the weights as `weights_file`."
         )
     return source, found
 
 
 def _beside(options_file):
+    """Returns the path of the weights of an options file in its folder, or `None` if unknown."""
+    own = _usual_weights(options_file)
+    if own is not None and own.exists():
+        return own
+    others = {_usual_weights(path) for path in options_file.parent.glob(f"*{OPTIONS}")}
+    free = [path for path in _hdf5_files(options_file.parent) if path not in others]
+    return free[0] if len(free) == 1 else None
+
+
+def _usual_weights(options_file):
     """Returns the path of the weights for `[X_]options.json`, or `None` for any other name."""
     if not options_file.name.endswith(OPTIONS):
         return None
-    own = options_file.with_name(options_file.name.removesuffix(OPTIONS) + WEIGHTS)
-    nlpl = options_file.with_name(NLPL_WEIGHTS)  # the name in the archives of the NLPL repository
-    is_nlpl = options_file.name == OPTIONS and nlpl.exists() and not own.exists()
-    return nlpl if is_nlpl else own
+    return options_file.with_name(options_file.name.removesuffix(OPTIONS) + WEIGHTS)
+
+
+def _hdf5_files(folder):
+    return sorted(path for pattern in HDF5 for path in folder.glob(pattern))
 
 
 def _only_options(folder, needs_weights):
     found = sorted(folder.glob(f"*{OPTIONS}"))
-    if needs_weights:
-        found = [path for path in found if _beside(path).exists()]
+    if needs_weights and len(found) > 1:
+        found = [path for path in found if _beside(path) is not None]
     if len(found) != 1:
         names = ", ".join(path.name for path in found) or "none"
         wanted = f"{OPTIONS} or X_{OPTIONS}"
@@ -110,12 +125,18 @@ def _only_options(folder, needs_weights):
 def is_published(source: str | os.PathLike) -> bool:
     """Returns True if a path is a folder with an options file that has its weights next to it."""
     source = pathlib.Path(source)
-    return source.is_dir() and any(_beside(p).exists() for p in source.glob(f"*{OPTIONS}"))
+    if not source.is_dir() or is_training_folder(source):
+        return False
+    return any(_beside(path) is not None for path in source.glob(f"*{OPTIONS}"))
 
 
 def is_training_folder(source: str | os.PathLike) -> bool:
-    """Returns True if a path is a folder with TF 1 checkpoints but no published weights."""
+    """Returns True if a path is a folder with TF 1 checkpoints but no published weights.
+
+    HDF5 files with unusual names, to which bilm-tf exports its checkpoints, are ignored.
+    """
     source = pathlib.Path(source)
-    if not source.is_dir() or is_published(source):
+    usual = map(_usual_weights, source.glob(f"*{OPTIONS}"))
+    if not source.is_dir() or any(path.exists() for path in usual):
         return False
     return (source / "checkpoint").exists() or any(source.glob("model.ckpt*"))

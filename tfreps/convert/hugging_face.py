@@ -19,6 +19,7 @@ from tfreps.convert.bert_table import (
     weights_of,
 )
 from tfreps.convert.table import Row, check_names, read_rows, written_rows
+from tfreps.convert.tensorflow_names import is_tensorflow, renamed
 from tfreps.files.json_files import read_json
 from tfreps.models.bert import BertEncoder
 from tfreps.models.bert_pretrainer import BertPretrainer
@@ -32,7 +33,8 @@ def open_checkpoint(folder: str | os.PathLike) -> Checkpoint:
 
     Args:
         folder: str or path-like. Folder with `config.json` and either `model.safetensors` or an
-            index, `model.safetensors.index.json`, and the files that it names.
+            index, `model.safetensors.index.json`, and the files that it names. The arrays may have
+            the names of PyTorch or TensorFlow models.
 
     Returns:
         `Checkpoint`.
@@ -49,6 +51,8 @@ def open_checkpoint(folder: str | os.PathLike) -> Checkpoint:
     options = hugging_face_config.encoder_options(config, str(config_file))
     family = family_in(config, str(config_file))
     arrays = safetensors_files.open_folder(folder)
+    if is_tensorflow(arrays.shapes):
+        arrays = renamed(arrays)
     return Checkpoint(str(folder), config, options, names_in(arrays.shapes, family), arrays)
 
 

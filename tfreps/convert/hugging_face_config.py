@@ -71,7 +71,8 @@ def encoder_options(config: Mapping, source: str) -> dict:
 def label_names(config: Mapping, count: int, source: str) -> list[str]:
     """Returns the names of `count` labels in the order of their ids.
 
-    If the config has no `id2label`, the names are LABEL_0, LABEL_1 and so on.
+    If the config has no `id2label`, the names are LABEL_0, LABEL_1 and so on. `id2label` may be a
+    list of names or an object from ids to names.
 
     Args:
         config: dict. Content of the config file.
@@ -94,6 +95,8 @@ def label_names(config: Mapping, count: int, source: str) -> list[str]:
                 f"{config['num_labels']!r}."
             )
         return [f"LABEL_{number}" for number in range(count)]
+    if isinstance(names, list):
+        names = {str(number): name for number, name in enumerate(names)}
     expected = {str(number) for number in range(count)}
     if not isinstance(names, dict) or set(names) != expected:
         got = sorted(names) if isinstance(names, dict) else names

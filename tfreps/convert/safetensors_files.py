@@ -16,6 +16,7 @@ from tfreps.files.lfs_pointers import refuse_pointer
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
+KERAS = "tf_model.h5"  # of TensorFlow models of transformers
 
 
 class Arrays(NamedTuple):
@@ -161,5 +162,15 @@ def _nothing_to_read(folder: Path) -> str:
     pickles = sorted(folder.glob("pytorch_model*.bin"))
     if pickles:
         return f"{folder}: {conversion(pickles, folder / SINGLE)}"
+    if (folder / KERAS).is_file():
+        return (
+            f"{folder / KERAS} is a file of transformers 4, which tfreps does not read. Use the "
+            f"{SINGLE} of the same model. If there is none, this command writes it, in an "
+            "environment with transformers 4 and tf-keras:\n"
+            '  python -c "from transformers import TFBertModel as Model; Model.from_pretrained'
+            f"('{folder}').save_pretrained('{folder}', safe_serialization=True)\"\n"
+            "Replace TFBertModel with the class of the model: TF and the name in `architectures` "
+            "of config.json."
+        )
     found = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
     return f"{folder}: expected {SINGLE} or {INDEX}; found {found}."

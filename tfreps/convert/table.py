@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+MOST_NAMES = 10  # in a list of an error message
+
 
 def _as_it_is(array: np.ndarray) -> np.ndarray:
     return array
@@ -59,7 +61,7 @@ def check_names(
 
     Raises:
         ValueError: If arrays are missing or unexpected, or have the wrong shape. The message lists
-            all missing and unexpected arrays or, if there are none, all wrong shapes.
+            up to `MOST_NAMES` missing and unexpected arrays or, if there are none, wrong shapes.
         AssertionError: If two rows have the same foreign array.
     """
     wanted = {row.foreign: tuple(row.shape) for row in rows}
@@ -80,8 +82,9 @@ def check_names(
     ]
     if wrong:
         raise ValueError(
-            f"{source} contains arrays whose shapes differ from those that its options require:\n  "
-            + "\n  ".join(wrong)
+            f"{source} contains {len(wrong)} arrays whose shapes differ from those that its "
+            "options require:\n  "
+            + "\n  ".join(wrong[:MOST_NAMES])
             + "\nCheck that the options belong to these weights and that no array is transposed."
         )
 
@@ -190,4 +193,5 @@ def _by_weight(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) if names else "none"
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more if names else "none"

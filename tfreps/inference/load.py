@@ -2,6 +2,7 @@
 
 import logging
 import os
+import pathlib
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ from tfreps.models import (
     Tagger,
 )
 from tfreps.models.precision import bfloat16_is_slow
-from tfreps.presets import fetch
+from tfreps.presets import fetch, fetched
 from tfreps.runs.bert_loading import (
     changed_encoder,
     has_vocabulary,
@@ -87,8 +88,8 @@ def load(
     - A folder that `save_preset` wrote: the class above that matches its model, or `LoadedModel`,
       which cannot read text, if the folder lacks the vocabulary or tokenizer that the model needs.
 
-    All classes have the attributes `model` (the Keras model) and `source` (the local path). All
-    except `LoadedModel` are in `tfreps.inference`.
+    All classes have the attributes `model` (the Keras model) and `source` (the path, name or
+    address). All except `LoadedModel` are in `tfreps.inference`.
 
     Args:
         path: str or path-like. Path, name or address of the model.
@@ -122,7 +123,6 @@ def load(
     >>> tfreps.load("elmo_mine", initial_state="warm")("I have a dog")
     TextVectors(tokens=['I', 'have', 'a', 'dog'], vectors=float32 [3, 4, 8])
     """
-    path = fetch(path)
     options = {
         "weights_file": weights_file,
         "vocabulary": vocabulary,
@@ -131,16 +131,20 @@ def load(
         "num_layers": num_layers,
     }
     given = {name: value for name, value in options.items() if value is not None}
-    if weights_file is not None:
-        given["weights_file"] = fetch(weights_file)
-    for place in PLACES:
-        if place.is_here(path):
-            found = place.open(path, given)
-            _warn_if_slow(found.model, path)
-            return found
-    reason = "contains no model that can be loaded" if path.exists() else "does not exist"
-    expected = ", ".join(place.name for place in PLACES)
-    raise ValueError(f"{path} {reason}. Expected one of: {expected}.")
+    with fetched(path) as local:
+        if weights_file is not None:
+            given["weights_file"] = fetch(weights_file)
+        place = next((place for place in PLACES if place.is_here(local)), None)
+        if place is None:
+            expected = ", ".join(place.name for place in PLACES)
+            raise ValueError(
+                f"{path} contains no model that can be loaded. Expected one of: {expected}."
+            )
+        found = place.open(local, given)
+    if local != pathlib.Path(path):
+        found.source = path
+    _warn_if_slow(found.model, path)
+    return found
 
 
 def load_as(kind: type[LoadedModel], path: str | os.PathLike, **options) -> LoadedModel:

@@ -252,7 +252,8 @@ class BertEncoder(WholeModel, keras.Model):
             path: str. A folder with `bert_config.json` and `bert_model.ckpt` (Google, TF 1); a
                 folder with `config.json` and `model.safetensors` or its index (Hugging Face's BERT,
                 DistilBERT and ELECTRA); or aespresso's `bert.model.epoch.N`, converted to a
-                `.safetensors` file.
+                `.safetensors` file. As in `from_preset`, it may also be in a zip archive, or be
+                given by its name or address.
             **overrides: Options of `BertEncoder` that replace those of the checkpoint, such as
                 `num_layers` (loads only the first blocks), `max_positions` (loads only the first
                 positions), `pooler=False`, `dropout`, `activation` or `dtype`. The sizes of the
@@ -276,7 +277,7 @@ class BertEncoder(WholeModel, keras.Model):
         >>> len(BertEncoder.from_pretrained("bert_tiny", num_layers=1).blocks)
         1
         """
-        return converter(cls, "pretrained").read(path, **overrides)
+        return converter(cls, "source").read(cls, path, **overrides)
 
     def save_pretrained(self, path):
         """Writes `config.json` and `model.safetensors` for Hugging Face transformers.

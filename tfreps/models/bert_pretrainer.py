@@ -158,7 +158,7 @@ class BertPretrainer(WholeModel, keras.Model):
                 next-sentence head is loaded, or if the masked-token head does not share the token
                 table or the activation of the encoder.
         """
-        return converter(cls, "pretrained").read(path, next_sentence, **overrides)
+        return converter(cls, "source").read(cls, path, next_sentence, **overrides)
 
     def save_pretrained(self, path, next_label=0):
         """Writes a folder that `BertForPreTraining` of Hugging Face transformers can load.

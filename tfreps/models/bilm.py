@@ -335,9 +335,10 @@ class BiLM(WholeModel, keras.Model):
         Args:
             source: str. Path of an `options.json` of bilm-tf or AllenNLP; a folder with one such
                 file and its weights; or a training folder of bilm-tf (TensorFlow 1), whose newest
-                checkpoint is loaded without its softmax. By default, the HDF5 weights must be next
-                to the options: `X_weights.hdf5` for `X_options.json`, and `weights.hdf5` or
-                `model.hdf5` for `options.json`.
+                checkpoint is loaded without its softmax. As in `from_preset`, it may also be in a
+                zip archive, or be given by its name or address. By default, the HDF5 weights must
+                be next to the options: `X_weights.hdf5` for `X_options.json`, `weights.hdf5` for
+                `options.json`, or the only other HDF5 file.
             weights_file: str. Path of the HDF5 weights if they are elsewhere. Defaults to `None`.
             initial_state: `"zero"`, `"warm"` or `"carry"`; see `BiLM`. With `"warm"`, `warm_up` is
                 called and reads the default sentence. Defaults to `"zero"`.
@@ -357,7 +358,7 @@ class BiLM(WholeModel, keras.Model):
         [[1, 8]]
         """
         options = {"initial_state": initial_state, **kwargs}
-        return converter(cls, "pretrained").read(source, weights_file, **options)
+        return converter(cls, "source").read(cls, source, weights_file, **options)
 
     def save_pretrained(self, folder):
         """Writes `options.json` and `weights.hdf5` for bilm-tf and AllenNLP.

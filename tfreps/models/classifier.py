@@ -238,8 +238,8 @@ class Classifier(WholeModel, keras.Model):
             ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, the head is missing
                 or does not choose one of several labels, or an option does not match the head.
         """
-        return converter(cls, "pretrained").read(
-            path, labels, encoder_options or {}, next_sentence, **options
+        return converter(cls, "source").read(
+            cls, path, labels, encoder_options or {}, next_sentence, **options
         )
 
     def save_pretrained(self, path):

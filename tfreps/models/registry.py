@@ -5,7 +5,12 @@ from typing import Any, NamedTuple
 
 _CONVERTERS = {}
 # Maps each format to the package that registers its converters when it is imported.
-_PACKAGES = {"pretrained": "tfreps.convert", "preset": "tfreps.presets", "hub": "tfreps.presets"}
+_PACKAGES = {
+    "pretrained": "tfreps.convert",
+    "source": "tfreps.presets",
+    "preset": "tfreps.presets",
+    "hub": "tfreps.presets",
+}
 
 
 class Converter(NamedTuple):
@@ -20,9 +25,11 @@ def register_converter(model: str, format: str, read, write) -> None:
 
     Args:
         model: str. Name of the model class, such as `"BertEncoder"`.
-        format: str. Name of the format, such as `"pretrained"` for published weights.
+        format: str. Name of the format, such as `"pretrained"` for published weights at a local
+            path, or `"source"` for published weights that are downloaded or extracted first.
         read: function that takes a path as its first argument and returns a model. For
-            `"preset"` and `"hub"`, its first two arguments are the class and the source.
+            `"source"`, `"preset"` and `"hub"`, its first two arguments are the class and the
+            source.
         write: function that takes a model as its first argument and writes or uploads it.
     """
     _CONVERTERS[model, format] = Converter(read, write)

@@ -312,7 +312,7 @@ class Tagger(WholeModel, keras.Model):
             ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, the checkpoint has
                 no such head, or an option does not match the head.
         """
-        return converter(cls, "pretrained").read(path, tags, encoder_options or {}, **options)
+        return converter(cls, "source").read(cls, path, tags, encoder_options or {}, **options)
 
     def save_pretrained(self, path):
         """Writes a folder that `BertForTokenClassification` of Hugging Face transformers can load.

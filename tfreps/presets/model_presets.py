@@ -5,25 +5,32 @@ import pathlib
 import tempfile
 
 from tfreps.models import BiLM, Elmo
+from tfreps.models.registry import converter
 from tfreps.presets import hub_repositories
-from tfreps.presets.sources import fetch
+from tfreps.presets.sources import fetched
 from tfreps.runs.preset_run import write_preset
 from tfreps.runs.run_folder import RunFolder, is_run_folder
 
 
 def read(cls: type, source: str | os.PathLike, **options):
     """Loads a model; see `WholeModel.from_preset`."""
-    path = fetch(source)
-    if is_run_folder(path):
-        return _from_run(cls, path, source, options)
-    if cls is Elmo:
-        return Elmo(BiLM.from_pretrained(path, trainable=False), **options)
-    if not hasattr(cls, "from_pretrained"):
-        raise ValueError(
-            f"{source} must be a folder that `save_preset` or a tfreps program wrote: models of "
-            f"the class {cls.__name__} have no other format."
-        )
-    return cls.from_pretrained(path, **options)
+    with fetched(source) as path:
+        if is_run_folder(path):
+            return _from_run(cls, path, source, options)
+        if cls is Elmo:
+            return Elmo(BiLM.from_pretrained(path, trainable=False), **options)
+        if not hasattr(cls, "from_pretrained"):
+            raise ValueError(
+                f"{source} must be a folder that `save_preset` or a tfreps program wrote: models "
+                f"of the class {cls.__name__} have no other format."
+            )
+        return cls.from_pretrained(path, **options)
+
+
+def read_pretrained(cls: type, source: str | os.PathLike, *args, **options):
+    """Loads published weights; see `from_pretrained` of the class."""
+    with fetched(source) as path:
+        return converter(cls, "pretrained").read(path, *args, **options)
 
 
 def write(model, folder: str | os.PathLike) -> None:

@@ -1,7 +1,11 @@
 """fetch: returns the local path of a model or file that is given by name, address or path."""
 
+import contextlib
+import difflib
 import os
 import pathlib
+import re
+from collections.abc import Iterator
 
 from tfreps.presets import hub_repositories, preset_table, web_files, zip_archives
 from tfreps.presets.remote_files import copy_remote, is_remote
@@ -15,7 +19,7 @@ def fetch(source: str | os.PathLike) -> pathlib.Path:
 
     The source is one of:
 
-    - A local path, which is returned unchanged, even if it does not exist.
+    - A local path, which is returned unchanged. A TF 1 checkpoint has no file extension.
     - A name in the table of published weights, such as `"elmo_original"`, unless a local file or
       folder has this name.
     - `hf://owner/repository[@revision][/folder]`: a model on the Hugging Face Hub.
@@ -33,15 +37,54 @@ def fetch(source: str | os.PathLike) -> pathlib.Path:
         `huggingface_hub` or in `cache_folder()` and must not be changed.
 
     Raises:
-        ValueError: If the source cannot be downloaded, copied or extracted.
+        ValueError: If the source does not exist, or cannot be downloaded, copied or extracted. The
+            message suggests a source with a similar name.
         OSError: If there is no room on the disk.
 
     Example:
-    >>> fetch("runs/elmo").name
-    'elmo'
+    >>> fetch("elmo_orginal")
+    Traceback (most recent call last):
+    ValueError: elmo_orginal does not exist. ... Did you mean 'elmo_original'?
     """
     path = _local(os.fspath(source))
+    if not path.exists() and not path.with_name(f"{path.name}.index").exists():
+        raise ValueError(
+            f"{source} does not exist. Expected a local path, a name that `tfreps presets` prints, "
+            "a URL, or a repository such as hf://google-bert/bert-base-chinese."
+            + _suggestion(os.fspath(source))
+        )
     return zip_archives.unpack(path) if zip_archives.is_zip(path) else path
+
+
+@contextlib.contextmanager
+def fetched(source: str | os.PathLike | None) -> Iterator[pathlib.Path | None]:
+    """Context manager that returns `fetch(source)`; errors in its block name the source.
+
+    Without it, an error about a file of an archive or of a download would name a folder in the
+    cache.
+
+    Args:
+        source: str, path-like or None. The source, as in `fetch`. If `None`, the context manager
+            returns `None`.
+
+    Raises:
+        ValueError: If `fetch` or the block raises a ValueError.
+        OSError: If `fetch` or the block raises an OSError.
+    """
+    if source is None:
+        yield None
+        return
+    path = fetch(source)
+    local, given = str(path), os.fspath(source)
+    if path.is_file():  # a biLM has two files
+        local, given = str(path.parent), given.rpartition("/")[0] or "."
+    try:
+        yield path
+    except ValueError as error:
+        if path != pathlib.Path(source):
+            parts = [x.replace(local, given) if isinstance(x, str) else x for x in error.args]
+            error.args = tuple(parts)
+        raise
 
 
 def fetch_file(source: str | os.PathLike, suffixes: tuple[str, ...]) -> pathlib.Path:
@@ -86,6 +129,15 @@ def _local(source: str) -> pathlib.Path:
     if not path.exists() and source in preset_table.rows():
         return preset_table.download(source)
     return path
+
+
+def _suggestion(source: str) -> str:
+    """Returns a sentence with the name or address that a missing source probably means, or `""`."""
+    found = difflib.get_close_matches(source, preset_table.rows(), 1, cutoff=0.75)
+    is_repository = re.fullmatch(r"\w[^/\s]*/\w[^/\s]*", source) is not None
+    if is_repository and not pathlib.Path(source).parent.exists():
+        found = [hub_repositories.SCHEME + source]
+    return f" Did you mean {found[0]!r}?" if found else ""
 
 
 def _from_url(url: str) -> pathlib.Path:

@@ -13,6 +13,7 @@ from tfreps.presets.cache_folder import folder_of, locked
 
 LARGEST_RATIO = 100  # an archive may unpack to at most this many times its size
 MOST_MEMBERS = 10_000
+MACOS = ("__MACOSX", ".DS_Store")  # what the archives of macOS contain besides the files
 BROKEN = zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError
 
 
@@ -26,7 +27,8 @@ def unpack(path: str | os.PathLike) -> pathlib.Path:
     """Extracts a zip archive into the cache and returns the folder.
 
     An archive that was extracted before and has not changed is not extracted again. If the archive
-    contains nothing but one folder, that folder is returned.
+    contains nothing but one folder, that folder is returned. The files that macOS adds to archives
+    are ignored.
 
     Args:
         path: str or path-like. Path of the archive.
@@ -62,11 +64,12 @@ def unpack(path: str | os.PathLike) -> pathlib.Path:
 def _extract(path: pathlib.Path, folder: pathlib.Path) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
-            size = _check(path, archive.infolist())
+            members = [m for m in archive.infolist() if not {*m.filename.split("/")} & {*MACOS}]
+            size = _check(path, members)
             check_space(folder, size)
             with replacing(folder) as temporary:
                 temporary.mkdir()
-                for member in archive.infolist():
+                for member in members:
                     _extract_member(archive, member, temporary)
     except BROKEN as error:
         raise ValueError(
@@ -90,11 +93,12 @@ def _check(path: pathlib.Path, members: list[zipfile.ZipInfo]) -> int:
     for member in members:
         name = member.filename
         parts = name.replace("\\", "/").split("/")
-        if name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0] or "\\" in name:
+        is_absolute = not name or name.startswith(("/", "\\"))
+        if is_absolute or ".." in parts or ":" in parts[0] or "\\" in name:
             raise ValueError(
-                f"{path} contains {name!r}, which is not a safe path: it is absolute, or contains "
-                "'..', a drive or a backslash. tfreps does not extract such archives. Download the "
-                "archive again from its publisher."
+                f"{path} contains {name!r}, which is not a safe path: it is empty or absolute, or "
+                "contains '..', a drive or a backslash. tfreps does not extract such archives. "
+                "Download the archive again from its publisher."
             )
         if stat.S_ISLNK(member.external_attr >> 16):
             raise ValueError(f"{path} contains the link {name!r}, which tfreps does not extract.")

@@ -111,18 +111,12 @@ def bert_run(source: str | os.PathLike):
         source: str or path-like. Path of the folder or of a published checkpoint.
 
     Returns:
-        `RunFolder`, or `None` for a published checkpoint.
+        `RunFolder`, or `None` for any other path.
 
     Raises:
-        ValueError: If the source does not exist, is a run of another program, or `RunFolder.open`
-            raises an error.
+        ValueError: If the source is a run of another program, or `RunFolder.open` raises an error.
     """
     path = pathlib.Path(source)
-    if not path.exists() and not path.with_name(path.name + ".index").exists():
-        raise ValueError(
-            f"Cannot load a BERT model: {path} does not exist. Give a run folder of `tfreps "
-            "pretrain-bert` or the folder of a Google or Hugging Face checkpoint."
-        )
     if not (path / OPTIONS).is_file():
         return None
     run = RunFolder.open(path)

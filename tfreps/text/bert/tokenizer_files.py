@@ -5,6 +5,12 @@ import pathlib
 
 from tfreps.files.json_files import read_json, write_json
 from tfreps.text.bert.character_tokens import CharacterTokenizer, count_tokens
+from tfreps.text.bert.hugging_face_files import (
+    check_added,
+    check_specials,
+    read_config,
+    read_whole,
+)
 from tfreps.text.bert.piece_tokenizer import PieceTokenizer, read_pieces
 from tfreps.text.bert.wordpiece import WordPieceTokenizer
 
@@ -28,35 +34,6 @@ OWN = "tfreps_tokenizer.json"
 SPECIALS_MAP = "special_tokens_map.json"
 DICTIONARIES = ("bert_word2idx_extend.json", "bert_word2idx.json")  # files of aespresso
 SOURCES = (OWN, VOCABULARY, WHOLE, *DICTIONARIES)  # files from which a tokenizer can be read
-# Maps option names in tokenizer_config.json and in the normalizer of tokenizer.json to the names
-# and types in tfreps.
-_NAMES = {
-    "do_lower_case": ("lowercase", bool),
-    "lowercase": ("lowercase", bool),
-    "strip_accents": ("strip_accents", bool | None),
-    "tokenize_chinese_chars": ("split_chinese", bool),
-    "handle_chinese_chars": ("split_chinese", bool),
-}
-# Tokenizer classes of transformers that are BERT's, or whose files must show that they are.
-_CLASSES = (
-    "BertTokenizer",
-    "BertTokenizerFast",
-    "DistilBertTokenizer",
-    "DistilBertTokenizerFast",
-    "ElectraTokenizer",
-    "ElectraTokenizerFast",
-    "PreTrainedTokenizerFast",
-    "TokenizersBackend",
-    None,
-)
-_NO_LIMIT = 10**9
-_SPECIALS = dict(
-    zip(
-        ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"),
-        WordPieceTokenizer.SPECIAL_TOKENS,
-        strict=True,
-    )
-)
 
 
 def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike) -> None:
@@ -124,11 +101,15 @@ def checkpoint_tokenizer(
 
     If the folder contains tfreps_tokenizer.json, written by `write_checkpoint_tokenizer` or
     `write_tokenizer`, the tokenizer is read from this file, and the other files are ignored.
-    Otherwise, the vocabulary of a `WordPieceTokenizer` is read from vocab.txt, and its options are
-    read from tokenizer_config.json. If there is no vocab.txt, as in some newer checkpoints, the
-    vocabulary and further options are read from tokenizer.json. If tokenizer.json is also missing,
-    a `CharacterTokenizer` is read from aespresso's dictionary (bert_word2idx_extend.json or
-    bert_word2idx.json).
+    Otherwise, the vocabulary of a `WordPieceTokenizer` is read from vocab.txt or tokenizer.json,
+    and its options are read from tokenizer.json and tokenizer_config.json. If both files define an
+    option, tokenizer_config.json applies, as in transformers. If there is neither a vocab.txt nor
+    a tokenizer.json, a `CharacterTokenizer` is read from aespresso's dictionary
+    (bert_word2idx_extend.json or bert_word2idx.json).
+
+    Every part of tokenizer.json that changes the pieces of a text must describe BERT's tokenizer;
+    otherwise, an error names the part. The parts "truncation", "padding" and "decoder" have no
+    effect, as in transformers.
 
     Args:
         folder: str or path-like object. Folder of a BERT checkpoint from Google, Hugging Face
@@ -147,8 +128,9 @@ def checkpoint_tokenizer(
         `WordPieceTokenizer` or `CharacterTokenizer`.
 
     Raises:
-        ValueError: If the folder has no vocabulary, the vocabulary is invalid, or the files
-            contain options that tfreps does not support.
+        ValueError: If the folder has no vocabulary, the vocabulary is invalid, vocab.txt and
+            tokenizer.json have different vocabularies, or the files contain options that tfreps
+            does not support.
 
     Example:
         >>> import pathlib, tempfile
@@ -168,16 +150,19 @@ def checkpoint_tokenizer(
     # Checked first, because a file with other special tokens also has added tokens.
     for name in SPECIALS_MAP, CONFIG:
         if (folder / name).is_file():
-            named = folder / name
-            _check_specials(read_json(named), named)
-    if (folder / VOCABULARY).is_file():
-        source = folder / VOCABULARY
-        found = {}
-        pieces = read_pieces(source)
-    elif (folder / WHOLE).is_file():
-        source = folder / WHOLE
-        pieces, found = _whole(source)
-    else:
+            check_specials(read_json(folder / name), folder / name)
+    has_whole = (folder / WHOLE).is_file()
+    pieces, found = read_whole(folder / WHOLE) if has_whole else (None, {})
+    source = folder / (VOCABULARY if (folder / VOCABULARY).is_file() else WHOLE)
+    if source.name == VOCABULARY:
+        lines = read_pieces(source)
+        if pieces not in (None, lines):
+            raise ValueError(
+                f"{source} and {WHOLE} contain different vocabularies. Remove the one that does "
+                "not belong to the model."
+            )
+        pieces = lines
+    elif pieces is None:
         for name in DICTIONARIES:
             if (folder / name).is_file():
                 path = folder / name
@@ -186,15 +171,10 @@ def checkpoint_tokenizer(
             f"{folder} contains no {VOCABULARY}, no {WHOLE} and no {DICTIONARIES[0]}. Add the "
             "vocabulary of the checkpoint as vocab.txt, with one piece per line."
         )
-    if source.name == VOCABULARY and (folder / WHOLE).is_file():  # transformers reads it too
-        whole = read_json(folder / WHOLE)
-        _refuse_added(_part(whole, "added_tokens", list, folder / WHOLE), folder / WHOLE)
     if (folder / ADDED).is_file():
-        _refuse_added(read_json(folder / ADDED), folder / ADDED)
+        check_added(read_json(folder / ADDED), folder / ADDED)
     if (folder / CONFIG).is_file():
-        path = folder / CONFIG
-        config = read_json(path)
-        found |= {**_options(config, path), "max_length": _longest(config, path)}
+        found = read_config(folder / CONFIG, found)
     if "lowercase" not in found:
         specials = WordPieceTokenizer.SPECIAL_TOKENS
         found["lowercase"] = not any(p != p.lower() for p in pieces if p not in specials)
@@ -239,129 +219,3 @@ def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathL
         write_json(folder / CONFIG, config)
     else:
         write_tokenizer(tokenizer, folder / OWN)
-
-
-def _options(config: dict, path: pathlib.Path) -> dict:
-    """Returns the options of `WordPieceTokenizer`; rejects those of other tokenizers."""
-    found = {}
-    kind = config.get("tokenizer_class")
-    if kind not in _CLASSES:
-        raise ValueError(
-            f"{path}: 'tokenizer_class' must be the class of a WordPiece tokenizer, such as "
-            f"'BertTokenizer', because tfreps supports no others; got {kind!r}."
-        )
-    if config.get("truncation_side", "right") != "right":
-        raise ValueError(
-            f"{path}: 'truncation_side' must be 'right', because tfreps truncates long texts at "
-            f"the end; got {config['truncation_side']!r}."
-        )
-    if config.get("do_basic_tokenize", True) is not True or config.get("never_split"):
-        raise ValueError(
-            f"{path}: 'do_basic_tokenize' must be true and 'never_split' must be empty, because "
-            "tfreps does not support other values; got "
-            f"{config.get('do_basic_tokenize', True)!r} and {config.get('never_split')!r}."
-        )
-    _refuse_added(_part(config, "added_tokens_decoder", dict, path).values(), path)
-    for theirs, (ours, kind) in _NAMES.items():
-        if theirs in config:
-            if not isinstance(config[theirs], kind):
-                raise ValueError(
-                    f"{path}: {theirs!r} must be true or false; got {config[theirs]!r}."
-                )
-            found[ours] = config[theirs]
-    return found
-
-
-def _longest(config: dict, path: pathlib.Path) -> int | None:
-    """Returns `model_max_length`, or `None` if it is missing or huge, which means no limit."""
-    longest = config.get("model_max_length")
-    if longest is None or isinstance(longest, int | float) and longest > _NO_LIMIT:
-        return None
-    if type(longest) is not int or longest < 3:
-        raise ValueError(
-            f"{path}: 'model_max_length' must be an integer of at least 3, for one piece and two "
-            f"special tokens; got {longest!r}."
-        )
-    return longest
-
-
-def _check_specials(config: dict, path: pathlib.Path) -> None:
-    """Rejects special tokens other than BERT's."""
-    for name, expected in _SPECIALS.items():
-        given = _content(config.get(name, expected))
-        if given not in (expected, None):
-            raise ValueError(f"{path}: {name!r} must be {expected!r}, as in BERT; got {given!r}.")
-
-
-def _check_ends(post_processor: dict, path: pathlib.Path) -> None:
-    """Rejects start and separator tokens other than BERT's in the post-processor."""
-    ends = [*_part(post_processor, "special_tokens", dict, path)]
-    for end in "cls", "sep":  # each a token and its id
-        ends += _part(post_processor, end, list, path)[:1]
-    others = [repr(token) for token in ends if token not in WordPieceTokenizer.SPECIAL_TOKENS]
-    if others:
-        raise ValueError(
-            f"{path}: 'post_processor' must enclose a text in '[CLS]' and '[SEP]', as in BERT; "
-            f"got {', '.join(others)}."
-        )
-
-
-def _content(token):
-    """Returns the text of a special token, which some files store in an object."""
-    return token.get("content") if isinstance(token, dict) else token
-
-
-def _refuse_added(tokens, path: pathlib.Path) -> None:
-    """Rejects added tokens other than BERT's special tokens.
-
-    Added tokens are matched before a text is split, which tfreps does not support.
-    """
-    specials = WordPieceTokenizer.SPECIAL_TOKENS
-    more = [repr(token) for token in map(_content, tokens) if token not in specials]
-    if more:
-        raise ValueError(
-            f"{path} adds tokens to the vocabulary ({', '.join(more[:3])}) that are matched before "
-            "a text is split. tfreps does not support this. Remove them from the file if your "
-            "texts do not contain them."
-        )
-
-
-def _part(config: dict, name: str, kind: type, path: pathlib.Path):
-    """Returns the object or list called `name`, or an empty one if it is missing."""
-    found = config.get(name)
-    if found is not None and not isinstance(found, kind):
-        raise ValueError(
-            f"{path}: {name!r} must be {'an object' if kind is dict else 'a list'}; "
-            f"got {found!r:.60}."
-        )
-    return found or kind()
-
-
-def _whole(path: pathlib.Path) -> tuple[list[str], dict]:
-    """Returns the pieces in a tokenizer.json file, in the order of their ids, and the options."""
-    config = read_json(path)
-    model, normalizer = (_part(config, name, dict, path) for name in ("model", "normalizer"))
-    kinds = model.get("type"), normalizer.get("type")
-    if kinds != ("WordPiece", "BertNormalizer") or not isinstance(model.get("vocab"), dict):
-        raise ValueError(
-            f"{path}: 'model' must be of type 'WordPiece' and contain a 'vocab', and 'normalizer' "
-            f"must be of type 'BertNormalizer'; got the types {kinds[0]!r} and {kinds[1]!r}. "
-            "tfreps supports only BERT's own tokenizers."
-        )
-    _check_ends(_part(config, "post_processor", dict, path), path)
-    _refuse_added(_part(config, "added_tokens", list, path), path)
-    ids = model["vocab"]
-    if {type(n) for n in ids.values()} != {int} or sorted(ids.values()) != list(range(len(ids))):
-        raise ValueError(
-            f"{path}: the ids in 'vocab' must be the integers from 0 to {len(ids) - 1}, each of "
-            "them used once."
-        )
-    found = _options(normalizer, path)
-    if "max_input_chars_per_word" in model:
-        longest = found["max_characters_per_word"] = model["max_input_chars_per_word"]
-        if type(longest) is not int or longest < 1:
-            raise ValueError(
-                f"{path}: 'max_input_chars_per_word' must be an integer of at least 1; "
-                f"got {longest!r:.60}."
-            )
-    return sorted(ids, key=ids.get), found
