@@ -8,6 +8,9 @@ on standard error says which worker failed, and the exit code of that worker is 
 signal n killed it). Ctrl-C or SIGTERM is passed on to all workers once, so that they save a
 checkpoint, and the exit code is that of worker 0; a second signal kills them. If the launcher
 itself is killed, so are the workers (on Linux only). Every worker sees all GPUs.
+
+A step has the gradients of a step of one process, up to float32 rounding. Over many steps, the
+weights drift apart, because the optimizer enlarges this rounding.
 """
 
 import os

@@ -9,7 +9,7 @@ from tfreps.__main__ import PROGRAMS, import_program
 FOLDER = "reference/programs"
 CONFIG = (
     "``--config FILE.json`` reads options from a JSON object. Its keys are the flags without the "
-    "dashes in front, and with underscores: ``max_line_bytes``. Flags override the file."
+    "dashes in front, and with underscores, such as ``{}`` for ``{}``. Flags override the file."
 )
 
 
@@ -64,7 +64,9 @@ def page(program):
             lines += [f"    {line}".rstrip() for line in parser.epilog.strip().splitlines()[1:]]
             lines.append("")
     if reads_config(program):
-        doc += f"\n\n{CONFIG}{recipes(program)}"
+        flags = [flag for flag in parser._option_string_actions if flag.startswith("--")]
+        flag = next((flag for flag in flags if "-" in flag[2:]), flags[-1])
+        doc += f"\n\n{CONFIG.format(flag[2:].replace('-', '_'), flag)}{recipes(program)}"
     return "\n".join([title, "=" * len(title), "", *docstring(doc), "", *lines, ""])
 
 

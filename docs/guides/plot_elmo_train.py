@@ -67,10 +67,10 @@ tfreps_program("""
 """)
 
 # %%
-# The run folder contains the options, the vocabulary, the best model so far, checkpoints,
-# TensorBoard logs and ``results.json`` (:doc:`/reference/formats`). A killed run continues with
-# ``tfreps pretrain-elmo --run runs/elmo --resume``; with ``--deterministic`` the resumed run is
-# bit-identical to an uninterrupted one (:doc:`/explanation/resumption`).
+# The run folder contains the options, the vocabulary, the best model, TensorBoard logs and
+# ``results.json`` (:doc:`/reference/formats`), and checkpoints until training ends. A killed run
+# continues with ``tfreps pretrain-elmo --run runs/elmo --resume``; with ``--deterministic`` the
+# resumed run is bit-identical to an uninterrupted one (:doc:`/explanation/resumption`).
 
 print(sorted(path.name for path in (folder / "runs" / "elmo").iterdir()))
 history = (folder / "runs" / "elmo" / "logs" / "history.jsonl").read_text().splitlines()

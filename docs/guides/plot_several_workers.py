@@ -46,7 +46,7 @@ tfreps_program("build-vocabulary corpus/train-*.txt --output vocabulary.txt --mi
 # -----------
 #
 # All runs of this guide have the options of one file. Dropout is 0 here only because its random
-# masks depend on the number of workers; everything else is the same with any number of them.
+# masks depend on the number of workers; apart from rounding, each step is the same with any number.
 
 options = {
     "size": "elmo_tiny",
@@ -74,8 +74,9 @@ tfreps_program("pretrain-elmo --config elmo.json --run runs/one")
 tfreps_program("launch --workers 2 -- pretrain-elmo --config elmo.json --run runs/two")
 
 # %%
-# The results differ by the rounding of float32, which grows from step to step, as between two
-# machines with different processors:
+# The gradients of one step differ only by the rounding of float32. Over many steps, the weights
+# drift apart, as between two machines with different processors
+# (:doc:`/howto/several_devices` has measurements):
 
 
 def perplexity(run):

@@ -8,11 +8,7 @@ import pytest
 import safetensors
 import safetensors.numpy
 
-from tfreps.callbacks.checkpoint_file import (
-    load_latest_checkpoint,
-    load_latest_state,
-    save_checkpoint,
-)
+from tfreps.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
 
 ARRAYS = {
     "scalar": np.array(2.5, np.float32),
@@ -146,19 +142,28 @@ def test_arguments_out_of_range(tmp_path):
         save(tmp_path, -1)
 
 
-def test_a_header_without_a_state_is_passed_over(tmp_path, caplog):
+def test_a_flipped_byte_is_noticed_and_the_older_checkpoint_is_used(tmp_path, caplog):
+    """A flip in the header, in the state or in an array; one line names both checkpoints."""
+    state = {"best": 2.5, "position": {"line": 17}}
     for step in 1, 2:
-        path = save_checkpoint(tmp_path, step, {"w": np.ones(2)}, {"seed": step})
-    path.write_bytes(path.read_bytes().replace(b'"state"', b'"stata"'))
-    assert load_latest_checkpoint(tmp_path)[::2] == (1, {"seed": 1})
-    assert "the header does not contain 'state'" in caplog.text
+        path = save_checkpoint(tmp_path, step, {"w": np.arange(9.0), "seed": np.uint32(7)}, state)
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 3):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        caplog.clear()
+        assert load_latest_checkpoint(tmp_path)[0] == 1, place
+        (line,) = caplog.messages
+        assert line.startswith(f"skipped the checkpoint {path} (")
+        assert line.endswith("); step-00000001.safetensors is used")
+    assert "its content differs from its checksum" in line
 
 
-def test_the_state_alone(tmp_path):
-    """A damaged file is skipped, as by `load_latest_checkpoint`."""
-    assert load_latest_state(tmp_path) is None
-    for step in 3, 4:
-        save_checkpoint(tmp_path, step, {"x": np.ones(2)}, {"step": step})
-    assert load_latest_state(tmp_path) == {"step": 4}
-    (tmp_path / "step-00000004.safetensors").write_bytes(b"damaged")
-    assert load_latest_state(tmp_path) == {"step": 3}
+def test_the_warning_says_if_no_checkpoint_is_left(tmp_path, caplog):
+    path = save(tmp_path, 3)
+    path.write_bytes(path.read_bytes()[:-1] + b"\1")
+    assert load_latest_checkpoint(tmp_path) is None
+    (line,) = caplog.messages
+    assert line == (
+        f"skipped the checkpoint {path} (the file is damaged: its content differs from its "
+        "checksum); no older one is left"
+    )

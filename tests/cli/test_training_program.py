@@ -5,6 +5,7 @@ import argparse
 import pytest
 
 from tfreps.callbacks import stop_signals
+from tfreps.callbacks.checkpoint_file import list_checkpoints, save_checkpoint
 from tfreps.cli.options import Option
 from tfreps.cli.training_program import (
     begin_run,
@@ -26,6 +27,7 @@ TABLES = {
         "epochs": Option(int, 3, "Passes.", at_least=1),
         "schedule": Option(str, "constant", "Schedule.", ["constant", "linear"]),
         "minutes": Option(float, None, "Time."),
+        "keep_checkpoints": Option(bool, False, "Keep."),
         "test": Option(str, None, "File."),
     },
 }
@@ -67,6 +69,51 @@ def test_a_run_and_its_resumption(tmp_path):
     stored = RunFolder.open(tmp_path / "run").options  # the next resumption goes on with these
     assert stored["epochs"] == 4 and stored["test"] == "b.txt" and "resume" not in stored
     assert run(tmp_path / "run", "--resume", free=["test"])[0]["epochs"] == 4
+
+
+def end(folder, *words):
+    """Trains a run that ends with a model and one checkpoint, and returns its checkpoints."""
+
+    def train(options, earlier):
+        begun = begin_run(PROGRAM, options, earlier, TABLES)
+        begun.write_options()
+        save_checkpoint(begun.checkpoints_path, 5, {}, {})
+        begun.model_path.write_text("the model")
+        begun.write_results({"best": {"steps": 5}})
+        return 0
+
+    words = ["--run", str(folder), "--train", "a.txt", *words]
+    parser = make_parser(PROGRAM, "Trains.", TABLES)
+    assert run_program(PROGRAM, parser, TABLES, train, words) == 0
+    return list_checkpoints(folder / "checkpoints")
+
+
+def test_the_checkpoints_of_a_run_that_has_ended_are_removed(tmp_path, capsys):
+    folder = tmp_path / "run"
+    assert end(folder) == [] and not (folder / "checkpoints").exists()
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    def resume(*words):
+        parser = make_parser(PROGRAM, "Trains.", TABLES)
+        line = ["--run", str(folder), "--resume", *words]
+        return run_program(PROGRAM, parser, TABLES, None, line, free=["test"])
+
+    assert resume() == 0 and resume("--minutes", "3") == 0
+    assert f"The run in {folder} has ended: there is nothing to train." in capsys.readouterr().out
+    with pytest.raises(
+        ValueError, match="^--epochs cannot change: .* a longer run .*resumed for m"
+    ):
+        resume("--epochs", "4")
+    with pytest.raises(ValueError, match="^--test cannot change: .* 'tfreps evaluate .* --data"):
+        resume("--test", "a.txt")
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_checkpoints_stay_on_request_and_allow_more_epochs(tmp_path):
+    folder = tmp_path / "run"
+    assert [step for step, _ in end(folder, "--keep-checkpoints")] == [5]
+    options, is_earlier = run(folder, "--resume", "--epochs", "4")
+    assert is_earlier and options["epochs"] == 4 and options["keep_checkpoints"]
 
 
 def test_the_length_of_a_run_whose_rate_depends_on_it(tmp_path):
@@ -137,7 +184,7 @@ def test_data_files(tmp_path, text):
 
 def test_options_without_effect_are_named(tmp_path):
     run(tmp_path / "run", "--minutes", "3")
-    assert RunFolder.open(tmp_path / "run").unused == ["dev", "test"]
+    assert RunFolder.open(tmp_path / "run").unused == ["dev", "keep_checkpoints", "test"]
 
 
 def test_checks_come_before_the_run(tmp_path):

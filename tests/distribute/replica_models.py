@@ -187,9 +187,10 @@ def batches_of(name, steps=NUM_STEPS):
     return dataset.apply(tf.data.experimental.assert_cardinality(steps))
 
 
-def new_model(name, scope):
+def new_model(name, scope, optimizer=None):
     """Returns a model with fixed initial weights, compiled in the scope of a strategy."""
-    make, _, optimizer, _ = MODELS[name]
+    make, _, usual, _ = MODELS[name]
+    optimizer = optimizer or usual
     keras.utils.set_random_seed(1)
     with scope:
         model = make()

@@ -43,6 +43,16 @@ def test_two_replicas_equal_one_device():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("num_replicas", [2, 4])
+def test_the_gradient_of_one_step_is_that_of_one_device(num_replicas):
+    """The norm of the difference is a few roundings of float32 (1.2e-7) of the norm."""
+    found = trained(num_replicas, "--gradients", *MODELS)
+    assert list(found) == list(MODELS)
+    for name, result in found.items():
+        assert result["difference"] < 2e-6, name
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("num_replicas", [2, 3, 4])
 def test_replicas_equal_one_device(num_replicas):
     names = [n for n in MODELS if num_replicas != 3 or "bilm" not in n]  # 3 does not divide 8 rows

@@ -33,7 +33,11 @@ def test_a_worker_writes_nothing_into_the_folder(tmp_path):
     run.set_options({"seed": 2})
     run.write_options()
     saved = []
-    run.save_model(types.SimpleNamespace(save=lambda path: saved.append(path.write_bytes(b"x"))))
+    run.save_model(
+        types.SimpleNamespace(
+            compiled=False, save=lambda path: saved.append(path.write_bytes(b"x"))
+        )
+    )
     assert saved == [1] and not run.writes
     assert snapshot(tmp_path) == before
     assert not run.logs_path.is_relative_to(tmp_path)

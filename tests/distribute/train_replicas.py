@@ -1,6 +1,8 @@
 """Trains models by Keras's `fit` on one device and on replicas, and prints both results as JSON.
 
-Usage: python -m tests.distribute.train_replicas NUMBER_OF_REPLICAS MODEL...
+Usage: python -m tests.distribute.train_replicas NUMBER_OF_REPLICAS [--gradients] MODEL...
+
+With --gradients, only the gradients of one step are compared.
 """
 
 import contextlib
@@ -27,6 +29,14 @@ def results_of(name, scope):
     return losses, {n: v[0] for n, v in history.items()}, evaluated, weights_of(model)
 
 
+def gradient_of(name, scope):
+    """Returns the gradient of the first step over all weights, as one float64 vector."""
+    model = new_model(name, scope, lambda: keras.optimizers.SGD(1.0, momentum=0.5))
+    model.fit(batches_of(name, steps=1), shuffle=False, verbose=0)
+    momentums = model.optimizer.momentums  # minus the gradient, after one step
+    return np.concatenate([each.numpy().ravel().astype("float64") for each in momentums])
+
+
 def weights_of(model):
     """Returns the arrays of all variables of the model except random seeds."""
     return [v.numpy() for v in model.variables if "seed" not in v.path]
@@ -41,8 +51,14 @@ def main(num_replicas, *names):
     cpu = tf.config.list_physical_devices("CPU")[0]
     logical = [tf.config.LogicalDeviceConfiguration()] * num_replicas
     tf.config.set_logical_device_configuration(cpu, logical)
-    one = {name: results_of(name, contextlib.nullcontext()) for name in names}
     strategy = tf.distribute.MirroredStrategy([f"CPU:{i}" for i in range(num_replicas)])
+    if names[0] == "--gradients":
+        for name in names[1:]:
+            one = gradient_of(name, contextlib.nullcontext())
+            difference = np.linalg.norm(gradient_of(name, strategy.scope()) - one)
+            print(json.dumps({"model": name, "difference": difference / np.linalg.norm(one)}))
+        return
+    one = {name: results_of(name, contextlib.nullcontext()) for name in names}
     for name in names:
         *logs, weights = results_of(name, strategy.scope())
         difference = greatest_difference(one[name][-1], weights)

@@ -64,7 +64,7 @@ LINES = {
 
 def command(line, run, workers=1, replicas=1):
     """Returns the command that runs a program on workers or on logical CPU devices."""
-    line = [*line, "--run", str(run)]
+    line = [*line, "--keep-checkpoints", "--run", str(run)]
     if workers > 1:
         start = ["launch", "--workers", str(workers), "--threads-per-worker", "1", "--"]
         return [sys.executable, "-m", "tfreps", *start, *line]

@@ -1,5 +1,7 @@
 """Pages of programs are written from their parsers."""
 
+import re
+
 import pytest
 
 from tests.docs.pages import extension
@@ -11,6 +13,15 @@ program_pages = extension("program_pages")
 @pytest.mark.parametrize("program", [name for name in PROGRAMS if "train" in name])
 def test_pages_of_training_programs_describe_files_of_options(program):
     assert "``--config FILE.json`` reads options from" in program_pages.page(program)
+
+
+def test_the_example_of_a_key_is_a_flag_of_the_program():
+    for program in filter(program_pages.reads_config, PROGRAMS):
+        parser, _ = program_pages.parser_of(program, *["curves"] * (program == "plot"))
+        key, flag = re.search(
+            r"such as ``(\w+)`` for ``(\S+)``", program_pages.page(program)
+        ).groups()
+        assert parser._option_string_actions[flag].dest == key, program
 
 
 def test_recipes_are_named_and_servers_read_no_files_of_options():

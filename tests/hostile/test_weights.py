@@ -97,13 +97,20 @@ def write_google(folder):
 
 def write_resumable(folder):
     for step in 1, 2:
-        arrays = {"w": np.ones([3, 4], "float32"), "n": np.int64(step), "b": np.array([True])}
-        save_checkpoint(folder, step, arrays, {"seed": 1, "position": [1, 2]})
+        save_checkpoint(folder, step, *resumable(step))
+
+
+def resumable(step):
+    arrays = {"w": np.ones([3, 4], "float32"), "n": np.int64(step), "b": np.array([True])}
+    return arrays, {"seed": 1, "position": [1, step]}
 
 
 def read_resumable(folder, random):
     found = load_latest_checkpoint(folder)
-    assert found is None or found[0] in (1, 2)
+    if found is not None:
+        arrays, state = resumable(found[0])
+        assert found[0] in (1, 2) and found[2] == state and found[1].keys() == arrays.keys()
+        assert all(np.array_equal(found[1][name], array) for name, array in arrays.items())
 
 
 def write_vectors(folder):

@@ -4,10 +4,11 @@ import json
 import zipfile
 
 import keras
+import numpy as np
 import pytest
 
 from tfreps.__main__ import main
-from tfreps.runs.model_archive import check_archive, refusal
+from tfreps.runs.model_archive import check_archive, refusal, save_archive
 from tfreps.runs.run_folder import RunFolder
 
 
@@ -26,6 +27,27 @@ def packed(path, parts, compression=zipfile.ZIP_STORED):
         for name, data in parts.items():
             archive.writestr(name, data)
     return path
+
+
+def test_an_archive_has_the_size_of_the_weights(tmp_path):
+    """The moments of Adam are left out, and the model goes on training with them."""
+    model = keras.Sequential([keras.Input([200]), keras.layers.Dense(200, use_bias=False)])
+    model.compile(keras.optimizers.Adam(0.5, beta_1=0.0), "mse", metrics=["mae"])
+    x, y = np.ones([4, 200], "float32"), np.zeros([4, 200], "float32")
+    model.train_on_batch(x, y)
+    moments = [variable.numpy() for variable in model.optimizer.variables]
+    assert any(np.any(moment) for moment in moments[2:])
+    path = tmp_path / "model.keras"
+    save_archive(model, path)
+    assert 160_000 < path.stat().st_size < 200_000  # 200 * 200 weights of 4 bytes; Adam has 480,000
+    check_archive(path)
+    loaded = keras.saving.load_model(path)
+    assert not loaded.compiled
+    np.testing.assert_array_equal(loaded.get_weights()[0], model.get_weights()[0])
+    for variable, moment in zip(model.optimizer.variables, moments, strict=True):
+        np.testing.assert_array_equal(variable, moment)
+    model.train_on_batch(x, y)
+    assert int(model.optimizer.iterations) == 2
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])

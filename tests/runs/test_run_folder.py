@@ -9,6 +9,7 @@ import keras
 import numpy as np
 import pytest
 
+from tfreps.callbacks.checkpoint_file import save_checkpoint
 from tfreps.files.atomic_files import is_temporary
 from tfreps.runs import run_folder
 from tfreps.runs.run_folder import RunFolder, is_run_folder
@@ -27,7 +28,7 @@ def head(**changes):
 def test_create_then_open(tmp_path):
     options = {"train": pathlib.Path("a.txt"), "rate": np.float32(0.5), "filters": [(1, 32)]}
     made = RunFolder.create(tmp_path / "deep" / "run", "pretrain-elmo", options)
-    assert made.logs_path.is_dir() and made.checkpoints_path.is_dir()
+    assert made.logs_path.is_dir() and not made.checkpoints_path.exists()
     opened = RunFolder.open(tmp_path / "deep" / "run", "pretrain-elmo")
     assert opened.options == {"train": "a.txt", "rate": 0.5, "filters": [[1, 32]]}
     assert opened.program == "pretrain-elmo"
@@ -67,12 +68,12 @@ def test_create_refuses_a_file(tmp_path):
 def test_create_refuses_an_earlier_run_unless_told(run):
     with pytest.raises(ValueError, match="Resume or overwrite it, or choose"):
         RunFolder.create(run.path, "pretrain-elmo", {})
-    (run.checkpoints_path / "step-00000001.safetensors").write_text("")
+    save_checkpoint(run.checkpoints_path, 1, {}, {})
     run.vocabulary_path.write_text("a\n")
     (run.path / "notes.txt").write_text("the user's own")
     RunFolder.create(run.path, "pretrain-elmo", {"batch_size": 9}, overwrite=True)
     assert RunFolder.open(run.path).options == {"batch_size": 9}
-    assert not run.vocabulary_path.exists() and not any(run.checkpoints_path.iterdir())
+    assert not run.vocabulary_path.exists() and not run.checkpoints_path.exists()
     assert (run.path / "notes.txt").exists()
 
 
@@ -119,7 +120,6 @@ def test_results(run):
     run.write_results({"perplexity": 11.5})
     assert run.results() == {"perplexity": 11.5}
     assert sorted(path.name for path in run.path.iterdir()) == [
-        "checkpoints",
         "logs",
         "options.json",
         "results.json",
@@ -136,6 +136,9 @@ def test_model_comes_back(run, no_classes):
     run.save_model(model)
     x = np.ones((1, 3), np.float32)
     np.testing.assert_array_equal(run.load_model()(x), model(x))
+    assert run.is_trained
+    run.write_results({"unfinished": {"unit": "epoch", "done": 0, "planned": 4}})
+    assert not run.is_trained
     assert not [path for path in run.path.iterdir() if is_temporary(path.name)]
 
 
@@ -147,7 +150,7 @@ def test_a_failed_save_keeps_the_model_of_before(run):
         raise OSError("No space left on device")
 
     with pytest.raises(OSError, match="No space left"):
-        run.save_model(types.SimpleNamespace(save=save))
+        run.save_model(types.SimpleNamespace(save=save, compiled=False))
     assert run.model_path.read_text() == "good"
     assert not [path for path in run.path.iterdir() if is_temporary(path.name)]
 
@@ -289,7 +292,7 @@ def test_names_stay_those_of_before(run):
         run.keep(run.tags_path, writer("O\n"))
     assert run.tags_path.read_text() == "O\nB-X\n"
     names = {path.name for path in run.path.iterdir()}
-    assert names == {"assets.json", "checkpoints", "logs", "options.json", "tags.txt"}
+    assert names == {"assets.json", "logs", "options.json", "tags.txt"}
     assert run.labels_path.name == "labels.txt" and run.pictures_path.name == "pictures"
 
 

@@ -128,6 +128,7 @@ def test_the_recipe_of_aespressos_stopped_and_gone_on_with(characters, files, tm
     """Sizes and rates differ from the recipe; cut texts, L2 and the hidden layer do not."""
     line = [*files["tsv"], "--config", "bert_6x384", "--bert", characters, "--num-layers", "1"]
     line += ["--learning-rate", "0.003", "--bert-dropout", "0.1", "--max-length", "24"]
+    line += ["--keep-checkpoints"]
     run = train("train-classifier", line, tmp_path / "run", "--epochs", "2")
     steps = results(run)["best"]["steps"]
     train("train-classifier", ["--epochs", "6"], run, "--resume")
@@ -235,7 +236,7 @@ def test_the_way_of_a_bert_without_one(files, tmp_path, capsys):
 def test_a_stopped_run_goes_on(characters, files, tmp_path):
     """One epoch and another are equal to two."""
     line = [*files["tsv"], *flags(characters, "--num-layers", "1", "--bert-dropout", "0.2")]
-    line += ["--layer-decay", "0.5"]
+    line += ["--layer-decay", "0.5", "--keep-checkpoints"]
     two = train("train-classifier", line, tmp_path / "two", "--epochs", "2")
     one = train("train-classifier", line, tmp_path / "one", "--epochs", "1")
     train("train-classifier", ["--epochs", "2"], one, "--resume")  # the run has the other options

@@ -370,7 +370,7 @@ def test_resuming_on_changed_and_moved_data(files, tmp_path, capsys, program):
     vectors = files("v.txt", "Ada 1 2\nfine 1 2\n")
     data = ["--train", train, "--dev", dev, "--vectors", vectors]
     line = [program, *data, *scheme, "--encoder", "embeddings", "--epochs", "1", "--run", str(run)]
-    assert main(line) == 0
+    assert main([*line, "--keep-checkpoints"]) == 0
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     resume = [program, "--run", str(run), "--resume"]
 

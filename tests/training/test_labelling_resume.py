@@ -34,7 +34,7 @@ sys.exit(main(sys.argv[3:]))
 # Everything that has a state: dropout, a decaying rate, a group of variables, patience.
 MORE = ["--epochs", "3", "--checkpoint-every", "4", "--dropout", "0.3"]
 MORE += ["--embedding-learning-rate", "0.01", "--batch-tokens", "256", "--learning-rate", "0.02"]
-MORE += ["--deterministic"]
+MORE += ["--deterministic", "--keep-checkpoints"]
 TAGGER = ["--scheme", "bio", *labelling.SMALL, "--characters", "bilstm", "--decay", "0.9", *MORE]
 CLASSIFIER = ["--encoder", "cnn", "--num-filters", "8", "--embedding-dim", "8", *MORE]
 CLASSIFIER += [

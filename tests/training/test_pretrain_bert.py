@@ -34,6 +34,7 @@ def finished(folder, tmp_path_factory):
     """Folder of a finished run. Do not change it."""
     run = tmp_path_factory.mktemp("bert") / "run"
     more = ["--learning-rate", "0.02", "--whole-words", "--log-every", "4"]
+    more += ["--keep-checkpoints"]
     return pretrain(files(folder), run, *EPOCHS, *more)
 
 

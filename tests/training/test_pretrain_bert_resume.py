@@ -14,6 +14,7 @@ from tfreps.runs.run_folder import RunFolder
 pytest.importorskip("tensorflow_text", reason="masked language modeling needs it")
 
 FLAGS = [*SIZES, "--epochs", "3", "--batch-tokens", "200", "--checkpoint-every", "4"]
+FLAGS += ["--keep-checkpoints"]
 FLAGS += [
     "--gradient-accumulation-steps",
     "2",
@@ -50,7 +51,7 @@ def test_killed_and_resumed(tmp_path, more):
 @pytest.mark.slow
 def test_changed_text_and_another_length(tmp_path, capsys):
     line, run = files(write_documents(tmp_path)), tmp_path / "run"
-    pretrain(line, run, "--epochs", "1")
+    pretrain(line, run, "--epochs", "1", "--keep-checkpoints")
     stored = RunFolder.open(run).options
     train, again = tmp_path / "train.txt", ["pretrain-bert", "--run", run, "--resume"]
     text = train.read_text()
@@ -64,6 +65,7 @@ def test_changed_text_and_another_length(tmp_path, capsys):
 
     # By default, the warmup is a tenth of all steps.
     other, constant = tmp_path / "constant", ["--schedule", "constant", "--epochs", "1"]
+    constant += ["--keep-checkpoints"]
     pretrain(line, other, *constant)
     again[2] = other
     assert "with different options: epochs" in refused(capsys, *again, "--epochs", "2")

@@ -11,7 +11,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tests.closeness import assert_close
 from tests.training.pretraining import flags, history, losses, pretrain
 from tfreps.__main__ import main
-from tfreps.callbacks.checkpoint_file import list_checkpoints, load_latest_checkpoint
+from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps.distribute.data_share import DataShare
 from tfreps.distribute.workers import Workers
 from tfreps.models import BiLM, BiLMPretrainer
@@ -43,8 +43,7 @@ def test_the_run_folder(trained, corpus):
     assert isinstance(model, BiLMPretrainer) and model.bilm.units == 16
     assert model.bilm.dropout == 0.1 and model.bilm.use_skip_connections
     np.testing.assert_array_equal(model.character_table, vocabulary.character_table())
-    steps = [step for step, _ in list_checkpoints(run.checkpoints_path)]
-    assert steps == [34, 28]
+    assert not run.checkpoints_path.exists()
     assert not [p for p in trained.rglob("*") if "tmp" in p.name or "saving" in p.name]
 
 
@@ -154,7 +153,7 @@ def test_bfloat16_is_close_to_float32(corpus, tmp_path):
 
 @pytest.mark.slow
 def test_float16_resumes_with_its_loss_scale(corpus, tmp_path):
-    more = [*LEAST, "--precision", "float16"]
+    more = [*LEAST, "--precision", "float16", "--keep-checkpoints"]
     options = {"sizes": [], "validation": False}
     whole = pretrain(corpus, tmp_path / "whole", *more, steps=12, **options)
     halves = pretrain(corpus, tmp_path / "halves", *more, steps=6, **options)
@@ -168,15 +167,15 @@ def test_float16_resumes_with_its_loss_scale(corpus, tmp_path):
 
 @pytest.mark.slow
 def test_minutes_stop_a_run_that_then_goes_on(corpus, tmp_path):
-    run = tmp_path / "run"
+    run, more = tmp_path / "run", [*LEAST, "--keep-checkpoints"]
     options = {"sizes": [], "steps": 10}
-    pretrain(corpus, run, *LEAST, "--minutes", "1e-9", **options)
+    pretrain(corpus, run, *more, "--minutes", "1e-9", **options)
     assert json.loads((run / "results.json").read_text())["steps"] == 1
-    pretrain(corpus, run, *LEAST, "--resume", **options)
+    pretrain(corpus, run, *more, "--resume", **options)
     assert list(losses(run)) == [2, 4, 6, 8, 10]
     assert main(["pretrain-elmo", "--run", str(run), "--resume", "--epochs", "0.6"]) == 0
     (run / "results.json").write_text('{"evaluation": {"perplexity": 1.0}}')
-    pretrain(corpus, run, *LEAST, "--resume", **options)  # done already
+    pretrain(corpus, run, *more, "--resume", **options)  # done already
     results = json.loads((run / "results.json").read_text())
     assert results["steps"] == 10 and results["evaluation"] == {"perplexity": 1.0}
 

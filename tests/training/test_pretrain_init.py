@@ -56,7 +56,7 @@ def test_from_a_training_folder_of_bilm_tf(corpus, tmp_path):
     old = write_training_folder(tmp_path / "old", options, arrays)
     (tmp_path / "vocabulary.txt").write_text("".join(token + "\n" for token in SMALL))
     more = ["--init", old, "--vocabulary", tmp_path / "vocabulary.txt", "--num-sampled", "0"]
-    more += ["--log-every", "1", "--dropout", "0"]
+    more += ["--log-every", "1", "--dropout", "0", "--keep-checkpoints"]
     run = pretrain(
         corpus, tmp_path / "run", *more, steps=1, sizes=[], vocabulary=False, validation=False
     )

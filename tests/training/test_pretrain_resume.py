@@ -61,7 +61,7 @@ elif where == "best":
 sys.exit(main(sys.argv[4:]))
 """
 # 17 steps are a pass; logs every 2 steps; checkpoints every 5 steps, and at 17 and 26.
-FLAGS = ["--checkpoint-every", "5", "--deterministic"]
+FLAGS = ["--checkpoint-every", "5", "--deterministic", "--keep-checkpoints"]
 STEPS = 26
 MODELS = {"words": ["--units", "16", "--projection-dim", "4", "--word-input"], "characters": SIZES}
 
@@ -182,19 +182,24 @@ def short(corpus, tmp_path_factory):
     """Returns the arguments of a run of 12 steps with checkpoints at 10 and 12, and its losses."""
     run = tmp_path_factory.mktemp("short") / "run"
     options = {"steps": 12, "sizes": [], "validation": False}
-    pretrain(corpus, run, *LEAST, "--checkpoint-every", "5", **options)
-    return [corpus, run, *LEAST, "--checkpoint-every", "5"], options, losses(run)
+    arguments = [corpus, run, *LEAST, "--checkpoint-every", "5", "--keep-checkpoints"]
+    pretrain(*arguments, **options)
+    return arguments, options, losses(run)
 
 
 @pytest.mark.slow
-def test_a_torn_checkpoint_is_passed_over(short, capsys):
+@pytest.mark.parametrize("damage", ["torn", "flipped"])
+def test_a_damaged_checkpoint_is_passed_over(short, capsys, damage):
     arguments, options, expected = short
     folder = arguments[1] / "checkpoints"
     newest = folder / "step-00000012.safetensors"
-    newest.write_bytes(newest.read_bytes()[:-100])
+    data = bytearray(newest.read_bytes())
+    data[-50] ^= 64
+    newest.write_bytes(data if damage == "flipped" else data[:-100])
     pretrain(*arguments, "--resume", **options)
     out, err = capsys.readouterr()
     assert f"skipped the checkpoint {newest}" in err and "step 10 of 12" in out
+    assert err.count("step-00000010.safetensors is used\n") == 1
     assert losses(arguments[1]) == pytest.approx(expected, rel=1e-4)
     assert load_latest_checkpoint(folder)[0] == 12
 
@@ -216,7 +221,7 @@ def test_disk_full(corpus, tmp_path, monkeypatch, capsys):
         save_file(arrays, path, metadata)
 
     monkeypatch.setattr(checkpoint_file.safetensors.numpy, "save_file", full)
-    run, more = tmp_path / "run", [*LEAST, "--checkpoint-every", "2"]
+    run, more = tmp_path / "run", [*LEAST, "--checkpoint-every", "2", "--keep-checkpoints"]
     pretrain(corpus, run, *more, steps=9, sizes=[], validation=False)
     assert len(saved) == 5 and list(losses(run)) == [2, 4, 6, 8]
     assert capsys.readouterr().err.count("No space left on device") == 2

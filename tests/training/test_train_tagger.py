@@ -30,7 +30,7 @@ def test_it_learns_the_rule_and_says_how_well(tagger, tagged):
     names = {path.name for path in tagger.iterdir()}
     assert names == {
         *("options.json", "results.json", "model.keras", "vocabulary.txt", "tags.txt", "data.json"),
-        *("assets.json", "checkpoints", "logs", "pictures"),
+        *("assets.json", "logs", "pictures"),
     }
     assert (tagger / "tags.txt").read_text().split("\n") == [
         *("O", "B-LOC", "I-LOC", "B-NUM", "B-PER", "I-PER", ""),
@@ -293,6 +293,8 @@ def test_a_finished_run_can_go_on(tagger, tagged, tmp_path, capsys):
     before = results(tagger)
     train_tagger(tagged, tagger, *labelling.TAGGER, "--resume")
     assert results(tagger) == before  # nothing was left to do
+    assert main(["train-tagger", "--run", str(tagger), "--resume", "--epochs", "9"]) == 2
+    assert "its checkpoints were removed. Start a longer run in" in capsys.readouterr().err
     assert main(["train-tagger", "--run", str(tagger), "--resume"]) == 0
     assert results(tagger) == before  # nor with other options
     line = ["train-tagger", *tagged, "--scheme", "bio", *SMALL, *labelling.FAST]

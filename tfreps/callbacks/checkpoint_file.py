@@ -5,6 +5,7 @@ import logging
 import os
 import pathlib
 import re
+import zlib
 
 import numpy as np
 import safetensors
@@ -12,7 +13,7 @@ import safetensors.numpy
 
 from tfreps.files.atomic_files import is_temporary, replacing
 
-FORMAT = "tfreps-checkpoint-1"
+FORMAT = "tfreps-checkpoint-2"
 NAME = re.compile(r"step-(\d{8,})\.safetensors")
 # Temporary files of safetensors, which an interrupted save leaves in addition to our own.
 UNFINISHED = re.compile(r"\.tmp\w{6}")
@@ -28,6 +29,8 @@ def save_checkpoint(
     keep: int = 2,
 ) -> pathlib.Path:
     """Writes a checkpoint, completely or not at all, and then deletes older ones beyond `keep`.
+
+    The header of the file contains a checksum of the arrays and the state.
 
     Args:
         folder: str or path. Folder of the checkpoints; created if it does not exist.
@@ -62,7 +65,9 @@ def save_checkpoint(
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"step-{step:08d}.safetensors"
     remove_unfinished(folder)
-    write_whole(path, arrays, as_metadata(step, state))
+    # safetensors copies the memory unchanged, so arrays must be in C order (0-d stays 0-d).
+    arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    write_whole(path, arrays, as_metadata(step, arrays, state))
     for old_step, old in list_checkpoints(folder)[keep:]:
         if old_step < step:
             old.unlink(missing_ok=True)
@@ -70,39 +75,26 @@ def save_checkpoint(
 
 
 def load_latest_checkpoint(folder: str | os.PathLike) -> Checkpoint | None:
-    """Loads the newest readable checkpoint.
+    """Loads the newest checkpoint that is intact.
 
-    If a file cannot be read (truncated, damaged or not a checkpoint), a warning that names it is
-    logged, and the next older one is tried.
+    If a file cannot be read or its content differs from its checksum, the next older one is tried.
+    A warning names the file, the reason and the checkpoint that is used instead.
 
     Args:
         folder: str or path. Folder of the checkpoints.
 
     Returns:
         Tuple `(step, arrays, state)` with the values that were passed to `save_checkpoint`; `None`
-        if there is no readable checkpoint.
+        if no checkpoint is intact.
     """
-    return _first_readable(folder, read)
-
-
-def load_latest_state(folder: str | os.PathLike) -> dict | None:
-    """Loads the state of the newest readable checkpoint, without its arrays.
-
-    Args:
-        folder: str or path. Folder of the checkpoints.
-
-    Returns:
-        The `state` that was passed to `save_checkpoint`; `None` if there is no readable checkpoint.
-    """
-    return _first_readable(folder, read_state)
-
-
-def _first_readable(folder, read_file):
-    for step, path in list_checkpoints(pathlib.Path(folder)):
+    found = list_checkpoints(pathlib.Path(folder))
+    for number, (step, path) in enumerate(found, 1):
         try:
-            return read_file(path, step)
+            return read(path, step)
         except (ValueError, OSError, safetensors.SafetensorError) as error:
-            logging.getLogger(__name__).warning("skipped the checkpoint %s: %s", path, error)
+            rest = f"{found[number][1].name} is used" if found[number:] else "no older one is left"
+            text = "skipped the checkpoint %s (%s); %s"
+            logging.getLogger(__name__).warning(text, path, error, rest)
     return None
 
 
@@ -114,8 +106,8 @@ def list_checkpoints(folder: pathlib.Path) -> list[tuple[int, pathlib.Path]]:
     return sorted(((int(match[1]), path) for match, path in named if match), reverse=True)
 
 
-def as_metadata(step: int, state: dict) -> dict[str, str]:
-    """Returns the metadata in the header of a checkpoint: its format, step and state."""
+def as_metadata(step: int, arrays: dict[str, np.ndarray], state: dict) -> dict[str, str]:
+    """Returns the metadata in the header of a checkpoint: format, step, state and checksum."""
     try:
         text = json.dumps(state, allow_nan=False)
         changed = json.loads(text) != state
@@ -126,13 +118,22 @@ def as_metadata(step: int, state: dict) -> dict[str, str]:
             f"`state` must not change in a JSON round trip; got {state!r}. Use str keys, and lists "
             "instead of tuples."
         )
-    return {"format": FORMAT, "step": str(step), "state": text}
+    metadata = {"format": FORMAT, "step": str(step), "state": text}
+    return {**metadata, "checksum": checksum(arrays, text)}
+
+
+def checksum(arrays: dict[str, np.ndarray], text: str) -> str:
+    """Returns the CRC-32 of a text and of the names, data types, shapes and bytes of arrays."""
+    found = zlib.crc32(text.encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        found = zlib.crc32(f"{name} {array.dtype} {array.shape}".encode(), found)
+        found = zlib.crc32(array.reshape(-1).view(np.uint8), found)
+    return f"{found:08x}"
 
 
 def write_whole(path: pathlib.Path, arrays: dict, metadata: dict[str, str]) -> None:
     """Writes arrays and metadata to a temporary file, flushes it to disk and renames it."""
-    # safetensors copies the memory unchanged, so arrays must be in C order (0-d stays 0-d).
-    arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     try:
         with replacing(path, durable=True) as temporary:
             safetensors.numpy.save_file(arrays, temporary, metadata=metadata)
@@ -148,14 +149,7 @@ def write_whole(path: pathlib.Path, arrays: dict, metadata: dict[str, str]) -> N
 
 
 def read(path: pathlib.Path, step: int) -> Checkpoint:
-    """Reads a checkpoint; raises ValueError if its header is invalid or has a different step."""
-    state = read_state(path, step)
-    with safetensors.safe_open(path, framework="np") as file:
-        return step, {name: file.get_tensor(name) for name in file.keys()}, state  # noqa: SIM118
-
-
-def read_state(path: pathlib.Path, step: int) -> dict:
-    """Reads the state in the header of a checkpoint; raises ValueError if the header is invalid."""
+    """Reads a checkpoint; raises ValueError if it is damaged or belongs to a different step."""
     with safetensors.safe_open(path, framework="np") as file:
         metadata = file.metadata() or {}
         if metadata.get("format") != FORMAT:
@@ -164,12 +158,11 @@ def read_state(path: pathlib.Path, step: int) -> dict:
             raise ValueError(
                 f"the file name says step {step}, but the header says {metadata.get('step')!r}"
             )
-        if "state" not in metadata:
-            raise ValueError("the header does not contain 'state'")
-        try:
-            return json.loads(metadata["state"])
-        except RecursionError:
-            raise ValueError("the state in the header is nested too deeply") from None
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    text = metadata.get("state", "")
+    if metadata.get("checksum") != checksum(arrays, text):
+        raise ValueError("the file is damaged: its content differs from its checksum")
+    return step, arrays, json.loads(text)
 
 
 def remove_unfinished(folder: pathlib.Path) -> None:

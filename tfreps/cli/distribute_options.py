@@ -22,7 +22,8 @@ WAIT, WAIT_SECONDS = "TFREPS_WORKER_WAIT", 600.0
 WORKER_DATA = Option(
     str, "rows", "Which part of the training text each worker reads: all of it, of which it uses "
     "its own rows of every batch (rows), or its own share of the files (files). With rows, the "
-    "batches are the same for any number of workers.", ["rows", "files"],
+    "batches are the same for any number of workers, and so are the gradients of a step, up to "
+    "float32 rounding.", ["rows", "files"],
 )  # fmt: skip
 SAME = "Start all workers with the same version of tfreps and the same options."
 

@@ -158,6 +158,7 @@ TRAINING = {
 LOGS = {
     "log_every": Option(int, 100, "Number of steps between two log entries.", at_least=1),
     "checkpoint_every": Option(int, 1000, "Number of steps between two checkpoints.", at_least=1),
+    "keep_checkpoints": fit_options.SHARED["keep_checkpoints"],
     "evaluate_every": Option(
         int, None, "Number of steps between two evaluations. Defaults to the number of steps in "
         "one pass over the text.", at_least=1,

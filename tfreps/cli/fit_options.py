@@ -15,6 +15,12 @@ SHARED = {
     "minutes": Option(float, None, "Stop after this many minutes.", above=0),
     "precision": precision_options.OPTION,
     "checkpoint_every": Option(int, 500, "Number of steps between two checkpoints.", at_least=1),
+    "keep_checkpoints": Option(
+        bool,
+        False,
+        "Keep the last two checkpoints when training has ended, so that --resume can "
+        "train the run for longer.",
+    ),
     "seed": Option(int, 0, "Random seed for weights, shuffling and dropout.", at_least=0),
     "deterministic": Option(
         bool,

@@ -2,7 +2,9 @@
 
 import os
 import shlex
+import shutil
 
+from tfreps.callbacks.checkpoint_file import list_checkpoints
 from tfreps.callbacks.stop_signals import go_on_with, stopped_by_signals
 from tfreps.cli import distribute_options
 from tfreps.cli.option_rules import as_flag, naming_options, unused_options
@@ -12,13 +14,14 @@ from tfreps.cli.program_help import program_parser
 from tfreps.data import find_files
 from tfreps.distribute.cluster import KINDS
 from tfreps.distribute.lost_workers import naming_lost_workers
+from tfreps.files.json_files import as_json
 from tfreps.runs.run_data import TRAINING_DATA, check_data, record_data
 from tfreps.runs.run_folder import RunFolder
 
 # Options that may differ when a run is resumed. `LENGTHS` may differ only if the learning rate does
 # not depend on the length of the run, and `TRAINING_DATA` only if the content of the files is that
 # which the run was started with.
-MAY_CHANGE = {"minutes", "checkpoint_every"}
+MAY_CHANGE = {"minutes", "checkpoint_every", "keep_checkpoints"}
 LENGTHS = {"epochs", "steps"}
 
 
@@ -99,14 +102,50 @@ def run_program(
         stopped_by_signals(),
     ):
         if earlier is not None:
+            if earlier.is_trained and not list_checkpoints(earlier.checkpoints_path):
+                check_unchanged(earlier, options, LENGTHS.union(free))
+                print(f"The run in {earlier.path} has ended: there is nothing to train.")
+                return 0
             check_same_data(earlier, options)
-        return train(options, earlier)
+        code = train(options, earlier)
+        run = RunFolder(options.run, program, {})
+        if workers.is_chief and run.is_trained and not options.keep_checkpoints:
+            shutil.rmtree(run.checkpoints_path, ignore_errors=True)
+        return code
 
 
 def is_length_free(options):
     """Returns True if the learning rate does not depend on the number of epochs or steps."""
     warmup = getattr(options, "warmup_steps", 0)
     return options.schedule == "constant" and warmup is not None  # `None` is a share of all steps
+
+
+def check_unchanged(run, options, names):
+    """Checks that the options of a run that has ended and has no checkpoints are the same.
+
+    Args:
+        run: `RunFolder` of the run to resume.
+        options: namespace of all options of the program.
+        names: set of str. Names of the options that may differ while there are checkpoints.
+
+    Raises:
+        ValueError: If a value differs from that in the run.
+    """
+    now = as_json(vars(options))
+    changed = sorted(name for name in names & set(now) if now[name] != run.options.get(name))
+    if not changed:
+        return
+    what = f"Omit it, or measure the model with 'tfreps evaluate {run.path} --data FILES'."
+    if LENGTHS & set(changed):
+        init = f" or with --init {run.path}" if "init" in now else ""
+        what = (
+            f"Start a longer run in another folder{init}; a run with --keep-checkpoints can be "
+            "resumed for more epochs after it has ended."
+        )
+    raise ValueError(
+        f"{as_flag(changed[0])} cannot change: the run in {run.path} has ended, and its "
+        f"checkpoints were removed. {what}"
+    )
 
 
 def check_same_data(run, options):

@@ -4,7 +4,7 @@ import os
 
 import tensorflow as tf
 
-from tfreps.callbacks.checkpoint_file import load_latest_state
+from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps.layers.ops.replicas import SEEDS_APART
 
 
@@ -129,9 +129,9 @@ class DataShare:
         Raises:
             ValueError: If the run was started with a different number of workers.
         """
-        state = load_latest_state(checkpoints) if self.divided else None
-        if state is not None:
-            _check_number(state["position"]["data"]["workers"], self.workers)
+        found = load_latest_checkpoint(checkpoints) if self.divided else None
+        if found is not None:
+            _check_number(found[2]["position"]["data"]["workers"], self.workers)
 
 
 class OwnBatches:

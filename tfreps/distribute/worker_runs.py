@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import tempfile
 
+from tfreps.runs.model_archive import save_archive
 from tfreps.runs.run_folder import RunFolder
 
 SHARED = (
@@ -43,7 +44,7 @@ class WorkerRun(RunFolder):
     def save_model(self, model):
         """Reads all variables of the model, as saving does on worker 0."""
         with tempfile.TemporaryDirectory(dir=self._scratch) as folder:
-            model.save(pathlib.Path(folder, "model.keras"))
+            save_archive(model, pathlib.Path(folder, "model.keras"))
 
     def _make_folders(self):
         pass

@@ -1,4 +1,4 @@
-"""Checks model archives (.keras) for damage and explains loading errors."""
+"""Writes model archives (.keras), checks them for damage and explains loading errors."""
 
 import os
 import zipfile
@@ -10,6 +10,27 @@ PARTS = {"config.json", "metadata.json", "model.weights.h5"}
 LARGEST_RATIO = 100
 UNSAFE = "safe_mode", "unsafe_deserialization"  # words in Keras's errors about code in a file
 BROKEN = zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError
+
+
+def save_archive(model, path: str | os.PathLike) -> None:
+    """Saves a model without the state of its optimizer, its loss and its metrics.
+
+    The state of Adam is twice as large as the weights. Whoever trains the loaded model further
+    compiles it first.
+
+    Args:
+        model: `keras.Model`.
+        path: str or path-like. Path of the `.keras` file.
+    """
+    if not model.compiled:
+        model.save(path)
+        return
+    optimizer = model.optimizer
+    model.optimizer, model.compiled = None, False  # Keras saves what these attributes refer to
+    try:
+        model.save(path)
+    finally:
+        model.optimizer, model.compiled = optimizer, True
 
 
 def check_archive(path: str | os.PathLike) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from tfreps.files.atomic_files import is_temporary, replacing
 from tfreps.files.json_files import as_json, read_json, write_json
-from tfreps.runs.model_archive import check_archive, refusal
+from tfreps.runs.model_archive import check_archive, refusal, save_archive
 from tfreps.runs.run_assets import ASSETS, check_assets, record_asset
 from tfreps.runs.run_data import DATA
 from tfreps.runs.run_lock import LOCK, RunInUse, locked
@@ -42,7 +42,8 @@ class RunFolder:
                                which `open` checks
         data.json              sizes and hashes of the training data (`tfreps.runs.run_data`)
         model.keras            the best model so far
-        checkpoints/           checkpoints to resume from (`tfreps.callbacks.checkpoint_file`)
+        checkpoints/           checkpoints to resume from (`tfreps.callbacks.checkpoint_file`),
+                               until training ends
         logs/                  event files for TensorBoard
         pictures/              PNG files
         results.json           results of evaluations
@@ -332,7 +333,11 @@ class RunFolder:
 
     def _make_folders(self) -> None:
         self.logs_path.mkdir(exist_ok=True)
-        self.checkpoints_path.mkdir(exist_ok=True)
+
+    @property
+    def is_trained(self) -> bool:
+        """`True` if the model is saved and training has ended as planned."""
+        return self.model_path.is_file() and "unfinished" not in self.results()
 
     @property
     def is_preset(self) -> bool:
@@ -372,14 +377,10 @@ class RunFolder:
     def save_model(self, model) -> None:
         """Saves the model atomically; the previous file stays until the new one is complete."""
         with replacing(self.model_path, durable=True) as temporary:
-            model.save(temporary)
+            save_archive(model, temporary)
 
-    def load_model(self, compile: bool = False):
-        """Loads the saved model without running any code from the file.
-
-        Args:
-            compile: bool. Whether to restore the optimizer, the loss and the metrics. Has no effect
-                if `save_preset` wrote the folder. Defaults to `False`.
+    def load_model(self):
+        """Loads the saved model, which is not compiled, without running any code from the file.
 
         Returns:
             `keras.Model`. The saved model.
@@ -398,7 +399,7 @@ class RunFolder:
         register_classes()
         keras = importlib.import_module("keras")
         try:
-            return keras.models.load_model(self.model_path, compile=compile, safe_mode=True)
+            return keras.models.load_model(self.model_path, compile=False, safe_mode=True)
         except Exception as error:  # zip, HDF5, JSON and Keras raise different errors
             raise ValueError(refusal(self.model_path, error)) from error
 
