@@ -189,6 +189,7 @@ def make_server(options):
             timeout_seconds=options.timeout_seconds,
             max_message_mb=options.max_message_mb,
             max_body_mb=options.max_body_mb,
+            max_elements=options.max_elements,
             max_text_mb=options.max_text_mb,
             max_tokens=options.max_tokens,
             max_text_tokens=options.max_text_tokens,

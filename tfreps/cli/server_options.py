@@ -40,8 +40,13 @@ WORK = {
         int, 2_047, "Maximum size of a gRPC request in MiB.", at_least=1, at_most=2_047
     ),
     "max_body_mb": Option(
-        int, 128, "Maximum size of a REST request in MiB. Larger requests are rejected with HTTP "
+        int, 16, "Maximum size of a REST request in MiB. Larger requests are rejected with HTTP "
         "status 413.",
+        at_least=1,
+    ),
+    "max_elements": Option(
+        int, 2**20, "Maximum number of elements of an input, and of values in a REST request, "
+        "where numbers, texts, arrays and objects are values.",
         at_least=1,
     ),
     "max_text_mb": Option(

@@ -46,9 +46,10 @@ class ServerOptions:
             with RESOURCE_EXHAUSTED. Values above 2,047 set the limit to 2**31 - 1 bytes. Defaults
             to 2,047.
         max_body_mb: int. Maximum size of the body of a REST request in MiB. Larger bodies are
-            rejected with HTTP status 413. Defaults to 128.
+            rejected with HTTP status 413. Defaults to 16.
         max_elements: int. Maximum number of elements of an input array, and of values in the body
-            of a REST request. Defaults to 2**24.
+            of a REST request, where numbers, texts, arrays and objects are values. Defaults to
+            2**20.
         max_text_mb: int. Maximum total size in MiB of the texts of an input, after they are padded
             to the length of the longest and to at least 64 bytes. Defaults to 16.
         max_tokens: int. Maximum number of tokens in a request, after all texts are padded to the
@@ -82,8 +83,8 @@ class ServerOptions:
     timeout_seconds: float = 60.0
     header_seconds: float = 10.0
     max_message_mb: int = 2_047
-    max_body_mb: int = 128
-    max_elements: int = 2**24
+    max_body_mb: int = 16
+    max_elements: int = 2**20
     max_text_mb: int = 16
     max_tokens: int = 2**14
     max_text_tokens: int = 2**12

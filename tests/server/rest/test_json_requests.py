@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2
 
+from tfreps.server.model_server import ServerOptions
 from tfreps.server.models.signature import Signature
 from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.rest.json_requests import parse_body, read_inputs, signature_name
@@ -25,7 +26,7 @@ THREE = make(tag="string", signal="int32", sensor="float32")
 
 
 def read(body, signature):
-    return read_inputs(parse_body(body.encode(), 1_000), signature)
+    return read_inputs(parse_body(body.encode(), 10_000), signature)
 
 
 def check(found, **expected):
@@ -124,14 +125,30 @@ def test_special_numbers():
         ('{"inputs": 1' + "0" * 310 + ".5}", FLOAT, "Number too big to be stored in double"),
         ('{"inputs": 1' + "0" * 400 + "}", FLOAT, "Number too big to be stored in double"),
         ('{"inputs": 1' + "0" * 5_000 + "}", ONE, "Number too big|not of expected type"),
-        ('{"inputs": ' + "[" * 100_000, ONE, "nested too deeply"),
-        ('{"inputs": [' + "1," * 1_000 + "1]}", ONE, "more than 1000 values"),
+        ('{"inputs": ' + "[" * 9_000, ONE, "nested too deeply"),
+        ('{"inputs": [' + "1," * 10_000 + "1]}", ONE, "more than 10000 values"),
     ],
 )
 def test_refused(body, signature, words):
     with pytest.raises(ServingError, match=words) as caught:
         read(body, signature)
     assert caught.value.code == "INVALID_ARGUMENT"
+
+
+@pytest.mark.parametrize(
+    "part", ["[" * 300 + "]" * 300 + ",", "[],", '{"a":[]},', "[1],", "1,"], ids=lambda p: p[:6]
+)
+def test_bodies_of_many_values(part):
+    """Every value counts, also a list or an object, which takes up to 88 bytes of memory."""
+    marks = sum(map(part.count, ",[{"))
+    body = '{"inputs":[' + part * 30 + "1]}"
+    assert len(parse_body(body.encode(), 30 * marks + 3)["inputs"]) == 31
+    with pytest.raises(ServingError, match=f"more than {30 * marks + 2} values"):
+        parse_body(body.encode(), 30 * marks + 2)
+    options = ServerOptions()
+    largest = part * (options.max_body_mb * 2**20 // len(part))
+    with pytest.raises(ServingError, match="more than 1048576 values"):
+        parse_body(largest.encode(), options.max_elements)
 
 
 def test_bytes_that_are_no_utf_8():

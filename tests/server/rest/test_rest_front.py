@@ -1,9 +1,7 @@
 """The HTTP port: slow and broken clients, additional routes."""
 
 import contextlib
-import gzip
 import socket
-import threading
 import time
 
 import pytest
@@ -79,59 +77,6 @@ def test_slow_bodies_get_408(patient):
             b"Content-Length: 100\r\n\r\n{"
         )
     assert predict(patient) == (200, {"outputs": [3.0]})
-
-
-def test_too_many_bodies_at_the_same_time(models):
-    """Four bodies of the maximum size are read concurrently; further ones get 503."""
-    head = (
-        b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: localhost\r\n"
-        b"Content-Length: 1000000\r\n\r\n" + b" " * 900_000
-    )
-    with serving(models / "half_plus_two", grpc_port=None, max_body_mb=1) as server:
-        with contextlib.ExitStack() as stack:
-            clients = [stack.enter_context(connected(server)) for _ in range(5)]
-            for client in clients:
-                client.sendall(head)
-            answers = []
-            for client in clients:
-                client.settimeout(0.5)
-                with contextlib.suppress(TimeoutError):
-                    answers.append(client.recv(12))
-            assert set(answers) == {b"HTTP/1.1 503"} and len(answers) < 5
-        assert predict(server) == (200, {"outputs": [3.0]})
-
-
-def test_too_much_in_packed_bodies(models):
-    """The limit applies to the decompressed size."""
-    packed = gzip.compress(b'{"inputs": [2.0]}' + b" " * 900_000)
-    head = (
-        b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: localhost\r\n"
-        b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
-    )
-    with serving(models / "half_plus_two", grpc_port=None, max_body_mb=1) as server:
-        waiting, go_on = threading.Semaphore(0), threading.Event()
-        submit = server.core.dispatcher.submit
-
-        server.core.dispatcher.submit = lambda *given, **rest: submit(wait_first, *given, **rest)
-
-        def wait_first(work, *given):
-            waiting.release()
-            go_on.wait(20)
-            return work(*given)
-
-        with contextlib.ExitStack() as stack:
-            clients = [stack.enter_context(connected(server)) for _ in range(4)]
-            for client in clients:
-                client.sendall(head + packed)
-            for _ in clients:
-                assert waiting.acquire(timeout=20)
-            late = stack.enter_context(connected(server))
-            late.sendall(head + packed)
-            assert late.recv(12) == b"HTTP/1.1 503"
-            go_on.set()
-            assert [client.recv(12) for client in clients] == [b"HTTP/1.1 200"] * 4
-        server.core.dispatcher.submit = submit
-        assert predict(server) == (200, {"outputs": [3.0]})
 
 
 def test_a_client_that_takes_nothing_of_its_answer_is_let_go(patient):

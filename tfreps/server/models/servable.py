@@ -42,7 +42,7 @@ class Servable:
             into a batch. Long requests are not counted: they run one at a time. If `None`, it is
             the number of CPUs, but at least 2.
         most_elements: int. Maximum number of elements of an input in a warm-up request. Defaults to
-            2**24.
+            2**20.
         limits: `RequestLimits`. If `None`, the default limits are used.
         allow_file_ops: bool. Whether the model may have operations that use files, the network or
             Python; see `check_operations`. Defaults to `False`.
@@ -64,7 +64,7 @@ class Servable:
         folder,
         batching=None,
         direct_runs=None,
-        most_elements=2**24,
+        most_elements=2**20,
         limits=None,
         allow_file_ops=False,
     ):

@@ -19,7 +19,7 @@ class ServingCore:
     Args:
         pool: `ModelPool`. The models.
         dispatcher: `Dispatcher`. If `None`, a default one is created.
-        most_elements: int. Maximum number of elements of an input. Defaults to 2**24.
+        most_elements: int. Maximum number of elements of an input. Defaults to 2**20.
 
     Attributes:
         metrics: `ServingMetrics` of all requests.
@@ -31,7 +31,7 @@ class ServingCore:
     True
     """
 
-    def __init__(self, pool, dispatcher=None, most_elements=2**24):
+    def __init__(self, pool, dispatcher=None, most_elements=2**20):
         self.pool = pool
         self.dispatcher = dispatcher or Dispatcher()
         self.most_elements = most_elements

@@ -5,14 +5,12 @@ Errors that TensorFlow Serving also reports use its wording.
 
 import json
 import math
-import re
 
 from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.rest.json_arrays import invalid, is_base64, json_array, kind_of
 
 SPACE = " \t\n\r"
-# Matches every number that is too large for a double, and some that are not.
-PERHAPS_TOO_LARGE = re.compile(rb"[eE]\+?[0-9][0-9]|[0-9]{290}")
+MARKS = b",", b"[", b"{"  # every value but the first follows one of them
 
 
 def parse_body(body: bytes, most_elements: int) -> dict:
@@ -22,7 +20,8 @@ def parse_body(body: bytes, most_elements: int) -> dict:
         body: bytes. JSON in UTF-8, which may contain NaN, Infinity and -Infinity. Anything after
             the object is ignored, as in TensorFlow Serving.
         most_elements: int. Maximum number of values in the body, as estimated before parsing: the
-            number of commas plus 1.
+            number of commas, brackets and braces that open an array or object, and 1. Those in
+            texts count as well.
 
     Returns:
         A dict.
@@ -36,16 +35,15 @@ def parse_body(body: bytes, most_elements: int) -> dict:
     """
     if not body:
         raise invalid("JSON Parse error: The document is empty")
-    if body.count(b",") >= most_elements:
+    if sum(map(body.count, MARKS)) >= most_elements:
         raise invalid(
             f"The request has more than {most_elements} values, the maximum (server option "
             "`max_elements`)."
         )
-    number = finite if PERHAPS_TOO_LARGE.search(body) else float
     try:
         text = body.decode("utf-8-sig")
         start = len(text) - len(text.lstrip(SPACE))
-        value, _ = json.JSONDecoder(parse_float=number).raw_decode(text, start)
+        value, _ = json.JSONDecoder(parse_float=finite).raw_decode(text, start)
     except UnicodeDecodeError as error:
         raise invalid(f"JSON Parse error: Invalid UTF-8 at offset: {error.start}") from None
     except json.JSONDecodeError as error:

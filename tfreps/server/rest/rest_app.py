@@ -1,12 +1,10 @@
 """RestApp: TensorFlow Serving's REST interface as an ASGI application."""
 
 import asyncio
-import contextlib
 import gzip
 import io
 import json
 import re
-import threading
 import zlib
 from urllib.parse import unquote
 
@@ -28,8 +26,6 @@ WHICH = r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
 ASK = re.compile(rf"/v1/models/(?P<name>[^/:]+){WHICH}:(?P<verb>classify|regress|predict)", re.I)
 LOOK = re.compile(rf"/v1/models(?:/(?P<name>[^/:]+))?{WHICH}(?:/(?P<part>metadata))?", re.I)
 LARGEST = 2**63 - 1
-AT_ONCE = 4  # number of bodies of the maximum size that may be in memory together
-PART = 2**20  # bytes to decompress between two checks of the size
 
 
 class RestApp:
@@ -47,7 +43,7 @@ class RestApp:
     Args:
         core: `ServingCore`.
         max_body_bytes: int. Maximum number of bytes in a request body, before and after
-            decompression. Larger bodies are rejected with HTTP status 413. Defaults to 2**27.
+            decompression. Larger bodies are rejected with HTTP status 413. Defaults to 2**24.
         routes: List of additional Starlette routes, such as those of a web page. They take
             precedence over the paths above. Defaults to `()`.
 
@@ -55,11 +51,9 @@ class RestApp:
         asgi: The ASGI application.
     """
 
-    def __init__(self, core, max_body_bytes=2**27, routes=()):
+    def __init__(self, core, max_body_bytes=2**24, routes=()):
         self._core = core
         self._most = max_body_bytes
-        self._held = 0  # bytes of all request bodies in memory, compressed and decompressed
-        self._counting = threading.Lock()
         self.asgi = Starlette(
             routes=[
                 *routes,
@@ -97,9 +91,7 @@ class RestApp:
                 raise ServingError(
                     "UNIMPLEMENTED", f"This server does not support {match['verb']}. Use predict."
                 )
-            with self._place() as place:
-                body = await self._body(request, place)
-                return await self._work(request, which, body)
+            return await self._work(request, which, await self._body(request))
         if request.method == "GET" and (match := LOOK.fullmatch(path)):
             which = asked_for(match)
             if not which[0]:
@@ -132,76 +124,42 @@ class RestApp:
                 gone.cancel()
                 answer.cancel()
 
-    @contextlib.contextmanager
-    def _place(self):
-        """Context manager that yields a list `[0]`, whose element counts the bytes of a body.
-
-        After the block, this count is subtracted from the number of bytes of all bodies in memory.
-        """
-        place = [0]
-        try:
-            yield place
-        finally:
-            with self._counting:
-                self._held -= place[0]
-
-    async def _body(self, request, place):
+    async def _body(self, request):
         """Reads and decompresses the body within the limits of time and size."""
         length = request.headers.get("content-length", "0")
         if length.isdigit() and int(length) > self._most:
             raise self._too_large()
         seconds = self._core.dispatcher.seconds
         try:
-            body = await asyncio.wait_for(self._read(request, place), seconds)
+            body = await asyncio.wait_for(self._read(request), seconds)
         except asyncio.TimeoutError:
             message = f"The body of the request did not arrive within {seconds:g} seconds."
             raise ServingError("DEADLINE_EXCEEDED", message, 408) from None
         if request.headers.get("content-encoding", "").lower() == "gzip":
-            body = await asyncio.to_thread(self._unpack, body, place)
+            body = await asyncio.to_thread(self._unpack, body)
         return body
 
-    async def _read(self, request, place):
-        parts = []
+    async def _read(self, request):
+        body = bytearray()
         async for part in request.stream():
-            if place[0] + len(part) > self._most:
+            if len(body) + len(part) > self._most:
                 raise self._too_large()
-            self._count(len(part), place)
-            parts.append(part)
-        return b"".join(parts)
+            body += part
+        return bytes(body)
 
-    def _unpack(self, body, place):
-        """Decompresses a body in parts, and checks the total size after each part."""
-        parts = []
-        size = 0
-        file = gzip.GzipFile(fileobj=io.BytesIO(body))
+    def _unpack(self, body):
+        """Decompresses a body, but at most one byte more than is allowed."""
         try:
-            while part := file.read(PART):
-                size += len(part)
-                if size > self._most:
-                    raise self._too_large()
-                self._count(len(part), place)
-                parts.append(part)
+            body = gzip.GzipFile(fileobj=io.BytesIO(body)).read(self._most + 1)
         except EOFError:
             message = "The body of the request is truncated gzip data."
             raise ServingError("INVALID_ARGUMENT", message) from None
         except (gzip.BadGzipFile, zlib.error):
             message = "The body of the request is not valid gzip data."
             raise ServingError("INVALID_ARGUMENT", message) from None
-        return b"".join(parts)
-
-    def _count(self, size, place):
-        """Adds `size` to `place[0]` and to the number of bytes of all bodies in memory.
-
-        Raises:
-            ServingError: UNAVAILABLE if the sum would exceed the limit.
-        """
-        with self._counting:
-            if self._held + size > AT_ONCE * self._most:
-                raise ServingError(
-                    "UNAVAILABLE", "The server is reading too many large requests. Try again later."
-                )
-            self._held += size
-            place[0] += size
+        if len(body) > self._most:
+            raise self._too_large()
+        return body
 
     def _too_large(self):
         message = (
