@@ -124,6 +124,12 @@ def lines(file, name):
                     f"{name}, line {number}: expected UTF-8 text; got a NUL byte. The file "
                     "looks binary."
                 )
+            if b"\r" in line.removesuffix(b"\n").removesuffix(b"\r"):
+                raise ValueError(
+                    f"{name}, line {number}: expected lines that end with a line feed; got a "
+                    "carriage return without a line feed. If carriage returns end the lines, "
+                    "convert the file first: tr '\\r' '\\n'."
+                )
             try:
                 yield line.decode("utf-8").strip()
             except UnicodeDecodeError as error:

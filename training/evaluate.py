@@ -5,8 +5,9 @@ The files are read with the options of the run's training data unless flags over
 
 import json
 
-from tfreps.cli.option_rules import as_flag, naming_options
-from tfreps.cli.options import first_line, parse_options
+from tfreps.cli import labelled_formats
+from tfreps.cli.option_rules import as_clause, as_flag, naming_options
+from tfreps.cli.options import add_flags, first_line, parse_options
 from tfreps.cli.output_checks import check_output
 from tfreps.cli.program_help import program_parser
 from tfreps.data import read_labelled, read_tagged
@@ -20,7 +21,14 @@ from tfreps.reports.evaluation import evaluate_classifier, evaluate_tagger
 from tfreps.runs.run_folder import RunFolder, run_files
 
 PROGRAM = "evaluate"
-COLUMNS, FIELDS = ("token_column", "tag_column"), ("text_field", "label_field")
+COLUMNS = "token_column", "tag_column"
+FIELDS = {
+    name: option._replace(
+        default=None, needs=(), about=f"For a classifier: {as_clause(option.about)}."
+    )
+    for name, option in labelled_formats.OPTIONS.items()
+    if name not in ("format", "encoding")
+}
 HOW_READ = "format", "encoding", *COLUMNS, *FIELDS
 EXAMPLES = (
     "tfreps evaluate runs/ner --data test.conll",
@@ -70,7 +78,8 @@ def make_parser():
     parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
     parser.add_argument("run", help="Run folder of a tagger or classifier, by path or address.")
     about = "Held-out data and their format, which defaults to that of the run's training data."
-    add = parser.add_argument_group("data", about).add_argument
+    group = parser.add_argument_group("data", about)
+    add = group.add_argument
     about = "Files with tagged sentences or labelled texts, or glob patterns."
     add("--data", nargs="+", required=True, help=about)
     about = (
@@ -87,10 +96,7 @@ def make_parser():
     add("--token-column", type=int, metavar="N", help=about)
     about = "For a tagger: column of the tags, counted from 0, or from the end if negative."
     add("--tag-column", type=int, metavar="N", help=about)
-    about = "For a classifier: name of the column or JSON field that contains the text."
-    add("--text-field", metavar="NAME", help=about)
-    about = "For a classifier: name of the column or JSON field that contains the label."
-    add("--label-field", metavar="NAME", help=about)
+    add_flags(group, FIELDS)
     about = "Encoding of the files. Defaults to the encoding of the training data."
     add("--encoding", help=about)
     add = parser.add_argument_group("output", "File of the metrics.").add_argument

@@ -6,17 +6,25 @@ of train-tagger and train-classifier selects among the same tokenizers.
 
 import tensorflow as tf
 
-from tfreps.cli.option_rules import naming_options
+from tfreps.cli import labelled_formats
 from tfreps.cli.options import Option, add_flags, first_line, parse_options
 from tfreps.cli.output_checks import check_output
 from tfreps.cli.program_help import program_parser
 from tfreps.cli.progress import make_progress
-from tfreps.data import find_files, read_labelled
+from tfreps.data import find_files
+from tfreps.data.labelled.labelled_texts import FORMATS
 from tfreps.data.text_files import read_lines
 from tfreps.files.atomic_files import written_whole
 from tfreps.text.tokenizers import TOKENIZERS, blocks, tokenize
 
 PROGRAM = "tokenize"
+INPUT = {
+    **labelled_formats.OPTIONS,
+    "format": Option(
+        str, "lines", "Format of the files: one text per line (lines), or one of the formats of "
+        "labelled texts of 'tfreps train-classifier' (all others).", ("lines", *FORMATS),
+    ),
+}  # fmt: skip
 SIZES = {"max_length": Option(int, None, "Truncate texts to this many tokens.", at_least=1)}
 EXAMPLES = (
     "tfreps tokenize reviews/*.txt --output corpus.txt",
@@ -47,18 +55,7 @@ def make_parser():
         "of labelled texts."
     )
     parser.add_argument("text", nargs="+", help=about)
-    add = parser.add_argument_group("input", "Format of the files.").add_argument
-    kinds = ["lines", "tab", "csv", "tsv", "json", "python", "folders"]
-    about = (
-        "Format of the files: one text per line (lines), or one of the formats of labelled texts "
-        "of 'tfreps train-classifier' (all others)."
-    )
-    add("--format", choices=kinds, default="lines", help=about)
-    about = "Name of the column or JSON field that contains the text."
-    add("--text-field", metavar="NAME", default="text", help=about)
-    about = "Name of the column or JSON field that contains the label."
-    add("--label-field", metavar="NAME", default="label", help=about)
-    add("--encoding", default="utf-8", help="Encoding of the files.")
+    add_flags(parser.add_argument_group("input", "Format of the files."), INPUT)
     group = parser.add_argument_group("tokens", "Tokenizer, and changes to the tokens.")
     add = group.add_argument
     about = (
@@ -81,10 +78,7 @@ def read_texts(options):
         for path in find_files(options.text):
             yield from (line for line in read_lines(path, options.encoding) if line.strip())
         return
-    fields = {"text_field": options.text_field, "label_field": options.label_field}
-    fields |= {"encoding": options.encoding, "empty_texts": "keep"}
-    with naming_options(options):
-        examples = read_labelled(options.text, options.format, **fields)
+    examples = labelled_formats.read_files(options.text, options)
     yield from (example.text for example in examples)
 
 

@@ -11,6 +11,7 @@ from tfreps.cli import (
     distribute_options,
     fit_options,
     input_options,
+    labelled_formats,
     labelling,
     training_program,
 )
@@ -36,10 +37,10 @@ from tfreps.text.tokenizers import TOKENIZERS
 PROGRAM = "train-classifier"
 RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM
 MONITORS = "val_accuracy", "val_auc", "val_loss"
-FORMATS = "tab", "csv", "tsv", "json", "python", "folders"
 EXAMPLES = (
     "tfreps train-classifier --train train.tsv --test test.tsv --tokens words --lowercase \\\n"
     "    --encoder cnn --run runs/reviews",
+    "tfreps train-classifier --train cola.tsv --label-field 1 --text-field 3 --run runs/cola",
     "tfreps train-classifier --train train.tsv --encoder bert --bert runs/bert --num-layers 3 \\\n"
     "    --pooling mean_max --learning-rate 1e-4 --run runs/reviews",
     "tfreps train-classifier --run runs/reviews --resume",
@@ -62,17 +63,7 @@ DATA = {
         str, None, "Files with texts on which the final metrics are measured, or glob patterns.",
         many=True,
     ),
-    "format": Option(
-        str, "tab", "Format of the files: label<TAB>text (tab), columns with a header (csv, tsv), "
-        "JSON lines (json), lines of Python dict literals (python), or a folder per label "
-        "(folders).",
-        FORMATS,
-    ),
-    "text_field": Option(str, "text", "Name of the column or JSON field that contains the text."),
-    "label_field": Option(
-        str, "label", "Name of the column or JSON field that contains the label."
-    ),
-    "encoding": Option(str, "utf-8", "Encoding of the files."),
+    **labelled_formats.OPTIONS,
     "tokens": Option(
         str, None, "How to split the texts into tokens: at white space (spaces), into characters "
         "(characters), or into words and punctuation marks (words). Defaults to words. Cannot be "

@@ -17,6 +17,7 @@ TEXTS = [LabelledText("dogs sat", "a", "f.tsv", 1), LabelledText("sat " * 9, "b"
 def options(**given):
     defaults = {"tokens": "words", "max_length": None, "too_long": None, "format": "tab"}
     defaults |= {"text_field": "text", "label_field": "label", "encoding": "utf-8"}
+    defaults |= {"quotes": None, "first_row": None}
     defaults |= {"dev_share": 0.25, "seed": 0}
     for part in ("train", "dev", "test"):
         defaults |= {part: None, f"{part}_vectors": None}

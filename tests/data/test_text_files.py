@@ -4,8 +4,11 @@ import gzip
 
 import pytest
 
-from tfreps.data import count_tokens, find_files, read_blocks
+from tfreps.cli.text_streams import read_texts
+from tfreps.data import count_tokens, find_files, read_blocks, read_labelled, read_tagged
 from tfreps.data.text_files import read_lines, read_text
+from tfreps.text import TagSet, Vocabulary
+from tfreps.text.bert.piece_tokenizer import read_pieces
 
 
 def test_find_files(tmp_path):
@@ -145,7 +148,34 @@ def test_unreadable_texts(tmp_path):
 
 def test_lines_end_with_a_line_feed_only(tmp_path):
     path = tmp_path / "a.txt"
-    path.write_bytes("a\r\nb\u2028c\x85d\re\n\nlast".encode())
-    assert read_lines(path) == ["a", "b\u2028c\x85d\re", "", "last"]
+    path.write_bytes("a\r\nb\u2028c\x85d e\n\nlast".encode())
+    assert read_lines(path) == ["a", "b\u2028c\x85d e", "", "last"]
     path.write_bytes(b"a\n")
     assert read_lines(path) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "data, line",
+    [(b"one two\rthree\r", 1), (b"a\nb\r\nc d\re\n", 3), (b"a\r\r\n", 1), (b"a\nb\r", 2)],
+)
+def test_carriage_returns_without_a_line_feed(tmp_path, data, line):
+    """A file whose lines end with carriage returns alone must not be read as one line."""
+    path = tmp_path / "a.txt"
+    path.write_bytes(data)
+    message = rf"a.txt, line {line}: .* found a carriage return without a line feed.*tr '\\r' '\\n'"
+    read = {
+        "blocks": lambda: list(read_blocks(str(path), 1)),
+        "tokens": lambda: count_tokens(path),
+        "latin lines": lambda: read_lines(path, "latin-1"),
+        "tagged": lambda: read_tagged(path, tag_column=None),
+        "tab": lambda: read_labelled(path),
+        "json": lambda: read_labelled(path, "json"),
+        "vocabulary": lambda: Vocabulary.read(path),
+        "tags": lambda: TagSet.read(path),
+        "pieces": lambda: read_pieces(path),
+        "lines of a program": lambda: list(read_texts(path, 9)),
+        "long lines": lambda: list(read_texts(path, 9, max_line_bytes=9)),
+    }
+    for call in read.values():
+        with pytest.raises(ValueError, match=message):
+            call()

@@ -1,6 +1,7 @@
 """Rows of word vector files, and all kinds of invalid files."""
 
 import gzip
+import re
 
 import numpy as np
 import pytest
@@ -33,6 +34,40 @@ def test_text_rows(tmp_path):
     assert not any(row.binary for row in rows)
 
 
+@pytest.mark.parametrize(
+    "data, expected, skipped",
+    [
+        (b"2 3\nthe 1 2 3\nwindows 10 4 5 6", ["the", "windows 10"], ""),
+        (b"2 3\nwindows 10 4 5 6\nthe 1 2 3", ["windows 10", "the"], ""),
+        (b". . . 1 2 3\nthe 1 2 3\n", [". . .", "the"], ""),
+        (b"the 1 2 3\n\n", ["the"], ""),
+        (b"\nthe 1 2 3\n", ["the"], ""),
+        (b"3 3\nthe 1 2 3\n\n 4 5 6\ncat 7 8 9\n", ["the", "cat"], "1 of 3 .*, line 4: '4 5 6'"),
+        (b"the 1 2 3\ncat 1\na 1 2 3\nb x 1\n", ["the", "a"], "2 of 4 .*, line 2: 'cat 1'"),
+        (b"the 1 2 3\na\tb 1 2 3\na b 2 3", ["the", "a\tb"], "1 of 3 .*, line 3: 'a b 2 3'"),
+        (b"windows 10 4 5 6\na 1 2 3\nb 1 2 3\n", ["windows 10", "a", "b"], ""),
+    ],
+)
+def test_the_width_is_that_of_the_header_or_of_most_rows(tmp_path, caplog, data, expected, skipped):
+    rows = read(write(tmp_path, "a.vec", data))
+    assert [row.token.decode() for row in rows] == expected
+    assert {row.dimension for row in rows} == {3}
+    wanted = f"a.vec: skipped {skipped}" if skipped else "^$"
+    assert re.search(wanted, caplog.text), caplog.text
+    assert len(caplog.records) == bool(skipped)
+
+
+def test_rows_after_the_sample(tmp_path, monkeypatch):
+    monkeypatch.setattr(vector_files, "CHUNK", 1)
+    rows = read(write(tmp_path, "a.txt", b"a 1 2\nb 10 3 4\n\nc 5\nd 6 7\n"))
+    assert [(row.token, row.numbers) for row in rows] == [
+        (b"a", b"1 2"),
+        (b"b 10", b"3 4"),
+        (b"d", b"6 7"),
+    ]
+    assert rows[-1].place.endswith("a.txt, line 5")
+
+
 @pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
 def test_binary_rows(tmp_path, monkeypatch, chunk):
     monkeypatch.setattr(vector_files, "CHUNK", chunk)
@@ -53,11 +88,15 @@ def test_the_format_may_be_given(tmp_path):
     "data, message",
     [
         (b"", "a.txt: the file is empty"),
-        (b"\n", "line 1 is blank"),
-        (b"a 1 2\nb 1\n", "a.txt, line 2: expected a token and 2 numbers, as in the first line"),
-        (b"a 1 2\nb 1 2 3\n", "line 2: expected a token and 2 numbers"),
-        (b"a 1 2\n\nb 1 2\n", "line 2: expected .* got 0 fields"),
-        (b"1 3\na 1 2\n", "line 2: expected a token and 3 numbers, as in the header"),
+        (
+            b"1 3\na 1 2\n",
+            "line 2: expected a token and 3 numbers, as in the header; most rows end",
+        ),
+        (
+            b"1 2\na 1 2 3\n",
+            "2: expected a token and 2 numbers, .* end in 3 numbers, such as 'a 1 2 3'",
+        ),
+        (b"a 1 2\rb 3 4\r", "a.txt, line 1: .* found a carriage return without a line feed"),
         (b"3 2\na 1 2\nb 1 2\n", "line 1: the header declares 3 vectors, but 2 follow"),
         (b"1 2\na 1 2\nb 1 2\n", "line 1: the header declares 1 vectors, but 2 follow"),
         (b"2 2\n", "line 1: the header declares 2 vectors, but 0 follow"),

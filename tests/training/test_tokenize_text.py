@@ -36,12 +36,27 @@ def test_texts_of_labelled_files_keep_their_places(tmp_path):
     assert code == 0 and text == "good book\n\nnaïve\n"
 
 
+def test_columns_and_quotes(tmp_path):
+    columns = ["--text-field", "0", "--label-field", "1", "--tokens", "spaces"]
+    assert run(tmp_path, "--format", "tab", *columns, text="the\t1\ncat\t0\n") == (0, "the\ncat\n")
+    flags = ["--format", "tsv", "--overwrite", "--tokens", "spaces"]
+    text = 'label\ttext\n1\t"Fine film\n0\tdull, they say "\n'
+    assert run(tmp_path, *flags, text=text) == (0, '"Fine film\ndull, they say "\n')
+    flags += ["--quotes", "enclose"]
+    assert run(tmp_path, *flags, text=text) == (0, "Fine film 0 dull, they say\n")
+
+
 @pytest.mark.parametrize(
     "flags, text, message",
     [
         (["--max-length", "0"], RAW, "--max-length must be at least 1; got 0"),
         ([], b"na\xefve\n", "a.txt, line 1"),
-        (["--format", "tab"], "no tab\n", "a.txt, line 1: expected label<TAB>text"),
+        (["--format", "tab"], "no tab\n", "a.txt, line 1: expected 2 columns, label<TAB>text"),
+        (
+            ["--format", "tab", "--text-field", "5"],
+            "1\ta\n",
+            "Check --text-field, --label-field and",
+        ),
     ],
 )
 def test_bad_input(tmp_path, capsys, flags, text, message):

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from tfreps.cli.option_rules import naming_options
-from tfreps.data import LabelledText, read_labelled, stratified_split
+from tfreps.cli.labelled_formats import read_files
+from tfreps.data import LabelledText, stratified_split
 from tfreps.runs.bert_loading import least, max_length
 from tfreps.text.bert.piece_indexer import piece_texts
 from tfreps.text.tokenizers import tokenize_texts
@@ -72,10 +72,7 @@ def read_part(options, bert, part):
     files = getattr(options, part)
     if not files:
         return None
-    fields = {"text_field": options.text_field, "label_field": options.label_field}
-    fields |= {"encoding": options.encoding, "empty_texts": "keep"}
-    with naming_options(options):
-        texts = read_labelled(files, options.format, **fields)
+    texts = read_files(files, options)
     tokens, num_cut = cut_texts(options, texts, bert)
     numbers = list(range(len(texts)))
     stored = {"vectors": getattr(options, f"{part}_vectors"), "vector_numbers": numbers}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from tfreps.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked
-from tfreps.files.utf8_files import decode_utf8
+from tfreps.files.utf8_files import check_line_ends, decode_utf8
 
 BLOCK_CHARACTERS = 1 << 18  # a block ends after this many, so that the first results appear early
 
@@ -72,13 +72,15 @@ def text_lines(file: BinaryIO, name: str, max_line_bytes: int | None = None) -> 
         str. A line, which may be empty.
 
     Raises:
-        ValueError: If a line is too long, is not UTF-8 or contains a NUL byte, if the first line
-            starts with a byte order mark, or if the gzip file is damaged. The message names the
-            file and, unless the gzip file is damaged, the line.
+        ValueError: If a line is too long, is not UTF-8 or contains a NUL byte or a carriage return
+            without a line feed, if the first line starts with a byte order mark, or if the gzip
+            file is damaged. The message names the file and, unless the gzip file is damaged, the
+            line.
     """
     with file:
         for number, line in enumerate(_unpacked(file, name, max_line_bytes), 1):
             if max_line_bytes is not None and len(line.rstrip(b"\r\n")) > max_line_bytes:
+                check_line_ends(line[:max_line_bytes].decode("utf-8", "replace"), name, number)
                 raise ValueError(
                     f"{name}, line {number}: the line has more than {max_line_bytes:,} bytes, and "
                     "a line is processed as a whole. Split the line, or increase --max-line-bytes."

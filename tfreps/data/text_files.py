@@ -67,7 +67,8 @@ def read_blocks(
 
     A block ends with the line in which it reaches `block_bytes`, so memory use depends on the
     block size and the longest line, not on the file size. Lines end with a line feed. A carriage
-    return before it stays in the text, where `str.split` treats it as white space.
+    return before it stays in the text, where `str.split` treats it as white space; a carriage
+    return elsewhere is an error.
 
     Args:
         path: str. Path of the file.
@@ -84,9 +85,9 @@ def read_blocks(
         from 1.
 
     Raises:
-        ValueError: If the file cannot be read, is not UTF-8, contains a NUL byte, or starts with a
-            byte order mark. The message names the file and, unless the file cannot be read, the
-            line.
+        ValueError: If the file cannot be read, is not UTF-8, contains a NUL byte or a carriage
+            return without a line feed, or starts with a byte order mark. The message names the
+            file and, unless the file cannot be read, the line.
 
     Example:
         >>> import pathlib, tempfile
@@ -132,9 +133,9 @@ def count_tokens(
         `collections.Counter` that maps each token to its number of occurrences.
 
     Raises:
-        ValueError: If no file matches `files`, a file contains a token of `refused`, or a file is
-            unreadable, is not UTF-8, contains a NUL byte or starts with a byte order mark. If it
-            contains a token of `refused`, the message names the file and the line.
+        ValueError: If no file matches `files`, a file contains a token of `refused`, or
+            `read_blocks` rejects a file. If it contains a token of `refused`, the message names
+            the file and the line.
 
     Example:
         >>> import pathlib, tempfile
@@ -170,7 +171,7 @@ def refusal(path: str, block: TextBlock, token: str) -> str:
     )
 
 
-def read_text(path: str | os.PathLike, encoding: str = "utf-8") -> str:
+def read_text(path: str | os.PathLike, encoding: str = "utf-8", in_lines: bool = False) -> str:
     """Reads the text of a file; `*.gz` files are decompressed.
 
     A byte order mark at the start is removed. Line endings are not converted.
@@ -179,13 +180,15 @@ def read_text(path: str | os.PathLike, encoding: str = "utf-8") -> str:
         path: str or path-like object. Path of the file.
         encoding: str. An encoding that `bytes.decode` accepts, such as `"utf-8"`, `"latin-1"`,
             `"cp1252"` or `"utf-16"`. Defaults to `"utf-8"`.
+        in_lines: bool. Whether a carriage return without a line feed is an error. Defaults to
+            `False`.
 
     Returns:
         str. The text.
 
     Raises:
-        ValueError: If the file cannot be read, is empty, is binary or has a different encoding, or
-            if `encoding` is unknown.
+        ValueError: If the file cannot be read, is empty, is binary, has a different encoding or is
+            rejected because of `in_lines`, or if `encoding` is unknown.
 
     Example:
         >>> import pathlib, tempfile
@@ -199,15 +202,15 @@ def read_text(path: str | os.PathLike, encoding: str = "utf-8") -> str:
     data = read_unpacked(path)
     if not data:
         raise ValueError(f"{path} is empty; expected a text file with at least one line.")
-    return decode_text(data, path, encoding)
+    return decode_text(data, path, encoding, in_lines)
 
 
 def read_lines(path: str | os.PathLike, encoding: str = "utf-8") -> list[str]:
     """Returns the lines of a file without their line endings; line n is element n - 1.
 
     A line ends with a line feed or with a carriage return and a line feed. Other Unicode line
-    separators and lone carriage returns are part of the text. The line ending of the last line
-    is optional.
+    separators are part of the text; a carriage return elsewhere is an error. The line ending of
+    the last line is optional.
 
     Args:
         path: str or path-like object. Path of the file.
@@ -216,7 +219,7 @@ def read_lines(path: str | os.PathLike, encoding: str = "utf-8") -> list[str]:
     Raises:
         ValueError: In the same cases as `read_text`.
     """
-    lines = read_text(path, encoding).split("\n")
+    lines = read_text(path, encoding, in_lines=True).split("\n")
     if not lines[-1]:
         lines.pop()
     return [line.removesuffix("\r") for line in lines]

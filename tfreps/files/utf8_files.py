@@ -2,6 +2,7 @@
 
 import codecs
 import os
+import re
 
 from tfreps.files.lfs_pointers import refuse_pointer
 
@@ -18,10 +19,15 @@ PATTERNS = {  # which of every four bytes are mostly NUL in Latin text
     (True, True, True, False): "UTF-32BE",
 }
 SAMPLE = 4096  # bytes
+_LONE_RETURN = re.compile("\r(?!\n)")
 
 
 def decode_utf8(
-    data: bytes, path: str | os.PathLike, first_line: int = 1, skip_mark: bool = False
+    data: bytes,
+    path: str | os.PathLike,
+    first_line: int = 1,
+    skip_mark: bool = False,
+    in_lines: bool = True,
 ) -> str:
     """Decodes a part of a UTF-8 text file; the part must start at the beginning of a line.
 
@@ -31,13 +37,15 @@ def decode_utf8(
         first_line: int. Number of the first line in `data`, counted from 1. Defaults to 1.
         skip_mark: bool. Whether to skip a byte order mark at the start of line 1 instead of raising
             an error. Defaults to `False`.
+        in_lines: bool. Whether the text is read line by line, so that `check_line_ends` applies.
+            Defaults to `True`.
 
     Returns:
         str. The text.
 
     Raises:
-        ValueError: If the bytes are not UTF-8, contain a NUL byte, or start with a byte order mark
-            that is not skipped.
+        ValueError: If the bytes are not UTF-8, contain a NUL byte, start with a byte order mark
+            that is not skipped, or are rejected by `check_line_ends`.
 
     Example:
         >>> from tfreps.files.utf8_files import decode_utf8
@@ -62,13 +70,39 @@ def decode_utf8(
         else:
             refuse_mark(data, path)
     try:
-        return data.decode("utf-8")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{path}, line {_line(data, error.start, first_line)}: expected UTF-8 text, found the "
             f"byte 0x{data[error.start]:02x} ({error.reason}). Convert the file first, for "
             f"example from Latin-1: iconv -f LATIN1 -t UTF-8."
         ) from None
+    if in_lines:
+        check_line_ends(text, path, first_line)
+    return text
+
+
+def check_line_ends(text: str, path: str | os.PathLike, first_line: int = 1) -> None:
+    """Checks that lines end with a line feed, or with a carriage return and a line feed.
+
+    A file whose lines end with carriage returns alone would otherwise be read as one line.
+
+    Args:
+        text: str. Whole lines of a file.
+        path: str or path-like object. Path of the file for error messages.
+        first_line: int. Number of the first line in `text`, counted from 1. Defaults to 1.
+
+    Raises:
+        ValueError: If a carriage return is not followed by a line feed.
+    """
+    if text.count("\r") == text.count("\r\n"):
+        return
+    line = first_line + text.count("\n", 0, _LONE_RETURN.search(text).start())
+    raise ValueError(
+        f"{path}, line {line}: expected lines that end with a line feed, found a carriage return "
+        "without a line feed. If carriage returns end the lines, convert the file first: "
+        "tr '\\r' '\\n'. Otherwise remove them: sed 's/\\r//g'."
+    )
 
 
 def read_utf8(path: str | os.PathLike, what: str = "", skip_mark: bool = False) -> str:
@@ -98,7 +132,9 @@ def read_utf8(path: str | os.PathLike, what: str = "", skip_mark: bool = False) 
     return decode_utf8(data, path, skip_mark=skip_mark)
 
 
-def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -> str:
+def decode_text(
+    data: bytes, path: str | os.PathLike, encoding: str = "utf-8", in_lines: bool = True
+) -> str:
     """Decodes a whole text file and removes its byte order mark, if any.
 
     Args:
@@ -106,13 +142,15 @@ def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -
         path: str or path-like object. Path of the file for error messages.
         encoding: str. Name of an encoding for `bytes.decode`, such as `"utf-8"`, `"latin-1"` or
             `"utf-16"`. Defaults to `"utf-8"`.
+        in_lines: bool. Whether the text is read line by line, so that `check_line_ends` applies.
+            Defaults to `True`.
 
     Returns:
         str. The text.
 
     Raises:
-        ValueError: If the file is binary or has a different encoding, or if the encoding is
-            unknown.
+        ValueError: If the file is binary or has a different encoding, if the encoding is
+            unknown, or if `check_line_ends` rejects the text.
 
     Example:
         >>> from tfreps.files.utf8_files import decode_text
@@ -121,7 +159,7 @@ def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -
     """
     try:
         if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
-            return decode_utf8(data, path, skip_mark=True)
+            return decode_utf8(data, path, skip_mark=True, in_lines=in_lines)
         if data.startswith(codecs.BOM_UTF8):
             raise ValueError(
                 f"{path}, line 1: expected {encoding} text, found the byte order mark of "
@@ -146,6 +184,8 @@ def decode_text(data: bytes, path: str | os.PathLike, encoding: str = "utf-8") -
         raise ValueError(
             f"{path}, line {line}: expected {encoding} text, found a NUL character.{hint}"
         )
+    if in_lines:
+        check_line_ends(text, path)
     return text.removeprefix("\ufeff")
 
 

@@ -1,11 +1,14 @@
 """Reads word vectors row by row from text or binary files, which may be compressed."""
 
+import collections
+import itertools
+import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO, NamedTuple
 
 from tfreps.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked
-from tfreps.files.utf8_files import refuse_mark
+from tfreps.files.utf8_files import check_line_ends, refuse_mark
 
 LARGEST_DIMENSION = 65536  # a header that declares a larger one is wrong or malicious
 LONGEST_LINE = 1 << 22
@@ -41,7 +44,9 @@ def vector_rows(path: str, file_format: str | None = None) -> Iterator[VectorRow
             Defaults to `None`.
 
     Yields:
-        `VectorRow`s in the order of the file.
+        `VectorRow`s in the order of the file. In a text file, the dimension is that of the header
+        or, without a header, that of most of the first rows. Rows with fewer numbers or without a
+        token are skipped and counted in one warning; blank lines are skipped.
 
     Raises:
         ValueError: If the file is malformed or cannot be read, or `file_format` is unknown. If a
@@ -70,41 +75,61 @@ def _text_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
     """Yields the rows of a text file, each a token and its numbers, separated by white space."""
     first = _first_line(file, path)
     header = _header(first, f"{path}, line 1")
-    if header:
-        dimension = header[1]
-        told_by = "header"
-        line = 2
-        data = file.readline(LONGEST_LINE)
-    else:
-        dimension = None
-        told_by = "first line"
-        line = 1
-        data = first
-    rows = 0
-    while data:
-        place = f"{path}, line {line}"
-        if len(data) == LONGEST_LINE:
-            raise ValueError(f"{place}: the line has {LONGEST_LINE} bytes or more. {_NOT_TEXT}")
-        if dimension is None:
-            dimension = _dimension(data, place)
-        token, numbers = _split(data, dimension, place, told_by)
-        yield VectorRow(token, numbers, dimension, place, binary=False)
-        rows += 1
-        line += 1
-        data = file.readline(LONGEST_LINE)
-    if header and rows != header[0]:
+    lines = itertools.chain(
+        [] if header else [first], iter(lambda: file.readline(LONGEST_LINE), b"")
+    )
+    rows = _filled(lines, path, 2 if header else 1)
+    sample = _sample(rows)
+    dimension = _dimension(sample, header)
+    num_rows = num_skipped = 0
+    for place, data in itertools.chain(sample, rows):
+        num_rows += 1
+        parts = _split(data, dimension)
+        if parts is not None:
+            yield VectorRow(*parts, dimension, place, binary=False)
+            continue
+        if not num_skipped:
+            first_skipped = f"{place}: {_shown(data)}"
+        num_skipped += 1
+    if header and num_rows != header[0]:
         raise ValueError(
-            f"{path}, line 1: the header declares {header[0]} vectors, but {rows} follow. The "
+            f"{path}, line 1: the header declares {header[0]} vectors, but {num_rows} follow. The "
             "file was truncated or concatenated; download it again, or correct its first line."
         )
+    if num_skipped:
+        logging.getLogger(__name__).warning(
+            "%s: skipped %d of %d rows, which must consist of a token and %d numbers; the first "
+            "of them is %s.",
+            *(path, num_skipped, num_rows, dimension, first_skipped),
+        )
+
+
+def _filled(lines: Iterable[bytes], path: str, first_line: int) -> Iterator[tuple[str, bytes]]:
+    """Yields the place and the bytes of each line that is not blank."""
+    for number, data in enumerate(lines, first_line):
+        place = f"{path}, line {number}"
+        if len(data) == LONGEST_LINE:
+            raise ValueError(f"{place}: the line has {LONGEST_LINE} bytes or more. {_NOT_TEXT}")
+        if data.strip():
+            yield place, data
+
+
+def _sample(rows: Iterator[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+    """Removes the first rows of a file, about `CHUNK` bytes, from an iterator and returns them."""
+    sample, size = [], 0
+    while size < CHUNK and (row := next(rows, None)):
+        sample.append(row)
+        size += len(row[1])
+    return sample
 
 
 def _first_line(file: BinaryIO, path: str) -> bytes:
     """Returns the first line; raises an error if the file does not look like a text file."""
     first = file.readline(LONGEST_LINE)
-    if not first.strip():
-        what = "line 1 is blank" if first else "the file is empty"
-        raise ValueError(f"{path}: {what}. Expected a token and its vector on every line.")
+    if not first:
+        raise ValueError(
+            f"{path}: the file is empty. Expected a token and its vector on every line."
+        )
     refuse_mark(first, path)
     if first.startswith(FASTTEXT_MAGIC):
         raise ValueError(f"{path}: {_FASTTEXT}")
@@ -114,6 +139,7 @@ def _first_line(file: BinaryIO, path: str) -> bytes:
         )
     if b"\0" in first:
         raise ValueError(f"{path}, line 1: found a NUL byte. {_NOT_TEXT}")
+    check_line_ends(first.decode("utf-8", "replace"), path)
     return first
 
 
@@ -132,53 +158,61 @@ def _header(first: bytes, place: str) -> tuple[int, int] | None:
     return count, dimension
 
 
-def _dimension(data: bytes, place: str) -> int:
-    """Returns the dimension of a file without a header, given its first row."""
-    fields = data.split()
-    numbers = fields[1:]
-    try:
-        [float(number) for number in numbers]
-    except ValueError:
-        numbers = []
-    if not 1 <= len(numbers) <= LARGEST_DIMENSION:
+def _dimension(sample: list[tuple[str, bytes]], header: tuple[int, int] | None) -> int:
+    """Returns the dimension that the header declares or, without a header, that most rows have."""
+    widths = [_num_numbers(data) for _, data in sample]
+    counts = collections.Counter(widths)
+    usual = max(counts, key=counts.get, default=0)  # the first of equally frequent ones
+    if header:
+        if counts[header[1]] < counts[usual]:
+            place, data = sample[widths.index(usual)]
+            raise ValueError(
+                f"{place}: expected a token and {header[1]} numbers, as in the header; most rows "
+                f"end in {usual} numbers, such as {_shown(data)}. {_HEADER if usual else _NOT_TEXT}"
+            )
+        return header[1]
+    if sample and not 1 <= usual <= LARGEST_DIMENSION:
+        place, data = sample[widths.index(usual)]
         raise ValueError(
             f"{place}: expected a token and a vector of 1 to {LARGEST_DIMENSION} numbers; got "
-            f"{data[:60].decode('utf-8', 'replace').strip()!r}. {_NOT_TEXT}"
+            f"{_shown(data)}. {_NOT_TEXT}"
         )
-    return len(numbers)
+    return usual
 
 
-def _split(data: bytes, dimension: int, place: str, told_by: str) -> tuple[bytes, bytes]:
-    """Returns the token and the numbers of a row. Tokens may contain spaces, as in GloVe."""
+def _num_numbers(data: bytes) -> int:
+    """Returns how many fields at the end of a row are numbers, its first field excluded."""
+    fields = data.split()[1:]
+    others = (count for count, field in enumerate(reversed(fields)) if not _is_number(field))
+    return next(others, len(fields))
+
+
+def _split(data: bytes, dimension: int) -> tuple[bytes, bytes] | None:
+    """Returns the token and the numbers of a row, or `None` if it has too few fields.
+
+    Tokens may contain spaces, as in GloVe, and end in a number.
+    """
     row = data.rstrip()
     if row.count(b" ") == dimension and b"\t" not in row:
         token, _, numbers = row.partition(b" ")
-        if token and b"  " not in numbers:
+        if token and b"  " not in numbers and _is_number(numbers.split(b" ", 1)[0]):
             return token, numbers
     fields = row.rsplit(None, dimension)
-    if len(fields) == dimension + 1 and not _is_number(fields[0].split()[-1], fields[0]):
-        return fields[0], b" ".join(fields[1:])
-    found = max(0, len(row.split()) - 1)
-    is_binary = row.decode("utf-8", "replace").count("\ufffd") > 1 or b"\0" in row
-    reason = _NOT_TEXT if is_binary else _RAGGED
-    raise ValueError(
-        f"{place}: expected a token and {dimension} numbers, as in the {told_by}; got {found} "
-        f"fields after the first. {reason}"
-    )
+    if len(fields) <= dimension or not _is_number(fields[1]):
+        return None
+    return fields[0], b" ".join(fields[1:])
 
 
-def _is_number(field: bytes, token: bytes) -> bool:
-    """Returns True if `field`, the last field of `token`, is a number that belongs to the vector.
-
-    The row then has too many numbers. A token that consists only of `field` may itself be a number.
-    """
-    if field == token:
-        return False  # the token itself may be a number
+def _is_number(field: bytes) -> bool:
     try:
         float(field)
     except ValueError:
         return False
     return True
+
+
+def _shown(data: bytes) -> str:
+    return repr(data[:60].decode("utf-8", "replace").strip())
 
 
 def _binary_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
@@ -247,7 +281,6 @@ _NOT_TEXT = (
     "The file is not a text file of word vectors; for a binary word2vec file, set `file_format` "
     "to 'binary' or rename the file to *.bin."
 )
-_RAGGED = "All rows must have the same length."
 _MISREAD = "The header is wrong, or the file is not a binary word2vec file."
 _FASTTEXT = (
     "expected word vectors; got a fastText model file, which also contains n-grams. Use the .vec "

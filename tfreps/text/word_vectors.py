@@ -37,7 +37,9 @@ class WordVectors(NamedTuple):
         Supported files are GloVe text files, word2vec text and binary files, and fastText `.vec`
         files. Only the matrix is held in memory, whatever the size of the file. Tokens in the
         file may contain spaces. If a token is repeated in the file, its first vector is used.
-        Tokens in the file that are not UTF-8 are never matched.
+        Tokens in the file that are not UTF-8 are never matched. The dimension D is that of the
+        header or, without a header, that of most of the first rows. Rows of a text file with fewer
+        numbers or without a token are skipped, and one warning gives their number.
 
         Args:
             path: str or path-like object. Path of the file; `*.gz` files are decompressed.
@@ -56,8 +58,8 @@ class WordVectors(NamedTuple):
             `WordVectors`.
 
         Raises:
-            ValueError: If rows have different lengths; the header does not match the file or
-                contains numbers that are too large; a requested row contains a value that is not a
+            ValueError: If the header does not match the file or contains numbers that are too
+                large; a requested row contains a value that is not a
                 finite number; the file is empty, unreadable, truncated or damaged; or an argument
                 is not valid. If a row is at fault, the message gives the file and the number of
                 the line or row.

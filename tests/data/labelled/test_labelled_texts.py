@@ -42,7 +42,7 @@ def test_field_names(tmp_path):
 
 
 def test_texts_as_they_stand(tmp_path):
-    assert read(tmp_path, "x\t a\tb \u3000\n") == [(" a\tb \u3000", "x")]
+    assert read(tmp_path, "x\t a b \u3000\n") == [(" a b \u3000", "x")]
     text = 'text,label\r\n"a, ""b""\r\nc",x\r\nd,y\r\n'
     assert read(tmp_path, text, format="csv") == [('a, "b"\r\nc', "x"), ("d", "y")]
     lines = [example.line for example in read_labelled(tmp_path / "a.txt", "csv")]
@@ -99,7 +99,23 @@ def test_empty_texts(tmp_path):
     [
         ("tab", "", "a.txt is empty"),
         ("tab", "\n\n", "a.txt contains no text"),
-        ("tab", "1\ta\nb\n", "line 2: expected label<TAB>text; found no tab in 'b'"),
+        (
+            "tab",
+            "a\n",
+            "line 1: expected 2 columns, label<TAB>text; got 1: 'a'. Select the columns",
+        ),
+        (
+            "tab",
+            "7\t1\t*\ta\n",
+            r"1: expected 2 columns, label<TAB>text; got 4: '7\\t1\\t\*\\ta'. .* `label_field`",
+        ),
+        (
+            "tab",
+            "1\ta\n" * 198 + "b\n",
+            "line 199: expected 2 columns as in line 1; got 1: 'b'. A text must not contain tabs "
+            "or line breaks. .* set `quotes` to enclose",
+        ),
+        ("tab", "1\ta\n1\ta\tb\n", "line 2: expected 2 columns as in line 1; got 3"),
         ("tab", "\ta\n", "line 1: a label must be a non-empty string"),
         ("tab", "1\ta\n\t\n", "line 2: a label must be a non-empty string"),
         ("tab", " 1\ta\n", "line 1: a label must be a non-empty string without .*' 1'"),

@@ -1,17 +1,17 @@
 """Reads labelled texts from tab-separated lines, CSV, JSON lines or class folders."""
 
-import csv
-import io
 import os
 import pathlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tfreps.data.labelled.text_columns import FIRST_ROWS, QUOTES, read_columns
+from tfreps.data.labelled.text_columns import FORMATS as COLUMN_FORMATS
 from tfreps.data.records import get_field, parse_record
 from tfreps.data.text_files import Files, find_files, read_lines, read_text
 from tfreps.files.utf8_files import check_unicode
 
-_FORMATS = ("tab", "csv", "tsv", "json", "python", "folders")
+FORMATS = (*COLUMN_FORMATS, "json", "python", "folders")
 _EMPTY_TEXTS = ("error", "skip", "keep")
 
 
@@ -28,8 +28,10 @@ def read_labelled(
     files: Files,
     format: str = "tab",
     *,
-    text_field: str = "text",
-    label_field: str = "label",
+    text_field: str | int = "text",
+    label_field: str | int = "label",
+    quotes: str | None = None,
+    first_row: str | None = None,
     empty_texts: str = "error",
     encoding: str = "utf-8",
 ) -> list[LabelledText]:
@@ -37,16 +39,19 @@ def read_labelled(
 
     Supported formats:
 
-    - "tab": one `label<TAB>text` per line. Any further tabs belong to the text.
-    - "csv", "tsv": comma- or tab-separated values with a header row. Fields may be enclosed in
-      double quotes, in which case they may contain line breaks.
+    - "tab": one `label<TAB>text` per line, or tab-separated columns that `text_field` and
+      `label_field` select by number. There is no header.
+    - "csv": comma-separated values with a header row. Fields may be enclosed in double quotes, in
+      which case they may contain commas and line breaks.
+    - "tsv": tab-separated values with a header row. Double quotes are part of the text.
     - "json": one JSON object `{"text": "...", "label": 1}` per line.
     - "python": one Python dict literal `{'text': '...', 'label': 1}` per line.
     - "folders": `FOLDER/CLASS/FILE`. Each file is one text, and its folder's name is the label.
       Names that start with a dot and files next to the class folders are skipped.
 
     Lines end with a line feed or with a carriage return and a line feed, and blank lines are
-    skipped; with format "folders", line endings and blank lines are part of the text. A byte
+    skipped; a carriage return elsewhere is an error, except in quoted CSV. With format "folders",
+    line endings and blank lines are part of the text. A byte
     order mark at the start of a file is removed. Texts are not normalized. Integer labels are
     converted to strings.
 
@@ -55,8 +60,17 @@ def read_labelled(
             the order of their names; `*.gz` files are decompressed. With format "folders", paths of
             one or more folders.
         format: str. One of the formats above. Defaults to `"tab"`.
-        text_field: str. Column or field that contains the text. Defaults to `"text"`.
-        label_field: str. Column or field that contains the label. Defaults to `"label"`.
+        text_field: str or int. Column or field that contains the text. Columns are selected by
+            their name in the header or by their number, counted from 0, or from the end if
+            negative. Without a header, `"text"` is column 1. Defaults to `"text"`.
+        label_field: str or int. Column or field that contains the label. Without a header,
+            `"label"` is column 0. Defaults to `"label"`.
+        quotes: str or None. For "tab", "csv" and "tsv": `"enclose"` if double quotes enclose
+            fields, or `"text"` if they are part of the text. If `None`, `"enclose"` for "csv" and
+            `"text"` for "tab" and "tsv". Defaults to `None`.
+        first_row: str or None. For "tab", "csv" and "tsv": whether the first row is a `"header"`
+            or `"data"`. If `None`, `"header"` for "csv" and "tsv" and `"data"` for "tab".
+            Defaults to `None`.
         empty_texts: str. Treatment of texts that are empty or contain only white space: `"error"`
             raises an error, `"skip"` removes them, and `"keep"` returns them. Defaults to
             `"error"`.
@@ -66,15 +80,15 @@ def read_labelled(
         list of `LabelledText(text, label, file, line)`, named tuples of three str and an int.
 
     Raises:
-        ValueError: If `format` or `empty_texts` is not one of the values above; `encoding` is
-            unknown; `files` is empty; a path or pattern in `files` matches no file or, with format
-            "folders", is not a folder with class folders; a line has no tab or is not a record; a
-            column or field is missing, or a column occurs twice; a row is not valid CSV or does not
-            match the header; a label is blank, is surrounded by white space, or is neither a string
-            nor an integer; a text is not a string; a text is empty and `empty_texts` is `"error"`;
-            all texts are empty and `empty_texts` is `"skip"`; a file contains no text, is damaged
-            or has a different encoding; or a class folder contains no files. If a file is the
-            cause, the message names it and, if possible, the line.
+        ValueError: If an option is not one of the values above; `encoding` is unknown; `files` is
+            empty; a path or pattern in `files` matches no file or, with format "folders", is not a
+            folder with class folders; a line is not a record; a column or field is missing, or a
+            column occurs twice; a row is not valid CSV or has more or fewer columns than the first
+            row; a label is blank, is surrounded by white space, or is neither a string nor an
+            integer; a text is not a string; a text is empty and `empty_texts` is `"error"`; all
+            texts are empty and `empty_texts` is `"skip"`; a file contains no text, is damaged or
+            has a different encoding; or a class folder contains no files. If a file is the cause,
+            the message names it and, if possible, the line.
 
     Example:
         >>> import pathlib, tempfile
@@ -85,44 +99,48 @@ def read_labelled(
         ...     [(example.label, example.text) for example in read_labelled(path)]
         [('1', 'good book'), ('0', 'dull')]
     """
-    if format not in _FORMATS:
-        raise ValueError(f"`format` must be one of {', '.join(_FORMATS)}; got {format!r}.")
-    if empty_texts not in _EMPTY_TEXTS:
-        raise ValueError(
-            f"`empty_texts` must be one of {', '.join(_EMPTY_TEXTS)}; got {empty_texts!r}."
-        )
+    for name, value, known in (
+        ("format", format, FORMATS),
+        ("quotes", quotes, (None, *QUOTES)),
+        ("first_row", first_row, (None, *FIRST_ROWS)),
+        ("empty_texts", empty_texts, _EMPTY_TEXTS),
+    ):
+        if value not in known:
+            raise ValueError(
+                f"`{name}` must be one of {', '.join(map(str, known))}; got {value!r}."
+            )
     if format == "folders":
         groups = [_read_folder(folder, encoding) for folder in _list_folders(files)]
+    elif format in COLUMN_FORMATS:
+        fields = [str(text_field), str(label_field)]
+        more = format, quotes, first_row
+        groups = [
+            _filled(path, _read_columns, encoding, fields, *more) for path in find_files(files)
+        ]
     else:
-        readers = {"tab": _read_tab, "json": _read_records, "python": _read_records}
-        read = readers.get(format, _read_csv)
-        more = {"tab": (), "csv": (",",), "tsv": ("\t",)}.get(format, (format,))
-        fields = (text_field, label_field)
-        groups = [read(path, encoding, fields, *more) for path in find_files(files)]
+        fields = text_field, label_field
+        groups = [
+            _filled(path, _read_records, encoding, fields, format) for path in find_files(files)
+        ]
     return _without_empty([example for group in groups for example in group], empty_texts)
 
 
-def _read_tab(path, encoding, fields) -> Iterator[LabelledText]:
-    lines = read_lines(path, encoding)
-    _check_some(path, lines)
-    for number, line in enumerate(lines, 1):
-        if not line.strip() and "\t" not in line:
-            continue
-        place = f"{path}, line {number}"
-        label, tab, text = line.partition("\t")
-        if not tab:
-            raise ValueError(
-                f"{place}: expected label<TAB>text; found no tab in {line[:60]!r}. If the file has "
-                "another format, set `format`."
-            )
-        yield LabelledText(text, _label(label, place), path, number)
+def _filled(path, read, *how) -> list[LabelledText]:
+    texts = list(read(path, *how))
+    if not texts:
+        raise ValueError(f"{path} contains no text; expected at least one labelled text.")
+    return texts
+
+
+def _read_columns(path, encoding, fields, format, quotes, first_row) -> Iterator[LabelledText]:
+    rows = read_columns(path, encoding, format, fields, quotes, first_row)
+    for (text, label), line in rows:
+        yield LabelledText(text, _label(label, f"{path}, line {line}"), path, line)
 
 
 def _read_records(path, encoding, fields, format) -> Iterator[LabelledText]:
     text_field, label_field = fields
-    lines = read_lines(path, encoding)
-    _check_some(path, lines)
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_lines(path, encoding), 1):
         if not line.strip():
             continue
         place = f"{path}, line {number}"
@@ -135,50 +153,6 @@ def _read_records(path, encoding, fields, format) -> Iterator[LabelledText]:
             )
         label = _label(get_field(record, label_field, place), place)
         yield LabelledText(check_unicode(text, place), label, path, number)
-
-
-def _read_csv(path, encoding, fields, delimiter) -> Iterator[LabelledText]:
-    text = read_text(path, encoding)
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    header = None
-    line = 1
-    is_empty = True
-    try:
-        for row in rows:
-            place = f"{path}, line {line}"
-            if header is None and row:
-                header = _check_header(row, fields, place)
-            elif row:
-                if len(row) != len(header):
-                    raise ValueError(
-                        f"{place}: expected {len(header)} columns as in the header; got "
-                        f"{len(row)}: {str(row)[:60]}. Enclose a text that contains a "
-                        f"{delimiter!r} or a line break in double quotes."
-                    )
-                record = dict(zip(header, row, strict=True))
-                label = _label(record[fields[1]], place)
-                yield LabelledText(record[fields[0]], label, path, line)
-                is_empty = False
-            line = rows.line_num + 1
-    except csv.Error as error:
-        raise ValueError(
-            f"{path}, row that begins at line {line}: invalid CSV ({error}). Check the double "
-            "quotes of the row."
-        ) from None
-    if is_empty:
-        raise ValueError(f"{path} contains no text; expected at least one labelled text.")
-
-
-def _check_header(row, fields, place):
-    for name in fields:
-        if row.count(name) != 1:
-            raise ValueError(
-                f"{place}: expected one column named {name!r} in the header; got "
-                f"{', '.join(map(repr, row))}. Check `text_field`, `label_field` "
-                "and `format`."
-            )
-    return row
 
 
 def _list_folders(files) -> list[pathlib.Path]:
@@ -216,11 +190,6 @@ def _read_folder(folder, encoding) -> Iterator[LabelledText]:
 
 def _visible(folder):
     return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-
-
-def _check_some(path, lines):
-    if not any(line.strip() for line in lines):
-        raise ValueError(f"{path} contains no text; expected at least one labelled text.")
 
 
 def _label(value, place) -> str:

@@ -51,9 +51,9 @@ def read_tagged(
     - "python": one Python dict literal `{'text': ['a', 'b'], 'label': ['X', 'O']}` per line.
       Blank lines are skipped.
 
-    Lines end with a line feed or with a carriage return and a line feed. A byte order mark at
-    the start of a file is removed. Tokens and tags are not normalized, and tags are not checked
-    against a tag scheme.
+    Lines end with a line feed or with a carriage return and a line feed; a carriage return
+    elsewhere is an error. A byte order mark at the start of a file is removed. Tokens and tags
+    are not normalized, and tags are not checked against a tag scheme.
 
     Args:
         files: str, path-like object, or list of them. Paths or glob patterns, read in order of

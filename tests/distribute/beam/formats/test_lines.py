@@ -52,6 +52,7 @@ def test_records_of_text():
     [
         (b"a\xff", r"is not UTF-8 \(byte 2\)"),
         (b"a\0", "contains a NUL character"),
+        (b"a\rb", "contains a carriage return without a line feed"),
         (b"\xef\xbb\xbfa", "starts with a byte order mark"),
     ],
 )

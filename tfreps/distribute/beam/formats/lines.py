@@ -97,6 +97,8 @@ def decoded(raw):
         raise ValueError(f"the line is not UTF-8 (byte {error.start + 1})") from error
     if "\0" in text:
         raise ValueError("the line contains a NUL character")
+    if "\r" in text:
+        raise ValueError("the line contains a carriage return without a line feed; remove it")
     if text.startswith("\ufeff"):
         raise ValueError("the line starts with a byte order mark; save the file without it")
     return text
