@@ -79,7 +79,9 @@ def read_texts(options):
     """Yields the texts; skips blank lines, but keeps empty texts that have a label."""
     if options.format == "lines":
         for path in find_files(options.text):
-            yield from (line for line in read_lines(path, options.encoding) if line.strip())
+            with naming_options(options):
+                lines = read_lines(path, options.encoding)
+            yield from (line for line in lines if line.strip())
         return
     fields = {"text_field": options.text_field, "label_field": options.label_field}
     fields |= {"encoding": options.encoding, "empty_texts": "keep"}

@@ -67,7 +67,8 @@ def read_blocks(
 
     A block ends with the line in which it reaches `block_bytes`, so memory use depends on the
     block size and the longest line, not on the file size. Lines end with a line feed. A carriage
-    return before it stays in the text, where `str.split` treats it as white space.
+    return before it stays in the text, where `str.split` treats it as white space. A byte order
+    mark at the start of the file is removed.
 
     Args:
         path: str. Path of the file.
@@ -84,9 +85,8 @@ def read_blocks(
         from 1.
 
     Raises:
-        ValueError: If the file cannot be read, is not UTF-8, contains a NUL byte, or starts with a
-            byte order mark. The message names the file and, unless the file cannot be read, the
-            line.
+        ValueError: If the file cannot be read, is not UTF-8 or contains a NUL byte. The message
+            names the file and, unless the file cannot be read, the line.
 
     Example:
         >>> import pathlib, tempfile
@@ -133,8 +133,8 @@ def count_tokens(
 
     Raises:
         ValueError: If no file matches `files`, a file contains a token of `refused`, or a file is
-            unreadable, is not UTF-8, contains a NUL byte or starts with a byte order mark. If it
-            contains a token of `refused`, the message names the file and the line.
+            unreadable, is not UTF-8 or contains a NUL byte. If it contains a token of `refused`,
+            the message names the file and the line.
 
     Example:
         >>> import pathlib, tempfile

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from tfreps.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked
-from tfreps.files.utf8_files import refuse_mark
+from tfreps.files.utf8_files import without_mark
 
 LARGEST_DIMENSION = 65536  # a header that declares a larger one is wrong or malicious
 LONGEST_LINE = 1 << 22
@@ -101,11 +101,10 @@ def _text_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
 
 def _first_line(file: BinaryIO, path: str) -> bytes:
     """Returns the first line; raises an error if the file does not look like a text file."""
-    first = file.readline(LONGEST_LINE)
+    first = without_mark(file.readline(LONGEST_LINE))
     if not first.strip():
         what = "line 1 is blank" if first else "the file is empty"
         raise ValueError(f"{path}: {what}. Expected a token and its vector on every line.")
-    refuse_mark(first, path)
     if first.startswith(FASTTEXT_MAGIC):
         raise ValueError(f"{path}: {_FASTTEXT}")
     if first.startswith(b"\x1f\x8b"):
