@@ -9,7 +9,7 @@ from tfreps.cli.option_rules import as_flag, naming_options
 from tfreps.cli.options import add_flags, first_line, parse_options
 from tfreps.cli.output_checks import check_output
 from tfreps.cli.program_help import program_parser
-from tfreps.cli.tagged_files import as_in_training, read_sentences
+from tfreps.cli.tagged_files import as_in_training, read_tagged_files
 from tfreps.data import read_labelled
 from tfreps.files.atomic_files import written_whole
 from tfreps.files.json_files import as_json
@@ -38,7 +38,7 @@ def main(argv=None):
     run, trained = RunFolder.open(path), load_as(TextModel, path)
     check_fit(options, trained.is_tagger)
     if trained.is_tagger:
-        sentences = read_sentences(options, options.data, kept=run.options)
+        sentences = read_tagged_files(options, options.data, kept=run.options)
         results = evaluate_tagger(trained, sentences, vectors=options.vectors)
     else:
         reading = {name: run.options[name] for name in HOW_READ if name in run.options}

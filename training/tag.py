@@ -25,7 +25,7 @@ from tfreps.cli.output_checks import check_output
 from tfreps.cli.program_help import program_parser
 from tfreps.cli.progress import make_progress
 from tfreps.cli.short_texts import run_short_text_eagerly
-from tfreps.cli.tagged_files import FORMATS, as_in_training, read_sentences
+from tfreps.cli.tagged_files import FORMATS, as_in_training, read_tagged_files
 from tfreps.cli.text_streams import is_last, read_texts
 from tfreps.files.atomic_files import written_whole
 from tfreps.inference.load import load_as
@@ -105,7 +105,7 @@ def blocks(options, trained):
                 "folder."
             )
         kept = trained.run.options if trained.run else {}
-        sentences = read_sentences(options, options.text, "input", kept, read_tags=False)
+        sentences = read_tagged_files(options, options.text, "input", kept, read_tags=False)
         for start in range(0, len(sentences), SENTENCES_AT_ONCE):
             block = sentences[start : start + SENTENCES_AT_ONCE]
             places = [f"{s.file}, line {s.line}" for s in block]

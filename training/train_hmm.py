@@ -14,7 +14,7 @@ from tfreps.callbacks.stop_signals import held_back, stopped_by_signals
 from tfreps.cli.option_rules import naming_options, unused_options
 from tfreps.cli.options import Option, add_flags, check_options, first_line, parse_options
 from tfreps.cli.program_help import program_parser
-from tfreps.cli.tagged_files import OPTIONS, read_sentences, say_illegal
+from tfreps.cli.tagged_files import OPTIONS, read_tagged_files, say_illegal
 from tfreps.data import find_files
 from tfreps.data.text_files import read_lines
 from tfreps.inference.text_tagger import TextTagger
@@ -205,7 +205,7 @@ def check(options):
 def read(options, part):
     """Returns the sentences of one part of the data, or `[]` if it is not given."""
     files = getattr(options, part)
-    return read_sentences(options, files) if files else []
+    return read_tagged_files(options, files) if files else []
 
 
 def read_unlabelled(options):

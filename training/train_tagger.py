@@ -18,7 +18,7 @@ from tfreps.cli.encoder_kinds import ENCODERS, TAGGER
 from tfreps.cli.encoder_options import make_encoder, make_linear
 from tfreps.cli.messages import say_start
 from tfreps.cli.options import Option, first_line
-from tfreps.cli.tagged_files import OPTIONS, read_sentences, say_illegal
+from tfreps.cli.tagged_files import OPTIONS, read_tagged_files, say_illegal
 from tfreps.data import SequenceBatches
 from tfreps.inference.load import load
 from tfreps.models import Tagger
@@ -134,7 +134,7 @@ def train(options, earlier):
 def read(options, part):
     """Returns the sentences of one part of the data, or `[]` if it is not given."""
     files = getattr(options, part)
-    return read_sentences(options, files) if files else []
+    return read_tagged_files(options, files) if files else []
 
 
 def check_tags(data, scheme, constrain):

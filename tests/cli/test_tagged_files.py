@@ -3,7 +3,7 @@ import argparse
 import pytest
 
 from tfreps.cli.options import add_flags, default_values
-from tfreps.cli.tagged_files import OPTIONS, read_sentences, say_illegal
+from tfreps.cli.tagged_files import OPTIONS, read_tagged_files, say_illegal
 from tfreps.data.labelled.tagged_sentences import TaggedSentence
 
 
@@ -14,7 +14,7 @@ def options(**given):
 def read(folder, text, name="format", kept=None, **given):
     path = folder / "a.txt"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return [(s.tokens, s.tags) for s in read_sentences(options(**given), path, name, kept)]
+    return [(s.tokens, s.tags) for s in read_tagged_files(options(**given), path, name, kept)]
 
 
 def test_flags(tmp_path):

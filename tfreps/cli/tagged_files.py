@@ -51,7 +51,7 @@ def as_in_training(name, needs=()):
     return COLUMNS[name]._replace(default=None, about=about, needs=needs)
 
 
-def read_sentences(options, files, format="format", kept=None, read_tags=True):
+def read_tagged_files(options, files, format="format", kept=None, read_tags=True):
     """Reads tagged sentences as the options of a program describe them.
 
     Args:
