@@ -9,7 +9,7 @@ number), the shapes of all outputs and the first numbers of `default` (with --fu
 all outputs). For a tagger, it contains the tokens, tags, confidences and, with a tag scheme, spans.
 For a classifier, it contains the number of tokens, the label and its probability (with --full, also
 those of all labels). Sentences are read from the command line, from --file, or from standard input,
-one per line (UTF-8 without a byte order mark). This file also runs without tfreps:
+one per line (UTF-8). This file also runs without tfreps:
 python serving/predict.py exports/elmo/1 "A sentence ."
 
 Load only exports that you trust: a SavedModel is a program, and this program does not check it (see
@@ -109,11 +109,8 @@ def read_sentences(options):
 def lines(file, name):
     with file:
         for number, line in enumerate(file, 1):
-            if number == 1 and line.startswith(codecs.BOM_UTF8):
-                raise ValueError(
-                    f"{name}, line 1: starts with a byte order mark, which would become part of "
-                    "the first token. Save the file as UTF-8 without it."
-                )
+            if number == 1:
+                line = line.removeprefix(codecs.BOM_UTF8)
             if number == 1 and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
                 raise ValueError(
                     f"{name}, line 1: expected UTF-8 text, but the file looks like UTF-16. "

@@ -1,10 +1,10 @@
 """Builds a vocabulary from text files, most frequent tokens first.
 
-The text is UTF-8 without a byte order mark, with one tokenized sentence per line and Unicode white
-space between tokens, as in `str.split`. Files named `*.gz` are decompressed. The first three lines
-of the vocabulary are `<S>`, `</S>` and `<UNK>`. The tokens follow in order of decreasing count;
-tokens with equal counts are sorted by Unicode code points. The token `<UNK>` in the text counts as
-an unknown token; `<S>` and `</S>` must not occur in the text, since tfreps adds them itself.
+The text is UTF-8, with one tokenized sentence per line and Unicode white space between tokens, as
+in `str.split`. Files named `*.gz` are decompressed. The first three lines of the vocabulary are
+`<S>`, `</S>` and `<UNK>`. The tokens follow in order of decreasing count; tokens with equal counts
+are sorted by Unicode code points. The token `<UNK>` in the text counts as an unknown token; `<S>`
+and `</S>` must not occur in the text, since tfreps adds them itself.
 
 With --tokens bert-characters, the text is raw, and the vocabulary is that of a BERT model that
 reads characters (`tfreps.text.CharacterTokenizer`): ids 0 to 19 are reserved or belong to special

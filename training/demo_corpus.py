@@ -101,7 +101,7 @@ def own_documents(paths):
 
 
 def read_text(path):
-    return decode_utf8(path.read_bytes(), path, skip_mark=True)
+    return decode_utf8(path.read_bytes(), path)
 
 
 # From raw text to sentences.

@@ -1,11 +1,11 @@
 """Writes the contextual vectors of every token of a text to an HDF5 file.
 
-The text is UTF-8 without a byte order mark. It has one tokenized sentence per line or, with
---column, one token per line and an empty line after each sentence (CoNLL). The HDF5 file has the
+The text is UTF-8 and has one tokenized sentence per line; an empty line is a sentence without
+tokens. With any other --format, it is read as tfreps train-tagger reads it. The HDF5 file has the
 layout of bilm-tf and AllenNLP. The arrays "0", "1", ... each contain the vectors of one sentence,
 of shape [layers, tokens, 2P] (--layers all) or [tokens, 2P], where P is the projection dimension;
 without a backward direction, P replaces 2P. The data set `sentence_to_index` maps each sentence to
-the name of its array. Without --column, an empty line is a sentence without tokens. --resume
+the name of its array, and `token_digests` identifies the tokens of each sentence. --resume
 continues after an interruption. Published biLMs that read token ids need --vocabulary FILE, which
 contains the token of each id.
 """
@@ -22,7 +22,9 @@ from tfreps.cli.bilm_options import add_bilm_flags, chosen_model, naming_flags, 
 from tfreps.cli.options import Option, add_flags, check_options, first_line, parse_options
 from tfreps.cli.output_checks import check_overwrite
 from tfreps.cli.program_help import program_parser
+from tfreps.cli.tagged_files import COLUMNS, FORMATS, read_tagged_files
 from tfreps.data import read_blocks
+from tfreps.data.labelled.sentence_vectors import token_digest
 from tfreps.files.atomic_files import is_stream
 from tfreps.inference.embeddings_file import EmbeddingsFile
 from tfreps.runs.run_folder import run_files
@@ -42,10 +44,13 @@ NUMBERS = {
     ),
 }  # fmt: skip
 INPUT = {
-    "column": Option(
-        int, None, "Column of the tokens in CoNLL text, counted from 1. Without this option, the "
-        "text has one sentence per line.", at_least=1,
+    "format": Option(
+        str, "text", "Format of the file: one sentence per line (text), or one of the formats of "
+        "'tfreps train-tagger'; tags in the file are ignored.", ["text", *FORMATS],
     ),
+    "token_column": COLUMNS["token_column"],
+    "separator": COLUMNS["separator"],
+    "encoding": COLUMNS["encoding"]._replace(needs="format=conll|conllu|json|python"),
     "max_sentence_tokens": Option(
         int, 200_000, "Maximum number of tokens in a sentence. A longer sentence is an error.",
         at_least=1,
@@ -67,7 +72,7 @@ SPEED = {
 }
 EXAMPLES = (
     "tfreps embed runs/elmo text.txt --output vectors.hdf5",
-    "tfreps embed runs/elmo eng.train --column 1 --layers top --output vectors.hdf5",
+    "tfreps embed runs/elmo eng.train --format conll --layers top --output vectors.hdf5",
     "tfreps embed --options options.json --weights weights.hdf5 text.txt --output vectors.hdf5",
 )
 
@@ -105,8 +110,8 @@ def make_parser():
     )
     add("model", metavar="MODEL", nargs="?", help=about)
     about = (
-        "UTF-8 text file with one tokenized sentence per line or, with --column, one token per "
-        "line; optionally gzipped."
+        "UTF-8 text file with one tokenized sentence per line, or file in another --format; "
+        "optionally gzipped."
     )
     add("text", metavar="TEXT", help=about)
     add_bilm_flags(parser.add_argument_group("model", "Published biLM, instead of MODEL."))
@@ -132,7 +137,7 @@ def make_parser():
 
 
 def check(options):
-    check_options(options, LAYERS, NUMBERS)
+    check_options(options, INPUT, LAYERS, NUMBERS)
     if is_stream(options.output):
         raise ValueError(
             f"--output must be a file, since HDF5 cannot be written to a stream; got "
@@ -170,48 +175,25 @@ def chosen_layers(options, num_layers):
 
 
 def read_sentences(options):
-    """Yields pairs of a sentence and its tokens."""
-    if options.column is not None:
-        yield from read_conll(options)
+    """Yields the text, the tokens and the line number of each sentence."""
+    if options.format != "text":
+        for sentence in read_tagged_files(options, options.text, read_tags=False):
+            yield " ".join(sentence.tokens), sentence.tokens, sentence.line
         return
     for block in read_blocks(options.text):
-        for line in block.text[:-1].split("\n"):
-            yield line.strip(), line.split()
-
-
-def read_conll(options):
-    tokens, width = [], None
-    for block in read_blocks(options.text):
         for number, line in enumerate(block.text[:-1].split("\n"), block.line):
-            columns = line.rstrip("\r").split("\t") if "\t" in line else line.split()
-            if not line.strip():
-                if tokens:
-                    yield " ".join(tokens), tokens
-                tokens = []
-                continue
-            width = width or len(columns)
-            if len(columns) != width or width < options.column or not columns[options.column - 1]:
-                raise ValueError(
-                    f"{options.text}, line {number}: every line must have the same number of "
-                    f"columns ({width} so far), with a token in column {options.column} "
-                    f"(--column); got {len(columns)} columns: {line[:60]!r}. Correct --column "
-                    "or the file; comment lines must be removed."
-                )
-            tokens.append(columns[options.column - 1])
-    if tokens:
-        yield " ".join(tokens), tokens
+            yield line.strip(), line.split(), number
 
 
 def first_pass(options):
     """Reads the text once, and returns its token counts, number of sentences and hash."""
     counts, sentences, digest = collections.Counter(), 0, hashlib.sha256()
-    for _, tokens in read_sentences(options):
+    for _, tokens, line in read_sentences(options):
         counts.update(tokens)
         sentences += 1
         if len(tokens) > options.max_sentence_tokens:
-            place = "line" if options.column is None else "sentence"
             raise ValueError(
-                f"{options.text}, {place} {sentences}: the sentence has {len(tokens):,} tokens. At "
+                f"{options.text}, line {line}: the sentence has {len(tokens):,} tokens. At "
                 f"most {options.max_sentence_tokens:,} are allowed, because a sentence is "
                 "processed as a whole. Split the sentence, or raise --max-sentence-tokens."
             )
@@ -227,7 +209,7 @@ def marker(options, bilm, text_digest):
     digest = hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode())
     for weight in bilm.weights:
         digest.update(np.ascontiguousarray(weight.numpy()))
-    names = "layers", "mix", "gamma", "column", "state", "dtype", "forget_sentences"
+    names = "layers", "mix", "gamma", "state", "dtype", "forget_sentences"
     chosen = {name: getattr(options, name) for name in names}
     chosen["state"] = options.state or "zero"
     return {**chosen, "model": digest.hexdigest()[:16], "text": text_digest[:16]}
@@ -236,11 +218,12 @@ def marker(options, bilm, text_digest):
 def write(options, file, encoder, counts):
     frequent = [token for token, count in counts.most_common(options.cache) if count > 1]
     encoder.keep(frequent, progress("token vectors", len(frequent)))
-    index, said = {}, progress("tokens", counts.total())
+    index, digests, said = {}, [], progress("tokens", counts.total())
     first = done = 0
     for number, window in enumerate(windows(read_sentences(options))):
-        index.update((text, str(first + i)) for i, (text, _) in enumerate(window))
-        tokens = [tokens for _, tokens in window]
+        index.update((text, str(first + i)) for i, (text, *_) in enumerate(window))
+        tokens = [tokens for _, tokens, _ in window]
+        digests += map(token_digest, tokens)
         if number < file.windows:
             done += sum(map(len, tokens))
             said(done, skipped=True)
@@ -252,7 +235,7 @@ def write(options, file, encoder, counts):
                     said(done)
         first += len(window)
     said(done, last=True)
-    file.finish(None if options.forget_sentences else index)
+    file.finish(None if options.forget_sentences else index, digests)
 
 
 def windows(sentences):

@@ -10,7 +10,8 @@ from tfreps.cli.option_rules import as_clause, as_flag, naming_options
 from tfreps.cli.options import add_flags, first_line, parse_options
 from tfreps.cli.output_checks import check_output
 from tfreps.cli.program_help import program_parser
-from tfreps.data import read_labelled, read_tagged
+from tfreps.cli.tagged_files import as_in_training, read_tagged_files
+from tfreps.data import read_labelled
 from tfreps.files.atomic_files import written_whole
 from tfreps.files.json_files import as_json
 from tfreps.inference.load import load_as
@@ -21,7 +22,7 @@ from tfreps.reports.evaluation import evaluate_classifier, evaluate_tagger
 from tfreps.runs.run_folder import RunFolder, run_files
 
 PROGRAM = "evaluate"
-COLUMNS = "token_column", "tag_column"
+FOR_TAGGERS = {name: as_in_training(name) for name in ("token_column", "tag_column", "separator")}
 FIELDS = {
     name: option._replace(
         default=None, needs=(), about=f"For a classifier: {as_clause(option.about)}."
@@ -29,7 +30,7 @@ FIELDS = {
     for name, option in labelled_formats.OPTIONS.items()
     if name not in ("format", "encoding")
 }
-HOW_READ = "format", "encoding", *COLUMNS, *FIELDS
+HOW_READ = "format", "encoding", *FIELDS
 EXAMPLES = (
     "tfreps evaluate runs/ner --data test.conll",
     "tfreps evaluate runs/reviews --data test.tsv --output metrics.json",
@@ -42,17 +43,14 @@ def main(argv=None):
     check_output(options.output, options.overwrite, inputs(options))
     with fetched(options.run) as path:
         run, trained = RunFolder.open(path), load_as(TextModel, path)
-    reading = {name: run.options[name] for name in HOW_READ if name in run.options}
-    given = {
-        name: getattr(options, name) for name in HOW_READ if getattr(options, name) is not None
-    }
-    check_fit(given, trained.is_tagger)
-    reading |= given
+    check_fit(options, trained.is_tagger)
     if trained.is_tagger:
-        with naming_options(options):
-            sentences = read_sentences(options.data, reading)
+        sentences = read_tagged_files(options, options.data, kept=run.options)
         results = evaluate_tagger(trained, sentences, vectors=options.vectors)
     else:
+        reading = {name: run.options[name] for name in HOW_READ if name in run.options}
+        given = {name: getattr(options, name) for name in HOW_READ}
+        reading |= {name: value for name, value in given.items() if value is not None}
         kept = run.results().get("dev", {}).get("threshold")
         with naming_options(options):
             texts = read_labelled(options.data, empty_texts="keep", **reading)
@@ -92,13 +90,9 @@ def make_parser():
         "train-classifier'. Defaults to the format of the training data."
     )
     add("--format", help=about)
-    about = "For a tagger: column of the tokens, counted from 0, or from the end if negative."
-    add("--token-column", type=int, metavar="N", help=about)
-    about = "For a tagger: column of the tags, counted from 0, or from the end if negative."
-    add("--tag-column", type=int, metavar="N", help=about)
-    add_flags(group, FIELDS)
-    about = "Encoding of the files. Defaults to the encoding of the training data."
-    add("--encoding", help=about)
+    add_flags(group, {"encoding": as_in_training("encoding"), **FIELDS})
+    about = "Columns of files for a tagger."
+    add_flags(parser.add_argument_group("columns", about), FOR_TAGGERS)
     add = parser.add_argument_group("output", "File of the metrics.").add_argument
     about = "JSON file in which to write the metrics, in addition to results.json of the run."
     add("--output", metavar="FILE", help=about)
@@ -106,20 +100,13 @@ def make_parser():
     return parser
 
 
-def check_fit(given, is_tagger):
+def check_fit(options, is_tagger):
     """Raises ValueError for flags that have no effect on the data of this kind of model."""
-    for name in FIELDS if is_tagger else COLUMNS:
-        if name in given:
+    for name in FIELDS if is_tagger else FOR_TAGGERS:
+        if getattr(options, name) is not None:
             flag, kinds = as_flag(name), ["a tagger", "a classifier"]
             other, kind = kinds if not is_tagger else reversed(kinds)
             raise ValueError(f"{flag} has no effect with {kind}; it applies to {other}.")
-
-
-def read_sentences(files, reading):
-    names = "format", "encoding"
-    if reading.get("format", "conll") == "conll":
-        names += COLUMNS
-    return read_tagged(files, **{name: reading[name] for name in names if name in reading})
 
 
 def say(results):

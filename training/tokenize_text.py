@@ -7,6 +7,7 @@ of train-tagger and train-classifier selects among the same tokenizers.
 import tensorflow as tf
 
 from tfreps.cli import labelled_formats
+from tfreps.cli.option_rules import naming_options
 from tfreps.cli.options import Option, add_flags, first_line, parse_options
 from tfreps.cli.output_checks import check_output
 from tfreps.cli.program_help import program_parser
@@ -76,7 +77,9 @@ def read_texts(options):
     """Yields the texts; skips blank lines, but keeps empty texts that have a label."""
     if options.format == "lines":
         for path in find_files(options.text):
-            yield from (line for line in read_lines(path, options.encoding) if line.strip())
+            with naming_options(options):
+                lines = read_lines(path, options.encoding)
+            yield from (line for line in lines if line.strip())
         return
     examples = labelled_formats.read_files(options.text, options)
     yield from (example.text for example in examples)

@@ -14,7 +14,8 @@ from tfreps.callbacks.stop_signals import held_back, stopped_by_signals
 from tfreps.cli.option_rules import naming_options, unused_options
 from tfreps.cli.options import Option, add_flags, check_options, first_line, parse_options
 from tfreps.cli.program_help import program_parser
-from tfreps.data import find_files, read_tagged
+from tfreps.cli.tagged_files import OPTIONS, read_tagged_files, say_illegal
+from tfreps.data import find_files
 from tfreps.data.text_files import read_lines
 from tfreps.inference.text_tagger import TextTagger
 from tfreps.metrics import WeightedTokenF1
@@ -58,16 +59,7 @@ DATA = {
         str, None, "Files with tagged test sentences, or glob patterns. The final metrics are "
         "measured on them.", many=True,
     ),
-    "format": Option(
-        str, "conll", "Format of the files: columns (conll), JSON lines (json), or lines of Python "
-        "dict literals (python).", ["conll", "json", "python"],
-    ),
-    "token_column": Option(
-        int, 0, "Column of the tokens, counted from 0, or from the end if negative."
-    ),
-    "tag_column": Option(
-        int, -1, "Column of the tags, counted from 0, or from the end if negative."
-    ),
+    **OPTIONS,
     "scheme": Option(
         str, None, "Tag scheme that marks the spans; none for tags such as parts of speech.",
         SCHEMES, required=True,
@@ -143,6 +135,8 @@ def train(options):
     begin = time.monotonic()
     data = {part: read(options, part) for part in ("train", "dev", "test")}
     scheme = None if options.scheme == "none" else options.scheme
+    for part, sentences in data.items():
+        say_illegal(part, sentences, scheme)
     tag_set = TagSet.from_sequences([s.tags for s in data["train"]], scheme, "the training data")
     check_names(tag_set.names, data["dev"] + data["test"])
     indexer = TokenIndexer.from_sentences(
@@ -211,20 +205,16 @@ def check(options):
 def read(options, part):
     """Returns the sentences of one part of the data, or `[]` if it is not given."""
     files = getattr(options, part)
-    if not files:
-        return []
-    columns = {}
-    if options.format == "conll":
-        columns = {"token_column": options.token_column, "tag_column": options.tag_column}
-    with naming_options(options):
-        return read_tagged(files, options.format, **columns)
+    return read_tagged_files(options, files) if files else []
 
 
 def read_unlabelled(options):
     """Reads the tokens of each line of --unlabelled."""
     if not options.unlabelled:
         return []
-    lines = [line for path in find_files(options.unlabelled) for line in read_lines(path)]
+    with naming_options(options):
+        files = find_files(options.unlabelled)
+        lines = [line for path in files for line in read_lines(path, options.encoding)]
     sentences = tokenize_texts(lines, options.tokens)
     if not any(sentences):
         raise ValueError(

@@ -1,7 +1,7 @@
 """Trains a tagger, which assigns a tag to every token.
 
-The data are CoNLL columns, JSON lines or Python dict literals. The tags mark spans in one of the
-schemes or, with --scheme none, single tokens, as parts of speech do. --resume continues an
+The data are CoNLL columns, CoNLL-U, JSON lines or Python dict literals. The tags mark spans in one
+of the schemes or, with --scheme none, single tokens, as parts of speech do. --resume continues an
 interrupted run from its last checkpoint. tfreps evaluate, tag and export read the run folder.
 """
 
@@ -17,13 +17,13 @@ from tfreps.cli import (
 from tfreps.cli.encoder_kinds import ENCODERS, TAGGER
 from tfreps.cli.encoder_options import make_encoder, make_linear
 from tfreps.cli.messages import say_start
-from tfreps.cli.option_rules import naming_options
 from tfreps.cli.options import Option, first_line
-from tfreps.data import SequenceBatches, read_tagged
+from tfreps.cli.tagged_files import OPTIONS, read_tagged_files, say_illegal
+from tfreps.data import SequenceBatches
 from tfreps.inference.load import load
 from tfreps.models import Tagger
 from tfreps.reports.evaluation import check_names, evaluate_tagger
-from tfreps.text import TagSet, tags
+from tfreps.text import TagSet
 from tfreps.text.tokenizers import TOKENIZERS
 
 PROGRAM = "train-tagger"
@@ -49,21 +49,11 @@ DATA = {
         str, None, "Files with tagged test sentences, or glob patterns. The final metrics are "
         "measured on them.", many=True,
     ),
-    "format": Option(
-        str, "conll", "Format of the files: columns (conll), JSON lines (json), or lines of Python "
-        "dict literals (python).", ["conll", "json", "python"],
-    ),
-    "token_column": Option(
-        int, 0, "Column of the tokens, counted from 0, or from the end if negative."
-    ),
-    "tag_column": Option(
-        int, -1, "Column of the tags, counted from 0, or from the end if negative."
-    ),
+    **OPTIONS,
     "scheme": Option(
         str, None, "Tag scheme that marks the spans; none for tags such as parts of speech.",
         SCHEMES, required=True,
     ),
-    "encoding": Option(str, "utf-8", "Encoding of the files."),
     "tokens": Option(
         str, "spaces", "How to split raw text into tokens in 'tfreps tag' and in exported models: "
         "at white space (spaces), into characters (characters), into words and punctuation marks "
@@ -144,29 +134,14 @@ def train(options, earlier):
 def read(options, part):
     """Returns the sentences of one part of the data, or `[]` if it is not given."""
     files = getattr(options, part)
-    if not files:
-        return []
-    how = {"encoding": options.encoding}
-    if options.format == "conll":
-        how |= {"token_column": options.token_column, "tag_column": options.tag_column}
-    with naming_options(options):
-        return read_tagged(files, options.format, **how)
+    return read_tagged_files(options, files) if files else []
 
 
 def check_tags(data, scheme, constrain):
     """Checks that all tags are valid in the scheme; warns about transitions that it forbids."""
     for part, sentences in data.items():
-        illegal = [(tags.check(s.tags, scheme, s.file, s.line), s) for s in sentences]
-        broken = [(count, s) for count, s in illegal if count]
-        if not broken:
-            continue
-        first = broken[0][1]
-        print(
-            f"Warning: --{part} has {sum(count for count, _ in broken):,} transitions that are "
-            f"illegal in {scheme!r}, in {len(broken):,} of {len(sentences):,} sentences. The first "
-            f"such sentence starts in line {first.line} of {first.file}."
-        )
-        if part == "train" and constrain == "both":
+        is_illegal = say_illegal(part, sentences, scheme)
+        if is_illegal and part == "train" and constrain == "both":
             print("The loss treats them as impossible. Correct them, or use --constrain decode.")
 
 

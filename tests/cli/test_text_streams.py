@@ -57,7 +57,6 @@ def test_a_block_that_is_not_full_is_the_last(monkeypatch):
     "name, data, message",
     [
         ("a.txt", None, "Cannot read .*a.txt: No such file"),
-        ("a.txt", b"\xef\xbb\xbfone\n", "line 1: the file starts with a byte order mark"),
         ("a.txt", b"one\nna\xefve\n", "line 2: expected UTF-8 text, found the byte 0xef"),
         ("a.txt", b"one\n\0\0\n", "line 2: .* NUL byte"),
         ("a.txt", "one\n".encode("utf-16"), "line 1"),

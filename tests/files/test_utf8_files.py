@@ -7,7 +7,7 @@ from tfreps.files.utf8_files import (
     decode_text,
     decode_utf8,
     read_utf8,
-    refuse_mark,
+    without_mark,
 )
 
 MARK = b"\xef\xbb\xbf"
@@ -41,13 +41,9 @@ def test_errors_name_the_line(data, message):
 
 
 def test_a_byte_order_mark():
-    with pytest.raises(ValueError, match="a.txt, line 1: the file starts with a byte order mark, "):
-        decode_utf8(MARK + b"one", "a.txt")
-    assert decode_utf8(MARK + b"one", "a.txt", skip_mark=True) == "one"
+    assert decode_utf8(MARK + b"one", "a.txt") == "one"
     assert decode_utf8(MARK + b"one", "a.txt", first_line=2) == "\ufeffone"  # text in other lines
-    with pytest.raises(ValueError, match="a.txt, line 1: the file starts with a byte order mark"):
-        refuse_mark(MARK, "a.txt")
-    refuse_mark(b"one" + MARK, "a.txt")
+    assert without_mark(MARK + b"one") == without_mark(b"one") == b"one"
 
 
 def test_files(tmp_path):
@@ -55,9 +51,8 @@ def test_files(tmp_path):
     path.write_bytes(b"caf\xc3\xa9\r\n")
     assert read_utf8(path) == "café\r\n"
     path.write_bytes(MARK + b"one")
-    assert read_utf8(path, skip_mark=True) == "one"
+    assert read_utf8(path) == "one"
     for data, message in (
-        (MARK + b"one", "a.txt, line 1: the file starts with a byte order mark"),
         (b"a\n\xe9", "a.txt, line 2: expected UTF-8 text, found the byte 0xe9"),
         (b"version https://git-lfs.github.com/spec/v1\n", "a.txt is a git-lfs pointer"),
     ):
@@ -91,6 +86,8 @@ def test_other_encodings(data, encoding, expected):
         (b"a\n\x81", "cp1252", "a.txt, line 2: expected cp1252 text"),
         (b"a\n\0", "latin-1", "a.txt, line 2: expected latin-1 text, found a NUL character.$"),
         ("some".encode("utf-16-le"), "latin-1", "The file looks like UTF-16LE. Set `encoding`"),
+        (b"a\n\xe9", "utf-8", "a.txt, line 2: .* Set `encoding` to the encoding of the file, for"),
+        ("some".encode("utf-16"), "utf-8", "looks like UTF-16. Set `encoding` to UTF-16.$"),
     ],
 )
 def test_what_is_no_text_in_an_encoding(data, encoding, message):

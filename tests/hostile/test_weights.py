@@ -17,11 +17,12 @@ from tests.hostile.campaign import run_many
 from tests.hostile.folders import folder_format
 from tfreps.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
 from tfreps.convert import bilm_tf_checkpoint
-from tfreps.data.labelled.sentence_vectors import SentenceVectors
+from tfreps.data.labelled.sentence_vectors import SentenceVectors, token_digest
 from tfreps.inference.embeddings_file import EmbeddingsFile, read_options, read_vectors
 from tfreps.models import BertEncoder, BertPretrainer, BiLM, Classifier
 
-LENGTHS = [3, 2]
+TOKENS = ["a b c".split(), "d e".split()]
+LENGTHS = [len(tokens) for tokens in TOKENS]
 
 
 def forget(model):
@@ -119,7 +120,7 @@ def write_vectors(folder):
     with file.window() as put:
         for number, length in enumerate(LENGTHS):
             put(number, np.ones([2, length, 4], "float32"))
-    file.finish({"a b c": "0", "d e": "1"})
+    file.finish({"a b c": "0", "d e": "1"}, [token_digest(tokens) for tokens in TOKENS])
 
 
 def read_vectors_of(folder, random):
@@ -128,7 +129,7 @@ def read_vectors_of(folder, random):
         assert isinstance(read_options(path), dict)
         read_vectors(path, "d e")
         return
-    vectors = SentenceVectors(path, [0, 1], LENGTHS, LENGTHS)
+    vectors = SentenceVectors(path, TOKENS, LENGTHS)
     with vectors.open() as file:
         batch = vectors.read(file, np.arange(2), (2, 3))
     assert batch.shape == (2, vectors.num_layers, 3, vectors.dim)

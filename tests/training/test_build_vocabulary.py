@@ -39,7 +39,6 @@ def test_falling_counts(corpus, capsys):
     "data, message",
     [
         (b"a\n<S> b </S>\n", "text.txt, line 2: the token '<S>'"),
-        (b"\xef\xbb\xbfa\n", "text.txt, line 1: the file starts with a byte order mark"),
         (b"a\nb\xe9\n", "text.txt, line 2: expected UTF-8"),
         (b"a\nb\x00\n", "text.txt, line 2: .* binary"),
         (b"\n \n", "no token"),

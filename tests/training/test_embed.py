@@ -12,9 +12,10 @@ from tests.closeness import FLOAT16, assert_close
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps.__main__ import import_program, main
 from tfreps.convert import bilm_tf
+from tfreps.data import SequenceBatches, read_tagged
 from tfreps.inference.embeddings_file import EmbeddingsFile
 from tfreps.inference.sentence_encoder import SentenceEncoder
-from tfreps.text import batch_to_ids
+from tfreps.text import TokenIndexer, batch_to_ids
 
 TEXT = """The dog put money in the bank .
 
@@ -96,21 +97,37 @@ def test_warm_float16_and_published_files(run, text, tmp_path, capsys):
     assert f"Wrote {output}: 6 sentences, 27 tokens" in capsys.readouterr().out
 
 
-CONLL = "-DOCSTART- -X- O\n\n\nthe DT O\nbank NN B-LOC\r\n\n \nzebra NN O\n. . O"
+CONLL = """\ufeff-DOCSTART- -DOCSTART- O
+the DT O
+bank NN B-LOC\r
+
+\xa0 NN O
+. . O
+"""
 
 
-@pytest.mark.slow
-def test_conll(run, tmp_path):
+def test_tagged_sentences_are_those_of_training(run, tmp_path, capsys):
     text, output = tmp_path / "eng.train", tmp_path / "v.hdf5"
-    text.write_text(CONLL)
-    tfreps(run[0], text, "--column", "1", "--output", output)
+    text.write_text(CONLL, encoding="utf-8")
+    tfreps(run[0], text, "--format", "conll", "--output", output, "--layers", "top")
     vectors, index = read(output)
-    assert index == {"-DOCSTART-": "0", "the bank": "1", "zebra .": "2"}
-    for line, number in index.items():
-        assert_close(vectors[number], layers_of(run[1].bilm, line))
-    text.write_text("1\tthe bank\tNN\n2\tof\t_\n")  # a token with a space in it
-    tfreps(run[0], text, "--column", "2", "--output", tmp_path / "w.hdf5")
-    assert read(tmp_path / "w.hdf5")[0]["0"].shape == (3, 2, 12)
+    assert index == {"the bank": "0", "\xa0 .": "1"}
+    expected = layers_of(run[1].bilm, "the bank")[-1]
+    assert_close(vectors["0"], expected)
+    sentences = [sentence.tokens for sentence in read_tagged(text)]
+    indexer = TokenIndexer.from_sentences(sentences)
+    batches = SequenceBatches(sentences, None, indexer, vectors=output)
+    ((features,),) = [tuple(batches.arrays())]
+    np.testing.assert_array_equal(features["vectors"][0, 0], vectors["0"])
+    with pytest.raises(ValueError, match="sentence 0: the file has vectors of other tokens than"):
+        SequenceBatches(sentences[::-1], None, indexer, vectors=output)
+    path = tmp_path / "c.conllu"
+    path.write_text("# a comment\n1-2\tx" + "\t_" * 8 + "\n1\tthe bank\tof" + "\t_" * 7 + "\n")
+    how = "--format", "conllu", "--output", output, "--overwrite"
+    tfreps(run[0], path, *how)
+    assert read(output)[0]["0"].shape == (3, 1, 12)
+    tfreps(run[0], path, *how, "--token-column", "lemma")
+    assert read(output)[1] == {"of": "0"}
 
 
 KILLED = """
@@ -193,11 +210,17 @@ def test_very_long_lines_and_tokens(tmp_path):
         (b"\x89HDF\r\n\x1a\n\0\0\0\0", [], "text.bad, line 3: expected UTF-8 text, found a NUL"),
         (b"one\0two\n", [], "NUL byte"),
         (b"", [], "contains no sentences"),
-        (b"\n\n", ["--column", "1"], "contains no sentences"),
-        (b"the DT\nbank\n", ["--column", "1"], "line 2: every line must have the same"),
-        (b"the DT\n", ["--column", "3"], "line 1: every line must have the same number"),
+        (b"\n\n", ["--format", "conll"], "contains no sentence"),
+        (b"the DT\nbank\n", ["--format", "conll"], "line 2: expected 2 columns as in line 1"),
+        (
+            b"the DT\n",
+            ["--format", "conll", "--token-column", "2"],
+            "line 1: expected a token in column 2 (counted from 0, or from the end if negative); "
+            "got 2 columns: 'the DT'. Change --token-column or --separator",
+        ),
+        (b"a b\n", ["--token-column", "0"], "--token-column has no effect with --format text"),
+        (b"a\n\nb\nc\n", ["--format", "conll", "--max-sentence-tokens", "1"], "text.bad, line 3:"),
         (b"a\na b c\n", ["--max-sentence-tokens", "2"], "text.bad, line 2: the sentence has 3 tok"),
-        (b"a b\n", ["--column", "0"], "--column must be at least 1"),
         (b"a b\n", ["--batch-tokens", "0"], "--batch-tokens must be at least 1"),
         (b"a b\n", ["--layers", "mix"], "--layers mix requires --mix"),
         (b"a b\n", ["--mix", "1,2,3"], "--mix requires --layers mix"),

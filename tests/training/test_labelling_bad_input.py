@@ -62,7 +62,7 @@ def test_files_of_another_format_name_the_flag(files, tmp_path, capsys):
     err = refused(capsys, "evaluate", tmp_path / "tagger", "--data", lines)
     assert "Set --format to json." in err
     err = refused(capsys, "tag", tmp_path / "tagger", lines, "--input", "conll")
-    assert "Convert the file to columns." in err
+    assert "Set --input to json." in err
 
 
 @pytest.mark.parametrize("part", ["--train", "--dev", "--test"])

@@ -1,5 +1,6 @@
 """Tests `tfreps tag` with all formats of input and output."""
 
+import dataclasses
 import gzip
 import json
 
@@ -10,6 +11,7 @@ from tests.known_models import WORDS, softmax
 from tests.training import labelling
 from tests.training.labelling import ask, refused
 from tfreps.__main__ import main
+from tfreps.inference.answers import TaggedText
 from tfreps.inference.load import load
 from training import tag
 
@@ -40,6 +42,7 @@ def test_standard_input_a_file_and_a_packed_file(run, tmp_path):
     assert ask("tag", run, "-", stdin=TEXT.replace("\n", " \r\n").encode()) == expected()
     assert ask("tag", run, tmp_path / "a.txt") == expected()
     assert ask("tag", run, tmp_path / "a.txt.gz") == expected()
+    assert ask("tag", run, stdin=b"\xef\xbb\xbf" + TEXT.encode()) == expected()
     assert ask("tag", run, stdin=b"") == ""
     assert ask("tag", run, stdin=TEXT.rstrip().encode()) == expected()
 
@@ -64,7 +67,15 @@ def test_columns_are_read_as_those_of_the_run(tmp_path, capsys):
     more = "--input", "conll", "--token-column", 0, "--encoding", "utf-8"
     assert ask("tag", run, tmp_path / "b.conll", *more).startswith("Zürich\t")
     assert "Give a file after the run" in refused(capsys, "tag", run, "--input", "conll")
-    assert "have no effect with --input text" in refused(capsys, "tag", run, "--token-column", 1)
+    err = refused(capsys, "tag", run, "--token-column", 1)
+    assert "--token-column has no effect with --input text; it applies to conll and conllu" in err
+    (tmp_path / "c.conllu").write_text("# a\n1\tRome\tAda" + "\t_" * 7 + "\n")
+    lines = ask("tag", run, tmp_path / "c.conllu", "--input", "conllu")
+    assert lines.startswith("Rome\t")  # column 1 of the run is one of other files
+    more = "--token-column", "lemma", "--input", "conllu"
+    assert ask("tag", run, tmp_path / "c.conllu", *more).startswith("Ada\t")
+    (tmp_path / "d.json").write_text('{"text": ["Ada", "slept"]}')
+    assert ask("tag", run, tmp_path / "d.json", "--input", "json").startswith("Ada\tB-PER")
 
 
 @pytest.mark.slow
@@ -76,8 +87,10 @@ def test_json_lines_out(run):
     assert [line["tokens"] for line in lines] == [["Ada", "saw", "Rome"], [], ["slept"]]
     assert lines[0]["tags"] == ["B-PER", "O", "B-LOC"] and lines[1]["tags"] == []
     assert lines[0]["spans"] == [
-        {"type": "PER", "start": 0, "end": 1, "tokens": ["Ada"]},
-        {"type": "LOC", "start": 2, "end": 3, "tokens": ["Rome"]},
+        {"type": "PER", "start": 0, "end": 1, "tokens": ["Ada"], "text": "Ada"}
+        | {"confidence": lines[0]["confidences"][0]},
+        {"type": "LOC", "start": 2, "end": 3, "tokens": ["Rome"], "text": "Rome"}
+        | {"confidence": lines[0]["confidences"][2]},
     ]
     shares = [round(float(softmax(WORDS[word]).max()), 4) for word in ("Ada", "saw", "Rome")]
     assert lines[0]["confidences"] == pytest.approx(shares, abs=1e-4)
@@ -103,6 +116,14 @@ def test_many_lines_come_in_order(run):
     assert out == expected([row for word in words for row in ((word, TAG[word]), None)])
 
 
+def test_the_span_of_a_json_line():
+    answer = TaggedText(["New", "York"], ["B-LOC", "I-LOC"], [0.75, 0.5], "bio", "in New  York")
+    span = {"type": "LOC", "start": 0, "end": 2, "tokens": ["New", "York"], "confidence": 0.5}
+    assert json.loads(tag.as_json_line(answer))["spans"] == [{**span, "text": "New  York"}]
+    answer = dataclasses.replace(answer, text=None)
+    assert json.loads(tag.as_json_line(answer))["spans"] == [{**span, "text": "New York"}]
+
+
 TAG = {"Ada": "B-PER", "Rome": "B-LOC", "saw": "O", "slept": "O"}
 
 
@@ -123,8 +144,6 @@ def test_output_whole_or_not_at_all(run, tmp_path, capsys):
 def test_bad_places_and_texts(run, tmp_path, capsys):
     assert "Cannot read absent.txt" in refused(capsys, "tag", run, "absent.txt")
     assert "no folder" in refused(capsys, "tag", run, "--output", tmp_path / "no" / "out")
-    (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfAda\n")
-    assert "byte order mark" in refused(capsys, "tag", run, tmp_path / "a.txt")
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"Ada\n" * 99)[:-9])
     assert "damaged or not a gzip file" in refused(capsys, "tag", run, tmp_path / "a.txt.gz")
     (tmp_path / "a.conll").write_text("Ada X\nsaw\n")

@@ -62,6 +62,8 @@ def is_last(block: list[str], path: str | os.PathLike, at_once: int) -> bool:
 def text_lines(file: BinaryIO, name: str, max_line_bytes: int | None = None) -> Iterator[str]:
     """Yields the lines of a binary file as text, without surrounding white space.
 
+    A byte order mark at the start of the file is removed.
+
     Args:
         file: binary file that is open for reading. It is closed at the end.
         name: str. Name of the file for error messages.
@@ -73,9 +75,8 @@ def text_lines(file: BinaryIO, name: str, max_line_bytes: int | None = None) -> 
 
     Raises:
         ValueError: If a line is too long, is not UTF-8 or contains a NUL byte or a carriage return
-            without a line feed, if the first line starts with a byte order mark, or if the gzip
-            file is damaged. The message names the file and, unless the gzip file is damaged, the
-            line.
+            without a line feed, or if the gzip file is damaged. The message names the file and,
+            unless the gzip file is damaged, the line.
     """
     with file:
         for number, line in enumerate(_unpacked(file, name, max_line_bytes), 1):

@@ -75,7 +75,7 @@ def docstrings_of_file(path: str) -> list[str]:
     Docstrings with NUL characters are left out, because text files must not contain them.
     """
     try:
-        source = pathlib.Path(path).read_text(encoding="utf-8")
+        source = pathlib.Path(path).read_text(encoding="utf-8-sig")
         if '"""' not in source:
             return []
         with warnings.catch_warnings():

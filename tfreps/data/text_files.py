@@ -68,7 +68,7 @@ def read_blocks(
     A block ends with the line in which it reaches `block_bytes`, so memory use depends on the
     block size and the longest line, not on the file size. Lines end with a line feed. A carriage
     return before it stays in the text, where `str.split` treats it as white space; a carriage
-    return elsewhere is an error.
+    return elsewhere is an error. A byte order mark at the start of the file is removed.
 
     Args:
         path: str. Path of the file.
@@ -85,9 +85,9 @@ def read_blocks(
         from 1.
 
     Raises:
-        ValueError: If the file cannot be read, is not UTF-8, contains a NUL byte or a carriage
-            return without a line feed, or starts with a byte order mark. The message names the
-            file and, unless the file cannot be read, the line.
+        ValueError: If the file cannot be read, is not UTF-8 or contains a NUL byte or a carriage
+            return without a line feed. The message names the file and, unless the file cannot be
+            read, the line.
 
     Example:
         >>> import pathlib, tempfile

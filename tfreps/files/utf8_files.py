@@ -26,26 +26,28 @@ def decode_utf8(
     data: bytes,
     path: str | os.PathLike,
     first_line: int = 1,
-    skip_mark: bool = False,
     in_lines: bool = True,
+    has_encoding: bool = False,
 ) -> str:
     """Decodes a part of a UTF-8 text file; the part must start at the beginning of a line.
+
+    A byte order mark at the start of line 1 is removed.
 
     Args:
         data: bytes. The part of the file.
         path: str or path-like object. Path of the file for error messages.
         first_line: int. Number of the first line in `data`, counted from 1. Defaults to 1.
-        skip_mark: bool. Whether to skip a byte order mark at the start of line 1 instead of raising
-            an error. Defaults to `False`.
         in_lines: bool. Whether the text is read line by line, so that `check_line_ends` applies.
             Defaults to `True`.
+        has_encoding: bool. Whether error messages suggest the argument `encoding` of the caller
+            instead of a conversion of the file. Defaults to `False`.
 
     Returns:
         str. The text.
 
     Raises:
-        ValueError: If the bytes are not UTF-8, contain a NUL byte, start with a byte order mark
-            that is not skipped, or are rejected by `check_line_ends`.
+        ValueError: If the bytes are not UTF-8, contain a NUL byte or are rejected by
+            `check_line_ends`.
 
     Example:
         >>> from tfreps.files.utf8_files import decode_utf8
@@ -54,9 +56,10 @@ def decode_utf8(
     """
     wide = wide_encoding(data)
     if wide is not None:
+        convert = f"Convert the file first: iconv -f {wide} -t UTF-8."
         raise ValueError(
             f"{path}, line {first_line}: expected UTF-8 text, but the file looks like {wide}. "
-            f"Convert the file first: iconv -f {wide} -t UTF-8."
+            f"{f'Set `encoding` to {wide}.' if has_encoding else convert}"
         )
     nul = data.find(b"\0")
     if nul >= 0:
@@ -65,17 +68,16 @@ def decode_utf8(
             "The file looks binary (compressed text must be named *.gz)."
         )
     if first_line == 1:
-        if skip_mark:
-            data = data.removeprefix(codecs.BOM_UTF8)
-        else:
-            refuse_mark(data, path)
+        data = without_mark(data)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
+        convert = "Convert the file first, for example from Latin-1: iconv -f LATIN1 -t UTF-8."
+        choose = "Set `encoding` to the encoding of the file, for example latin-1."
         raise ValueError(
             f"{path}, line {_line(data, error.start, first_line)}: expected UTF-8 text, found the "
-            f"byte 0x{data[error.start]:02x} ({error.reason}). Convert the file first, for "
-            f"example from Latin-1: iconv -f LATIN1 -t UTF-8."
+            f"byte 0x{data[error.start]:02x} ({error.reason}). "
+            f"{choose if has_encoding else convert}"
         ) from None
     if in_lines:
         check_line_ends(text, path, first_line)
@@ -105,15 +107,15 @@ def check_line_ends(text: str, path: str | os.PathLike, first_line: int = 1) -> 
     )
 
 
-def read_utf8(path: str | os.PathLike, what: str = "", skip_mark: bool = False) -> str:
+def read_utf8(path: str | os.PathLike, what: str = "") -> str:
     """Reads a text file in UTF-8 without changing its line endings.
+
+    A byte order mark is removed.
 
     Args:
         path: str or path-like object. Path of the file.
         what: str. Description of the file for error messages, such as `"the vocabulary"`. Defaults
             to `""`.
-        skip_mark: bool. Whether to skip a byte order mark instead of raising an error. Defaults
-            to `False`.
 
     Returns:
         str. The text.
@@ -129,7 +131,7 @@ def read_utf8(path: str | os.PathLike, what: str = "", skip_mark: bool = False) 
         name = f"{what} {path}" if what else path
         raise ValueError(f"Cannot read {name}: {error.strerror or error}.") from error
     refuse_pointer(path, data)
-    return decode_utf8(data, path, skip_mark=skip_mark)
+    return decode_utf8(data, path)
 
 
 def decode_text(
@@ -159,7 +161,7 @@ def decode_text(
     """
     try:
         if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
-            return decode_utf8(data, path, skip_mark=True, in_lines=in_lines)
+            return decode_utf8(data, path, in_lines=in_lines, has_encoding=True)
         if data.startswith(codecs.BOM_UTF8):
             raise ValueError(
                 f"{path}, line 1: expected {encoding} text, found the byte order mark of "
@@ -189,13 +191,9 @@ def decode_text(
     return text.removeprefix("\ufeff")
 
 
-def refuse_mark(data: bytes, path: str | os.PathLike) -> None:
-    """Raises a ValueError if a file starts with the byte order mark of UTF-8."""
-    if data.startswith(codecs.BOM_UTF8):
-        raise ValueError(
-            f"{path}, line 1: the file starts with a byte order mark, which would become part of "
-            "the first line. Save the file as UTF-8 without it."
-        )
+def without_mark(data: bytes) -> bytes:
+    """Removes the byte order mark of UTF-8, if any, from the start of a file."""
+    return data.removeprefix(codecs.BOM_UTF8)
 
 
 def check_unicode(text: str, place: str) -> str:

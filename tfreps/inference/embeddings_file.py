@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import h5py
 import numpy as np
 
+from tfreps.data.labelled.sentence_vectors import TOKEN_DIGESTS
 from tfreps.files.atomic_files import replacing
 from tfreps.files.disk_errors import check_space, naming
 from tfreps.files.hdf5_files import find_array, naming_damage, open_hdf5, read_array
@@ -23,6 +24,7 @@ class EmbeddingsFile:
 
         "0", "1", ...       vectors of the sentence with this number; any shape
         sentence_to_index   str, shape (1,): JSON object from sentences to their numbers as strings
+        token_digests       uint64, shape (N,): digest of the tokens of each sentence
 
     The file is created only when it is complete. Until then, the vectors are collected in the
     folder `PATH.part`, in one file for each group of sentences, called a window. Each window is
@@ -113,12 +115,16 @@ class EmbeddingsFile:
                 yield put
         self.windows += 1
 
-    def finish(self, sentence_to_index: dict[str, str] | None) -> None:
+    def finish(
+        self, sentence_to_index: dict[str, str] | None, digests: list[int] | None = None
+    ) -> None:
         """Merges the windows into the complete file and removes their folder.
 
         Args:
             sentence_to_index: dict from each sentence to its number as a string. If `None`, the
                 array `sentence_to_index` is not written.
+            digests: list of int. The `token_digest` of each sentence, in the order of the numbers.
+                If `None`, the array `token_digests` is not written. Defaults to `None`.
         """
         text = "" if sentence_to_index is None else json.dumps(sentence_to_index)
         size = sum(window.stat().st_size for window in self._windows()) + len(text)
@@ -132,6 +138,8 @@ class EmbeddingsFile:
                 with h5py.File(window) as file:
                     for number in file:
                         file.copy(number, whole)
+            if digests is not None:
+                whole[TOKEN_DIGESTS] = np.array(digests, np.uint64)
             if sentence_to_index is not None:
                 index = whole.create_dataset(SENTENCE_INDEX, (1,), h5py.string_dtype())
                 index[0] = text

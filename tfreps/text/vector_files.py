@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO, NamedTuple
 
 from tfreps.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked
-from tfreps.files.utf8_files import check_line_ends, refuse_mark
+from tfreps.files.utf8_files import check_line_ends, without_mark
 
 LARGEST_DIMENSION = 65536  # a header that declares a larger one is wrong or malicious
 LONGEST_LINE = 1 << 22
@@ -125,12 +125,11 @@ def _sample(rows: Iterator[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
 
 def _first_line(file: BinaryIO, path: str) -> bytes:
     """Returns the first line; raises an error if the file does not look like a text file."""
-    first = file.readline(LONGEST_LINE)
+    first = without_mark(file.readline(LONGEST_LINE))
     if not first:
         raise ValueError(
             f"{path}: the file is empty. Expected a token and its vector on every line."
         )
-    refuse_mark(first, path)
     if first.startswith(FASTTEXT_MAGIC):
         raise ValueError(f"{path}: {_FASTTEXT}")
     if first.startswith(b"\x1f\x8b"):

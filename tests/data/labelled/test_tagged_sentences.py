@@ -23,6 +23,7 @@ def read(folder, text, **options):
         "Ada\tB-PER\nsleeps \t O\t\n\nShe  O \n",  # tabs and spaces mixed
         "\ufeffAda B-PER\r\nsleeps O\r\n\r\nShe O\r\n",
         "-DOCSTART- O\n\nAda B-PER\nsleeps O\n-DOCSTART- -X- -X- O\nShe O\n",
+        "-DOCSTART- -DOCSTART- O\nAda B-PER\nsleeps O\n\n-DOCSTART- -DOCSTART- O\nShe O\n",
     ],
 )
 def test_columns(tmp_path, text):
@@ -34,14 +35,15 @@ def test_which_columns(tmp_path):
     assert read(tmp_path, text, token_column=1) == [ADA]
     assert read(tmp_path, text, token_column=-3, tag_column=3) == [ADA]
     assert read(tmp_path, text, token_column=1, tag_column=2) == [(ADA[0], ["NNP", "VB"])]
-    assert read(tmp_path, text, token_column=1, tag_column=None) == [(ADA[0], [])]
-    assert read(tmp_path, "Ada\nsleeps\n", tag_column=None) == [(ADA[0], [])]
+    assert read(tmp_path, text, token_column=1, read_tags=False) == [(ADA[0], [])]
+    assert read(tmp_path, "Ada\nsleeps\n", read_tags=False) == [(ADA[0], [])]
 
 
 def test_one_separator(tmp_path):
     text = "New York\tB-LOC\n\u3000\tO\n"
     assert read(tmp_path, text, separator="\t") == [(["New York", "\u3000"], ["B-LOC", "O"])]
-    assert read(tmp_path, "\u3000 O\n") == [(["\u3000"], ["O"])]  # neither space nor tab
+    for token in "\u3000\xa0":  # white space, but neither space nor tab
+        assert read(tmp_path, f"{token} O\n") == [([token], ["O"])]
     with pytest.raises(ValueError, match="line 1: the token is empty"):
         read(tmp_path, "\tO\n", separator="\t")
     with pytest.raises(ValueError, match="line 2: the tag is empty"):
@@ -51,6 +53,71 @@ def test_one_separator(tmp_path):
 def test_document_starts_as_sentences(tmp_path):
     found = read(tmp_path, "-DOCSTART- O\nShe O\n", skip_document_starts=False)
     assert found == [(["-DOCSTART-"], ["O"]), SHE]
+    text = "1 -DOCSTART- -X- O\n1 Ada NNP B-PER\n2 sleeps VB O\n"
+    assert read(tmp_path, text, token_column=1) == [ADA]
+    found = read(tmp_path, text, token_column=1, skip_document_starts=False)
+    assert found == [(["-DOCSTART-"], ["O"]), ADA]
+
+
+CONLLU = """# newdoc id = a
+# sent_id = 1
+# text = Don't go now
+1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No
+1\tDo\tdo\tAUX\tVB\tMood=Imp\t3\taux\t3:aux\t_
+2\tn't\tnot\tPART\tRB\t_\t3\tadvmod\t_\t_
+3\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\t_
+3.1\tright\t_\tADV\t_\t_\t_\t_\t3:x\t_
+4\tnow\tnow\tADV\tRB\t_\t3\tadvmod\t_\t_
+
+# sent_id = 2
+1\t20\xa0000 #\t20000\tNUM\tCD\t_\t0\troot\t_\t_
+"""
+
+
+def test_conllu(tmp_path):
+    tokens = [["Do", "n't", "go", "now"], ["20\xa0000 #"]]
+    tags = {
+        "upos": [["AUX", "PART", "VERB", "ADV"], ["NUM"]],
+        "xpos": [["VB", "RB", "VB", "RB"], ["CD"]],
+        "feats": [["Mood=Imp", "_", "_", "_"], ["_"]],
+    }
+    for name, rows in tags.items():
+        expected = list(zip(tokens, rows, strict=True))
+        assert read(tmp_path, CONLLU, format="conllu", tag_column=name) == expected
+    upos = list(zip(tokens, tags["upos"], strict=True))
+    assert read(tmp_path, "\ufeff" + CONLLU.replace("\n", "\r\n"), format="conllu") == upos
+    assert read(tmp_path, CONLLU, format="conllu", tag_column=3) == upos
+    found = read(tmp_path, CONLLU, format="conllu", token_column="lemma", read_tags=False)
+    assert found == [(["do", "not", "go", "now"], []), (["20000"], [])]
+    assert [s.line for s in read_tagged(tmp_path / "a.txt", "conllu")] == [5, 12]
+
+
+@pytest.mark.parametrize(
+    "text, options, message",
+    [
+        (
+            CONLLU,
+            {"tag_column": "pos"},
+            "`tag_column` must be the number of a column, or one of id",
+        ),
+        (CONLLU, {"tag_column": 10}, r"line 5: expected .* column 10 \(counted .*; got 10 columns"),
+        (
+            CONLLU,
+            {"tag_column": "form"},
+            "line 5: expected a token in column 1 and a tag in a diff",
+        ),
+        (
+            CONLLU.replace("3:aux", "_"),
+            {"tag_column": "deps"},
+            "column deps is empty: every tag is",
+        ),
+        (CONLLU.replace("\t", " "), {}, "line 4: expected 10 columns of CoNLL-U, .* got 1: "),
+        ("Ada\tB-PER\n", {}, "line 1: expected 10 columns of CoNLL-U, .* got 2: .* set `format`"),
+    ],
+)
+def test_bad_conllu(tmp_path, text, options, message):
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path, text, format="conllu", **options)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +140,7 @@ def test_json_fields(tmp_path):
     text = '{"words": ["She"], "pos": ["O"]}'
     options = {"format": "json", "token_field": "words"}
     assert read(tmp_path, text, tag_field="pos", **options) == [SHE]
-    assert read(tmp_path, text, tag_field=None, **options) == [(["She"], [])]
+    assert read(tmp_path, text, read_tags=False, **options) == [(["She"], [])]
 
 
 def test_where(tmp_path):
@@ -97,6 +164,17 @@ def test_where(tmp_path):
         ("a O\n", {"token_column": -3}, "line 1: expected a token in column -3"),
         ("a O\n", {"token_column": 1}, "expected a token in column 1 and a tag in a different one"),
         ("a\u3000O\n", {}, "line 1: .* got 1 column"),
+        ("a\n", {}, "Change `token_column`, `tag_column` or `separator`, or add the column"),
+        ("a\n", {"token_column": 1, "read_tags": False}, "Change `token_column` or `separator`"),
+        (
+            "a O\n",
+            {"tag_column": "upos"},
+            "`tag_column` must be .* with `format` conll; got 'upos'",
+        ),
+        ("# a comment\na O\n", {}, "line 1: comment lines are not supported .*; got '# a com"),
+        ("a O\n\n# sent_id = 2\nb O\n", {}, "line 3: comment lines .* set `format` to conllu"),
+        ("#begin\na O\n", {}, "line 1: comment lines"),
+        ("# id 1 x=y\na b c O\n\n# id 2 x=y\nd b c O\n", {}, "line 1: comment lines"),
         (b"a O\n\xff O\n", {}, "line 2: expected UTF-8"),
         (
             '\n{"text": ["a", "b"], "label": ["X", "O"]}\n',

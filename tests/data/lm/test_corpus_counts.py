@@ -22,7 +22,6 @@ def test_counts(tmp_path):
     [
         (b"a b\nb \xe9\n", "a.txt, line 2: expected UTF-8 text, found the byte 0xe9"),
         (b"a\nb\nc \x00\n", "a.txt, line 3: .* binary"),
-        (b"\xef\xbb\xbfa\n", "a.txt, line 1: the file starts with a byte order mark"),
         (b"a\nb <S> a\n", "a.txt, line 2: the token '<S>' marks the boundary"),
         (b"a\n\nb </S>\n", "a.txt, line 3: the token '</S>' marks the boundary"),
         (b"<UNK>\n<UNK> x\n", "None of the 3 tokens in .* is in the vocabulary"),

@@ -64,7 +64,8 @@ def test_config_files(tmp_path):
             model_version_policy { all {} } }
           config { name: "c" base_path: "other/ner" }
         }
-        """
+        """,
+        encoding="utf-8-sig",
     )
     assert read_config_file("models.config") == [
         ModelConfig("ner", "ner", VersionPolicy(specific=(3, 4)), {"stable": 3}),

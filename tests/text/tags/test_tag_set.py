@@ -58,7 +58,6 @@ def test_labels_may_hold_spaces(tmp_path):
         (b"O\n B-X\n", "line 2: a tag must not start or end with white space"),
         (b"O\nB-X\nX\n", "tags.txt, line 3: the tag 'X' is not valid in the scheme 'bio'"),
         (b"O\nB-\xe9\n", "line 2: expected UTF-8 text"),
-        (b"\xef\xbb\xbfO\n", "line 1: the file starts with a byte order mark"),
     ],
 )
 def test_bad_files(tmp_path, data, message):

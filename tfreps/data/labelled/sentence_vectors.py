@@ -1,55 +1,69 @@
 """SentenceVectors: reads vectors written by `tfreps embed`, for batches of sentences."""
 
+import hashlib
 import os
 from collections.abc import Sequence
 
 import h5py
 import numpy as np
 
-from tfreps.files.hdf5_files import find_array, naming_damage, open_hdf5
+from tfreps.files.hdf5_files import find_array, naming_damage, open_hdf5, read_array
+
+TOKEN_DIGESTS = "token_digests"
+_OTHER_TEXT = "The file was computed from a different text. Write it again with `tfreps embed`."
 
 
 class SentenceVectors:
     """Reads the contextual vectors of numbered sentences from an HDF5 file.
 
     The file has one data set of shape `[L, T, D]` or `[T, D]` per sentence, named after the
-    sentence's number. `tfreps embed`, bilm-tf and AllenNLP write this format.
+    sentence's number. `tfreps embed`, bilm-tf and AllenNLP write this format. `tfreps embed` also
+    stores a digest of the tokens of each sentence, which is compared with the data. For files
+    without it, only the numbers of tokens are compared.
 
     Args:
         path: str or path-like object. Path of the file.
-        numbers: sequence of int. Number under which each sentence is stored in the file.
-        lengths: sequence of int. Number of tokens of each sentence.
+        tokens: sequence of lists of str. The tokens of each sentence, before truncation.
         cut_lengths: sequence of int. Number of tokens of each sentence after truncation. The file
             may contain vectors for all tokens of a sentence, or only for those that remain.
+        numbers: sequence of int or None. Number under which each sentence is stored in the file. If
+            `None`, the file contains these sentences in this order and no others. Defaults to
+            `None`.
 
     Attributes:
         num_layers: int. Number of layers, L.
         dim: int. Width of a vector, D.
 
     Raises:
-        ValueError: If `numbers` and `lengths` have different lengths; the file does not exist, is
-            damaged or is not an HDF5 file; a sentence is missing; or the array of a sentence does
-            not contain numbers, has fewer than 2 or more than 3 axes, or has the wrong number of
-            tokens, or its numbers of layers and features differ from those of the first sentence.
+        ValueError: If `numbers` and `tokens` have different lengths; the file does not exist, is
+            damaged or is not an HDF5 file; a sentence is missing, or the file contains a different
+            one under its number; the number of sentences in the file is wrong; or the array of a
+            sentence does not contain numbers, has fewer than 2 or more than 3 axes, or has the
+            wrong number of tokens, or its numbers of layers and features differ from those of the
+            first sentence.
     """
 
     def __init__(
         self,
         path: str | os.PathLike,
-        numbers: Sequence[int],
-        lengths: Sequence[int],
+        tokens: Sequence[Sequence[str]],
         cut_lengths: Sequence[int],
+        numbers: Sequence[int] | None = None,
     ):
         self.path = os.fspath(path)
-        self.numbers = [str(number) for number in numbers]
-        if len(self.numbers) != len(lengths):
+        self.numbers = [str(n) for n in (range(len(tokens)) if numbers is None else numbers)]
+        if len(self.numbers) != len(tokens):
             raise ValueError(
                 f"`vector_numbers` must have one number per sentence for {self.path}; got "
-                f"{len(lengths)} sentences and {len(self.numbers)} numbers."
+                f"{len(tokens)} sentences and {len(self.numbers)} numbers."
             )
         self.cut_lengths = cut_lengths
         with self.open() as file:
-            self.num_layers, self.dim = self._check(file, lengths, cut_lengths)
+            self.num_layers, self.dim = self._check(file, tokens)
+            with naming_damage(self.path, "its list of arrays"):
+                has_digests = TOKEN_DIGESTS in file
+            if has_digests:
+                self._check_digests(file, tokens, numbers is None)
 
     def open(self) -> h5py.File:
         """Opens the file, so that it can be passed to `read`."""
@@ -78,7 +92,24 @@ class SentenceVectors:
             batch[row, :, :length] = vectors[..., :length, :]
         return batch
 
-    def _check(self, file, lengths, cut_lengths) -> tuple[int, int]:
+    def _check_digests(self, file, tokens, is_whole) -> None:
+        """Checks that the file was computed from these sentences."""
+        digests = read_array(file, TOKEN_DIGESTS).ravel()
+        if is_whole and len(digests) != len(tokens):
+            raise ValueError(
+                f"{self.path} has vectors of {len(digests)} sentences; the data has {len(tokens)}. "
+                f"{_OTHER_TEXT}"
+            )
+        for place, (number, own) in enumerate(zip(self.numbers, tokens, strict=True)):
+            stored = own[: file[number].shape[-2]]
+            if not int(number) < len(digests) or digests[int(number)] != token_digest(stored):
+                raise ValueError(
+                    f"{self.path}, sentence {number}: the file has vectors of other tokens than "
+                    f"sentence {place} of the data (counted from 0), {' '.join(own)[:60]!r}. "
+                    f"{_OTHER_TEXT}"
+                )
+
+    def _check(self, file, tokens) -> tuple[int, int]:
         """Checks the shapes of the arrays of all sentences and returns L and D."""
         expected = None
         for place, number in enumerate(self.numbers):
@@ -87,8 +118,8 @@ class SentenceVectors:
             if not is_there:
                 raise ValueError(
                     f"{self.path} has no vectors for sentence {number} (sentence {place} of the "
-                    f"data, counted from 0; the number of sentences is {len(lengths)}). The file "
-                    "was computed from a different text. Write it again with `tfreps embed`."
+                    f"data, counted from 0; the number of sentences is {len(tokens)}). "
+                    f"{_OTHER_TEXT}"
                 )
             shape = find_array(file, number).shape
             if len(shape) not in (2, 3):
@@ -97,12 +128,12 @@ class SentenceVectors:
                     f"features] or [tokens, features]; got {list(shape)}. Write the file with "
                     "`tfreps embed`."
                 )
-            if shape[-2] not in (lengths[place], cut_lengths[place]):
+            length = len(tokens[place])
+            if shape[-2] not in (length, self.cut_lengths[place]):
                 raise ValueError(
                     f"{self.path}, sentence {number}: the file has vectors of {shape[-2]} tokens, "
-                    f"but sentence {place} of the data (counted from 0) has {lengths[place]} "
-                    "tokens. The file was computed from a different text. Write it again with "
-                    "`tfreps embed`."
+                    f"but sentence {place} of the data (counted from 0) has {length} tokens. "
+                    f"{_OTHER_TEXT}"
                 )
             found = (1 if len(shape) == 2 else shape[0], shape[-1])
             if expected is None:
@@ -114,3 +145,15 @@ class SentenceVectors:
                     f"{found[1]}. Write the file again with `tfreps embed`."
                 )
         return expected
+
+
+def token_digest(tokens: Sequence[str]) -> int:
+    """Returns a 64-bit digest of the tokens of a sentence, which ignores upper and lower case.
+
+    Vectors may have been computed from text in lower case (`tfreps tokenize --lowercase`).
+
+    Args:
+        tokens: sequence of str. The tokens.
+    """
+    text = "\0".join(tokens).casefold()
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")

@@ -65,7 +65,7 @@ class SequenceBatches:
             vectors of these sentences, either whole or truncated to `max_length`. If `None`, no
             vectors are read. Defaults to `None`.
         vector_numbers: sequence of int or None. Number of each sentence in the file `vectors`. If
-            `None`, sentences are numbered from 0. Defaults to `None`.
+            `None`, the file contains all sentences in this order. Defaults to `None`.
         extra: dict or None. Maps the name of each additional feature to its values: for each
             sentence, an array with one value or row per token. The feature is an int32, float32
             or bool tensor `[B, T, ...]`, which is 0 or False on padding. Defaults to `None`.
@@ -89,8 +89,8 @@ class SequenceBatches:
             of tokens and values in `extra`; `targets` contains both lists and integers; a tag or
             label is negative or not an integer; an argument is out of range; a name in `extra` is
             that of another feature; both `cuts` and `vectors` are given; or the file `vectors`
-            cannot be read, lacks a sentence, or has vectors of different sizes or for the wrong
-            number of tokens.
+            cannot be read, lacks a sentence, was computed from different sentences, or has vectors
+            of different sizes.
 
     Example:
         >>> from tfreps.data import SequenceBatches
@@ -148,8 +148,7 @@ class SequenceBatches:
                 "vectors belong to whole sentences. Pass only one of the two."
             )
         if vectors is not None:
-            numbers = range(len(tokens)) if vector_numbers is None else vector_numbers
-            self._vectors = SentenceVectors(vectors, numbers, lengths, cut_lengths)
+            self._vectors = SentenceVectors(vectors, tokens, cut_lengths, vector_numbers)
         self._cuts = cuts
         stored = self._vectors
         self.vector_shape = (0, 0) if stored is None else (stored.num_layers, stored.dim)

@@ -1,4 +1,4 @@
-"""Reads tagged sentences from CoNLL columns, JSON lines or lines of Python dicts."""
+"""Reads tagged sentences from CoNLL columns, CoNLL-U, JSON lines or lines of Python dicts."""
 
 import re
 from typing import NamedTuple
@@ -7,8 +7,13 @@ from tfreps.data.records import get_field, parse_record, record_format
 from tfreps.data.text_files import Files, find_files, read_lines
 from tfreps.files.utf8_files import check_unicode
 
+FORMATS = "conll", "conllu", "json", "python"
 _SEPARATORS = {None: re.compile("[ \t]+"), "\t": re.compile("\t"), " ": re.compile(" ")}
 _DOCUMENT_START = "-DOCSTART-"
+_CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+_WORD_ID = re.compile(r"\d+(-\d+|\.\d+)?")
+# Columns of the token and of the tag unless others are given.
+_COLUMNS = {"conll": (0, -1), "conllu": (_CONLLU.index("form"), _CONLLU.index("upos"))}
 
 
 class TaggedSentence(NamedTuple):
@@ -31,12 +36,13 @@ def read_tagged(
     files: Files,
     format: str = "conll",
     *,
-    token_column: int = 0,
-    tag_column: int | None = -1,
+    token_column: int | str | None = None,
+    tag_column: int | str | None = None,
+    read_tags: bool = True,
     separator: str | None = None,
     skip_document_starts: bool = True,
     token_field: str = "text",
-    tag_field: str | None = "label",
+    tag_field: str = "label",
     encoding: str = "utf-8",
 ) -> list[TaggedSentence]:
     """Reads tagged sentences from text files.
@@ -45,7 +51,10 @@ def read_tagged(
 
     - "conll": one token per line with its tag in another column, and blank lines between
       sentences. Consecutive blank lines count as one; a blank line at the end of a file is
-      optional.
+      optional. Comment lines are not supported.
+    - "conllu": CoNLL-U, the format of Universal Dependencies: ten columns separated by tabs, whose
+      names are id, form, lemma, upos, xpos, feats, head, deprel, deps and misc. Comment lines, the
+      lines of multiword tokens (ids such as 1-2) and empty nodes (2.1) are skipped.
     - "json": one JSON object `{"text": ["a", "b"], "label": ["X", "O"]}` per line. Blank lines
       are skipped.
     - "python": one Python dict literal `{'text': ['a', 'b'], 'label': ['X', 'O']}` per line.
@@ -58,20 +67,21 @@ def read_tagged(
     Args:
         files: str, path-like object, or list of them. Paths or glob patterns, read in order of
             name; `*.gz` files are decompressed.
-        format: str. `"conll"`, `"json"` or `"python"`. Defaults to `"conll"`.
-        token_column: int. Column of the token, counted from 0, or from the end if negative.
-            Defaults to 0.
-        tag_column: int or None. Column of the tag, counted from 0, or from the end if negative. If
-            `None`, no tags are read. Defaults to -1.
-        separator: str or None. Column separator: `"\\t"` or `" "` for exactly one tab or space.
-            If `None`, any run of spaces and tabs separates columns. Other white space is always
-            part of the text. Defaults to `None`.
-        skip_document_starts: bool. Whether `-DOCSTART-` lines in CoNLL files are skipped. If
-            `False`, each of these lines is a sentence of one token. They end the previous sentence
-            in either case. Defaults to `True`.
+        format: str. `"conll"`, `"conllu"`, `"json"` or `"python"`. Defaults to `"conll"`.
+        token_column: int, str or None. Column of the token, counted from 0, or from the end if
+            negative; or, with format "conllu", the name of a column. If `None`, the first column,
+            or form with format "conllu". Defaults to `None`.
+        tag_column: int, str or None. Column of the tag, like `token_column`. If `None`, the last
+            column, or upos with format "conllu". Defaults to `None`.
+        read_tags: bool. Whether to read tags. Defaults to `True`.
+        separator: str or None. Column separator with format "conll": `"\\t"` or `" "` for exactly
+            one tab or space. If `None`, any run of spaces and tabs separates columns. Other white
+            space is always part of the text. Defaults to `None`.
+        skip_document_starts: bool. Whether lines with the token `-DOCSTART-` are skipped with
+            format "conll". If `False`, each of these lines is a sentence of one token. They end the
+            previous sentence in either case. Defaults to `True`.
         token_field: str. Field of a record that contains the tokens. Defaults to `"text"`.
-        tag_field: str or None. Field of a record that contains the tags. If `None`, no tags are
-            read. Defaults to `"label"`.
+        tag_field: str. Field of a record that contains the tags. Defaults to `"label"`.
         encoding: str. Encoding of the files. Defaults to `"utf-8"`.
 
     Returns:
@@ -79,13 +89,15 @@ def read_tagged(
         str and an int. `tags` is empty if no tags are read.
 
     Raises:
-        ValueError: If `format` or `separator` is not one of the values above; `encoding` is
-            unknown; no file matches `files`; the lines of a CoNLL file have too few or different
-            numbers of columns, or are records; the token and the tag are in the same column; a line
-            of a JSON or Python file is not a record; a field is missing or is not a list of
-            strings; a token or tag is empty; a record has no tokens or different numbers of tokens
-            and tags; or a file cannot be read, contains no sentence, is binary or has a different
-            encoding. If a file is invalid, the message names it and, if possible, the line.
+        ValueError: If `format`, `separator` or the name of a column is not one of the values above;
+            `encoding` is unknown; no file matches `files`; the lines of a CoNLL file have too few
+            or different numbers of columns, or are comments or records; a line of a CoNLL-U file
+            does not have ten columns, or every tag in a file is `_`; the token and the tag are in
+            the same column; a line of a JSON or Python file is not a record; a field is missing or
+            is not a list of strings; a token or tag is empty; a record has no tokens or different
+            numbers of tokens and tags; or a file cannot be read, contains no sentence, is binary or
+            has a different encoding. If a file is invalid, the message names it and, if possible,
+            the line.
 
     Example:
         >>> import pathlib, tempfile
@@ -96,74 +108,152 @@ def read_tagged(
         ...     [(sentence.tokens, sentence.tags) for sentence in read_tagged(path)]
         [(['Ada', 'sleeps'], ['B-PER', 'O']), (['She'], ['O'])]
     """
-    if format not in ("conll", "json", "python"):
-        raise ValueError(f'`format` must be "conll", "json" or "python"; got {format!r}.')
+    if format not in FORMATS:
+        raise ValueError(f"`format` must be one of {', '.join(FORMATS)}; got {format!r}.")
     if separator not in _SEPARATORS:
         raise ValueError(f"`separator` must be None, a tab or a space; got {separator!r}.")
+    columns = []
+    if format in _COLUMNS:
+        first, last = _COLUMNS[format]
+        columns = [_column("token_column", token_column, first, format)]
+        columns += [_column("tag_column", tag_column, last, format)] * read_tags
     sentences = []
     for path in find_files(files):
         lines = read_lines(path, encoding)
         if format == "conll":
-            columns = (token_column, tag_column)
-            found = _read_columns(path, lines, columns, separator, skip_document_starts)
+            rows = _rows(path, lines, columns, separator, skip_document_starts)
+            found = _read_columns(path, rows, columns)
+            if len(found) > 1 and all(sentence.tokens[0] == "#" for sentence in found):
+                _check_no_comment(f"{path}, line {found[0].line}", lines[found[0].line - 1])
+        elif format == "conllu":
+            found = _read_columns(path, _conllu_rows(path, lines, columns), columns)
+            _check_some_tags(path, found, tag_column)
         else:
-            found = _read_records(path, lines, token_field, tag_field, format)
+            found = _read_records(
+                path, lines, token_field, tag_field if read_tags else None, format
+            )
         if not found:
             raise ValueError(f"{path} contains no sentence; expected at least one.")
         sentences += found
     return sentences
 
 
-def _read_columns(path, lines, columns, separator, skip_document_starts):
-    """Returns the sentences in the lines of a CoNLL file."""
-    split = _SEPARATORS[separator].split
-    token_column, tag_column = columns
+def _column(name, column, default, format):
+    """Returns the number of a column."""
+    if column is None:
+        return default
+    if isinstance(column, str):
+        if format != "conllu" or column not in _CONLLU:
+            names = f", or one of {', '.join(_CONLLU)}" if format == "conllu" else ""
+            raise ValueError(
+                f"`{name}` must be the number of a column{names} with `format` {format}; got "
+                f"{column!r}."
+            )
+        return _CONLLU.index(column)
+    return column
+
+
+def _read_columns(path, rows, columns):
+    """Returns the sentences in pairs of a line number and its columns, `None` between sentences."""
     sentences = []
     current = None
-    width = None
-    for number, line in enumerate(lines, 1):
-        if separator is None:
-            row = split(line.strip(" \t"))
-        else:
-            row = split(line)
-        is_start = row[0] == _DOCUMENT_START
-        if is_start or not line.strip(" \t"):
+    for number, row in rows:
+        if row is None:
             current = None
-            if not (is_start and not skip_document_starts):
-                continue
-        if width is None:
-            width = number, len(row)
-            _check_no_record(f"{path}, line {number}", line)
-            _check_columns(f"{path}, line {number}", len(row), columns, line)
-        elif len(row) != width[1]:
-            raise ValueError(
-                f"{path}, line {number}: expected {width[1]} columns as in line {width[0]}; got "
-                f"{len(row)}: {line[:60]!r}. Every line must have the same number of columns, and "
-                "sentences must be separated by blank lines."
-            )
+            continue
         if current is None:
             current = TaggedSentence([], [], path, number)
             sentences.append(current)
-        current.tokens.append(_filled(row[token_column], "token", path, number))
-        if tag_column is not None:
-            current.tags.append(_filled(row[tag_column], "tag", path, number))
-        if is_start:
-            current = None
+        for what, column in zip(("token", "tag"), columns, strict=False):
+            if not row[column]:
+                raise ValueError(
+                    f"{path}, line {number}: the {what} is empty. Check the column separators of "
+                    "the line."
+                )
+            getattr(current, f"{what}s").append(row[column])
     return sentences
 
 
+def _rows(path, lines, columns, separator, skip_document_starts):
+    """Yields pairs for `_read_columns` from the lines of a CoNLL file."""
+    split = _SEPARATORS[separator].split
+    first = None
+    for number, line in enumerate(lines, 1):
+        row = split(line if separator else line.strip(" \t"))
+        is_start = _DOCUMENT_START in row
+        if is_start or not line.strip(" \t"):
+            yield number, None
+            if not is_start or skip_document_starts:
+                continue
+        if first is None:
+            first = number, len(row), line
+            _check_no_record(f"{path}, line {number}", line)
+            _check_columns(f"{path}, line {number}", len(row), columns, line)
+        elif len(row) != first[1]:
+            _check_no_comment(f"{path}, line {first[0]}", first[2])
+            _check_no_comment(f"{path}, line {number}", line)
+            raise ValueError(
+                f"{path}, line {number}: expected {first[1]} columns as in line {first[0]}; got "
+                f"{len(row)}: {line[:60]!r}. Every line must have the same number of columns, and "
+                "sentences must be separated by blank lines."
+            )
+        yield number, row
+        if is_start:
+            yield number, None
+
+
+def _conllu_rows(path, lines, columns):
+    """Yields pairs for `_read_columns` from the words of a CoNLL-U file."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip(" \t"):
+            yield number, None
+        elif not line.startswith("#"):
+            row = line.split("\t")
+            place = f"{path}, line {number}"
+            if len(row) != len(_CONLLU) or not _WORD_ID.fullmatch(row[0]):
+                raise ValueError(
+                    f"{place}: expected {len(_CONLLU)} columns of CoNLL-U, separated by tabs, the "
+                    f"first of which is a number; got {len(row)}: {line[:60]!r}. If the file has "
+                    "another format, set `format`."
+                )
+            if row[0].isdigit():
+                _check_columns(place, len(row), columns, line)
+                yield number, row
+
+
 def _check_columns(place, width, columns, line):
-    """Checks that the first line of a file has the requested columns."""
-    token_column, tag_column = columns
-    needed = [column for column in columns if column is not None]
-    if any(not -width <= column < width for column in needed) or (
-        tag_column is not None and token_column % width == tag_column % width
+    """Checks that a line has the requested columns."""
+    token, *tag = columns
+    if any(not -width <= column < width for column in columns) or (
+        tag and token % width == tag[0] % width
     ):
-        tag = "" if tag_column is None else f" and a tag in a different one, column {tag_column}"
+        _check_no_comment(place, line)
+        also = f" and a tag in a different one, column {tag[0]}" if tag else ""
+        options = "`token_column`, `tag_column`" if tag else "`token_column`"
         raise ValueError(
-            f"{place}: expected a token in column {token_column}{tag} (counted from 0, or from the "
-            f"end if negative); got {width} column{'s' * (width != 1)}: {line[:60]!r}. Check the "
-            "column numbers and the column separator."
+            f"{place}: expected a token in column {token}{also} (counted from 0, or from the end "
+            f"if negative); got {width} column{'s' * (width != 1)}: {line[:60]!r}. Change "
+            f"{options} or `separator`, or add the column to the file."
+        )
+
+
+def _check_no_comment(place, line):
+    """Raises an error for a line with an unexpected number of columns if it is a comment."""
+    if line.startswith("#"):
+        raise ValueError(
+            f"{place}: comment lines are not supported in columns; got "
+            f"{line[:60]!r}. Remove the lines that begin with #, or set `format` to conllu if the "
+            "file is CoNLL-U."
+        )
+
+
+def _check_some_tags(path, sentences, column):
+    """Checks that not all tags are `_`, which marks an empty column in CoNLL-U."""
+    tags = {tag for sentence in sentences for tag in sentence.tags}
+    if tags == {"_"}:
+        name = "upos" if column is None else column
+        raise ValueError(
+            f"{path}: column {name} is empty: every tag is '_'. Set `tag_column` to another column."
         )
 
 
@@ -216,11 +306,3 @@ def _strings(value, name, place):
             )
     check_unicode("".join(value), place)
     return list(value)
-
-
-def _filled(text, what, path, number):
-    if not text:
-        raise ValueError(
-            f"{path}, line {number}: the {what} is empty. Check the column separators of the line."
-        )
-    return text

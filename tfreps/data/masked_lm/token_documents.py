@@ -82,9 +82,9 @@ def read_documents(
 
     Raises:
         ValueError: If no file matches `files`; `format` is not one of the values above; a file is
-            unreadable, is not UTF-8, contains a NUL byte or starts with a byte order mark; a line
-            is not a record; a field is missing, is not a string, or contains a NUL character or a
-            lone surrogate; or the files contain no token or only unknown tokens.
+            unreadable, is not UTF-8 or contains a NUL byte; a line is not a record; a field is
+            missing, is not a string, or contains a NUL character or a lone surrogate; or the files
+            contain no token or only unknown tokens.
 
     Example:
         >>> import pathlib, tempfile
@@ -155,9 +155,8 @@ def read_sentences(
 
     Raises:
         ValueError: If no file matches `files`; `format` is not one of the values above; a file is
-            unreadable, is not UTF-8, contains a NUL byte or starts with a byte order mark; a line
-            is not a record; or a field is missing, is not a string, or contains a NUL character or
-            a lone surrogate.
+            unreadable, is not UTF-8 or contains a NUL byte; a line is not a record; or a field is
+            missing, is not a string, or contains a NUL character or a lone surrogate.
 
     Example:
         >>> import pathlib, tempfile

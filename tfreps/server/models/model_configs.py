@@ -153,7 +153,9 @@ def read_config_file(path: str | os.PathLike) -> list[ModelConfig]:
     try:
         with warnings.catch_warnings():  # Python warns about invalid escapes in strings
             warnings.simplefilter("ignore")
-            parsed = text_format.Parse(text.decode(), model_server_config_pb2.ModelServerConfig())
+            parsed = text_format.Parse(
+                text.decode("utf-8-sig"), model_server_config_pb2.ModelServerConfig()
+            )
     except (UnicodeDecodeError, text_format.ParseError, RecursionError) as error:
         reason = " ".join(str(error).split())[:200]
         raise ValueError(f"{path} is not a model config of TensorFlow Serving: {reason}") from error

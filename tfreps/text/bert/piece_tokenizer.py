@@ -273,9 +273,9 @@ class PieceTokenizer(abc.ABC):
             A tokenizer of this class.
 
         Raises:
-            ValueError: If the file cannot be read, is not UTF-8, starts with a byte order mark,
-                has an empty line or a repeated piece, or lacks a special token (the message names
-                the file and, if possible, the line), or an option is out of range.
+            ValueError: If the file cannot be read, is not UTF-8, has an empty line or a repeated
+                piece, or lacks a special token (the message names the file and, if possible, the
+                line), or an option is out of range.
         """
         return cls(read_pieces(path), source=str(path), **options)
 

@@ -90,7 +90,7 @@ def open_unpacked(path):
 
 
 def decoded(raw):
-    """Returns a line as str; raises a ValueError if it is not UTF-8 text."""
+    """Returns a line without byte order mark; raises a ValueError if it is not UTF-8 text."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -99,9 +99,7 @@ def decoded(raw):
         raise ValueError("the line contains a NUL character")
     if "\r" in text:
         raise ValueError("the line contains a carriage return without a line feed; remove it")
-    if text.startswith("\ufeff"):
-        raise ValueError("the line starts with a byte order mark; save the file without it")
-    return text
+    return text.removeprefix("\ufeff")
 
 
 def _check_characters(record):

@@ -1,0 +1,83 @@
+import argparse
+
+import pytest
+
+from tfreps.cli.options import add_flags, default_values
+from tfreps.cli.tagged_files import OPTIONS, read_tagged_files, say_illegal
+from tfreps.data.labelled.tagged_sentences import TaggedSentence
+
+
+def options(**given):
+    return argparse.Namespace(**default_values(OPTIONS) | given)
+
+
+def read(folder, text, name="format", kept=None, **given):
+    path = folder / "a.txt"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return [(s.tokens, s.tags) for s in read_tagged_files(options(**given), path, name, kept)]
+
+
+def test_flags(tmp_path):
+    parser = argparse.ArgumentParser()
+    add_flags(parser, OPTIONS)
+    words = "--separator tab --token-column -2 --tag-column xpos"
+    given = parser.parse_args(words.split())
+    assert (given.separator, given.token_column, given.tag_column) == ("\t", -2, "xpos")
+    assert parser.parse_args(["--separator", "\\t"]).separator == "\t"
+    assert parser.parse_args(["--separator", "space"]).separator == " "
+    text = "New York\tB-LOC\n"
+    assert read(tmp_path, text, separator="\t") == [(["New York"], ["B-LOC"])]
+
+
+def test_options_of_a_run_apply_to_files_of_the_same_format(tmp_path):
+    kept = {"format": "conll", "token_column": 1, "tag_column": 0, "encoding": "latin-1"}
+    unset = {"format": None, "encoding": None}
+    assert read(tmp_path, b"O \xe9 x\n", kept=kept, **unset) == [(["\xe9"], ["O"])]
+    assert read(tmp_path, b"O \xe9 x\n", kept=kept, **unset | {"tag_column": 2})[0][1] == ["x"]
+    given = unset | {"format": "conllu"}
+    text = "1\t\xe9\tb\tNOUN\tNN" + "\t_" * 5 + "\n"
+    assert read(tmp_path, text.encode("latin-1"), kept=kept, **given) == [(["\xe9"], ["NOUN"])]
+
+
+@pytest.mark.parametrize(
+    "text, given, message",
+    [
+        ("a\n", {}, "Change --token-column, --tag-column or --separator, or add the column"),
+        (
+            b"na\xefve O\n",
+            {},
+            "line 1: expected UTF-8 text, found the byte 0xef .*Set --encoding to",
+        ),
+        ("a O\n".encode("utf-16"), {}, "Set --encoding to UTF-16"),
+        (b"\x81 O\n", {"encoding": "cp1252"}, "Set --encoding to the encoding of the file"),
+        ("# a b\na O\n", {}, "Remove the lines that begin with #, or set --format to conllu"),
+        (
+            "a O\n",
+            {"tag_column": "xpos"},
+            "--tag-column must be .* with --format conll; got 'xpos'",
+        ),
+    ],
+)
+def test_errors_name_flags(tmp_path, text, given, message):
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path, text, **given)
+
+
+def test_another_name_of_the_format(tmp_path):
+    with pytest.raises(ValueError, match="Set --input to json"):
+        read(tmp_path, '{"text": ["a"], "label": ["O"]}', "input", input="conll")
+
+
+def test_illegal_transitions(capsys):
+    sentences = [TaggedSentence(["a"], ["O"], "a.txt", 1)]
+    assert not say_illegal("train", sentences, "bio")
+    sentences.append(TaggedSentence(["a", "b"], ["O", "I-X"], "a.txt", 3))
+    assert not say_illegal("train", sentences, None)
+    assert capsys.readouterr().out == ""
+    assert say_illegal("train", sentences, "bio")
+    assert capsys.readouterr().out == (
+        "Warning: --train has 1 transitions that are illegal in 'bio', in 1 of 2 sentences. The "
+        "first such sentence starts in line 3 of a.txt.\n"
+    )
+    with pytest.raises(ValueError, match="a.txt, line 3, token 2: "):
+        say_illegal("train", [sentences[1]._replace(tags=["O", "X"])], "bio")
