@@ -1,4 +1,4 @@
-"""How tests compare floats: bounds in units of rounding, and a record of the share that is used."""
+"""Compares floats in tests: bounds in units of rounding, and a record of the share that is used."""
 
 import collections
 import math
