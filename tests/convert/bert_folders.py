@@ -17,7 +17,7 @@ USUAL = {
     **{"kind": "BertForPreTraining", "activation": "gelu", "sizes": "usual"},
     **{"style": "late", "prefix": "bert.", "files": "single"},
 }
-TERMS = 512  # three blocks, each of six sums of 16 to 64 terms and two layer norms
+TERMS = 1024  # three blocks, each of six sums of 16 to 64 terms; the original is rounded, too
 UNUSUAL = {**USUAL, "activation": "gelu_new", "sizes": "unusual"}
 
 

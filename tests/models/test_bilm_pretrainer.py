@@ -19,7 +19,7 @@ from tfreps.optimizers import TF1Adagrad
 from tfreps.text.char_ids import token_rows
 
 ROWS, STEPS, SIZE = 3, 5, 20
-TERMS = 3 * ROWS * STEPS * SIZE  # a step sums over the vocabulary and the tokens; there are three
+TERMS = 4096  # three steps, each with sums over 15 tokens, 20 ids and the gates of two layers
 WORDS = ["<S>", "</S>", "<UNK>"] + "the of and to in river bank dog boats fire".split()
 WORDS += ["naïve", "storm", "é" * 30, "letter", "sister", "犬", "left"]
 CHARACTERS = token_rows(WORDS)  # [V, C]
