@@ -114,6 +114,14 @@ def test_what_is_not_there(hub, commit, address, message):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("name", ["tf_model.h5", "pytorch_model.bin"])
+def test_weights_that_are_never_downloaded(hub, name):
+    hub.add("a/b", {"config.json": b"{}", name: b"weights"})
+    with pytest.raises(ValueError, match="neither weights.hdf5 nor a safetensors .* never downlo"):
+        download("hf://a/b")
+    assert [path.rsplit("/", 1)[-1] for path in hub.downloads()] == ["config.json"]
+
+
 @pytest.mark.parametrize("status", [403, 429, 500, 503])
 def test_a_hub_that_does_not_answer(hub, commit, status):
     hub.statuses["/api/models/someone/their-tagger/revision/main"] = status
@@ -123,8 +131,8 @@ def test_a_hub_that_does_not_answer(hub, commit, status):
 
 
 def test_names_that_leave_the_folder_are_not_downloaded(hub, tmp_path):
-    hub.add("evil/model", {"../../../../escaped_options.json": b"{}", "config.json": b"{}"})
-    assert names(download("hf://evil/model")) == ["config.json"]
+    hub.add("evil/model", {"../../../../escaped_options.json": b"{}", "weights.hdf5": b""})
+    assert names(download("hf://evil/model")) == ["weights.hdf5"]
     assert not list(tmp_path.rglob("escaped*"))
 
 
@@ -152,6 +160,7 @@ def test_upload_and_download(hub, tmp_path):
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "config.json").write_text('{"mine": 1}')
+    (folder / "weights.hdf5").write_text("weights")
     (folder / "README.md").write_text("---\nlicense: mit\n---\n# mine\n")
     url = upload(folder, "hf://me/mine")
     assert url.startswith(f"{hub.url}/me/mine/commit/")

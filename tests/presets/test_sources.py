@@ -50,7 +50,7 @@ def broken(source):
 
 
 def test_errors_name_the_source(hub, tmp_path):
-    hub.add("a/b", {"config.json": b"{}"})
+    hub.add("a/b", {"config.json": b"{}", "model.safetensors": b""})
     hub.files |= {f"elmo/{each}": each.encode() for each in ELMO}
     with zipfile.ZipFile(tmp_path / "bert.zip", "w") as file:
         file.writestr("uncased/config.json", "{}")
@@ -96,7 +96,7 @@ def test_an_archive_at_a_url(hub, tmp_path):
 
 
 def test_a_model_on_the_hub(hub):
-    hub.add("a/b", {"config.json": b"{}"})
+    hub.add("a/b", {"config.json": b"{}", "model.safetensors": b""})
     assert (fetch("hf://a/b") / "config.json").read_bytes() == b"{}"
 
 

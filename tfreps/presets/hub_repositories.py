@@ -47,6 +47,8 @@ FILES = (
     "results.json",
 )
 
+WEIGHTS = ".hdf5", ".safetensors"
+
 
 class Repository(NamedTuple):
     """Address of a model on the Hub.
@@ -109,7 +111,7 @@ def download(address: str) -> pathlib.Path:
     Raises:
         ValueError: If the address is not valid, if there is no such repository, revision or folder,
             if the repository is private or gated and cannot be accessed, if the Hub does not answer
-            and the files are not in the cache, or if the folder contains none of the `FILES`.
+            and the files are not in the cache, or if the folder contains no weights in `FILES`.
         OSError: If a file cannot be written to the cache.
     """
     found = parse(address)
@@ -122,10 +124,11 @@ def download(address: str) -> pathlib.Path:
             library_name="tfreps",
         )
     folder = pathlib.Path(snapshot, found.folder)
-    if not folder.is_dir() or not any(folder.iterdir()):
+    if not any(file.suffix in WEIGHTS for file in folder.glob("*")):
         raise ValueError(
-            f"{address} contains no model that tfreps reads: it has none of the files "
-            f"{', '.join(FILES[:5])}. Pickles and TensorFlow's .h5 files are never downloaded."
+            f"{address} contains no model that tfreps reads: it has neither weights.hdf5 nor a "
+            "safetensors file. Pickles (.bin) and the .h5 files of TensorFlow models are never "
+            f"downloaded. {ELSEWHERE}"
         )
     return folder
 
