@@ -211,7 +211,7 @@ def test_unroll_steps_belong_to_a_carried_state(one_direction, heldout, capsys):
 
 
 def test_bad_runs(heldout, tmp_path, capsys):
-    assert "not a folder" in refused(capsys, tmp_path / "nowhere", "--text", heldout)
+    assert "nowhere does not exist" in refused(capsys, tmp_path / "nowhere", "--text", heldout)
     run = RunFolder.create(tmp_path / "run", "pretrain-elmo", {})
     assert "contains no model.keras" in refused(capsys, run.path, "--text", heldout)
     run.save_model(BiLM(units=4, projection_dim=2, vocabulary_size=9))
