@@ -234,10 +234,10 @@ def answers(signature, sentences, full):
     describe = next(DESCRIBED_BY[name] for name in DESCRIBED_BY if name in outputs)
     for row, (sentence, length) in enumerate(zip(sentences, lengths, strict=True)):
         own = {name: value[row] for name, value in sorted(outputs.items())}
-        yield {"text": sentence, **describe(own, length, full)}
+        yield {"text": sentence, **describe(own, length, full, sentence)}
 
 
-def of_vectors(own, length, full):
+def of_vectors(own, length, full, text):
     """Returns the number of tokens of a sentence, and the shapes and values of its vectors."""
     answer = {"tokens": length}
     if "tokens" in own:  # a BERT model splits words into pieces
@@ -249,7 +249,7 @@ def of_vectors(own, length, full):
     return {**answer, "default": numbers(own["default"][:FIRST])}
 
 
-def of_tags(own, length, full):
+def of_tags(own, length, full, text):
     """Returns the tokens, tags and confidences of a tagger and, with a tag scheme, its spans."""
     answer = {name: [text.decode() for text in own[name][:length]] for name in ("tokens", "tags")}
     answer["confidences"] = [round(float(share), 4) for share in own["confidences"][:length]]
@@ -257,12 +257,26 @@ def of_tags(own, length, full):
         names = "span_types", "span_starts", "span_ends"
         spans = zip(*(own[name][: own["num_spans"]].tolist() for name in names), strict=True)
         answer["spans"] = [
-            {"type": kind.decode(), "start": start, "end": end} for kind, start, end in spans
+            {"type": kind.decode(), "start": start, "end": end}
+            | {"text": span_text(text, answer["tokens"], start, end)}
+            | {"confidence": min(answer["confidences"][start:end])}
+            for kind, start, end in spans
         ]
     return answer
 
 
-def of_label(own, length, full):
+def span_text(text, tokens, start, end):
+    """Returns the part of the text that a span covers; joins tokens that are not in the text."""
+    places = [0]
+    for token in tokens[:end]:
+        place = text.find(token, places[-1])
+        if place < 0:
+            return " ".join(tokens[start:end])
+        places += place, place + len(token)
+    return text[places[2 * start + 1] : places[-1]]
+
+
+def of_label(own, length, full, text):
     """Returns the number of tokens, and the label with its probability (all, with --full)."""
     answer = {"tokens": length, "label": own["label"].decode()}
     answer["probability"] = round(float(own["probability"]), 4)

@@ -76,6 +76,22 @@ def test_from_a_file_and_from_standard_input(exported, tmp_path, capsys, monkeyp
     assert len(expected) == 40 and len(expected[0]["default"]) == predict.FIRST
 
 
+def test_spans():
+    text, tokens = "in New  York , the New York", "in New York , the New York".split()
+    own = {"tokens": tokens, "tags": [""] * 7, "num_spans": np.int32(2)}
+    own |= {"span_types": ["LOC", "LOC", ""], "span_starts": [1, 5, 0], "span_ends": [3, 7, 0]}
+    own = {name: np.array(value, "S" if name[-1] == "s" else None) for name, value in own.items()}
+    own |= {name: np.array(own[name], int) for name in ("span_starts", "span_ends", "num_spans")}
+    own["confidences"] = np.array([1, 0.75, 0.5, 1, 1, 0.25, 0.5], "float32")
+    spans = [
+        {"type": "LOC", "start": 1, "end": 3, "text": "New  York", "confidence": 0.5},
+        {"type": "LOC", "start": 5, "end": 7, "text": "New York", "confidence": 0.25},
+    ]
+    assert predict.of_tags(own, 7, False, text)["spans"] == spans
+    spans[0]["text"] = "New York"  # the tokens are not in the text
+    assert predict.of_tags(own, 7, False, text.lower())["spans"] == spans
+
+
 @pytest.mark.slow
 def test_as_a_plain_file_without_tfreps(exported, tmp_path):
     plain = tmp_path / "predict.py"

@@ -23,10 +23,16 @@ def test_rows_of_a_tagger():
         "span_ends": np.array([[2], [0]]),
         "num_spans": np.array([1, 0]),
     }
-    first, second = signature_rows(outputs, ["tokens:T", "tags:T", "confidences:T", "spans"])
+    names = ["tokens:T", "tags:T", "confidences:T", "spans"]
+    first, second = signature_rows(outputs, names, ["Ada  Lé", ""])
     assert first["tokens"] == ["Ada", "Lé"] and first["tags"] == ["B-PER", "I-PER"]
     assert first["confidences"].tolist() == [0.5, 0.25]
-    assert first["spans"] == [{"type": "PER", "start": 0, "end": 2, "tokens": ["Ada", "Lé"]}]
+    span = {"type": "PER", "start": 0, "end": 2, "tokens": ["Ada", "Lé"], "confidence": 0.25}
+    assert first["spans"] == [{**span, "text": "Ada  Lé"}]
+    for text in ("ada  lé", ["Ada", "Lé"]):
+        assert signature_rows(outputs, names, [text, ""])[0]["spans"] == [
+            {**span, "text": "Ada Lé"}
+        ]
     assert second["tokens"] == second["tags"] == second["spans"] == []
     assert second["confidences"].shape == (0,)
 

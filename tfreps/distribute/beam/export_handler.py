@@ -119,7 +119,7 @@ class ExportHandler(ModelHandler):
         """Returns the row of each text, or the reason why the model cannot read it."""
         try:
             outputs = model.ask(texts)
-            rows = signature_rows(outputs, self.names)
+            rows = signature_rows(outputs, self.names, texts)
         except SEPARABLE as error:
             if len(texts) == 1:
                 return [essence(error)]

@@ -6,7 +6,7 @@ from tfreps.distribute.beam.signature_specs import OutputSpec
 
 SPAN = pa.struct(
     [("type", pa.string()), ("start", pa.int32()), ("end", pa.int32())]
-    + [("tokens", pa.list_(pa.string()))]
+    + [("tokens", pa.list_(pa.string())), ("text", pa.string()), ("confidence", pa.float32())]
 )
 ARROW = {"string": pa.string(), "float32": pa.float32(), "int32": pa.int32(), "int64": pa.int64()}
 PLAIN = {  # test of an Arrow type -> the types of the values that fit

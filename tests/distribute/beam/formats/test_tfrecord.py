@@ -23,16 +23,20 @@ def features(record, schema=None):
 def test_spans_become_a_feature_for_each_part():
     spans = [{"type": "PER", "start": 0, "end": 2, "tokens": ["Ada", "L"]}]
     spans.append({"type": "LOC", "start": 3, "end": 4, "tokens": ["Rome"]})
+    spans[0] |= {"text": "Ada L", "confidence": 0.5}
+    spans[1] |= {"text": "Rome", "confidence": 0.25}
     schema = pa.schema([("spans", pa.list_(SPAN)), ("who", pa.struct([("name", pa.string())]))])
     assert features({"spans": spans, "who": {"name": "Ada", "age": 3}}, schema) == {
         "spans_type": ["PER", "LOC"],
         "spans_start": [0, 3],
         "spans_end": [2, 4],
+        "spans_text": ["Ada L", "Rome"],
+        "spans_confidence": [0.5, 0.25],
         "who_name": ["Ada"],
         "who_age": [3],
     }
     assert features({"spans": []}, schema) == dict.fromkeys(
-        ["spans_type", "spans_start", "spans_end"], []
+        [f"spans_{part}" for part in ("type", "start", "end", "text", "confidence")], []
     )
 
 
