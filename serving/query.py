@@ -11,7 +11,7 @@ import itertools
 import json
 import sys
 
-from tfreps.cli.options import Option, add_flags, check_options, first_line, short_errors
+from tfreps.cli.options import Option, add_flags, check_options, checked_parser, first_line
 from tfreps.cli.program_help import program_parser
 from tfreps.cli.text_streams import read_texts
 from tfreps.server.answers import as_lines
@@ -35,7 +35,8 @@ EXAMPLES = (
 
 
 def main(argv=None):
-    options = short_errors(make_parser()).parse_intermixed_args(argv)
+    argv = sys.argv[1:] if argv is None else list(argv)
+    options = checked_parser(make_parser(), argv).parse_intermixed_args(argv)
     check_options(options, WHICH, WHERE)
     if options.file is not None and options.sentences:
         raise ValueError("--file cannot be combined with sentences on the command line.")

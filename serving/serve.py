@@ -23,7 +23,7 @@ import sys
 import threading
 import time
 
-from tfreps.cli.options import short_errors
+from tfreps.cli.options import checked_parser
 from tfreps.cli.program_help import program_parser
 from tfreps.cli.quiet_import import quiet_tensorflow
 from tfreps.cli.server_log import server_log, with_flag_names
@@ -58,7 +58,8 @@ STOPS = (
 
 
 def main(argv=None):
-    options = short_errors(make_parser()).parse_args(argv)
+    argv = sys.argv[1:] if argv is None else list(argv)
+    options = checked_parser(make_parser(), argv).parse_args(argv)
     check_server_options(options)
     stopped = threading.Event()
     stop_on_signals(stopped)

@@ -116,6 +116,40 @@ def test_options_that_were_given_are_named_as_flags(program, capsys):
     assert capsys.readouterr().err == expected
 
 
+@pytest.mark.parametrize(
+    "command_line, flag",
+    [
+        ("train-classifier --run r --trian a.tsv", "--trian; did you mean --train?"),
+        ("train-tagger --lerning-rate=3 --run r", "--lerning-rate; did you mean --learning-rate?"),
+        ("plot curves --ouput a.png", "--ouput; did you mean --output?"),
+        ("serve exports --grpc-prt 1", "--grpc-prt; did you mean --grpc-port?"),
+        ("query ner --statsu", "--statsu; did you mean --status?"),
+        ("predict exports --signture default", "--signture; did you mean --signature?"),
+        ("tag runs/ner --zzzzzz", "--zzzzzz."),
+    ],
+)
+def test_misspelled_flags_are_reported_before_tensorflow_is_imported(
+    command_line, flag, monkeypatch, capsys
+):
+    monkeypatch.setattr(command, "start_tensorflow", raising(AssertionError("was imported")))
+    words = command_line.split()
+    with pytest.raises(SystemExit) as stopped:
+        command.main(words)
+    line = capsys.readouterr().err
+    assert stopped.value.code == 2 and line.count("\n") == 1
+    assert f"tfreps {words[0]}" in line and f"error: there is no option {flag} See tfreps" in line
+
+
+def test_all_options_of_the_program_are_named_as_flags(program, capsys):
+    program(raising(ValueError("`min_count` leaves none; set `encoding`, or `fit` to the `run`.")))
+    assert command.main(["classify", "runs/reviews"]) == 2
+    message = "`min_count` leaves none; set `encoding`, or `fit` to the `run`."
+    assert message in capsys.readouterr().err
+    assert command.main(["train-classifier", "--run", "r"]) == 2
+    message = "--min-count leaves none; set --encoding, or `fit` to the --run."
+    assert message in capsys.readouterr().err
+
+
 def test_interrupt(program, capsys):
     program(raising(KeyboardInterrupt()))
     assert command.main(["demo-corpus"]) == 130
@@ -160,10 +194,10 @@ def test_help_and_plain_programs_go_without_tensorflow(program, monkeypatch):
     started = []
     monkeypatch.setattr(command, "start_tensorflow", started.append)
     program(lambda argv: 0)
-    for argv in (["embed", "a", "-h"], ["build-vocabulary", "a"]):
-        assert command.main(argv) == 0 and not started
-    with pytest.raises(SystemExit):
-        command.main(["embed", "--help"])
+    assert command.main(["build-vocabulary", "a"]) == 0 and not started
+    for argv in (["embed", "a", "-h"], ["embed", "--help"]):
+        with pytest.raises(SystemExit):
+            command.main(argv)
     assert not started
     assert command.main(["embed", "a"]) == 0 and started == ["embed"]
 

@@ -12,6 +12,7 @@ from tfreps.cli.garbage_collection import without_collection
 from tfreps.cli.gpu_memory import allow_memory_growth
 from tfreps.cli.hidden_packages import KERAS, OF_KERAS, hidden_packages
 from tfreps.cli.option_rules import with_flags
+from tfreps.cli.options import checked_parser
 from tfreps.cli.quiet_import import quiet_tensorflow
 from tfreps.cli.stored_help import stored_parser
 
@@ -112,9 +113,12 @@ def unknown_program(name):
 def run_program(name, argv):
     """Runs the `main` of a program and reports user errors; returns the exit code."""
     debug = os.environ.get("TFREPS_DEBUG", "") not in ("", "0")
+    parser = None
     try:
-        if parser := stored_parser([name, *argv]):
-            parser.parse_args(["--help"])  # ends the program
+        if parser := quick_parser(name, argv):
+            if {"-h", "--help"} & set(argv):
+                parser.parse_args(["--help"])  # ends the program
+            checked_parser(parser, argv)  # before the seconds that it takes to import TensorFlow
         with quiet_tensorflow(), without_collection():
             if needs_tensorflow(name, argv):
                 start_tensorflow(name)
@@ -133,10 +137,18 @@ def run_program(name, argv):
                 return unwritable(f"tfreps {name}", error, *dropped)
         if debug or not is_for_the_user(error):
             raise
-        flags = [word[2:].partition("=")[0] for word in argv if word.startswith("--")]
-        message = with_flags(one_line(error), [flag.replace("-", "_") for flag in flags])
+        names = [flag.dest for flag in parser._actions if flag.option_strings] if parser else []
+        names += [word[2:].partition("=")[0].replace("-", "_") for word in argv if word[:2] == "--"]
+        message = with_flags(one_line(error), names)
         standard_streams.say(f"tfreps {name}: error: {message}")
         return 2
+
+
+def quick_parser(name, argv):
+    """Returns the parser of a program that imports TensorFlow, without importing it, or `None`."""
+    if name in WITHOUT_KERAS:  # imported on their first use of it
+        return import_program(PROGRAMS[name][0]).make_parser()
+    return stored_parser([name, *argv])
 
 
 def unwritable(command, error, stream="standard output", *_):
@@ -150,8 +162,6 @@ def unwritable(command, error, stream="standard output", *_):
 
 def needs_tensorflow(name, argv):
     """Returns True if a program imports TensorFlow; `query` does so only for gRPC."""
-    if {"-h", "--help"} & set(argv):
-        return False
     return "--grpc" in argv if name == "query" else name not in WITHOUT_TENSORFLOW
 
 

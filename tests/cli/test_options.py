@@ -97,8 +97,32 @@ def test_json_that_is_nested_without_end_is_refused(tmp_path):
 
 def test_a_damaged_option_of_a_run_is_named(tmp_path):
     (tmp_path / "options.json").write_text('{"options": {"batch_size": "8"}}')
-    with pytest.raises(ValueError, match="options.json: option 'batch_size': expected int; got st"):
+    with pytest.raises(
+        ValueError, match="options.json: option 'batch_size': expected an integer; got "
+    ):
         parse_resumed("--run", str(tmp_path), "--resume")
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--batch-sise", "3"], "there is no option --batch-sise; did you mean --batch-size? See"),
+        (["--batch-sise=3"], "there is no option --batch-sise; did you mean --batch-size? See"),
+        (["--run", "r", "--zzzzzz"], "there is no option --zzzzzz. See"),
+    ],
+)
+def test_unknown_flags_get_a_suggestion(words, message, capsys):
+    """Even if the flag that was meant is required."""
+    with pytest.raises(SystemExit):
+        parse_options(make_parser(), words)
+    assert message in capsys.readouterr().err
+
+
+def test_words_with_spaces_and_words_after_dashes_are_no_flags():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("texts", nargs="*")
+    words = ["--- a text", "--", "--text"]
+    assert parse_options(parser, words).texts == ["--- a text", "--text"]
 
 
 def test_without_a_file():
@@ -114,16 +138,16 @@ def test_without_a_file():
         ({"help": True}, "no option 'help'"),
         ({"config": "x"}, "no option 'config'"),
         ({"text": "x"}, "no option 'text'"),
-        ({"batch_size": "8"}, "'batch_size': expected int; got str"),
-        ({"batch_size": True}, "'batch_size': expected int; got bool"),
-        ({"batch_size": 8.5}, "'batch_size': expected int; got float"),
-        ({"batch_size": None}, "'batch_size': expected int; got NoneType"),
-        ({"rate": "fast"}, "'rate': expected float"),
-        ({"tie": 1}, "'tie': expected bool"),
-        ({"skip": "no"}, "'skip': expected bool"),
+        ({"batch_size": "8"}, "'batch_size': expected an integer; got \"8\""),
+        ({"batch_size": True}, "'batch_size': expected an integer; got true"),
+        ({"batch_size": 8.5}, "'batch_size': expected an integer; got 8.5"),
+        ({"batch_size": None}, "'batch_size': expected an integer; got null"),
+        ({"rate": "fast"}, "'rate': expected a number; got \"fast\""),
+        ({"tie": 1}, "'tie': expected true or false; got 1"),
+        ({"skip": "no"}, "'skip': expected true or false; got \"no\""),
         ({"state": "cold"}, "'state': expected one of zero, warm; got 'cold'"),
-        ({"train": "a.txt"}, "'train': expected list"),
-        ({"train": [3]}, "'train': expected str; got int"),
+        ({"train": "a.txt"}, "'train': expected a list; got \"a.txt\""),
+        ({"train": [3]}, "'train': expected a string; got 3"),
         ({"filters": "[[1"}, "'filters'"),
         ("[1]", "expected a JSON object"),
         ("{,}", "not a JSON file"),

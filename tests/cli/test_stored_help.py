@@ -33,10 +33,21 @@ def test_only_programs_that_exist_are_stored():
 
 
 @pytest.mark.parametrize(
-    "words", [[], ["--help"], ["tag"], ["tag", "runs/ner", "--help"], ["tag", "--help", "x"]]
+    "words, name",
+    [
+        (["tag"], "tag"),
+        (["tag", "runs/ner", "--help"], "tag"),
+        (["plot", "--help"], "plot"),
+        (["plot", "curves", "runs/ner"], "plot curves"),
+        (["plot", "curvs"], None),
+        (["launch", "--workers", "2"], None),
+        (["--help"], None),
+        ([], None),
+    ],
 )
-def test_other_arguments_are_left_to_the_program(words):
-    assert stored_help.stored_parser(words) is None
+def test_which_parser_a_command_has(words, name):
+    parser = stored_help.stored_parser(words)
+    assert (parser and parser.prog) == (name and f"tfreps {name}")
 
 
 def test_every_kind_of_option_and_no_other():

@@ -37,6 +37,6 @@ def test_the_folder_of_a_version(tmp_path):
     assert version_folder(str(tmp_path)) == tmp_path / "0004"
     assert version_folder(tmp_path, 3) == tmp_path / "3"
     with pytest.raises(
-        ValueError, match="`version` must be None or one of the versions in .*: 3, 4; got 5"
+        ValueError, match="`version` must be one of the versions in .*: 3, 4; got 5"
     ):
         version_folder(tmp_path, 5)

@@ -106,5 +106,7 @@ def test_a_classifier_is_no_tagger():
 
 
 def test_a_length_without_a_bert(tagger):
-    with pytest.raises(ValueError, match="`max_length` must be None for .* a BERT .*; got 3"):
+    with pytest.raises(
+        ValueError, match="`max_length` does not apply to a tagger without a BERT .*; got 3"
+    ):
         TextTagger(tagger.model, tagger.indexer, "words", max_length=3)

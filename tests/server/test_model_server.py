@@ -243,5 +243,5 @@ def test_a_version_that_loads_for_long_does_not_hold_up_the_end(half):
 
 
 def test_a_key_without_a_certificate():
-    with pytest.raises(ValueError, match="`tls_cert` must be .* if `tls_key` is given; got None"):
+    with pytest.raises(ValueError, match="`tls_key` requires `tls_cert`, the path"):
         ServerOptions(tls_key="key.pem")

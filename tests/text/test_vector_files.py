@@ -86,7 +86,7 @@ def test_a_byte_order_mark_is_removed(tmp_path):
 def test_the_format_may_be_given(tmp_path):
     rows = vector_rows(str(write(tmp_path, "vectors", BINARY)), "binary")
     assert next(rows).place == f"{tmp_path}/vectors, row 1"
-    with pytest.raises(ValueError, match="`file_format` must be one of"):
+    with pytest.raises(ValueError, match="`file_format` must be 'text' or 'binary'; got 'glove'"):
         next(vector_rows("vectors", "glove"))
 
 
@@ -131,7 +131,7 @@ def test_bad_text(tmp_path, data, message):
     [
         (b"", "a.bin: the file is empty"),
         (b"hello world\n", "line 1: expected the header of a binary word2vec file"),
-        (b"a 1 2\nb 1 2\n", "set `file_format` to 'text'"),
+        (b"a 1 2\nb 1 2\n", "If the file is text, rename it to"),
         (b"5 4" + b"0" * 300, "line 1: expected the header"),
         (vector_files.FASTTEXT_MAGIC + b"\x0c\n", "fastText model file"),
         (BINARY[:-20], "bytes, too few for the 5 vectors of dimension 4"),

@@ -64,7 +64,7 @@ def test_format_by_option(tmp_path):
     vectors = WordVectors.read(path, ["b"], file_format="binary")
     np.testing.assert_array_equal(vectors.matrix, TABLE[1:2])
     with pytest.raises(
-        ValueError, match="line 2: expected a token .*set `file_format` to 'binary'"
+        ValueError, match="line 2: expected a token .*If it is a binary word2vec file, rename it"
     ):
         WordVectors.read(path, ["b"])
 

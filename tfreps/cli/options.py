@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import itertools
 import json
 import math
 import operator
@@ -14,6 +15,9 @@ from tfreps.cli.option_rules import as_clause, as_flag, check_rules, when_requir
 from tfreps.files.json_files import read_json
 
 LARGEST = 2**31 - 1  # largest integer of an option: the limit of int32 tensors
+JSON_TYPES = {
+    str: "a string", int: "an integer", float: "a number", bool: "true or false", list: "a list",
+}  # fmt: skip
 OF_A_COMMAND = "run", "resume", "overwrite", "minutes"  # not inherited by a resumed run
 
 
@@ -163,8 +167,8 @@ def parse_options(
             options of the run to resume are not valid; if a number is not finite, is out of the
             bounds of its `Option` or is an integer that does not fit in 32 bits; or if a value is
             an empty string.
-        SystemExit: If `argparse` rejects the arguments, for example because a flag is unknown or
-            missing, after printing the error; or after printing the help.
+        SystemExit: If a flag is unknown (see `checked_parser`) or `argparse` rejects the arguments,
+            after printing the error; or after printing the help.
 
     Example:
     >>> import argparse
@@ -195,7 +199,7 @@ def parse_options(
     for dest in given:
         flags[dest].required = False
     parser.set_defaults(**given)
-    short_errors(parser)
+    checked_parser(parser, argv)
     # Before Python 3.13, `parse_intermixed_args` loses the arguments after `--`.
     options = parser.parse_args(argv) if "--" in argv else parser.parse_intermixed_args(argv)
     for flag in parser._actions:
@@ -211,13 +215,34 @@ def parse_options(
     return options
 
 
+def checked_parser(parser, argv: list[str]):
+    """Checks that a parser knows all flags in a command, and returns it with `short_errors`.
+
+    Args:
+        parser: `argparse.ArgumentParser`.
+        argv: list of str. Arguments after the name of the program; those after `--` are ignored.
+
+    Raises:
+        SystemExit: If a flag is unknown, after printing an error that suggests a similar flag.
+    """
+    short_errors(parser)
+    known = parser._option_string_actions
+    names = [flag[2:] for flag in known if flag.startswith("--")]
+    for flag in _flags_of(argv):
+        if flag not in known and " " not in flag:
+            close = difflib.get_close_matches(flag[2:], names, n=1)
+            hint = f"; did you mean --{close[0]}?" if close else "."
+            parser.error(f"there is no option {flag}{hint}")
+    return parser
+
+
 def short_errors(parser):
     """Makes a parser report errors on one line, without the usage, and returns the parser."""
 
     def error(message):
         line = " ".join(message.split())
         line = line if len(line) <= 800 else f"{line[:600]} ... {line[-195:]}"
-        end = "" if line.endswith(".") else "."
+        end = "" if line.endswith((".", "?")) else "."
         parser.exit(2, f"{parser.prog}: error: {line}{end} See {parser.prog} --help.\n")
 
     parser.error = error
@@ -238,9 +263,10 @@ def _recipe_names(recipes: dict) -> str:
     return f", or the name of a recipe ({', '.join(recipes)})" if recipes else ""
 
 
-def _flags_of(argv: list[str]) -> set[str]:
-    """Returns the flags among the arguments of a command."""
-    return {word.split("=")[0] for word in argv if word.startswith("--")}
+def _flags_of(argv: list[str]) -> dict[str, None]:
+    """Returns the flags among the arguments of a command, in their order, up to `--`."""
+    words = itertools.takewhile(lambda word: word != "--", argv)
+    return {word.split("=")[0]: None for word in words if word.startswith("--")}
 
 
 def earlier_options(path: pathlib.Path, flags: dict) -> dict:
@@ -327,5 +353,7 @@ def _short(number: float) -> str:
 def exactly(value, kind: type):
     """Returns the value, or raises a ValueError if its type is not `kind`; a bool is not an int."""
     if type(value) is not kind:
-        raise ValueError(f"expected {kind.__name__}; got {type(value).__name__} {value!r}.")
+        raise ValueError(
+            f"expected {JSON_TYPES[kind]}; got {json.dumps(value, ensure_ascii=False)}."
+        )
     return value

@@ -1,4 +1,4 @@
-"""stored_help: shows the help of a program without importing the program and TensorFlow."""
+"""stored_help: parsers of programs, without importing the programs and TensorFlow."""
 
 import argparse
 import pathlib
@@ -17,24 +17,26 @@ KEPT = "default", "metavar", "help"  # attributes of an option that are stored a
 
 
 def stored_parser(words: list[str]) -> argparse.ArgumentParser | None:
-    """Returns a parser that prints the help for which a command asks.
+    """Returns a parser that knows the flags of a command and prints its help.
 
     Args:
         words: list of str. Arguments of `tfreps`.
 
     Returns:
-        `argparse.ArgumentParser`. `None` if the arguments are anything else than a program with a
-        stored help (for `plot`, also a kind of plot) and `--help` or `-h`.
+        `argparse.ArgumentParser`. `None` if the arguments do not start with a program whose help
+        is stored or, for `plot` with other arguments than `--help`, with a kind of plot.
 
     Example:
-    >>> stored_parser(["tag", "--help"]).prog
+    >>> stored_parser(["tag", "runs/ner", "--lowercase"]).prog
     'tfreps tag'
-    >>> stored_parser(["tag", "runs/ner", "--help"])
+    >>> stored_parser(["plot", "lines"])
     """
-    if words[-1:] not in (["--help"], ["-h"]):
-        return None
-    stored = read_json(FILE).get(" ".join(words[:-1]))
-    return None if stored is None else as_parser(stored)
+    stored = read_json(FILE)
+    for name in (" ".join(words[:2]), " ".join(words[:1])):
+        has_kinds = any(other.startswith(f"{name} ") for other in stored)
+        if name in stored and not (has_kinds and words[1:] not in (["--help"], ["-h"])):
+            return as_parser(stored[name])
+    return None
 
 
 def as_dict(parser: argparse.ArgumentParser) -> dict:

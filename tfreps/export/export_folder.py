@@ -64,7 +64,7 @@ def write_export(signatures, base, check=False, overwrite=False, on_checked=None
     """
     base = pathlib.Path(base)
     if base.is_file():
-        raise ValueError(f"`base` must be a folder; {base} is a file. Choose another path.")
+        raise ValueError(f"{base} is a file; expected a folder or a new path. Choose another path.")
     check_notes(base, overwrite)
     functions = signatures.functions()
     version = next_version(base)

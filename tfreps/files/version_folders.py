@@ -67,7 +67,7 @@ def version_folder(folder: str | os.PathLike, version: int | None = None) -> pat
     if number not in found:
         known = ", ".join(map(str, sorted(found)))
         raise ValueError(
-            f"`version` must be None or one of the versions in {folder}: {known}; got {number}."
+            f"`version` must be one of the versions in {folder}: {known}; got {number}."
         )
     return found[number]
 

@@ -56,8 +56,8 @@ class SentenceEncoder:
             )
         if bilm.vocabulary_size is not None and vocabulary is None:
             raise ValueError(
-                "`vocabulary` must be a Vocabulary, because this biLM reads token ids; got None. "
-                "Pass the vocabulary that it was trained with."
+                "`vocabulary` is missing: this biLM reads token ids. Pass the vocabulary that it "
+                "was trained with."
             )
         if batch_tokens < 1:
             raise ValueError(f"`batch_tokens` must be at least 1; got {batch_tokens}.")

@@ -97,8 +97,8 @@ class TextModel(LoadedModel):
         encoder = self.transformer
         if second is not None:
             raise ValueError(
-                "`second` must be None, because the model reads one text at a time; "
-                f"got {second!r}."
+                "`second` does not apply to this model, which reads one text at a time; got "
+                f"{second!r}. Omit `second`."
             )
         [tokens] = self.tokenize([text])
         if not tokens:

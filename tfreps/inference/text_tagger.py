@@ -61,8 +61,8 @@ class TextTagger(TextModel):
         super().__init__(model, indexer, tokens, max_length, source)
         if max_length is not None and self.tokenizer is None:
             raise ValueError(
-                "`max_length` must be None for a tagger without a BERT model, because such a "
-                f"tagger reads whole sentences; got {max_length}."
+                "`max_length` does not apply to a tagger without a BERT model, which reads whole "
+                f"sentences; got {max_length}. Omit `max_length`."
             )
         self.names = model.tags
         self.scheme = model.scheme

@@ -226,7 +226,7 @@ def changed_encoder(old, path, changes):
     if changes.get("pooler") and not old.pooler:
         raise ValueError(
             f"{path} was trained without next-sentence prediction and has no pooler. Choose "
-            "a pooling other than 'pooled', or pass `pooler=False` to `load_encoder`."
+            "a pooling other than 'pooled'."
         )
     new = BertEncoder.from_config({**old.get_config(), **changes, "trainable": True, "frozen": []})
     names = (*EMBEDDINGS, "final_norm", "pooler_dense")

@@ -99,7 +99,7 @@ class ServerOptions:
     def __post_init__(self):
         if self.tls_key is not None and self.tls_cert is None:
             raise ValueError(
-                "`tls_cert` must be the path of the certificate if `tls_key` is given; got None."
+                "`tls_key` requires `tls_cert`, the path of the certificate. Give both."
             )
 
 

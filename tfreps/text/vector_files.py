@@ -53,8 +53,8 @@ def vector_rows(path: str, file_format: str | None = None) -> Iterator[VectorRow
             row is malformed, the message gives the file and the number of the line or row.
     """
     if file_format not in (*FORMATS, None):
-        known = ", ".join(map(repr, FORMATS))
-        raise ValueError(f"`file_format` must be one of {known}, or None; got {file_format!r}.")
+        known = " or ".join(map(repr, FORMATS))
+        raise ValueError(f"`file_format` must be {known}; got {file_format!r}.")
     if file_format is None:
         file_format = "binary" if path.removesuffix(".gz").endswith(".bin") else "text"
     try:
@@ -228,7 +228,7 @@ def _binary_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
     if header is None:
         raise ValueError(
             f"{path}, line 1: expected the header of a binary word2vec file (the number of "
-            "vectors and their dimension). If the file is text, set `file_format` to 'text'."
+            "vectors and their dimension). If the file is text, rename it to *.txt."
         )
     count, dimension = header
     _check_size(path, count, dimension)
@@ -277,8 +277,8 @@ _HEADER = (
     f"{LARGEST_DIMENSION}."
 )
 _NOT_TEXT = (
-    "The file is not a text file of word vectors; for a binary word2vec file, set `file_format` "
-    "to 'binary' or rename the file to *.bin."
+    "The file is not a text file of word vectors. If it is a binary word2vec file, rename it to "
+    "*.bin."
 )
 _MISREAD = "The header is wrong, or the file is not a binary word2vec file."
 _FASTTEXT = (

@@ -77,7 +77,7 @@ def test_folders(tmp_path):
         pairs(tmp_path, format="folders")
     with pytest.raises(ValueError, match="pos contains no folders"):
         pairs(tmp_path / "pos", format="folders")
-    with pytest.raises(ValueError, match="README is not a folder"):
+    with pytest.raises(ValueError, match="README is not a folder; expected"):
         pairs(tmp_path / "README", format="folders")
     with pytest.raises(ValueError, match="`files` must contain at least one folder"):
         pairs([], format="folders")

@@ -7,6 +7,7 @@ from tfreps.data.labelled.sequence_targets import (
     TokenValues,
     make_targets,
 )
+from tfreps.text import TagSet
 
 LENGTHS = np.array([3, 0, 2])
 # A batch of sentences 2 and 0, padded to four tokens.
@@ -47,6 +48,12 @@ def test_cut():
     assert tags.flat.tolist() == [5, 6, 8, 9]
 
 
+def test_names_are_converted_as_the_error_says():
+    labels = ["pos", "neg", "pos"]
+    ids = TagSet.from_sequences([labels], word="label").ids(labels)
+    assert make_targets(ids, LENGTHS, LENGTHS).values.tolist() == [1, 0, 1]
+
+
 def test_only_empty_sentences():
     zeros = np.array([0, 0])
     tags = make_targets([[], []], zeros, zeros)
@@ -61,9 +68,9 @@ def test_only_empty_sentences():
         ([[1, 2, 3], [], [1]], "`targets`, sentence 2 .*: expected 2 values, .* got 1"),
         ([[1, 2, 3], [], 4], "one label .*; sentence 0 has .1, 2, 3., but sentence 2 has 4"),
         ([1, 2, 0.5], "`targets` must be integers, .* got 1.0"),
-        (["pos", "neg", "pos"], "`targets` must be integers, .* got 'pos'"),
+        (["pos", "neg", "pos"], "integers, .* got 'pos'. .* TagSet.from_sequences.*ids.labels"),
         ([None, 1, 2], "`targets` must be integers"),
-        ([["O", "O", "X"], [], ["O", "O"]], "`targets` must be integers, .* got 'O'"),
+        ([["O", "O", "X"], [], ["O", "O"]], "integers, .* got 'O'. .*tag_set.ids.row"),
         ([1, -1, 2], "must not contain negative ids; got -1"),
         ([[1, 2, -3], [], [1, 2]], "must not contain negative ids; got -3"),
         ([[[1, 2], [3, 4], [5]], [], [1, 2]], "same shape|inhomogeneous"),

@@ -163,8 +163,7 @@ def _list_folders(files) -> list[pathlib.Path]:
     for folder in folders:
         if not folder.is_dir():
             raise ValueError(
-                f"`files` must be folders that contain one folder per class; {folder} is not a "
-                "folder."
+                f"{folder} is not a folder; expected folders that contain one folder per class."
             )
     return folders
 

@@ -100,7 +100,7 @@ def make_targets(
     are_labels = [np.ndim(target) == 0 for target in targets]
     if all(are_labels):
         labels = np.asarray(targets)
-        _check_ids(labels)
+        _check_ids(labels, "TagSet.from_sequences([labels], word='label').ids(labels)")
         return SentenceValues(labels)
     if any(are_labels):
         number = are_labels.index(not are_labels[0])
@@ -110,7 +110,7 @@ def make_targets(
             f"{targets[number]!r}."
         )
     tags = TokenValues(targets, lengths, cut_lengths, "`targets`")
-    _check_ids(tags.flat)
+    _check_ids(tags.flat, "[tag_set.ids(row) for row in tags] with a TagSet")
     return tags
 
 
@@ -123,7 +123,7 @@ def check_number(values: Sequence, lengths: np.ndarray, name: str) -> None:
         )
 
 
-def _check_ids(ids: np.ndarray) -> None:
+def _check_ids(ids: np.ndarray, conversion: str) -> None:
     if ids.ndim != 1:
         raise ValueError(
             "`targets` must have one integer per token, the id of its tag; got an array of shape "
@@ -132,8 +132,8 @@ def _check_ids(ids: np.ndarray) -> None:
     if not np.issubdtype(ids.dtype, np.integer):
         raise ValueError(
             "`targets` must be integers, the ids of tags or labels; got "
-            f"{ids.reshape(-1).tolist()[0]!r}. Convert names to ids first, for example with "
-            "tfreps.text.TagSet."
+            f"{ids.reshape(-1).tolist()[0]!r}. Convert names to ids with tfreps.text.TagSet: "
+            f"{conversion}."
         )
     if ids.min() < 0:
         raise ValueError(f"`targets` must not contain negative ids; got {ids.min()}.")

@@ -84,7 +84,7 @@ def count_corpus(files: Files, vocabulary: Vocabulary, skip_blank: bool = False)
             counts += found
     where = ", ".join(paths[:3]) + (", ..." if len(paths) > 3 else "")
     if not tokens:
-        raise ValueError(f"`files` must contain at least one token; there is no text in {where}.")
+        raise ValueError(f"There is no text in {where}; expected at least one token.")
     if unknown == tokens:
         raise ValueError(
             f"None of the {tokens} tokens in {where} is in the vocabulary {vocabulary.source}. "
