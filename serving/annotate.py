@@ -185,7 +185,7 @@ def import_annotate_corpus():
     if importlib.util.find_spec("apache_beam") is None:
         raise ValueError(
             "tfreps annotate needs Apache Beam, which is not installed. Install it in an "
-            "environment of its own: pip install 'tfreps[beam]'."
+            "environment of its own: in a checkout of tfreps, run pip install '.[beam]'."
         )
     logging.disable(logging.WARNING)
     try:

@@ -66,7 +66,7 @@ def say(options, written, remarks):
     for remark in remarks:
         print(remark)
     if written.num_warm_up is None:
-        print("The export has no warm-up requests. Install tfreps[serving] to write them.")
+        print("The export has no warm-up requests, which need tensorflow-serving-api.")
     if "default" in written.functions:
         print(f"Its inputs and outputs are described in {options.to}/README.md.")
         print(f'Next: tfreps predict {options.to} "The dog sat on the mat ."')

@@ -36,7 +36,7 @@ from tfreps.cli.server_options import (
 from tfreps.cli.text_streams import read_texts
 
 PAGE = pathlib.Path(__file__).parent / "page"
-LEAST_THREADS = 8
+LEAST_THREADS = 4
 TRUST = "A SavedModel is a program: serve only exports that you trust (see SECURITY.md)."
 EXAMPLES = (
     "tfreps serve exports/ner",
@@ -170,7 +170,8 @@ def make_server(options):
         from tfreps.server.models.batching import BatchOptions
     except ModuleNotFoundError as error:
         raise ValueError(
-            f"The server needs the package {error.name}. Run pip install 'tfreps[serving]'."
+            f"The server needs the package {error.name}. In a checkout of tfreps, run "
+            "pip install '.[serving]'."
         ) from None
     spread_operations(options.workers)
     configs = model_configs.from_folders(options.folders, options.label, options.versions)
@@ -207,9 +208,10 @@ def make_server(options):
 
 
 def spread_operations(workers=1):
-    """Lets TensorFlow run more operations concurrently than the machine has cores.
+    """Lets TensorFlow run at least 4 operations concurrently, also on machines with fewer cores.
 
-    Otherwise, operations of small requests would wait for large operations of other requests.
+    Otherwise, operations of small requests would wait for large operations of other requests. Each
+    thread stores the kernels of oneDNN for all shapes that it has seen, so there are no more.
     Several workers share the cores for the threads within an operation.
     """
     import tensorflow as tf
@@ -221,7 +223,7 @@ def spread_operations(workers=1):
             threading_options.set_intra_op_parallelism_threads(share)
     if not threading_options.get_inter_op_parallelism_threads():
         with contextlib.suppress(RuntimeError):  # TensorFlow is already initialized
-            threads = max(2 * (os.cpu_count() or 1), LEAST_THREADS)
+            threads = max(os.cpu_count() or 1, LEAST_THREADS)
             threading_options.set_inter_op_parallelism_threads(threads)
 
 

@@ -72,6 +72,17 @@ def test_readme_blocks(commands, blocks, tmp_path, monkeypatch, capsys):
             assert capsys.readouterr().out == output
 
 
+def test_no_command_waits_for_the_end_of_a_server():
+    """A block that is pasted into a terminal runs to its end: only `--try` ends the server."""
+    pages = [CHECKOUT / "README.md", CHECKOUT / "serving/README.md"]
+    pages += (CHECKOUT / "docs").rglob("*.md")
+    blocks = [
+        b for p in pages for b in re.findall(r"```bash\n(.*?)```", p.read_text("utf-8"), re.S)
+    ]
+    waits = re.compile(r"^(?!.*--try)tfreps serve .*\n(?=.)", re.M)
+    assert len(blocks) > 20 and [block for block in blocks if waits.search(block)] == []
+
+
 def test_the_length():
     """README.md is also the page on the package index: it is short and has no relative link."""
     assert len(TEXT.splitlines()) <= 160

@@ -2,7 +2,7 @@
 
 `tfreps plot KIND --help` shows the options of a kind of plot: attention, positions or curves. With
 --tensorboard RUN/logs, TensorBoard shows the picture too. Plots need matplotlib: pip install
-'tfreps[plots]'.
+matplotlib.
 """
 
 import pathlib

@@ -94,6 +94,11 @@ print(answer["tags"].numpy()[0])
 # .. code-block:: bash
 #
 #    tfreps serve exports/code                                # gRPC 8500, REST 8501, on loopback
+#
+# The server runs until Ctrl-C. In another terminal:
+#
+# .. code-block:: bash
+#
 #    tfreps query code "Call os.getcwd first."                # asks it, over REST; --grpc over gRPC
 #    curl -d '{"instances": ["Call os.getcwd first."]}' localhost:8501/v1/models/code:predict
 #

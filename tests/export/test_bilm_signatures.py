@@ -11,6 +11,7 @@ from tfreps.export import write_export
 from tfreps.export.bilm_signatures import BiLMSignatures
 from tfreps.inference import TextBiLM
 from tfreps.models import BiLM, BiLMPretrainer, Elmo
+from tfreps.server.models.warm_up import warm_up_requests
 from tfreps.text import Vocabulary, batch_to_ids
 
 VOCABULARY = Vocabulary(["the", "<S>", "cat", "</S>", "sat", "<UNK>", "on", "mat"])
@@ -59,6 +60,15 @@ def padded(sentences=TOKENS, filler=""):
 
 def zeros(signatures, rows):
     return dict(signatures["initial_states"](batch_size=tf.constant(rows)))
+
+
+def test_every_signature_has_warm_up_requests_that_it_answers(exported, signatures):
+    names = []
+    for request in warm_up_requests(exported[1]):
+        names.append(request.model_spec.signature_name)
+        inputs = {k: tf.constant(tf.make_ndarray(value)) for k, value in request.inputs.items()}
+        signatures[names[-1]](**inputs)
+    assert set(names) == set(signatures)
 
 
 def test_every_signature_answers_as_the_eager_model(exported, signatures):

@@ -18,6 +18,7 @@ from tests.catalogue import CATALOGUE
 from tests.exported_models import MAKERS
 from tfreps import models
 from tfreps.export import SENTENCES, check_export, open_for_export, write_export
+from tfreps.server.models.warm_up import warm_up_requests
 
 
 def test_none_is_without_an_export():
@@ -47,7 +48,12 @@ def test_answers_are_float32_under_any_precision(name):
 def test_the_check(tmp_path, name):
     signatures = open_for_export(MAKERS[name](), explain=True)
     written = write_export(signatures, tmp_path / "model")
-    assert written.num_warm_up == 4
+    loaded = tf.saved_model.load(str(written.folder))
+    requests = warm_up_requests(written.folder)
+    assert {request.model_spec.signature_name for request in requests} == set(written.functions)
+    for request in requests:
+        inputs = {k: tf.constant(tf.make_ndarray(value)) for k, value in request.inputs.items()}
+        loaded.signatures[request.model_spec.signature_name](**inputs)
     assert (written.folder / "assets" / "vocabulary.txt").is_file()
     assert b"_XlaMustCompile\x12\x02(\x01" not in (written.folder / "saved_model.pb").read_bytes()
     explain = written.functions["explain"](text=tf.constant(SENTENCES))

@@ -53,7 +53,7 @@ def test_flags_that_do_not_fit(capsys, flags, message):
 def test_without_beam(capsys, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     message = refused(capsys, "annotate", "exports/ner", "in.txt", "--output", "out")
-    assert "needs Apache Beam" in message and "pip install 'tfreps[beam]'" in message
+    assert "needs Apache Beam" in message and "pip install '.[beam]'" in message
 
 
 @pytest.mark.parametrize("name, word", [("jsonl", "head"), ("parquet", "read_parquet")])

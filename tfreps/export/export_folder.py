@@ -20,7 +20,7 @@ class WrittenExport(NamedTuple):
         version: int. Number of the version.
         functions: dict. Concrete function of each signature, by name.
         num_warm_up: int or None. Number of warm-up requests. It is `None` if the package
-            tensorflow-serving-api is not installed, and 0 if no signature takes `text`.
+            tensorflow-serving-api is not installed.
     """
 
     folder: pathlib.Path
@@ -68,12 +68,11 @@ def write_export(signatures, base, check=False, overwrite=False, on_checked=None
     check_notes(base, overwrite)
     functions = signatures.functions()
     version = next_version(base)
-    asked = [n for n in ("default", "explain") if n in functions]
     num_warm_up = []
 
     def finish(folder):
         write_counts(folder, signatures.text_counts)
-        num_warm_up.append(write_warm_up(folder, model_name(base), asked) if asked else 0)
+        num_warm_up.append(write_warm_up(folder, model_name(base), functions))
         if check:
             python = sys.executable if check is True else check
             check_signatures(signatures, functions, folder, python, on_checked)

@@ -51,6 +51,11 @@ For development, run in the parent folder:
 
 ```bash
 tfreps serve {name}
+```
+
+The server runs until Ctrl-C. In another terminal:
+
+```bash
 tfreps query {name} "The dog sat on the mat ."
 ```
 
@@ -80,6 +85,10 @@ curl -d '{{"signature_name": "{other}", "instances": ["The dog sat on the mat ."
 ## Signatures
 
 {letters}. Strings are UTF-8. Answers do not depend on earlier requests.
+
+A server may merge requests into one batch. An answer with the axis T is then padded to the longest
+sentence of the batch, so its width depends on the other requests. Read as many tokens of each
+sentence as `sequence_len` says.
 {notices}{signatures}
 ## Cost of a request
 

@@ -3,8 +3,8 @@
 import re
 
 LETTERS = (
-    "N sentences, T tokens (of the longest sentence), C characters, D features, K tags or labels, "
-    "S spans, k paths, L layers, H heads, P pieces"
+    "N sentences, T tokens (of the longest sentence in the batch), C characters, D features, K "
+    "tags or labels, S spans, k paths, L layers, H heads, P pieces"
 )
 
 # Name (a regular expression) -> letters of its axes, and description.

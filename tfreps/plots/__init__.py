@@ -1,4 +1,4 @@
-"""Plots as Matplotlib figures, PNG files and TensorBoard images. Requires `tfreps[plots]`."""
+"""Plots as Matplotlib figures, PNG files and TensorBoard images. Requires matplotlib."""
 
 from tfreps.plots.attention_maps import attention_figure, chosen_attention
 from tfreps.plots.canvas import new_figure, png_of, save_figure, show_in_tensorboard

@@ -95,5 +95,5 @@ def matplotlib_module(name: str):
         return importlib.import_module(f"matplotlib.{name}")
     except ImportError as error:
         raise ValueError(
-            "Pictures require matplotlib. Install it with `pip install 'tfreps[plots]'`."
+            "Pictures require matplotlib. Install it with `pip install matplotlib`."
         ) from error

@@ -28,11 +28,28 @@ def test_schema_of_sampled_records():
     records = [{"id": 1, "text": "a"}, {"text": "b", "x": None, "tags": ["O"]}]
     expected = [("id", pa.int64()), ("text", pa.string()), ("x", pa.string())]
     expected.append(("tags", pa.list_(pa.string())))
-    assert sampled_schema(records, "file") == pa.schema(expected)
-    with pytest.raises(ValueError, match="file: the field 'id' has values of different"):
-        sampled_schema([{"id": 1}, {"id": "one"}], "file")
-    with pytest.raises(ValueError, match="or too large ones"):
-        sampled_schema([{"id": 2**80}], "file")
+    assert sampled_schema(records) == pa.schema(expected)
+
+
+@pytest.mark.parametrize(
+    "values, kind",
+    [
+        ([1, "two", 3], pa.int64()),
+        ([None, "one", 2, "three", None, None], pa.string()),
+        ([1, 2.5], pa.float64()),
+        ([True, 1, 2], pa.int64()),
+        ([2**80], pa.int64()),
+        ([[1, "a", 2], 5, []], pa.list_(pa.int64())),
+        ([{"x": 1}, {"x": "b", "y": [True]}, {"x": 2}, "a"],
+         pa.struct([("x", pa.int64()), ("y", pa.list_(pa.bool_()))])),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_schema_of_mixed_types(values, kind):
+    records = [{"id": value} for value in values]
+    assert sampled_schema(records) == pa.schema([("id", kind)])
+    fits = [value for value in values if misfit({"id": value}, sampled_schema(records)) is None]
+    assert len(pa.array(fits, kind)) == len(fits)  # Arrow agrees
 
 
 SCHEMA = pa.schema(

@@ -1,5 +1,7 @@
 """SavedModels that may use files, the network or Python are rejected; others are accepted."""
 
+import shutil
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -127,9 +129,72 @@ def test_a_table_whose_file_is_no_asset(regular):
 def test_assets_outside_the_folder(regular, name):
     model = read(regular)
     model.meta_graphs[0].asset_file_def[0].filename = name
-    with pytest.raises(ValueError, match="is outside of its `assets` folder"):
+    with pytest.raises(ValueError, match="is outside of its folder, or a link"):
         check_operations(model, "exports/m/1")
     check_asset("deep/words.txt", "exports/m/1")
+
+
+def test_assets_that_are_links(regular, tmp_path):
+    """Links out of the folder are rejected; links of the folder and within it are not."""
+    inside = tmp_path / "volume" / "..2026_11_26"
+    shutil.copytree(regular, inside / "1")
+    (tmp_path / "volume" / "..data").symlink_to("..2026_11_26")
+    (tmp_path / "volume" / "1").symlink_to("..data/1")  # as in a volume of Kubernetes
+    folder = tmp_path / "volume" / "1"
+    text = {"text": np.array([b"b"], object)}
+    assert Servable(folder).run("", text)["y"].tolist() == [2]
+    asset = inside / "1" / "assets" / "words.txt"
+    asset.rename(asset.with_name("words.v1.txt"))
+    asset.symlink_to("words.v1.txt")
+    assert Servable(folder).run("", text)["y"].tolist() == [2]
+    (tmp_path / "secret.txt").write_text("a\nsecret\nb\n")
+    asset.unlink()
+    asset.symlink_to(tmp_path / "secret.txt")
+    with pytest.raises(ValueError, match="its asset 'words.txt' is outside of its folder, or a li"):
+        Servable(folder)
+    assert Servable(folder, allow_file_ops=True).run("", text)["y"].tolist() == [3]
+    shutil.rmtree(asset.parent)
+    (tmp_path / "words.txt").write_text("b\n")
+    asset.parent.symlink_to(tmp_path)
+    with pytest.raises(ValueError, match="is outside of its folder, or a link to a file outside"):
+        Servable(folder)
+
+
+def test_models_that_were_loaded_and_saved_again(regular, tmp_path):
+    """Their tables are filled in a function that other functions call with the asset."""
+    folder = regular
+    for name in ("1", "2"):
+        loaded = tf.saved_model.load(str(folder))
+        folder = tmp_path / name
+        tf.saved_model.save(loaded, str(folder), dict(loaded.signatures))
+        answer = Servable(folder).run("", {"text": np.array([b"b", b"?"], object)})
+        assert answer["y"].tolist() == [2, 3]
+    for change in ("file", "caller", "node", "itself"):
+        model = read(tmp_path / "1")
+        graph = model.meta_graphs[0]
+        (outer,) = (
+            function
+            for function in graph.graph_def.library.function
+            if "restored_function_body" in function.signature.name
+            and any("initializer" in n.attr["f"].func.name for n in function.node_def)
+        )
+        (call,) = (n for n in outer.node_def if "initializer" in n.attr["f"].func.name)
+        if change == "file":
+            outer.node_def.add(name="file", op="Const")
+            call.input[:] = ["file:output:0", *call.input[1:]]
+        elif change == "caller":
+            wrapper = function_of(graph, "signature_wrapper").node_def
+            wrapper.add(name="again", op="PartitionedCall").attr["f"].CopyFrom(call.attr["f"])
+        elif change == "node":
+            node = graph.graph_def.node.add(name="again", op="PartitionedCall")
+            node.attr["f"].CopyFrom(call.attr["f"])
+        else:
+            inner = function_of(graph, call.attr["f"].func.name)
+            inner.node_def.add(name="again", op="PartitionedCall").attr["f"].CopyFrom(
+                call.attr["f"]
+            )
+        with pytest.raises(ValueError, match=r"of this machine \(InitializeTableFromTextFileV2"):
+            check_operations(model, regular)
 
 
 def function_of(graph, words):

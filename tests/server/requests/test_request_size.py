@@ -1,5 +1,6 @@
 """Token counts are equal to those of the graph or slightly higher, and fast."""
 
+import re
 import time
 
 import numpy as np
@@ -84,6 +85,9 @@ def test_counting_stops_early():
     assert time.monotonic() - begin < 5
 
 
+COUNTS = '{"tokens": "words", "most_per_text": 5, "attends": true, "added_per_text": 0}'
+
+
 def test_read_from_an_export(tmp_path):
     assert RequestCounter.of_folder(tmp_path).tokens is None
     extra = tmp_path / "assets.extra"
@@ -93,6 +97,19 @@ def test_read_from_an_export(tmp_path):
             '{"tokens": "x", "most_per_text": 1, "attends": true, "added_per_text": 2}',
             "`tokens` must be one of .*, or None; got 'x'",
         ),
+        *(
+            (COUNTS.replace(old, new), f"tfreps_counts.json: `.*got {re.escape(got)}. Export the")
+            for old, new, got in (
+                ('"words"', "[]", "[]"),
+                ("5", '"5"', "'5'"),
+                ("5", "0", "0"),
+                ("5", "1.5", "1.5"),
+                ("5", "true", "True"),
+                ("0", "null", "None"),
+                ("0", "-1", "-1"),
+                ("true", "1", "1"),
+            )
+        ),
         ("{}", "the keys added_per_text, attends, most_per_text, tokens; got none"),
         ("[]", "expected a JSON object"),
         ("{", "Expecting"),
@@ -100,8 +117,6 @@ def test_read_from_an_export(tmp_path):
         (extra / "tfreps_counts.json").write_text(content)
         with pytest.raises(ValueError, match=words):
             RequestCounter.of_folder(tmp_path)
-    (extra / "tfreps_counts.json").write_text(
-        '{"tokens": "words", "most_per_text": 5, "attends": true, "added_per_text": 0}'
-    )
+    (extra / "tfreps_counts.json").write_text(COUNTS)
     counter = RequestCounter.of_folder(tmp_path)
     assert (counter.tokens, counter.most_per_text) == ("words", 5)

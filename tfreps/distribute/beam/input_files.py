@@ -117,7 +117,7 @@ def input_schema(paths: list[str], form: RecordFormat, keep: set | None = None) 
         records = sample_records(paths, form)
         if keep is not None:
             records = [{n: v for n, v in record.items() if n in keep} for record in records]
-        return sampled_schema(records, paths[0])
+        return sampled_schema(records)
     found = None
     for path in paths:
         try:

@@ -1,5 +1,7 @@
 """Arrow schemas of answers and of sampled records, and records that do not fit one."""
 
+import collections
+
 import pyarrow as pa
 
 from tfreps.distribute.beam.signature_specs import OutputSpec
@@ -44,28 +46,36 @@ def answer_schema(outputs: dict[str, OutputSpec], names: list[str], prefix: str 
     return pa.schema(fields)
 
 
-def sampled_schema(records: list[dict], path: str) -> pa.Schema:
+def sampled_schema(records: list[dict]) -> pa.Schema:
     """Returns the schema of records that have no schema of their own.
+
+    If the values of a field have different types, its type is that of most of them.
 
     Args:
         records: list of dict.
-        path: str. File of the records, for the error message.
-
-    Raises:
-        ValueError: If a field has values of different types.
     """
     names = list(dict.fromkeys(name for record in records for name in record))
     fields = []
     for name in names:
-        try:
-            kind = pa.array([record.get(name) for record in records]).type
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-            raise ValueError(
-                f"{path}: the field {name!r} has values of different types, or too large ones "
-                f"({error}). Leave the field out, or convert the file."
-            ) from error
+        kind = _sampled_type([record.get(name) for record in records])
         fields.append(pa.field(name, pa.string() if pa.types.is_null(kind) else kind))
     return pa.schema(fields)
+
+
+def _sampled_type(values):
+    """Returns the Arrow type of values, or of most of them if no type fits all."""
+    try:
+        return pa.array(values).type
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        types = collections.Counter(type(value) for value in values if value is not None)
+    most = types.most_common(1)[0][0]
+    values = [value for value in values if type(value) is most]
+    if most is list:
+        return pa.list_(_sampled_type([each for value in values for each in value]))
+    if most is dict:
+        names = dict.fromkeys(name for value in values for name in value)
+        return pa.struct([(n, _sampled_type([value.get(n) for value in values])) for n in names])
+    return pa.int64() if most is int else pa.array(values).type  # an int may be too large
 
 
 def misfit(record: dict, schema: pa.Schema) -> str | None:
@@ -73,7 +83,7 @@ def misfit(record: dict, schema: pa.Schema) -> str | None:
 
     Example:
     >>> misfit({"id": "seven"}, pa.schema([("id", pa.int64())]))
-    "the field 'id' must be int64, as in the first records; got 'seven'"
+    "the field 'id' must be int64, as in most of the first records; got 'seven'"
     """
     for name, value in record.items():
         index = schema.get_field_index(name)
@@ -81,7 +91,10 @@ def misfit(record: dict, schema: pa.Schema) -> str | None:
             return f"the field {name!r} does not occur in the first records"
         if not _fits(value, schema.field(index).type):
             kind = schema.field(index).type
-            return f"the field {name!r} must be {kind}, as in the first records; got {value!r:.80}"
+            return (
+                f"the field {name!r} must be {kind}, as in most of the first records; got "
+                f"{value!r:.80}"
+            )
     return None
 
 

@@ -40,6 +40,7 @@ TABLES = {"InitializeTableFromTextFile", "InitializeTableFromTextFileV2"}
 SAVES = {"SaveV2", "MergeV2Checkpoints"}
 RESTORES = {"RestoreV2"}
 PASSING = {"Identity", "PlaceholderWithDefault"}
+CALLS = {"PartitionedCall", "StatefulPartitionedCall"}
 
 
 def check_operations(model, folder) -> None:
@@ -54,9 +55,9 @@ def check_operations(model, folder) -> None:
         folder: str or path. The folder of the SavedModel.
 
     Raises:
-        ValueError: If the model has an asset outside of its `assets` folder, or operations that may
-            use the network, Python or other files, run code that the graph does not show, or end
-            the process. The message names the asset or the operations.
+        ValueError: If the model has an asset outside of its folder, also by a symbolic link, or
+            operations that may use the network, Python or other files, run code that the graph does
+            not show, or end the process. The message names the asset or the operations.
 
     Example:
     >>> from tensorflow.core.protobuf import saved_model_pb2
@@ -82,11 +83,19 @@ def check_operations(model, folder) -> None:
 
 
 def check_asset(name, folder):
-    """Raises a ValueError if the name of an asset leads out of the `assets` folder."""
-    assets = pathlib.Path(folder).absolute() / "assets"
-    parts = pathlib.PurePath(name).parts
-    if ".." in parts or not (assets / name).is_relative_to(assets):
-        raise ValueError(f"its asset {name!r} is outside of its `assets` folder.")
+    """Raises a ValueError if the name of an asset or a link leads out of the folder of the model.
+
+    The folder may itself be a link, and may contain links to its own files, like the volumes of
+    Kubernetes.
+    """
+    folder = pathlib.Path(folder).resolve()
+    asset = pathlib.PurePath("assets", name)
+    if ".." in asset.parts or not (folder / asset).resolve().is_relative_to(folder):
+        raise ValueError(
+            f"its asset {name!r} is outside of its folder, or a link to a file outside. Copy the "
+            "file into the folder. If you trust the author of the model, load it with "
+            "`allow_file_ops` instead."
+        )
 
 
 def suspicious(graph):
@@ -97,6 +106,7 @@ def suspicious(graph):
     by_functions = calls(node for function in functions for node in function.node_def)
     by_functions += [gradient.gradient_func for gradient in graph.graph_def.library.gradient]
     assets = {plain(asset.tensor_info.name) for asset in graph.asset_file_def}
+    bound = asset_arguments(graph, by_nodes, by_functions)
     own_nodes, own_functions = own_saver(graph, nodes, by_nodes + by_functions)
     for node in graph.graph_def.node:
         if touches(node) and node.op not in own_nodes.get(node.name, ()):
@@ -104,10 +114,9 @@ def suspicious(graph):
                 yield node.op
     for function in functions:
         name = function.signature.name
-        bound = set() if name in by_functions else bound_assets(graph, function.signature)
         for node in function.node_def:
             if touches(node) and node.op not in own_functions.get(name, ()):
-                if not (node.op in TABLES and taken(node, 1) in bound):
+                if not (node.op in TABLES and taken(node, 1) in bound(name)):
                     yield node.op
 
 
@@ -208,8 +217,51 @@ def plain(name):
     return name.lstrip("^").partition(":")[0]
 
 
-def bound_assets(graph, signature):
-    """Returns the names of the arguments of a function that are bound to assets."""
+def asset_arguments(graph, by_nodes, by_functions):
+    """Returns a function from the name of a function to those of its arguments that are assets.
+
+    An argument is an asset if the object graph binds it, or if all callers pass one of their own
+    such arguments, as in a SavedModel that was loaded and saved again.
+
+    Args:
+        graph: `MetaGraphDef`.
+        by_nodes: list of str, as returned by `calls` for the nodes of the main graph.
+        by_functions: list of str. The same for the nodes of all functions.
+    """
+    functions = {function.signature.name: function for function in graph.graph_def.library.function}
+    found = {}
+
+    def bound(name):
+        if name not in found:
+            found[name] = set()  # of a function that calls itself
+            arguments = functions[name].signature.input_arg
+            if name in by_functions:
+                found[name] = by_callers(name, arguments)
+            else:
+                found[name] = by_objects(graph, functions[name].signature)
+        return found[name]
+
+    def by_callers(name, arguments):
+        callers = [
+            (caller, node)
+            for caller, function in functions.items()
+            for node in function.node_def
+            if node.op in CALLS and node.attr["f"].func.name == name
+        ]
+        is_known = len(callers) == (by_nodes + by_functions).count(name)
+        if not is_known or name in graph.object_graph_def.concrete_functions:
+            return set()
+        return {
+            argument.name
+            for place, argument in enumerate(arguments)
+            if all(taken(node, place) in bound(caller) for caller, node in callers)
+        }
+
+    return bound
+
+
+def by_objects(graph, signature):
+    """Returns the names of the arguments of a function that the object graph binds to assets."""
     objects = graph.object_graph_def
     if signature.name not in objects.concrete_functions:
         return set()

@@ -79,7 +79,8 @@ class RequestCounter:
         added_per_text: int. Number of tokens that the model adds to every text. Defaults to 0.
 
     Raises:
-        ValueError: If `tokens` is not a key of `PATTERNS`.
+        ValueError: If `tokens` is not a key of `PATTERNS`, a number is not an int or is too small,
+            or `attends` is not a bool.
 
     Example:
     >>> import numpy as np
@@ -89,10 +90,20 @@ class RequestCounter:
     """
 
     def __init__(self, tokens=None, most_per_text=None, attends=False, added_per_text=0):
-        if tokens is not None and tokens not in PATTERNS:
+        if tokens not in (None, *PATTERNS):
             raise ValueError(
                 f"`tokens` must be one of {', '.join(PATTERNS)}, or None; got {tokens!r}."
             )
+        if most_per_text is not None and not (type(most_per_text) is int and most_per_text > 0):
+            raise ValueError(
+                f"`most_per_text` must be None or an int of at least 1; got {most_per_text!r}."
+            )
+        if type(added_per_text) is not int or added_per_text < 0:
+            raise ValueError(
+                f"`added_per_text` must be an int of at least 0; got {added_per_text!r}."
+            )
+        if type(attends) is not bool:
+            raise ValueError(f"`attends` must be a bool; got {attends!r}.")
         self.tokens = tokens
         self.most_per_text = most_per_text
         self.attends = attends
@@ -117,7 +128,10 @@ class RequestCounter:
                 f"{path} must have exactly the keys {', '.join(sorted(KEYS))}; got "
                 f"{', '.join(sorted(found)) or 'none'}. Export the model again."
             )
-        return cls(**found)
+        try:
+            return cls(**found)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error} Export the model again.") from None
 
     def size(self, inputs, most, most_padded):
         """Returns the `RequestSize` of a request.
