@@ -233,6 +233,8 @@ def test_one_kind_alone(tmp_path):
 def test_nothing_to_load(tmp_path):
     with pytest.raises(ValueError, match="nowhere does not exist. Expected one of: a run folder"):
         load(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="as a path, a name or an address; got None. `tfreps.pre"):
+        load(None)
     with pytest.raises(ValueError, match="contains no model that can be loaded"):
         load(tmp_path)
     (tmp_path / "options.json").write_text("{")

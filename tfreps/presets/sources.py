@@ -33,13 +33,19 @@ def fetch(source: str | os.PathLike) -> pathlib.Path:
         `huggingface_hub` or in `cache_folder()` and must not be changed.
 
     Raises:
-        ValueError: If the source cannot be downloaded, copied or extracted.
+        ValueError: If the source is not a str or path-like, or if it cannot be downloaded, copied
+            or extracted.
         OSError: If there is no room on the disk.
 
     Example:
     >>> fetch("runs/elmo").name
     'elmo'
     """
+    if not isinstance(source, str | os.PathLike):
+        raise ValueError(
+            f"A model or file must be given as a path, a name or an address; got {source!r}. "
+            "`tfreps.presets.table()` lists the names."
+        )
     path = _local(os.fspath(source))
     return zip_archives.unpack(path) if zip_archives.is_zip(path) else path
 
