@@ -133,6 +133,17 @@ def reset_policy():
         sys.modules["keras"].config.set_dtype_policy("float32")
 
 
+@pytest.fixture
+def floatx64():
+    """Makes float64 the default dtype of Keras."""
+    import keras
+
+    keras.config.set_floatx("float64")
+    keras.config.set_dtype_policy("float64")  # `reset_policy` resets it
+    yield
+    keras.config.set_floatx("float32")
+
+
 @pytest.fixture(autouse=True, scope="module")
 def small_heap():
     """Clears the kernels of TensorFlow after each file, and freezes the remaining objects.

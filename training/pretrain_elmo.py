@@ -4,6 +4,7 @@ tfreps build-vocabulary creates the vocabulary. --resume continues an interrupte
 checkpoint. For a first try on a laptop, use --size elmo_tiny --minutes 3.
 """
 
+import contextlib
 import math
 import os
 import sys
@@ -60,18 +61,23 @@ def make_parser():
     return training_program.make_parser(PROGRAM, first_line(__doc__), TABLES, GROUPS, EXAMPLES)
 
 
+def initial_weights(options):
+    """Returns a context manager for the local path of --init, or for `None` without --init."""
+    return fetched(options.init) if options.init else contextlib.nullcontext()
+
+
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, and prints the results."""
     if options.resume and not earlier:
         print(f"There is no run in {options.run} to resume; starting a new run.", file=sys.stderr)
-    with fetched(options.init) as init:
+    with initial_weights(options) as init:
         vocabulary = read_vocabulary(options, init, earlier)
     width = options.units or (None if init else ELMO[options.size or SIZE]["units"])
     precision_options.settle(options, earlier, "elmo", options.batch_size, width, float16=True)
     fit_options.make_reproducible(options)
     distribute_options.check_rows("--batch-size", options.batch_size, options)
 
-    with distribute_options.scope(options), fetched(options.init) as init:
+    with distribute_options.scope(options), initial_weights(options) as init:
         model, accumulators = make_model(options, init, vocabulary)
     share = distribute_options.data_share(options)
     batches, counts = make_batches(options, model, vocabulary, share)

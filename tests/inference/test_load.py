@@ -233,6 +233,8 @@ def test_one_kind_alone(tmp_path):
 def test_nothing_to_load(tmp_path):
     with pytest.raises(ValueError, match="nowhere does not exist. Expected a local path"):
         load(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="as a path, a name or an address; got None. `tfreps.pre"):
+        load(None)
     with pytest.raises(
         ValueError, match="contains no model that can be loaded. Expected one of: a run folder"
     ):

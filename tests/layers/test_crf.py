@@ -241,10 +241,19 @@ def test_initial_scores_and_l2_are_of_scores():
 @pytest.mark.parametrize("use_xla", [False, True])
 @pytest.mark.parametrize("weights", [None, np.ones([1]), np.ones([1, 3])])
 @pytest.mark.parametrize("tag", [-1, 2])
-def test_a_tag_that_does_not_exist_gives_nan(tag, weights, use_xla):
+def test_a_tag_that_does_not_exist(tag, weights, use_xla):
     crf = CRF(2, use_xla=use_xla)
     tags, mask = np.array([[0, tag, 1]]), np.array([[True, True, True]])
-    assert np.isnan(crf.loss(np.zeros([1, 3, 2]), tags, mask, weights))
+    emissions = np.zeros([1, 3, 2])
+    ends = rf"\[{min(tag, 0)} +{max(tag, 1)}\]"
+    message = rf"(?s)`tags` must lie in 0..1, .* -1 .* `sample_weight` of 0.*{ends}"
+    for call in (
+        lambda: crf.loss(emissions, tags, mask, weights),
+        lambda: crf.log_likelihood(emissions, tags, mask),
+        lambda: crf.path_score(emissions, tags, mask),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            call()
     mask[0, 1] = False
     assert_close(float(crf.loss(np.zeros([1, 3, 2]), tags, mask, weights)), np.log(4))
 
@@ -301,6 +310,28 @@ def test_scores_are_read_and_set_only_in_a_built_layer():
     assert np.array(crf.start_scores).tolist() == [0, 1]
     with pytest.raises(ValueError, match=r"`transitions` must have the shape \(2, 2\), because"):
         crf.set_scores(transitions=[0, 1])
+
+
+def crf_model(**options):
+    x, y = keras.Input([None, 2]), keras.Input([None], dtype="int32")
+    dense = keras.layers.Dense(3, kernel_initializer="ones", kernel_regularizer="l2")
+    model = keras.Model([x, y], CRF(3, **options)(dense(x), tags=y)[0])
+    model.compile("sgd")
+    return model
+
+
+def test_a_tag_that_does_not_exist_in_fit():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="`tags` must lie in 0..2"):
+        crf_model().fit([np.zeros([2, 4, 2]), np.full([2, 4], 7)], verbose=0)
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.1])
+def test_losses_of_other_layers_in_float64(l2, floatx64):
+    """Four tokens with equal scores and three tags, and an L2 penalty of 0.01 on six ones."""
+    model = crf_model(l2=l2)
+    loss = model.evaluate([np.zeros([2, 4, 2]), np.ones([2, 4], int)], verbose=0)
+    assert loss == pytest.approx(4 * np.log(3) + 0.06, rel=1e-5)
+    assert {term.dtype for term in model.losses} == {tf.float64}
 
 
 def test_the_mask_of_keras_is_used():

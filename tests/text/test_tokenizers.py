@@ -204,5 +204,5 @@ def test_errors():
         tokenize(["a"], "bpe")
     with pytest.raises(ValueError, match="`how` must be .*'words' or a BERT .*; got 'bpe'"):
         tokenize_texts(["a"], "bpe")
-    with pytest.raises(ValueError, match="a list of strings; got the string 'a b'"):
+    with pytest.raises(ValueError, match="a list of texts; got the string 'a b'"):
         tokenize_texts("a b")

@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from tfreps.layers.elmo_bilstm import reverse_tokens
 from tfreps.text.char_ids import SENTENCE_END, SENTENCE_START, token_rows
+from tfreps.text.text_lists import check_list
 
 TOKENS_AT_ONCE = 512  # distinct tokens per call of the token encoder
 BATCH_TOKENS = 4096
@@ -90,6 +91,7 @@ class SentenceEncoder:
             progress: function. It is called with the number of tokens processed so far, including
                 the sentence start and end. If `None`, progress is not reported. Defaults to `None`.
         """
+        check_list("`tokens`", tokens, "tokens")
         ends = [SENTENCE_START, SENTENCE_END]
         tokens = [*ends, *(token for token in tokens if token not in ends)]
         self._rows = {token: row for row, token in enumerate(tokens)}
@@ -108,7 +110,13 @@ class SentenceEncoder:
             otherwise `[n, 2P]`, where L is the number of LSTM layers and P is `projection_dim`. For
             a biLM with `bidirectional=False`, P replaces 2P. The array does not include the
             sentence boundaries.
+
+        Raises:
+            ValueError: If `sentences` or one of them is a string.
         """
+        check_list("`sentences`", sentences, "sentences")
+        for sentence in sentences:
+            check_list("Each of `sentences`", sentence, "tokens")
         lengths = np.array([len(sentence) for sentence in sentences], np.int64)
         for batch in batches_by_length(lengths, self.batch_tokens):
             vectors = self._encode_batch([sentences[number] for number in batch])

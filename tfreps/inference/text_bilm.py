@@ -6,6 +6,7 @@ from tfreps.inference.answers import TextVectors
 from tfreps.inference.loaded_model import LoadedModel
 from tfreps.inference.sentence_encoder import BATCH_TOKENS, SentenceEncoder
 from tfreps.models import BiLM, BiLMPretrainer, Elmo
+from tfreps.text.text_lists import check_list
 
 
 class TextBiLM(LoadedModel):
@@ -87,9 +88,10 @@ class TextBiLM(LoadedModel):
             T the number of tokens in the text, and D the width of the vectors, `bilm.output_dim`.
 
         Raises:
-            ValueError: If the biLM has `initial_state="carry"`, if it reads token ids and there is
-                no vocabulary, or if `layers` is invalid.
+            ValueError: If `texts` is a single string, the biLM has `initial_state="carry"`, it
+                reads token ids and there is no vocabulary, or `layers` is invalid.
         """
+        check_list("`texts`", texts)
         key = layers if isinstance(layers, str) else tuple(layers)
         if key not in self._encoders:
             self._encoders[key] = self.sentence_encoder(layers=layers)

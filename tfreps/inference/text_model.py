@@ -9,6 +9,7 @@ from tfreps.data import SequenceBatches
 from tfreps.inference.answers import TextAttention
 from tfreps.inference.loaded_model import LoadedModel
 from tfreps.inference.one_trace import trace_once
+from tfreps.text.text_lists import check_list
 from tfreps.text.tokenizers import tokenize_texts
 
 BATCH_TOKENS = 4096
@@ -118,10 +119,7 @@ class TextModel(LoadedModel):
 
     def _tokens_of(self, texts):
         """Returns the tokens of each text; lists of tokens are used unchanged."""
-        if isinstance(texts, str | bytes):
-            raise ValueError(
-                f"`texts` must be a list of texts; got the string {texts[:40]!r}. Put it in a list."
-            )
+        check_list("`texts`", texts)
         rows = iter(self.tokenize([text for text in texts if isinstance(text, str)]))
         return [next(rows) if isinstance(text, str) else text for text in texts]
 

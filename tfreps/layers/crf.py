@@ -7,7 +7,7 @@ import tensorflow as tf
 from tfreps.layers.ops import chain, crf_loss, direct_calls
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.crf_loss import checked_transitions, constrained
-from tfreps.layers.ops.masks import check_shape
+from tfreps.layers.ops.masks import check_shape, checked_targets
 
 CONSTRAIN = ("both", "decode")
 
@@ -83,6 +83,8 @@ class CRF(Configurable, keras.layers.Layer):
     Raises:
         ValueError: If an option is invalid, `allowed_transitions` permits no sequence, or a call
             argument has the wrong shape.
+        tf.errors.InvalidArgumentError: If a tag at a real token is outside 0 to K - 1. XLA ignores
+            this check: in a model with `jit_compile=True`, the loss is NaN.
 
     Reference: Lafferty, McCallum and Pereira, 2001, "Conditional Random Fields"; Huang, Xu and
     Yu, 2015, "Bidirectional LSTM-CRF Models for Sequence Tagging", for a CRF on a BiLSTM.
@@ -203,7 +205,8 @@ class CRF(Configurable, keras.layers.Layer):
         if mask is None:  # Keras passes its own mask only to a call with one tensor
             mask = getattr(emissions, "_keras_mask", None)
         if tags is not None:
-            self.add_loss(self.loss(emissions, tags, mask, sample_weight))
+            loss = self.loss(emissions, tags, mask, sample_weight)
+            self.add_loss(tf.cast(loss, self.variable_dtype))  # like the losses of regularizers
         return self.decode(emissions, mask)
 
     def loss(self, emissions, tags, mask=None, sample_weight=None):
@@ -225,10 +228,11 @@ class CRF(Configurable, keras.layers.Layer):
             sample_weight: float, shape `[B]` or `[B, T]`. If `None`, all weights are 1.
 
         Returns:
-            float32 scalar, in nats. It is NaN if a tag at a real token is outside 0 to K - 1.
+            float32 scalar, in nats.
 
         Raises:
             ValueError: If an argument has the wrong shape.
+            tf.errors.InvalidArgumentError: If a tag at a real token is outside 0 to K - 1.
         """
         emissions, mask = self._given(emissions, mask)
         batch = tf.shape(emissions)[0]
@@ -241,7 +245,7 @@ class CRF(Configurable, keras.layers.Layer):
         axes = "[B] or [B, T]"
         rank = weights.shape.rank
         check_shape("sample_weight", weights, emissions.shape[:rank], axes)
-        tags = chain.checked_tags(tags, emissions)
+        tags = self._checked_tags(tags, emissions, mask)
         compile_it = self._compiles(is_loss=True)
         run = crf_loss.compiled_weighted_loss if compile_it else crf_loss.weighted_loss
         return run(emissions, tags, mask, weights, *self._loss_scores())
@@ -255,15 +259,15 @@ class CRF(Configurable, keras.layers.Layer):
             mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
 
         Returns:
-            float32, shape `[B]`, in nats. It is 0 for a sentence without tokens, and NaN if a tag
-            at a real token is outside 0 to K - 1. With `constrain="both"`, each forbidden step
-            contributes -10,000.
+            float32, shape `[B]`, in nats. It is 0 for a sentence without tokens. With
+            `constrain="both"`, each forbidden step contributes -10,000.
 
         Raises:
             ValueError: If an argument has the wrong shape.
+            tf.errors.InvalidArgumentError: If a tag at a real token is outside 0 to K - 1.
         """
         emissions, mask = self._given(emissions, mask)
-        batch = emissions, chain.checked_tags(tags, emissions), mask
+        batch = emissions, self._checked_tags(tags, emissions, mask), mask
         return self._loss_of(crf_loss.log_likelihood, batch, self._loss_scores())
 
     def partial_log_likelihood(self, emissions, allowed_tags, mask=None):
@@ -299,14 +303,14 @@ class CRF(Configurable, keras.layers.Layer):
             mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
 
         Returns:
-            float32, shape `[B]`. Each forbidden step contributes -10,000. The score is NaN if a tag
-            at a real token is outside 0 to K - 1.
+            float32, shape `[B]`. Each forbidden step contributes -10,000.
 
         Raises:
             ValueError: If an argument has the wrong shape.
+            tf.errors.InvalidArgumentError: If a tag at a real token is outside 0 to K - 1.
         """
         emissions, mask = self._given(emissions, mask)
-        batch = emissions, chain.checked_tags(tags, emissions), mask
+        batch = emissions, self._checked_tags(tags, emissions, mask), mask
         scores = self._scores(-crf_loss.ILLEGAL_COST)
         return crf_loss.run(chain.path_score, self._compiles(), batch, scores)
 
@@ -390,6 +394,10 @@ class CRF(Configurable, keras.layers.Layer):
             self.build(emissions.shape)
             self.built = True
         return emissions, chain.checked_mask(mask, emissions)
+
+    def _checked_tags(self, tags, emissions, mask):
+        tags = chain.checked_tags(tags, emissions)
+        return checked_targets("tags", tags, self.num_tags, mask)
 
     def _scores(self, forbidden):
         """Returns the transition, start and end scores with the constraints applied."""

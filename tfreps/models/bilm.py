@@ -164,7 +164,7 @@ class BiLM(WholeModel, keras.Model):
                 projection_dim,
                 "glorot_uniform",
                 trainable=self.trainable,
-                dtype="float32",
+                dtype=self.variable_dtype,
                 name="token_encoder",
             )
             self.token_encoder.build((None, None))
@@ -268,7 +268,8 @@ class BiLM(WholeModel, keras.Model):
         )
         with tf.control_dependencies([] if check is None else [check]):
             distinct = tf.identity(distinct)
-        vectors = tf.where((distinct != 0)[:, None], self.token_encoder(distinct), 0.0)
+        vectors = tf.cast(self.token_encoder(distinct), "float32")
+        vectors = tf.where((distinct != 0)[:, None], vectors, 0.0)
         return vectors, tf.ensure_shape(tf.reshape(which, tf.shape(ids)), ids.shape)
 
     def reset_states(self):

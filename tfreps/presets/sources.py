@@ -37,8 +37,8 @@ def fetch(source: str | os.PathLike) -> pathlib.Path:
         `huggingface_hub` or in `cache_folder()` and must not be changed.
 
     Raises:
-        ValueError: If the source does not exist, or cannot be downloaded, copied or extracted. The
-            message suggests a source with a similar name.
+        ValueError: If the source is not a str or path-like, does not exist, or cannot be
+            downloaded, copied or extracted. The message suggests a source with a similar name.
         OSError: If there is no room on the disk.
 
     Example:
@@ -46,6 +46,11 @@ def fetch(source: str | os.PathLike) -> pathlib.Path:
     Traceback (most recent call last):
     ValueError: elmo_orginal does not exist. ... Did you mean 'elmo_original'?
     """
+    if not isinstance(source, str | os.PathLike):
+        raise ValueError(
+            f"A model or file must be given as a path, a name or an address; got {source!r}. "
+            "`tfreps.presets.table()` lists the names."
+        )
     path = _local(os.fspath(source))
     if not path.exists() and not path.with_name(f"{path.name}.index").exists():
         raise ValueError(
@@ -57,23 +62,19 @@ def fetch(source: str | os.PathLike) -> pathlib.Path:
 
 
 @contextlib.contextmanager
-def fetched(source: str | os.PathLike | None) -> Iterator[pathlib.Path | None]:
+def fetched(source: str | os.PathLike) -> Iterator[pathlib.Path]:
     """Context manager that returns `fetch(source)`; errors in its block name the source.
 
     Without it, an error about a file of an archive or of a download would name a folder in the
     cache.
 
     Args:
-        source: str, path-like or None. The source, as in `fetch`. If `None`, the context manager
-            returns `None`.
+        source: str or path-like. The source, as in `fetch`.
 
     Raises:
         ValueError: If `fetch` or the block raises a ValueError.
         OSError: If `fetch` or the block raises an OSError.
     """
-    if source is None:
-        yield None
-        return
     path = fetch(source)
     local, given = str(path), os.fspath(source)
     if path.is_file():  # a biLM has two files

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from tfreps.text.text_lists import check_list
+
 # Every id is 1 greater than in bilm-tf's training arrays (bytes 0-255, then 256 to 260), because
 # 0 means "no token" here, as in the prediction code of bilm-tf and AllenNLP.
 _SHIFT = 1
@@ -49,6 +51,7 @@ def token_character_ids(token: str, max_characters: int = 50) -> np.ndarray:
 
 def token_rows(tokens: Sequence[str], max_characters: int = 50) -> np.ndarray:
     """Returns the character ids of many tokens, int32 `[N, C]`; see `token_character_ids`."""
+    check_list("`tokens`", tokens, "tokens")
     room = _room(max_characters)
     encoded = [token.encode("utf-8", errors="ignore") for token in tokens]
     lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))[:, None]  # [N, 1]

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfreps.text.char_ids import character_ids, token_character_ids
 from tfreps.text.lookup_table import lookup_table
+from tfreps.text.text_lists import check_list
 from tfreps.text.vocabulary import Vocabulary
 
 
@@ -120,7 +121,10 @@ class TokenIndexer(tf.Module):
             >>> indexer.vocabulary.tokens[2:]
             ['<UNK>', 'the', 'cat', 'dog']
         """
-        counts = Counter(token for sentence in sentences for token in sentence)
+        counts: Counter[str] = Counter()
+        for sentence in sentences:
+            check_list("Each of `sentences`", sentence, "tokens")
+            counts.update(sentence)
         tokens = list(counts)
         looks = cls(None, **options).normalize(tf.constant(tokens, tf.string)).numpy().tolist()
         normalized: Counter[str] = Counter()

@@ -3,6 +3,8 @@
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
+from tfreps.text.text_lists import check_list
+
 # RE2 class of the white space at which str.split splits, but tf.strings.split does not: all white
 # space except the space, \t, \n, \v, \f and \r.
 _OTHER_WHITE_SPACE = r"[\p{Z}\x{85}\x1c-\x1f]"
@@ -121,8 +123,7 @@ def tokenize_texts(texts: Sequence[str], how="spaces") -> list[list[str]]:
     import tensorflow as tf
 
     check_tokenizer(how)
-    if isinstance(texts, str | bytes):
-        raise ValueError(f"`texts` must be a list of strings; got the string {texts[:40]!r}.")
+    check_list("`texts`", texts)
     texts = list(texts)
     tokens = []
     strings: dict[bytes, str] = {}  # equal tokens share one string

@@ -8,6 +8,7 @@ import numpy as np
 from tfreps.files.atomic_files import write_text
 from tfreps.files.utf8_files import read_utf8
 from tfreps.text.char_ids import SENTENCE_END, SENTENCE_START, token_rows
+from tfreps.text.text_lists import check_list
 
 UNKNOWN = "<UNK>"
 SPECIAL_TOKENS = (SENTENCE_START, SENTENCE_END, UNKNOWN)
@@ -128,6 +129,7 @@ class Vocabulary:
 
     def ids(self, tokens: Iterable[str]) -> list[int]:
         """Returns the ids of tokens; tokens outside the vocabulary get the id of `<UNK>`."""
+        check_list("`tokens`", tokens, "tokens")
         get = self._ids.get
         unknown = self.unknown_id
         return [get(token, unknown) for token in tokens]

@@ -95,7 +95,7 @@ def test_the_limit_goes_along(tmp_path):
     write_checkpoint_tokenizer(WordPieceTokenizer(LOWER, max_length=9), tmp_path)
     assert json.loads((tmp_path / "tokenizer_config.json").read_text())["model_max_length"] == 9
     assert checkpoint_tokenizer(tmp_path).max_length == 9
-    write_tokenizer(CharacterTokenizer.from_texts("a", max_length=5), tmp_path / "own.json")
+    write_tokenizer(CharacterTokenizer.from_texts(["a"], max_length=5), tmp_path / "own.json")
     assert read_tokenizer(tmp_path / "own.json").max_length == 5
 
 

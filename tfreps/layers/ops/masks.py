@@ -1,4 +1,4 @@
-"""Shape checks for masks, tags and other arguments that could be broadcast silently."""
+"""Checks of masks, tags and other arguments that would otherwise give wrong results silently."""
 
 import tensorflow as tf
 
@@ -50,3 +50,34 @@ def check_shape(name, tensor, shape, axes):
         raise ValueError(
             f"`{name}` must have the shape {axes}, here {expected}; got shape {tensor.shape}."
         )
+
+
+def checked_targets(name, ids, num_classes, mask=None):
+    """Returns target ids as int32, 0 where masked, after checking their range.
+
+    Args:
+        name: str. Name of the ids in the error message.
+        ids: numbers of any shape.
+        num_classes: int. Number of tags or labels.
+        mask: bool tensor of the same shape. If `None`, all ids are checked. Defaults to `None`.
+
+    Raises:
+        tf.errors.InvalidArgumentError: If an id is outside `0..num_classes - 1`. The message shows
+            the lowest and the highest id.
+
+    Example:
+    >>> checked_targets("tags", [[2, -1]], 3, mask=[[True, False]]).numpy()
+    array([[2, 0]], dtype=int32)
+    """
+    ids = tf.cast(ids, "int32")
+    ids = ids if mask is None else tf.where(mask, ids, 0)
+    ends = [tf.minimum(tf.reduce_min(ids), 0), tf.maximum(tf.reduce_max(ids), 0)]
+    check = tf.debugging.assert_equal(
+        tf.stack(ends),
+        tf.clip_by_value(ends, 0, num_classes - 1),
+        f"`{name}` must lie in 0..{num_classes - 1}, also where -1 or another id marks a target to "
+        "ignore: there, pass any valid id with a `sample_weight` of 0, or mask the token. x is the "
+        "lowest and the highest id:",
+    )
+    with tf.control_dependencies([] if check is None else [check]):
+        return tf.identity(ids)

@@ -20,6 +20,7 @@ from tfreps.text.bert.character_classes import (
     white_space,
 )
 from tfreps.text.bert.piece_tokenizer import NONE, PieceTokenizer
+from tfreps.text.text_lists import check_list
 from tfreps.text.vocabulary import check_left
 
 UNUSED = "#UNUSED[0-9]+#"
@@ -270,6 +271,7 @@ def count_tokens(texts: Iterable[str], progress: Callable | None = None, **optio
     Returns:
         `collections.Counter` that maps each token to its number of occurrences.
     """
+    check_list("`texts`", texts)
     tokenize = CharacterTokenizer(CharacterTokenizer.SPECIAL_TOKENS, **options).tokenize
     counts: Counter[str] = Counter()
     total = 0

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from tfreps.text.bert.piece_tokenizer import PieceTokenizer, check_too_long
 from tfreps.text.lookup_table import PieceTable
+from tfreps.text.text_lists import check_list
 
 
 class PieceIndexer(tf.Module):
@@ -162,6 +163,7 @@ def piece_texts(
         ValueError: If a text is too long and `too_long="refuse"` (the message names the first such
             text), `max_length` is less than 3, or `too_long` is invalid.
     """
+    check_list("`texts`", texts)
     check_too_long(too_long)
     room = tokenizer.room(max_length)
     rows = []

@@ -8,6 +8,7 @@ import numpy as np
 
 from tfreps.files.atomic_files import write_text
 from tfreps.files.utf8_files import read_utf8
+from tfreps.text.text_lists import check_list
 
 SPECIALS = ("padding", "unknown", "start", "separator", "mask")
 TOO_LONG = ("refuse", "cut")
@@ -196,12 +197,8 @@ class PieceTokenizer(abc.ABC):
                 texts as `texts`, a row is too long and `too_long="refuse"`, `max_length` leaves no
                 room for text, or `too_long` is invalid.
         """
-        for name, value in {"texts": texts, "second": second}.items():
-            if isinstance(value, str):
-                raise ValueError(
-                    f"`{name}` must be a list of texts; got the string {value[:40]!r}. Enclose it "
-                    "in a list."
-                )
+        check_list("`texts`", texts)
+        check_list("`second`", second)
         others = [None] * len(texts) if second is None else [self.ids(text) for text in second]
         if len(others) != len(texts):
             raise ValueError(

@@ -1,0 +1,72 @@
+"""Tests that every function of texts or tokens rejects a single string by name."""
+
+import pytest
+
+from tests.tiny_run import VOCABULARY, make_pretrainer
+from tfreps.inference import TextBert, TextBiLM, TextClassifier, TextTagger
+from tfreps.models import BertEncoder, Classifier, HMMTagger, TokenEmbedder
+from tfreps.text import TokenIndexer, batch_to_ids, tokenize_texts
+from tfreps.text.bert import CharacterTokenizer, WordPieceTokenizer
+from tfreps.text.char_ids import token_rows
+
+SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a"]
+
+
+@pytest.fixture(scope="module")
+def readers():
+    """One object of each class that reads texts."""
+    indexer = TokenIndexer.from_sentences([["a", "text"]])
+    pieces = WordPieceTokenizer(SPECIALS)
+    return {
+        "bilm": TextBiLM(make_pretrainer(), VOCABULARY),
+        "tagger": TextTagger(HMMTagger(indexer.vocabulary_size, ["O"]), indexer),
+        "classifier": TextClassifier(
+            Classifier(TokenEmbedder(indexer.vocabulary_size, 4), ["a"]), indexer
+        ),
+        "bert": TextBert(BertEncoder(6, hidden_dim=4, num_layers=1, num_heads=2), pieces),
+        "pieces": pieces,
+    }
+
+
+TEXTS = {
+    "encode of a biLM": lambda r: r["bilm"].encode("a text"),
+    "encode of BERT": lambda r: r["bert"].encode("a text"),
+    "tag": lambda r: r["tagger"].tag("a text"),
+    "classify": lambda r: r["classifier"].classify("a text"),
+    "tokenize of a tagger": lambda r: r["tagger"].tokenize("a text"),
+    "tokenize of a classifier": lambda r: r["classifier"].tokenize("a text"),
+    "tokenize_texts": lambda r: tokenize_texts("a text"),
+    "batch of a tokenizer": lambda r: r["pieces"].batch("a text"),
+    "from_texts": lambda r: CharacterTokenizer.from_texts("a text"),
+}
+TOKENS = {
+    "encode of tokens": lambda r: list(r["bilm"].sentence_encoder().encode("a text")),
+    "encode of untokenized texts": lambda r: list(r["bilm"].sentence_encoder().encode(["a text"])),
+    "keep": lambda r: r["bilm"].sentence_encoder().keep("a text"),
+    "batches": lambda r: r["tagger"].batches("a text"),
+    "from_sentences": lambda r: TokenIndexer.from_sentences(["a text"]),
+    "ids": lambda r: VOCABULARY.ids("a text"),
+    "token_rows": lambda r: token_rows("a text"),
+    "batch_to_ids": lambda r: batch_to_ids(["a text"]),
+}
+
+
+@pytest.mark.parametrize("call", TEXTS.values(), ids=TEXTS)
+def test_a_text_instead_of_a_list(call, readers):
+    with pytest.raises(
+        ValueError, match="list of texts; got the string 'a text'. Put it in a list"
+    ):
+        call(readers)
+
+
+@pytest.mark.parametrize("call", TOKENS.values(), ids=TOKENS)
+def test_a_text_instead_of_tokens(call, readers):
+    with pytest.raises(ValueError, match="list|is the string 'a( text)?'"):
+        call(readers)
+
+
+def test_one_text_is_called():
+    """`encode` read 12 characters of this text as 12 texts; a call reads one text."""
+    encode = TextBiLM(make_pretrainer(), VOCABULARY)
+    assert encode("I have a dog").vectors.shape == (3, 4, 12)
+    assert [v.shape for v in encode.encode(["I have a dog"])] == [(3, 4, 12)]

@@ -1,0 +1,19 @@
+"""check_list: rejects a single string where a list of texts or tokens is expected."""
+
+
+def check_list(name: str, values, kind: str = "texts") -> None:
+    """Raises a ValueError if `values` is a string, whose characters would be read one by one.
+
+    Args:
+        name: str. Name of the list at the beginning of the error message, such as "`texts`".
+        values: The list to check.
+        kind: str. What the list contains. Defaults to "texts".
+
+    Example:
+        >>> check_list("`tokens`", ["a", "dog"], "tokens")
+    """
+    if isinstance(values, str | bytes):
+        remedy = "Split it into tokens." if kind == "tokens" else "Put it in a list."
+        raise ValueError(
+            f"{name} must be a list of {kind}; got the string {values[:40]!r}. {remedy}"
+        )
