@@ -99,10 +99,8 @@ def test_numbers_and_words(name, refused):
 
 @pytest.mark.parametrize("name", LEAST)
 def test_numbers_know_their_bounds(name):
-    """Columns are excluded: they may be any integer, since they count from both ends."""
-    free = {"token_column", "tag_column"}
     for action in flags_of(name):
-        if action.type in (int, float) and action.dest not in free and name != "query":
+        if action.type in (int, float) and name != "query":
             option = getattr(action, "option", None)
             assert isinstance(option, options.Option), action.dest
 

@@ -21,6 +21,17 @@ TEXTS = {
     "tags": "".join(tag + "\n" for tag in TAGS),
     "conll": "-DOCSTART- O\n\nAda B-PER\nLovelace I-PER\nlived O\n\nin O\nLondon B-LOC\n. O\n",
     "columns": "1\tAda\tNNP\tB-PER\n2\tspoke\tVBD\tO\n\n1\tShe\tPRP\tO\n",
+    "conllu": "# text = Go!\n1-2\tGo!"
+    + "\t_" * 8
+    + "\n1\tGo\tgo\tVERB\tVB"
+    + "\t_" * 5
+    + "\n1.1\tnow"
+    + "\t_" * 8
+    + "\n2\t!\t!\tPUNCT\t."
+    + "\t_" * 5
+    + "\n\n1\tNo\tno\tINTJ\tUH"
+    + "\t_" * 5
+    + "\n",
     "sentences": '{"text": ["Ada", "spoke"], "label": ["B-PER", "O"]}\n'
     "{'text': ['in', 'London'], 'label': ['O', 'B-LOC']}\n",
     "tab": "1\tgood book\n0\tdull\tand long\n1\tune fête\n\n0\tno\n",
@@ -64,12 +75,12 @@ def tag_list(path, random):
 
 
 def tagged(path, random):
-    kind = random.choice(["conll", "conll", "json"])
+    kind = random.choice(["conll", "conll", "conllu", "json"])
     for sentence in read_tagged(
         path,
         kind,
         token_column=random.choice([0, 1]),
-        tag_column=random.choice([-1, None]) if kind == "conll" else -1,
+        read_tags=kind == "json" or random.random() < 0.5,
         separator=random.choice([None, "\t", " "]),
         encoding=random.choice(["utf-8", "utf-8", "latin-1", "utf-16"]),
     ):
@@ -97,7 +108,7 @@ FORMATS = [
     text_file("vocabulary.txt", vocabulary, ["vocabulary"]),
     text_file("vocab.txt", lambda path, random: read_pieces(path), ["pieces"]),
     text_file("tags.txt", tag_list, ["tags"]),
-    text_file("tagged sentences", tagged, ["conll", "columns", "sentences"]),
+    text_file("tagged sentences", tagged, ["conll", "columns", "conllu", "sentences"]),
     text_file("labelled texts", labelled, ["tab", "csv", "records"]),
     text_file("corpus", corpus, ["corpus"]),
 ]

@@ -151,6 +151,20 @@ def test_a_new_tag(corpus, tmp_path, part):
     assert not (tmp_path / "run").exists()
 
 
+def test_files_in_latin_1_with_illegal_transitions(tmp_path, capsys):
+    text = "-DOCSTART-\tO\n\nSan Jos\xe9\tS-LOC\nAda\tE-PER\n"
+    (tmp_path / "a.tsv").write_bytes(text.encode("latin-1"))
+    (tmp_path / "more.txt").write_bytes("caf\xe9\n".encode("latin-1"))
+    files = "--train", str(tmp_path / "a.tsv"), "--unlabelled", str(tmp_path / "more.txt")
+    more = "--smoothing", "0.1", "--separator", "tab"
+    with pytest.raises(ValueError, match="line 3: .* Set --encoding to"):
+        train(files, tmp_path, *more)
+    run = train(files, tmp_path, *more, "--encoding", "latin-1")
+    assert (run / "vocabulary.txt").read_text("utf-8").split("\n")[3:-1] == ["Ada", "San Jos\xe9"]
+    warning = "Warning: --train has 1 transitions that are illegal in 'bmes', in 1 of 1 sentences."
+    assert warning in capsys.readouterr().out
+
+
 def test_text_without_tokens(corpus, tmp_path):
     (tmp_path / "blank.txt").write_text("\n \n")
     with pytest.raises(ValueError, match=r"no tokens in .*blank.txt"):
