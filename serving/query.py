@@ -95,8 +95,8 @@ def connect(options):
         from tfreps.server.rest.rest_client import RestClient
     except ModuleNotFoundError as error:
         raise ValueError(
-            f"The client needs the package {error.name}. In a checkout of tfreps, run "
-            "pip install '.[serving]'."
+            f"The client needs the module {error.name}, which is not installed. In a checkout of "
+            "tfreps, run pip install '.[serving]'."
         ) from None
     address = f"{'https' if options.tls_ca else 'http'}://{host}:{options.rest_port}"
     return RestClient(address, options.timeout_seconds, options.tls_ca)

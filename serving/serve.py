@@ -170,8 +170,8 @@ def make_server(options):
         from tfreps.server.models.batching import BatchOptions
     except ModuleNotFoundError as error:
         raise ValueError(
-            f"The server needs the package {error.name}. In a checkout of tfreps, run "
-            "pip install '.[serving]'."
+            f"The server needs the module {error.name}, which is not installed. In a checkout of "
+            "tfreps, run pip install '.[serving]'."
         ) from None
     spread_operations(options.workers)
     configs = model_configs.from_folders(options.folders, options.label, options.versions)

@@ -76,7 +76,7 @@ def test_the_requests_in_the_readme_work(tmp_path, kind):
 def test_notices_are_paragraphs_before_the_signatures(tmp_path, functions):
     write_notes(tmp_path, 1, "a toy", functions, COUNTS, notices=["One two."])
     text = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert "earlier requests.\n\nOne two.\n\n### `default`" in text
+    assert "`sequence_len` says.\n\nOne two.\n\n### `default`" in text
 
 
 def test_an_export_that_reads_no_text(tmp_path):

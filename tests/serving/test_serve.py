@@ -281,6 +281,16 @@ def test_operations_of_small_requests_have_threads(monkeypatch):
     assert len(chosen) == 1
 
 
+@pytest.mark.parametrize(
+    "program, module", [("serve", "model_server"), ("query", "rest.rest_client")]
+)
+def test_without_the_packages_of_the_extra(monkeypatch, capsys, program, module):
+    monkeypatch.setitem(sys.modules, f"tfreps.server.{module}", None)
+    assert main([program, "exports/ner", *["A text ."][: program == "query"]]) == 2
+    message = "which is not installed. In a checkout of tfreps, run pip install '.[serving]'."
+    assert message in capsys.readouterr().err
+
+
 def test_sentences_without_a_page(tmp_path, capsys):
     assert main(["serve", str(tmp_path), "--sentences", "x"]) == 2
     assert "--sentences requires --page" in capsys.readouterr().err

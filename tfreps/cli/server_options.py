@@ -46,7 +46,7 @@ WORK = {
     ),
     "max_elements": Option(
         int, 2**20, "Maximum number of elements of an input, and of values in a REST request, "
-        "where numbers, texts, arrays and objects are values.",
+        "where an array or object counts as 16.",
         at_least=1,
     ),
     "max_text_mb": Option(

@@ -48,8 +48,7 @@ class ServerOptions:
         max_body_mb: int. Maximum size of the body of a REST request in MiB. Larger bodies are
             rejected with HTTP status 413. Defaults to 16.
         max_elements: int. Maximum number of elements of an input array, and of values in the body
-            of a REST request, where numbers, texts, arrays and objects are values. Defaults to
-            2**20.
+            of a REST request, where an array or object counts as 16. Defaults to 2**20.
         max_text_mb: int. Maximum total size in MiB of the texts of an input, after they are padded
             to the length of the longest and to at least 64 bytes. Defaults to 16.
         max_tokens: int. Maximum number of tokens in a request, after all texts are padded to the

@@ -1,9 +1,18 @@
 """The part that both interfaces share."""
 
+import gc
+import json
+import weakref
+
+import grpc
 import numpy as np
 import pytest
+from tensorflow_serving.apis import prediction_service_pb2_grpc
 
-from tfreps.server.requests.serving_error import ServingError
+from tests.server.small_models import predict_request
+from tests.server.test_model_server import wait_for
+from tfreps.server.requests import serving_core
+from tfreps.server.requests.serving_error import ServingError, as_serving_error
 
 
 def test_answers_and_times(server):
@@ -30,3 +39,28 @@ def test_messages(server):
     assert (entry.version, entry.state, entry.status.error_code) == (123, 30, 0)
     message = server.core.metadata_message("half_plus_two", label="stable")
     assert message.model_spec.version.value == 123 and list(message.metadata) == ["signature_def"]
+
+
+@pytest.mark.parametrize("is_rest", [True, False], ids=["REST", "gRPC"])
+def test_rejected_requests_leave_the_memory(server, rest, channel, monkeypatch, is_rest):
+    """Their errors, whose frames hold the inputs, do not wait for the garbage collector."""
+    errors = []
+
+    def recorded(error):
+        errors.append(weakref.ref(error))
+        return as_serving_error(error)
+
+    monkeypatch.setattr(serving_core, "as_serving_error", recorded)
+    gc.disable()
+    try:
+        if is_rest:
+            body = json.dumps({"instances": ["a" * 20_000, ["b"]]})
+            assert rest("POST", "/v1/models/zoo:predict", body).status_code == 400
+        else:
+            request = predict_request("zoo", {"text": ["a"] * 10_000}, "none")
+            stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+            with pytest.raises(grpc.RpcError):
+                stub.Predict(request)
+        wait_for(lambda: errors and errors[0]() is None)
+    finally:
+        gc.enable()

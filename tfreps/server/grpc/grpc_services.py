@@ -109,7 +109,9 @@ async def answer(core, api, work, request, context):
         with core.recorded(request.model_spec.name, api, "GRPC"):
             return await work(request)
     except ServingError as error:
-        await context.abort(CODES[error.code], error.message)
+        code, message = CODES[error.code], error.message
+        error.with_traceback(None)  # whose frames hold the inputs
+    await context.abort(code, message)
 
 
 def response_of(spec, version, outputs):

@@ -130,6 +130,8 @@ class ServingCore:
         except Exception as error:
             problem = as_serving_error(error)
             code = problem.code
+            if problem is error:
+                raise
             raise problem from error
         finally:
             if model in self.pool.models:

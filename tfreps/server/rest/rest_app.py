@@ -73,7 +73,7 @@ class RestApp:
         except Exception as error:
             if isinstance(error, ClientDisconnect):
                 return
-            problem = as_serving_error(error)
+            problem = as_serving_error(error.with_traceback(None))  # whose frames hold the body
             response = reply({"error": problem.message}, problem.http_status)
             if problem.http_status in (408, 413):  # the rest of the body is not read
                 response.headers["connection"] = "close"
