@@ -3,7 +3,7 @@ import zipfile
 import pytest
 
 from tfreps.presets import preset_table
-from tfreps.presets.sources import fetch, fetch_file, fetched
+from tfreps.presets.sources import fetch, fetched
 
 ELMO = "elmo_2x8_options.json", "elmo_2x8_weights.hdf5"
 
@@ -104,13 +104,17 @@ def test_the_only_file_of_vectors(hub, tmp_path):
     with zipfile.ZipFile(tmp_path / "vectors.zip", "w") as file:
         file.writestr("README", "about")
         file.writestr("model.txt", "a 1 2")
-    assert fetch_file("vectors.zip", (".txt", ".vec")).read_text() == "a 1 2"
+    with pytest.raises(ValueError, match="^vectors.zip/model.txt, line 1: a 1 2$"):
+        with fetched("vectors.zip", (".txt", ".vec")) as path:
+            raise ValueError(f"{path}, line 1: {path.read_text()}")
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as file:
         file.writestr("50.txt", "a 1 2")
         file.writestr("100.txt", "a 1 2")
     with pytest.raises(
-        ValueError, match="must contain one file that ends in .txt; found 100.txt, 50"
+        ValueError, match="^two.zip must contain one file that ends in .txt; found 100.txt, 50"
     ):
-        fetch_file("two.zip", (".txt",))
+        with fetched("two.zip", (".txt",)):
+            pass
     hub.files["a.vec.gz"] = b"compressed"
-    assert fetch_file(f"{hub.url}/files/a.vec.gz", (".vec",)).read_bytes() == b"compressed"
+    with fetched(f"{hub.url}/files/a.vec.gz", (".vec",)) as path:
+        assert path.read_bytes() == b"compressed"

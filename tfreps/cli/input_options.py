@@ -9,7 +9,7 @@ from tfreps.cli.options import Option
 from tfreps.inference.load import load_as
 from tfreps.inference.text_bilm import TextBiLM
 from tfreps.models import BertEncoder, Elmo
-from tfreps.presets import fetch_file, fetched
+from tfreps.presets import fetched
 from tfreps.runs.bert_loading import freeze_blocks, load_encoder, max_length
 from tfreps.text import TokenIndexer, WordVectors
 from tfreps.text.bert import write_tokenizer
@@ -221,13 +221,14 @@ def read_vectors(options, indexer):
     """
     if options.vectors is None:
         return None
-    vectors = WordVectors.read(
-        fetch_file(options.vectors, VECTOR_FILES),
-        indexer.vocabulary.tokens,
-        lowercase_fallback=True,
-        missing_std=0.1,
-        seed=options.seed,
-    )
+    with fetched(options.vectors, VECTOR_FILES) as path:
+        vectors = WordVectors.read(
+            path,
+            indexer.vocabulary.tokens,
+            lowercase_fallback=True,
+            missing_std=0.1,
+            seed=options.seed,
+        )
     say_vectors(options.vectors, vectors)
     return vectors
 

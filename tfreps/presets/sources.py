@@ -62,7 +62,9 @@ def fetch(source: str | os.PathLike) -> pathlib.Path:
 
 
 @contextlib.contextmanager
-def fetched(source: str | os.PathLike) -> Iterator[pathlib.Path]:
+def fetched(
+    source: str | os.PathLike, suffixes: tuple[str, ...] | None = None
+) -> Iterator[pathlib.Path]:
     """Context manager that returns `fetch(source)`; errors in its block name the source.
 
     Without it, an error about a file of an archive or of a download would name a folder in the
@@ -70,9 +72,14 @@ def fetched(source: str | os.PathLike) -> Iterator[pathlib.Path]:
 
     Args:
         source: str or path-like. The source, as in `fetch`.
+        suffixes: tuple of str or None. If the source is a folder or an archive, it must contain
+            exactly one file whose name ends with one of these suffixes, such as that of word
+            vectors, and the path of this file is returned. If `None`, the path of the source is
+            returned. Defaults to `None`.
 
     Raises:
-        ValueError: If `fetch` or the block raises a ValueError.
+        ValueError: If `fetch` or the block raises a ValueError, or if a folder or archive does not
+            contain exactly one file with these suffixes.
         OSError: If `fetch` or the block raises an OSError.
     """
     path = fetch(source)
@@ -80,41 +87,12 @@ def fetched(source: str | os.PathLike) -> Iterator[pathlib.Path]:
     if path.is_file():  # a biLM has two files
         local, given = str(path.parent), given.rpartition("/")[0] or "."
     try:
-        yield path
+        yield path if suffixes is None or path.is_file() else _only_file(path, suffixes)
     except ValueError as error:
         if path != pathlib.Path(source):
             parts = [x.replace(local, given) if isinstance(x, str) else x for x in error.args]
             error.args = tuple(parts)
         raise
-
-
-def fetch_file(source: str | os.PathLike, suffixes: tuple[str, ...]) -> pathlib.Path:
-    """Returns the local path of a single file, such as the file of static word vectors.
-
-    Args:
-        source: str or path-like. The source, as in `fetch`.
-        suffixes: tuple of str. If the source is a folder or an archive, it must contain exactly one
-            file whose name ends with one of these suffixes. The path of this file is returned.
-
-    Returns:
-        `pathlib.Path`. The file.
-
-    Raises:
-        ValueError: If `fetch` raises a ValueError, or if a folder or archive does not contain
-            exactly one such file.
-        OSError: If there is no room on the disk.
-    """
-    path = fetch(source)
-    if not path.is_dir():
-        return path
-    found = sorted(file for file in path.iterdir() if file.name.endswith(suffixes))
-    if len(found) != 1:
-        names = ", ".join(file.name for file in found) or "none"
-        raise ValueError(
-            f"{source} must contain one file that ends in {' or '.join(suffixes)}; found {names}. "
-            f"Pass the path of one file instead. The files are in the folder {path}."
-        )
-    return found[0]
 
 
 def _local(source: str) -> pathlib.Path:
@@ -130,6 +108,17 @@ def _local(source: str) -> pathlib.Path:
     if not path.exists() and source in preset_table.rows():
         return preset_table.download(source)
     return path
+
+
+def _only_file(folder: pathlib.Path, suffixes: tuple[str, ...]) -> pathlib.Path:
+    found = sorted(file for file in folder.iterdir() if file.name.endswith(suffixes))
+    if len(found) != 1:
+        names = ", ".join(file.name for file in found) or "none"
+        raise ValueError(
+            f"{folder} must contain one file that ends in {' or '.join(suffixes)}; found {names}. "
+            "Pass the path of one file instead."
+        )
+    return found[0]
 
 
 def _suggestion(source: str) -> str:
