@@ -55,7 +55,8 @@ def test_the_chosen_precision_is_stored_and_resumed_on_any_machine(tmp_path, mon
     products = "tfreps.models.precision.bfloat16_products"
     wide = ["--encoder", "slstm", "--units", "256", "--num-steps", "1", "--embedding-dim", "8"]
     monkeypatch.setattr(products, lambda: "AVX512_BF16")
-    labelling.train_classifier(files, run, "--epochs", 1, sizes=wide)
+    more = ["--epochs", 1, "--keep-checkpoints"]
+    labelling.train_classifier(files, run, *more, sizes=wide)
     chosen = "Precision: bfloat16 (this CPU has AVX512_BF16 products).\n"
     assert chosen in capsys.readouterr().out
     monkeypatch.setattr(products, lambda: None)
