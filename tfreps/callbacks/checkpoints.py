@@ -106,11 +106,13 @@ class Checkpoints(CountedSteps):
     def restore(self, model):
         """Restores a compiled model and the states of the callbacks from the newest checkpoint.
 
+        A checkpoint that is damaged is skipped; a warning names it and the older one that is used.
+
         Args:
             model: `keras.Model`, compiled.
 
         Returns:
-            The position in the data; `None` if there is no checkpoint.
+            The position in the data; `None` if no checkpoint is intact.
 
         Raises:
             ValueError: If the checkpoint was saved with a different model or optimizer, or with
