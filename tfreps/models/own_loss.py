@@ -47,15 +47,17 @@ class OwnLossModel(WholeModel):
         self.compile(**keras.saving.deserialize_keras_object(config))
         self.optimizer.build(self.trainable_variables)
 
-    def fit(self, *args, **kwargs):
+    def fit(self, x=None, y=None, *args, **kwargs):
         """Trains the model like `keras.Model.fit`.
 
         Raises:
-            ValueError: If an argument does not apply to the model.
+            ValueError: If an argument does not apply to the model, or `y` consists of names or of
+                lists.
         """
         self._check_unused(kwargs)
+        _check_numbers(y)
         try:
-            return super().fit(*args, **kwargs)
+            return super().fit(x, y, *args, **kwargs)
         except ValueError:  # its graph could not be used again, once `y` is right
             self.train_function = None
             raise
@@ -85,6 +87,18 @@ class OwnLossModel(WholeModel):
                     f"`{name}` must be None for a {type(self).__name__}; got {given[name]!r}. "
                     f"{reason}"
                 )
+
+
+def _check_numbers(y):
+    """Raises a ValueError for an array or list that Keras could not convert to a tensor."""
+    kind = getattr(getattr(y, "dtype", None), "kind", "")  # of a NumPy array
+    if kind in ("U", "S", "O") or isinstance(y, list):
+        got = next(iter(y), None)
+        raise ValueError(
+            f"`y` must be an array of integer ids; got {type(y).__name__}, whose first item is "
+            f"{got!r}. Replace names by their positions in the list of tags or labels, pad lists "
+            "of different lengths, and convert the result with `np.array`."
+        )
 
 
 # For models whose targets are part of the features.
