@@ -10,9 +10,9 @@ import tfreps
 
 # Methods that Keras calls and that every layer or model has. They are not repeated on each page.
 INHERITED = {
-    "all_parts", "build", "build_from_config", "compute_mask", "compute_output_shape",
-    "compute_output_spec", "from_config", "get_config", "compute_loss", "compute_metrics",
-    "train_step", "test_step", "predict_step", "call",
+    "all_parts", "build", "build_from_config", "compile_from_config", "compute_mask",
+    "compute_output_shape", "compute_output_spec", "from_config", "get_config", "compute_loss",
+    "compute_metrics", "train_step", "test_step", "predict_step", "call",
 }  # fmt: skip
 
 

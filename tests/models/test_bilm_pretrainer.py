@@ -413,9 +413,9 @@ def test_options_that_do_not_fit(bilm, options, message):
 
 @pytest.mark.slow
 def test_training_in_float64(floatx64):
-    model = BiLMPretrainer(BiLM(units=4, projection_dim=4, vocabulary_size=9), 9, batch_size=1)
+    model = BiLMPretrainer(BiLM(units=4, projection_dim=4, vocabulary_size=9), 9, batch_size=2)
     model.compile("sgd")
-    ids = np.array([[1, 2, 3]])
+    ids = np.array([[1, 2, 3], [4, 5, 6]])
     batch = {"token_ids": ids, "next_token_id": ids + 1, "mask": ids > 0}
     batch |= {f"{name}_reverse": value for name, value in batch.items()}
     model.fit(batch, verbose=0)

@@ -107,7 +107,7 @@ def test_label_ids_out_of_range():
     model = make()
     model.compile("sgd")
     for wrong in -1, 2:
-        with pytest.raises(tf.errors.InvalidArgumentError, match="Label ids must lie in 0..1"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="`y` must lie in 0..1"):
             model.train_on_batch({"token_ids": IDS}, np.array([0, 1, wrong]))
 
 

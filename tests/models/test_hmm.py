@@ -209,6 +209,18 @@ def test_baum_welch_never_lowers_the_likelihood(use_end):
     assert_close(probabilities[0].sum(), 1)
 
 
+def test_baum_welch_from_equal_tags():
+    """Two kinds of tokens alternate, so that two tags predict each token with probability 1/2."""
+    sentences = [[1, 3, 2, 4], [2, 4, 1, 3], [1, 4, 2, 3], [2, 3, 1, 4]] * 3
+    model = HMMTagger(4, ["a", "b"], unknown_id=4, unknown="hapax")
+    with pytest.raises(ValueError, match="All tags .* have the same probabilities, .* a `seed`"):
+        model.baum_welch(sentences, 3)
+    likelihoods = model.baum_welch(sentences, 60, seed=1)
+    assert likelihoods[-1] == pytest.approx(12 * 4 * np.log(0.5), rel=1e-3)
+    assert len({tuple(tags) for tags in model.decode_sentences(sentences)}) == 1
+    assert likelihoods == model.baum_welch(sentences, 60, seed=1)
+
+
 def test_baum_welch_likelihood_is_that_of_all_paths():
     model = learned(use_end=True)
     sentences = random_sentences(15, seed=2)

@@ -8,12 +8,13 @@ from tfreps.layers.ops.products import dense_of_tokens
 from tfreps.layers.ops.replicas import sum_over_replicas
 from tfreps.layers.transformer import activation_function, layer_norm
 from tfreps.metrics import Perplexity
+from tfreps.models.own_loss import TARGETS_IN_FEATURES, OwnLossModel, features_of
 from tfreps.models.registry import converter
-from tfreps.models.whole_model import WholeModel, feature
+from tfreps.models.whole_model import feature
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BertPretrainer(WholeModel, keras.Model):
+class BertPretrainer(OwnLossModel, keras.Model):
     """BERT's two pre-training tasks on one encoder: masked tokens and next sentences.
 
         h_m = sequence_output at the m-th masked position
@@ -72,6 +73,8 @@ class BertPretrainer(WholeModel, keras.Model):
     (TensorShape([1, 1, 9]), TensorShape([1, 2]))
     """
 
+    unused_arguments = TARGETS_IN_FEATURES
+
     def __init__(self, encoder, next_sentence=True, **kwargs):
         super().__init__(autocast=False, **kwargs)
         if next_sentence and encoder.pooler_dense is None:
@@ -119,6 +122,7 @@ class BertPretrainer(WholeModel, keras.Model):
         return [{**specs, "masked_positions": positions} for specs in read]
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        x = features_of((x, y, sample_weight), self)
         ids = tf.cast(_get(x, "masked_ids"), "int32")  # [B, M]
         weights = x.get("masked_weights")
         weights = tf.ones_like(ids, "float32") if weights is None else tf.cast(weights, "float32")

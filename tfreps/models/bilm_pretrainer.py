@@ -7,12 +7,13 @@ from tfreps.layers.elmo_bilstm import LSTMState, flatten_states, unflatten_state
 from tfreps.layers.ops.replicas import SEEDS_APART, num_replicas, own_rows, replica_number
 from tfreps.layers.sampled_softmax import SampledSoftmax
 from tfreps.metrics import Perplexity
-from tfreps.models.whole_model import WholeModel, feature
+from tfreps.models.own_loss import TARGETS_IN_FEATURES, OwnLossModel, features_of
+from tfreps.models.whole_model import feature
 from tfreps.optimizers.summed_gradients import apply_once, sum_gradients
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BiLMPretrainer(WholeModel, keras.Model):
+class BiLMPretrainer(OwnLossModel, keras.Model):
     """Forward and backward language models that share a token encoder and a softmax.
 
         objective = 1/G * sum over the G directions of (sum of NLL / batch size)
@@ -86,6 +87,7 @@ class BiLMPretrainer(WholeModel, keras.Model):
     """
 
     shared_features = ("unknown_characters",)
+    unused_arguments = TARGETS_IN_FEATURES
 
     def __init__(
         self,
@@ -192,7 +194,8 @@ class BiLMPretrainer(WholeModel, keras.Model):
             kinds += [[*kind, ids, mask] for kind in kinds]
         return [self._specs([*kind, feature("next_token_id")]) for kind in kinds]
 
-    def train_step(self, batch):
+    def train_step(self, data):
+        batch = features_of(data, self)
         initial_state = self._some_reset(self.carried_state())
         with tf.GradientTape() as tape:
             nll, states = self(batch, initial_state=initial_state, training=True)
@@ -201,8 +204,8 @@ class BiLMPretrainer(WholeModel, keras.Model):
             objective = tf.reduce_sum(tf.where(mask, nll, 0.0)) / rows
             scaled = self.optimizer.scale_loss(objective)
         gradients = sum_gradients(tape.gradient(scaled, self.trainable_variables))
-        scale = self.optimizer.scale_loss(tf.ones([]))  # 1 except with float16
         norm = tf.linalg.global_norm(gradients)
+        scale = self.optimizer.scale_loss(tf.ones([], norm.dtype))  # 1 except with float16
         if self.clip_norm:
             gradients, _ = tf.clip_by_global_norm(gradients, self.clip_norm * scale, norm)
         apply_once(self.optimizer, gradients, self.trainable_variables)
@@ -218,10 +221,19 @@ class BiLMPretrainer(WholeModel, keras.Model):
         metrics = self.training_perplexity, self.gradient_norm
         return {metric.name: metric.result() for metric in metrics}
 
-    def test_step(self, batch):
+    def test_step(self, data):
+        batch = features_of(data, self)
         nll, _ = self(batch)
         mask = self._of_directions(batch, "mask")
         return self.update_perplexities(nll, mask)
+
+    def predict(self, *args, **kwargs):
+        """Raises a ValueError: Keras would join the directions of all batches on the first axis."""
+        raise ValueError(
+            f"`predict` does not apply to a {type(self).__name__}, whose first output has the "
+            "directions, not the texts, on its first axis. Call the model on each batch, or use "
+            "`evaluate` for the perplexity."
+        )
 
     def update_perplexities(self, nll, mask):
         """Updates the test perplexities with a batch.

@@ -9,14 +9,14 @@ from tfreps.layers.pooling import POOLINGS as LAYER_POOLINGS
 from tfreps.layers.pooling import Pooling
 from tfreps.metrics import AreaUnderCurve, SentenceLoss
 from tfreps.models.mean_loss import mean_of_rows, over_replicas
+from tfreps.models.own_loss import METRICS, OwnLossModel, checked_y
 from tfreps.models.registry import converter
-from tfreps.models.whole_model import WholeModel
 
 POOLINGS = *LAYER_POOLINGS, "pooled"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Classifier(WholeModel, keras.Model):
+class Classifier(OwnLossModel, keras.Model):
     """Text classifier: an encoder, pooling and a softmax over labels.
 
         v = pool(sequence_output)       (or the encoder's own `pooled_output`)
@@ -265,6 +265,26 @@ class Classifier(WholeModel, keras.Model):
         """Names of the labels. Taggers and classifiers both have this attribute."""
         return self.labels
 
+    def fit(self, x=None, *args, **kwargs):
+        """Trains the model like `keras.Model.fit`.
+
+        Raises:
+            ValueError: If an argument does not apply to the model, or if `class_weight` is combined
+                with batches that already have weights.
+        """
+        spec = getattr(x, "element_spec", None)
+        if kwargs.get("class_weight") and isinstance(spec, tuple) and len(spec) == 3:
+            raise ValueError(
+                "`class_weight` does not apply to batches that already have weights, such as those "
+                "of SequenceBatches. Create the model with one factor per label, "
+                f"`Classifier(..., class_weights=[...])`; got {kwargs['class_weight']}."
+            )
+        return super().fit(x, *args, **kwargs)
+
+    def _check_unused(self, given):
+        is_used = {n: n in METRICS and isinstance(value, dict) for n, value in given.items()}
+        super()._check_unused({n: value for n, value in given.items() if not is_used[n]})
+
     def _add(self, name, shape, initializer):
         return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
 
@@ -274,12 +294,10 @@ def _likeliest(outputs):
 
 
 def _checked(y, num_labels):
-    """Returns the labels as int32 `[B]` and checks their range."""
-    y = tf.cast(tf.reshape(y, [-1]), "int32")
-    in_range = tf.reduce_all(tf.logical_and(y >= 0, y < num_labels))
-    check = tf.debugging.assert_equal(in_range, True, f"Label ids must lie in 0..{num_labels - 1}.")
-    with tf.control_dependencies([] if check is None else [check]):
-        return tf.identity(y)
+    """Returns the labels, `[B]` or `[B, 1]`, as int32 `[B]` after checking them."""
+    if y is not None and tf.TensorShape(y.shape)[1:] == [1]:
+        y = y[:, 0]
+    return checked_y(y, tf.TensorShape([None]), "[B]", num_labels)
 
 
 def _check(model):

@@ -21,7 +21,7 @@ class HMMTagger(WholeModel, keras.Model):
 
     With `use_end`, the product also contains end[y_T]. A new model has uniform probabilities.
     `fit_counts` trains on tagged sentences, and `baum_welch` on sentences without tags. Keras's
-    `fit` is not used.
+    `fit` and `evaluate` raise a ValueError.
 
     Args:
         vocabulary_size: int. Vocabulary size. Token ids are vocabulary ids plus 1, and 0 is
@@ -167,6 +167,18 @@ class HMMTagger(WholeModel, keras.Model):
         """
         return chain.log_normalizer(*self._emissions(features), *self.scores())
 
+    def fit(self, *args, **kwargs):
+        """Raises a ValueError; `fit_counts` and `baum_welch` train the model."""
+        self.compute_loss()
+
+    def compute_loss(self, *args, **kwargs):
+        """Raises a ValueError, because the model has no loss."""
+        raise ValueError(
+            "An HMMTagger has no loss, so `fit` and `evaluate` do not apply to it. Train it with "
+            "`fit_counts` on tagged sentences or `baum_welch` on sentences without tags, and "
+            "compare the output of `predict` with the tags."
+        )
+
     def predict_step(self, data):
         """Returns the output of `tag` for a batch of `predict`."""
         return self.tag(keras.utils.unpack_x_y_sample_weight(data)[0])
@@ -263,17 +275,25 @@ class HMMTagger(WholeModel, keras.Model):
             self.log_end.assign(tables["end"])
 
     def baum_welch(
-        self, token_ids, num_steps, counts=None, counts_weight=1.0, smoothing=0.0, progress=None
+        self,
+        token_ids,
+        num_steps,
+        counts=None,
+        counts_weight=1.0,
+        smoothing=0.0,
+        progress=None,
+        seed=None,
     ):
         """Trains on sentences without tags by expectation maximization.
 
-        Training starts from the current probabilities. Each step computes the expected counts of
-        all sentences (the gradients of their log likelihood) and sets the probabilities to their
-        relative frequencies. Without `counts` and `smoothing`, no step decreases the likelihood of
-        the sentences. With `counts` or `smoothing`, no step decreases the sum of three terms: the
-        log likelihood of the sentences; `counts_weight * log p(tagged text)`; and, summed over all
-        tables, the smoothing of a table times the sum of its log probabilities. With
-        `unknown="uniform"`, the probabilities of unknown tokens do not change.
+        Training starts from the current probabilities or, with a `seed`, from random ones. Tags
+        with equal probabilities, as in a new model, would remain equal. Each step computes the
+        expected counts of all sentences (the gradients of their log likelihood) and sets the
+        probabilities to their relative frequencies. Without `counts` and `smoothing`, no step
+        decreases the likelihood of the sentences. With `counts` or `smoothing`, no step decreases
+        the sum of three terms: the log likelihood of the sentences; `counts_weight * log p(tagged
+        text)`; and, summed over all tables, the smoothing of a table times the sum of its log
+        probabilities. With `unknown="uniform"`, the probabilities of unknown tokens do not change.
 
         Args:
             token_ids: list of lists of int from 1 to `vocabulary_size`. Empty sentences are
@@ -287,16 +307,27 @@ class HMMTagger(WholeModel, keras.Model):
                 and, with `use_end`, `end`. The value that is added to every count. Defaults to 0.0.
             progress: function that is called after each step, with the number of the step and the
                 log likelihood. Defaults to `None`.
+            seed: int. Random seed of the initial probabilities, which replace the current ones. If
+                `None` (the default), the current probabilities are used.
 
         Returns:
             list of `num_steps + 1` floats: the log likelihood of the sentences before the first
             step and after each step.
 
         Raises:
-            ValueError: If ids are not integers or are out of range, there are no tokens, or the
-                smoothing is invalid.
+            ValueError: If ids are not integers or are out of range, there are no tokens, the
+                smoothing is invalid, or all tags have the same probabilities and neither `counts`
+                nor a `seed` is given.
         """
         batches = hmm_sentences.checked_batches(token_ids, self.vocabulary_size)
+        if seed is not None:
+            self._draw_probabilities(seed)
+        elif counts is None and len(self.tags) > 1 and num_steps and self._tags_are_alike():
+            raise ValueError(
+                "All tags of the model have the same probabilities, so no step could tell them "
+                "apart. Pass a `seed` to start from random probabilities, pass the `counts` of "
+                "tagged text, or call `fit_counts` first."
+            )
         if counts is not None and self.unknown == "hapax":
             counts = counts.with_unknown(self.unknown_id)
         likelihoods = []
@@ -320,6 +351,22 @@ class HMMTagger(WholeModel, keras.Model):
         """
         end = self.log_end if self.use_end else tf.zeros_like(self.log_initial)
         return tuple(map(tf.convert_to_tensor, (self.log_transitions, self.log_initial, end)))
+
+    def _draw_probabilities(self, seed):
+        rng = np.random.default_rng(seed)
+        num_tags = len(self.tags)
+        shapes = num_tags, (num_tags, num_tags), (self.vocabulary_size + 1, num_tags), num_tags
+        counts = HMMCounts(*(rng.uniform(0.5, 1.5, shape) for shape in shapes))
+        self.set_tables(counts, smoothing=0.0)
+
+    def _tags_are_alike(self):
+        """Returns True if no table distinguishes two tags; then no step would."""
+        tables = (
+            self.log_initial[None],
+            self.log_emissions,
+            tf.reshape(self.log_transitions, [1, -1]),
+        )
+        return all(np.ptp(np.asarray(table), axis=-1).max() < 1e-6 for table in tables)
 
     def _emissions(self, given):
         """Returns the emissions and the mask for token ids or for the output of `call`."""

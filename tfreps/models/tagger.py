@@ -9,15 +9,15 @@ from tfreps.layers.ops.products import product
 from tfreps.layers.ops.replicas import num_replicas
 from tfreps.metrics import SentenceLoss, SpanF1, TokenAccuracy
 from tfreps.models.mean_loss import mean_of_rows, over_replicas
+from tfreps.models.own_loss import OwnLossModel, checked_y
 from tfreps.models.registry import converter
-from tfreps.models.whole_model import WholeModel
 from tfreps.text.tags.tag_sequences import allowed_transitions
 
 CONSTRAIN = "both", "decode", "none"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Tagger(WholeModel, keras.Model):
+class Tagger(OwnLossModel, keras.Model):
     """Sequence tagger: an encoder, a dense layer and a CRF or a softmax.
 
         emissions_t = dropout(sequence_output_t) @ kernel + bias [+ linear_t]
@@ -62,8 +62,9 @@ class Tagger(WholeModel, keras.Model):
         bool `[B, T]`. `predict` and `tag` return decoded tags.
 
     Training: each batch is `(features, tags)` with tags int `[B, T]`, optionally with weights `[B]`
-    or `[B, T]` as a third item. Tags on padding are ignored. Training logs `loss`. Evaluation
-    also decodes the sentences and logs the `accuracy` over tokens and, with a scheme, `span_f1`.
+    or `[B, T]` as a third item. Tags on padding are ignored. To ignore other tags, give their
+    tokens the weight 0. Training logs `loss`. Evaluation also decodes the sentences and logs the
+    `accuracy` over tokens and, with a scheme, `span_f1`.
 
     Raises:
         ValueError: If a tag does not belong to the scheme or is repeated, or an option is invalid.
@@ -80,6 +81,12 @@ class Tagger(WholeModel, keras.Model):
     >>> sorted(tagger.tag({"token_ids": tf.constant([[3, 9, 0]])}))
     ['confidences', 'mask', 'tags']
     """
+
+    unused_arguments = {
+        **OwnLossModel.unused_arguments,
+        "class_weight": "Keras would weight each sentence by the position of its highest tag id. "
+        "Pass a `sample_weight` of shape [B, T] with the weight of each token's tag.",
+    }
 
     def __init__(
         self,
@@ -223,7 +230,7 @@ class Tagger(WholeModel, keras.Model):
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         emissions = y_pred["emissions"]
         mask = y_pred["mask"]
-        y = _checked(y, mask, len(self.tags))
+        y = checked_y(y, mask.shape, "[B, T]", len(self.tags), mask)
         if not training:
             tags, _ = self.decode(y_pred)
             for metric in self.test_metrics:
@@ -255,31 +262,6 @@ class Tagger(WholeModel, keras.Model):
 
     def predict_step(self, data):
         return self.tag(keras.utils.unpack_x_y_sample_weight(data)[0])
-
-    def predict(self, x, *args, **kwargs):
-        """Returns the output of `tag` for all batches as NumPy arrays, like `keras.Model.predict`.
-
-        Batches of a `tf.data.Dataset` may have different lengths; all are padded to the longest.
-
-        Args:
-            x: `tf.data.Dataset`, or any other input of `keras.Model.predict`.
-            *args: Further arguments of `keras.Model.predict`; ignored for a `tf.data.Dataset`.
-            **kwargs: Further arguments of `keras.Model.predict`; ignored for a `tf.data.Dataset`.
-
-        Returns:
-            dict with `tags`, `confidences` and `mask`; see `tag`.
-
-        Raises:
-            ValueError: If `x` is a `tf.data.Dataset` without batches.
-        """
-        if not isinstance(x, tf.data.Dataset):
-            return super().predict(x, *args, **kwargs)
-        elements = (keras.utils.unpack_x_y_sample_weight(element)[0] for element in x)
-        batches = [self.predict_on_batch(features) for features in elements]
-        if not batches:
-            raise ValueError("`x` must contain at least one batch; got an empty data set.")
-        longest = max(batch["mask"].shape[1] for batch in batches)
-        return {name: np.concatenate([_pad(b[name], longest) for b in batches]) for name in OUTPUTS}
 
     def _frozen_by_options(self):
         """Returns the CRF if it is not used, so that its transitions stay zero."""
@@ -346,9 +328,6 @@ class Tagger(WholeModel, keras.Model):
         return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
 
 
-OUTPUTS = "tags", "confidences", "mask"
-
-
 def _cross_entropy(logits, y, mask, sample_weight):
     """Computes the mean over sentences of the summed cross-entropy of their tokens."""
     nll = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)  # [B, T]
@@ -357,19 +336,6 @@ def _cross_entropy(logits, y, mask, sample_weight):
         weight = tf.cast(sample_weight, "float32")
         nll *= weight[:, None] if weight.shape.rank == 1 else weight
     return mean_of_rows(tf.reduce_sum(nll, axis=1))
-
-
-def _checked(y, mask, num_tags):
-    """Returns the tags as int32, 0 on padding, and checks their range."""
-    y = tf.where(mask, tf.cast(y, "int32"), 0)
-    in_range = tf.reduce_all(tf.logical_and(y >= 0, y < num_tags))
-    check = tf.debugging.assert_equal(in_range, True, f"Tag ids must lie in 0..{num_tags - 1}.")
-    with tf.control_dependencies([] if check is None else [check]):
-        return tf.identity(y)
-
-
-def _pad(array, columns):
-    return np.pad(array, [(0, 0), (0, columns - array.shape[1])])
 
 
 def _check(model):

@@ -268,6 +268,32 @@ class WholeModel(Configurable):
             inputs = " or ".join(f"({_written(specs)})" for specs in signatures)
             print(f"Saved {self.name!r} at {filepath}. `serve` takes {inputs}.")
 
+    def __call__(self, *args, **kwargs):
+        if args:
+            _check_tensors(self, args[0])
+        return super().__call__(*args, **kwargs)
+
+    def predict(self, *args, **kwargs):
+        """Computes the output for all batches like `keras.Model.predict`, as NumPy arrays.
+
+        The batches may have different lengths, which `keras.Model.predict` would return as a
+        `tf.RaggedTensor`: here, outputs are padded to the longest batch with 0 or False.
+
+        Args:
+            *args: Arguments of `keras.Model.predict`.
+            **kwargs: Keyword arguments of `keras.Model.predict`.
+
+        Returns:
+            The output of the model, or for a tagger that of `tag`, in NumPy arrays.
+
+        Raises:
+            ValueError: If there are no batches.
+        """
+        try:
+            return tf.nest.map_structure(_padded, super().predict(*args, **kwargs))
+        except UnboundLocalError as error:  # which Keras 3.15 raises without batches
+            raise ValueError("`x` must contain at least one batch; got no batches.") from error
+
     def evaluate(self, *args, **kwargs):
         """Evaluates the model like `keras.Model.evaluate`, but always returns floats.
 
@@ -418,6 +444,24 @@ def _tensor_spec(given):
         return tf.TensorSpec(given.shape, given.dtype, given.name)
     name = None if tf.is_tensor(given) else given.name
     return tf.TensorSpec([None, *given.shape[1:]], given.dtype, name)
+
+
+def _check_tensors(model, inputs):
+    """Raises a ValueError if an input is not an array or tensor with rows of equal length."""
+    for value in [None] if inputs is None else tf.nest.flatten(inputs):
+        is_ragged = isinstance(value, tf.RaggedTensor)
+        if is_ragged or not (hasattr(value, "shape") or value is None and inputs is not None):
+            got = "a RaggedTensor" if is_ragged else f"{value!r} ({type(value).__name__})"
+            wanted = _written(model.input_signatures()[0])
+            raise ValueError(
+                f"{type(model).__name__} must be called on arrays or tensors, or on a dict of "
+                f"them: {wanted}; got {got}. Convert lists with `np.array`, and pad ragged tensors "
+                "with `to_tensor(0)`."
+            )
+
+
+def _padded(output):
+    return output.to_tensor().numpy() if isinstance(output, tf.RaggedTensor) else output
 
 
 def _as_float(value):

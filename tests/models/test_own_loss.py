@@ -1,0 +1,296 @@
+"""Tests that each argument of Keras's methods has the meaning of Keras or raises an error."""
+
+import inspect
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.models.toy import TAGS, sentences
+from tfreps.models import (
+    BertEncoder,
+    BertPretrainer,
+    BiLM,
+    BiLMPretrainer,
+    Classifier,
+    HMMTagger,
+    Tagger,
+    TokenEmbedder,
+)
+
+IDS, TAG_IDS = sentences(4)
+X, Y = {"token_ids": IDS}, np.maximum(TAG_IDS, 0)
+TEXT = np.array([[2, 4, 7, 3]])
+# Arguments with the meaning that they have in Keras, for all models.
+SAME = {
+    "compile": "optimizer run_eagerly steps_per_execution jit_compile auto_scale_loss",
+    "fit": "x batch_size epochs verbose callbacks validation_split validation_data shuffle "
+    "initial_epoch steps_per_epoch validation_steps validation_batch_size validation_freq",
+    "evaluate": "x batch_size verbose steps callbacks return_dict",
+    "predict": "x batch_size verbose steps callbacks",
+}
+# All other arguments: a value, and the message that it gives, or None where Keras's meaning holds.
+ITSELF = "computes its loss itself: call `compile\\(optimizer\\)`"
+OWN_METRICS = "omit the argument, and compute other metrics from the output of `predict`"
+IN_FEATURES = "targets and their weights are part of the features"
+NO_LOSS = "An HMMTagger has no loss, .* Train it with `fit_counts`"
+COMPILE = {
+    "loss": ("mse", ITSELF),
+    "loss_weights": ([1.0], ITSELF),
+    "metrics": (["accuracy"], OWN_METRICS),
+    "weighted_metrics": (["accuracy"], OWN_METRICS),
+}
+OTHER = {
+    "Tagger": {
+        "compile": COMPILE,
+        "fit": {
+            "y": (Y, None),
+            "class_weight": ({0: 1, 1: 1, 2: 100}, r"`sample_weight` of shape \[B, T\]"),
+            "sample_weight": (np.ones(4), None),
+        },
+        "evaluate": {"y": (Y, None), "sample_weight": (np.ones(4), None)},
+    },
+    "Classifier": {
+        "compile": COMPILE,
+        "fit": {
+            "y": (Y[:, 0], None),
+            "class_weight": ({0: 1.0, 1: 2.0}, None),
+            "sample_weight": (np.ones(4), None),
+        },
+        "evaluate": {"y": (Y[:, 0], None), "sample_weight": (np.ones(4), None)},
+    },
+    **dict.fromkeys(
+        ("BiLMPretrainer", "BertPretrainer"),
+        {
+            "compile": COMPILE,
+            "fit": {
+                "y": (np.ones([1, 3]), IN_FEATURES),
+                "class_weight": ({0: 1.0}, IN_FEATURES),
+                "sample_weight": (np.ones(1), IN_FEATURES),
+            },
+            "evaluate": {
+                "y": (np.ones([1, 3]), IN_FEATURES),
+                "sample_weight": (np.ones(1), IN_FEATURES),
+            },
+        },
+    ),
+    "HMMTagger": {
+        "compile": {name: (value, None) for name, (value, _) in COMPILE.items()},
+        "fit": {
+            "y": (Y, NO_LOSS),
+            "class_weight": ({0: 1.0}, NO_LOSS),
+            "sample_weight": (np.ones(4), NO_LOSS),
+        },
+        "evaluate": {"y": (Y, NO_LOSS), "sample_weight": (np.ones(4), NO_LOSS)},
+    },
+    # A biLM has no loss of its own: `compile` sets the loss of its outputs, as for any Keras model.
+    "BiLM": {},
+}
+
+
+def make(name, **options):
+    """Returns a model and features for it."""
+    embedder = TokenEmbedder(8, 4)
+    if name == "Tagger":
+        return Tagger(embedder, TAGS, **{"dropout": 0.0, **options}), X
+    if name == "Classifier":
+        return Classifier(embedder, ["a", "b", "c"], dropout=0.0), X
+    if name == "HMMTagger":
+        return HMMTagger(8, TAGS), X
+    if name == "BertPretrainer":
+        encoder = BertEncoder(9, hidden_dim=4, num_layers=1, num_heads=2)
+        features = {"token_ids": TEXT, "masked_positions": [[1]], "masked_ids": [[5]]}
+        features = {name: np.array(value) for name, value in features.items()}
+        return BertPretrainer(encoder, next_sentence=False), features
+    bilm = BiLM(units=4, projection_dim=4, vocabulary_size=9, bidirectional=False)
+    features = {"token_ids": TEXT, "next_token_id": TEXT + 1, "mask": TEXT > 0}
+    return BiLMPretrainer(bilm, vocabulary_size=9, batch_size=1), features
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_every_argument_is_in_the_table(name):
+    for method, same in SAME.items():
+        known = set(same.split()) | set(OTHER[name].get(method, COMPILE if name == "BiLM" else ()))
+        arguments = set(inspect.signature(getattr(keras.Model, method)).parameters) - {"self"}
+        if name == "BiLM":
+            known |= {"y", "class_weight", "sample_weight"}
+        assert arguments - {"kwargs"} <= known
+
+
+@pytest.mark.parametrize(
+    "name, method, argument, value, message",
+    [
+        (name, method, argument, *row)
+        for name, methods in OTHER.items()
+        for method, rows in methods.items()
+        for argument, row in rows.items()
+        if row[1]
+    ],
+)
+def test_an_argument_that_does_not_apply(name, method, argument, value, message):
+    model, features = make(name)
+    if method == "compile":
+        with pytest.raises(ValueError, match=message):
+            model.compile("sgd", **{argument: value})
+    else:
+        model.compile("sgd")
+        with pytest.raises(ValueError, match=message):
+            getattr(model, method)(features, **{argument: value}, verbose=0)
+
+
+def test_weights_of_tokens_replace_weights_of_tags():
+    """The tags in training: the loss of a weighted tag is multiplied, the others' is not."""
+    model, _ = make("Tagger", use_crf=False)
+    model.compile("sgd", run_eagerly=True)
+    mask = X["token_ids"] > 0
+    plain = [model.evaluate(X, Y, sample_weight=mask * (Y == k), verbose=0)[0] for k in range(3)]
+    weights = np.array([1.0, 1.0, 100.0])[Y]
+    weighted = model.evaluate(X, Y, sample_weight=weights, verbose=0)[0]
+    assert weighted == pytest.approx(plain[0] + plain[1] + 100 * plain[2], rel=1e-5)
+
+
+def test_weights_of_labels_where_batches_have_weights():
+    model, _ = make("Classifier")
+    model.compile("sgd")
+    batches = tf.data.Dataset.from_tensor_slices((X, Y[:, 0], np.ones(4))).batch(2)
+    with pytest.raises(ValueError, match=r"`Classifier\(..., class_weights=\[...\]\)`; got {1: 2}"):
+        model.fit(batches, class_weight={1: 2})
+
+
+def test_metrics_of_an_output_of_a_classifier():
+    model, _ = make("Classifier")
+    model.compile("sgd", metrics={"logits": "accuracy"})
+    logs = model.evaluate(X, Y[:, 0], verbose=0, return_dict=True)
+    assert logs["logits_accuracy"] == logs["accuracy"]
+
+
+class Batches(keras.utils.PyDataset):
+    """Two batches of 2 sentences, of 3 and of 9 tokens."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, number):
+        rows = {"token_ids": IDS[2 * number :][:2, : [3, 9][number]]}
+        return rows, np.zeros_like(rows["token_ids"])
+
+
+def generator():
+    yield from (Batches()[number] for number in range(2))
+
+
+def dataset():
+    spec = {"token_ids": tf.TensorSpec([None, None], "int32")}, tf.TensorSpec([None, None], "int32")
+    return tf.data.Dataset.from_generator(generator, output_signature=spec)
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("data", [Batches, generator, dataset])
+@pytest.mark.parametrize("name", ["HMMTagger", "Tagger"])
+def test_batches_of_different_widths(name, data):
+    model, _ = make(name)
+    model.compile(run_eagerly=True)
+    steps = None if data is Batches else 2  # Keras warns if the number of batches is unknown
+    found = model.predict(data(), steps=steps, verbose=0)
+    first, second = (model.predict_on_batch(batch[0]) for batch in generator())
+    assert sorted(found) == ["confidences", "mask", "tags"]
+    for key, array in found.items():
+        assert isinstance(array, np.ndarray) and array.dtype == first[key].dtype
+        np.testing.assert_array_equal(array[:2, :3], first[key])
+        assert not array[:2, 3:].any()
+        np.testing.assert_array_equal(array[2:], second[key])
+
+
+def test_arguments_of_predict(capsys):
+    """On a repeated data set, `steps` limits the batches; callbacks see each of them."""
+    model, _ = make("Tagger")
+    model.compile(run_eagerly=True)
+    seen = []
+    callback = keras.callbacks.LambdaCallback(
+        on_predict_batch_end=lambda batch, logs: seen.append(batch)
+    )
+    batches = tf.data.Dataset.from_tensor_slices(X).batch(2)
+    found = model.predict(batches.repeat(), steps=1, callbacks=[callback], verbose=0)
+    assert found["tags"].shape == (2, 9) and seen == [0] and not capsys.readouterr().out
+    assert model.predict(batches, steps=1, verbose=2)["tags"].shape == (2, 9)
+    assert "1/1" in capsys.readouterr().out
+    assert model.predict(X, batch_size=3, callbacks=[callback], verbose=0)["mask"].shape == (4, 9)
+    assert seen == [0, 0, 1]
+
+
+@pytest.mark.filterwarnings("ignore:Your input ran out of data")
+@pytest.mark.parametrize("name", ["Tagger", "Classifier"])
+def test_no_batches(name):
+    with pytest.raises(ValueError, match="must contain at least one batch; got no batches"):
+        make(name)[0].predict(tf.data.Dataset.from_tensor_slices(X).batch(2).take(0), verbose=0)
+
+
+def test_predict_of_a_pretrainer():
+    model, features = make("BiLMPretrainer")
+    with pytest.raises(ValueError, match="`predict` does not apply to a BiLMPretrainer"):
+        model.predict(features)
+    model.compile("sgd", run_eagerly=True)
+    assert model.train_on_batch(features, return_dict=True).keys() == {
+        "gradient_norm",
+        "training_perplexity",
+    }
+
+
+RAGGED = tf.ragged.constant([[0, 1], [2], [1], [0]])
+
+
+@pytest.mark.parametrize("name", ["Tagger", "Classifier"])
+@pytest.mark.parametrize(
+    "y, got",
+    [
+        (lambda y: y[..., None, None], r"int32 of shape \(None,.* 1, 1\)"),
+        (lambda y: np.eye(3)[y], r"float64 of shape \(None,.* 3\)"),
+        (lambda y: RAGGED, r"ragged int32 of shape \(None, None\)"),
+        (lambda y: tf.constant(["O"] * 4), r"string of shape \(None,\)"),
+    ],
+)
+def test_targets_of_another_form(name, y, got):
+    model, _ = make(name)
+    model.compile("sgd")
+    shape = r"\[B, T\], here \(None, 9\)" if name == "Tagger" else r"\[B\], here \(None,\)"
+    message = f"`y` must be integer ids of shape {shape}; got {got}. Replace names by their ids"
+    given = y(Y if name == "Tagger" else Y[:, 0])
+    with pytest.raises(ValueError, match=message):
+        model.fit(tf.data.Dataset.from_tensor_slices((X, given)).batch(2), verbose=0)
+    if given is RAGGED and name == "Classifier":
+        model.fit(X, Y[:, 0], verbose=0)  # the error did not spoil the model
+
+
+@pytest.mark.parametrize(
+    "y, got",
+    [
+        (np.array(["b", "a", "a", "b"]), r"ndarray, whose first item is .*'b'"),
+        (["b", "a", "a", "b"], "list, whose first item is 'b'"),
+        ([[0, 1], [2]], r"list, whose first item is \[0, 1\]"),
+        (np.array([[0, 1], [2]], object), r"ndarray, whose first item is .*\[0, 1\]"),
+    ],
+)
+def test_names_and_lists_as_targets(y, got):
+    model, _ = make("Classifier")
+    model.compile("sgd")
+    with pytest.raises(ValueError, match=f"`y` must be an array of integer ids; got {got}"):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["Tagger", "HMMTagger"])
+@pytest.mark.parametrize(
+    "inputs, got",
+    [
+        (5, r"5 \(int\)"),
+        (None, r"None \(NoneType\)"),
+        ("a text", r"'a text' \(str\)"),
+        ({"token_ids": [[1, 2]]}, r"1 \(int\)"),
+        ({"token_ids": RAGGED}, "a RaggedTensor"),
+    ],
+)
+def test_inputs_of_another_form(name, inputs, got):
+    model, _ = make(name)
+    message = f"{name} must be called on arrays .* token_ids int32 .*; got {got}. Convert lists"
+    with pytest.raises(ValueError, match=message):
+        model(inputs)

@@ -1,0 +1,151 @@
+"""OwnLossModel: base of the models that compute their loss and metrics themselves."""
+
+import keras
+import tensorflow as tf
+
+from tfreps.layers.ops.masks import checked_targets
+from tfreps.models.whole_model import WholeModel
+
+METRICS = "metrics", "weighted_metrics"
+_LOSS = "The model computes its loss itself: call `compile(optimizer)`."
+_METRICS = (
+    "The model logs its metrics itself: omit the argument, and compute other metrics from the "
+    "output of `predict` or of the model."
+)
+_IN_FEATURES = "The targets and their weights are part of the features."
+
+
+class OwnLossModel(WholeModel):
+    """Mixin for models that compute their loss and metrics themselves.
+
+    Arguments of `compile`, `fit`, `evaluate` and `train_on_batch` that such a model would ignore or
+    misread raise a ValueError that says what to do instead.
+    """
+
+    # Arguments of Keras that must be None, with the sentence that says why and what to do.
+    unused_arguments = {
+        **dict.fromkeys(("loss", "loss_weights"), _LOSS),
+        **dict.fromkeys(METRICS, _METRICS),
+    }
+
+    def compile(self, optimizer="rmsprop", loss=None, **kwargs):
+        """Configures the model for training, like `keras.Model.compile`.
+
+        Args:
+            optimizer: str or `keras.optimizers.Optimizer`. Defaults to `"rmsprop"`.
+            loss: Must be `None`, because the model computes its loss itself.
+            **kwargs: Options of `keras.Model.compile` that do not concern losses or metrics.
+
+        Raises:
+            ValueError: If an option does not apply to the model.
+        """
+        self._check_unused({"loss": loss, **kwargs})
+        super().compile(optimizer, **kwargs)
+
+    def compile_from_config(self, config):
+        """Compiles a loaded model, which Keras does only for models without their own `compile`."""
+        self.compile(**keras.saving.deserialize_keras_object(config))
+        self.optimizer.build(self.trainable_variables)
+
+    def fit(self, x=None, y=None, *args, **kwargs):
+        """Trains the model like `keras.Model.fit`.
+
+        Raises:
+            ValueError: If an argument does not apply to the model, or `y` consists of names or of
+                lists.
+        """
+        self._check_unused(kwargs)
+        _check_numbers(y)
+        try:
+            return super().fit(x, y, *args, **kwargs)
+        except ValueError:  # its graph could not be used again, once `y` is right
+            self.train_function = None
+            raise
+
+    def evaluate(self, *args, **kwargs):
+        """Evaluates the model like `keras.Model.evaluate`, but always returns floats.
+
+        Raises:
+            ValueError: If an argument does not apply to the model.
+        """
+        self._check_unused(kwargs)
+        return super().evaluate(*args, **kwargs)
+
+    def train_on_batch(self, *args, **kwargs):
+        """Trains the model on one batch like `keras.Model.train_on_batch`.
+
+        Raises:
+            ValueError: If an argument does not apply to the model.
+        """
+        self._check_unused(kwargs)
+        return super().train_on_batch(*args, **kwargs)
+
+    def _check_unused(self, given):
+        for name, reason in self.unused_arguments.items():
+            if given.get(name) is not None:
+                raise ValueError(
+                    f"`{name}` must be None for a {type(self).__name__}; got {given[name]!r}. "
+                    f"{reason}"
+                )
+
+
+def _check_numbers(y):
+    """Raises a ValueError for an array or list that Keras could not convert to a tensor."""
+    kind = getattr(getattr(y, "dtype", None), "kind", "")  # of a NumPy array
+    if kind in ("U", "S", "O") or isinstance(y, list):
+        got = next(iter(y), None)
+        raise ValueError(
+            f"`y` must be an array of integer ids; got {type(y).__name__}, whose first item is "
+            f"{got!r}. Replace names by their positions in the list of tags or labels, pad lists "
+            "of different lengths, and convert the result with `np.array`."
+        )
+
+
+# For models whose targets are part of the features.
+TARGETS_IN_FEATURES = {
+    **OwnLossModel.unused_arguments,
+    "sample_weight": _IN_FEATURES,
+    "class_weight": _IN_FEATURES,
+}
+
+
+def features_of(data, model):
+    """Returns the features of a batch whose targets are part of them.
+
+    Raises:
+        ValueError: If the batch also has targets or weights of its own.
+    """
+    x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
+    if y is not None or sample_weight is not None:
+        raise ValueError(
+            f"A batch for a {type(model).__name__} must be a dict of features without `y` and "
+            f"`sample_weight`; got a batch with them. {_IN_FEATURES}"
+        )
+    return x
+
+
+def checked_y(y, shape, axes, num_classes, mask=None):
+    """Returns `y` as int32, 0 where masked, after checking its shape and range.
+
+    Args:
+        y: The targets of a batch.
+        shape: `tf.TensorShape`. Expected shape.
+        axes: str. Expected shape in the error message, such as `"[B, T]"`.
+        num_classes: int. Number of tags or labels.
+        mask: bool tensor of the same shape. If `None`, all ids are checked. Defaults to `None`.
+
+    Raises:
+        ValueError: If `y` does not consist of numbers of the expected shape.
+        tf.errors.InvalidArgumentError: If an id is outside `0..num_classes - 1`.
+    """
+    is_ragged = isinstance(y, tf.RaggedTensor)
+    y = y if is_ragged or y is None else tf.convert_to_tensor(y)
+    if y is None or is_ragged or y.dtype == tf.string or not y.shape.is_compatible_with(shape):
+        kind = "ragged " if is_ragged else ""
+        got = y if y is None else f"{kind}{y.dtype.name} of shape {y.shape}"
+        raise ValueError(
+            f"`y` must be integer ids of shape {axes}, here {shape}; got {got}. Replace names by "
+            "their ids, pad ragged ids with `y.to_tensor(0)`, remove a last axis of size 1 with "
+            "`y[..., 0]`, and convert one-hot rows with `np.argmax(y, -1)`."
+        )
+    return checked_targets("y", y, num_classes, mask)
