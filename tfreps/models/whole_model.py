@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from tfreps.layers.ops.configurable import Configurable, argument_names
 from tfreps.layers.ops.replicas import num_replicas, sum_over_replicas
+from tfreps.models.fit_inputs import check_fit_inputs
 from tfreps.models.registry import converter
 from tfreps.optimizers.summed_gradients import apply_summed
 
@@ -268,12 +269,25 @@ class WholeModel(Configurable):
             inputs = " or ".join(f"({_written(specs)})" for specs in signatures)
             print(f"Saved {self.name!r} at {filepath}. `serve` takes {inputs}.")
 
-    def evaluate(self, *args, **kwargs):
+    def fit(self, x=None, y=None, *args, **kwargs):
+        """Trains the model like `keras.Model.fit`.
+
+        Raises:
+            ValueError: If `x` or `y` is a list, or contains names of labels or tags.
+        """
+        check_fit_inputs(x, y)
+        return super().fit(x, y, *args, **kwargs)
+
+    def evaluate(self, x=None, y=None, *args, **kwargs):
         """Evaluates the model like `keras.Model.evaluate`, but always returns floats.
 
         The method of Keras 3.12 returns tensors.
+
+        Raises:
+            ValueError: If `x` or `y` is a list, or contains names of labels or tags.
         """
-        return tf.nest.map_structure(_as_float, super().evaluate(*args, **kwargs))
+        check_fit_inputs(x, y)
+        return tf.nest.map_structure(_as_float, super().evaluate(x, y, *args, **kwargs))
 
     def train_step(self, data):
         """Runs one training step like `keras.Model.train_step`, with any number of replicas.
