@@ -1,4 +1,4 @@
-"""Texts, names and lists passed to fit and evaluate."""
+"""Texts, lists and batches passed to fit and evaluate."""
 
 import numpy as np
 import pytest
@@ -23,26 +23,19 @@ def classifier():
 
 
 @pytest.mark.parametrize(
-    "x, y, message",
+    "x, message",
     [
-        (
-            FEATURES,
-            NAMES,
-            "`y` must be an array .*; got a list of str. Replace each name by its pos",
-        ),
-        (FEATURES, np.array(NAMES), "`y` must be .*; got values of dtype <U6"),
-        (FEATURES, np.array(NAMES, object), "`y` must be .*; got values of dtype object"),
-        (FEATURES, [0, 1, 0], "`y` must be .*; got a list of int. .* a list by `np.array.y.`"),
-        (TOKENS, NAMES, "`x` must be .*; got a list of list. Convert tokens with `tfreps.data.Seq"),
-        ("a dog", None, "`x` must be .*; got a str"),
-        (np.array(["a dog"]), None, "`x` must be .*; got values of dtype <U5"),
-        (BATCHES, None, "`x` must be .*; got a SequenceBatches. Pass its `dataset..`"),
+        (["a dog", "yes"], "got a list of str. Convert tokens with `tfreps.data.SequenceBatches"),
+        (TOKENS, "got a list of list. Convert tokens with"),
+        ("a dog", "got a str"),
+        (np.array(["a dog"]), "got a ndarray. Convert tokens with"),
+        (BATCHES, "got a SequenceBatches. Pass its `dataset..`"),
     ],
 )
-def test_what_keras_rejects_without_a_reason(classifier, x, y, message):
+def test_what_keras_rejects_without_a_reason(classifier, x, message):
     for method in (classifier.fit, classifier.evaluate):
-        with pytest.raises(ValueError, match=message):
-            method(x, y, verbose=0)
+        with pytest.raises(ValueError, match=f"`x` must be .*{message}"):
+            method(x, verbose=0)
 
 
 def test_the_remedies_work(classifier):

@@ -269,25 +269,25 @@ class WholeModel(Configurable):
             inputs = " or ".join(f"({_written(specs)})" for specs in signatures)
             print(f"Saved {self.name!r} at {filepath}. `serve` takes {inputs}.")
 
-    def fit(self, x=None, y=None, *args, **kwargs):
+    def fit(self, x=None, *args, **kwargs):
         """Trains the model like `keras.Model.fit`.
 
         Raises:
-            ValueError: If `x` or `y` is a list, or contains names of labels or tags.
+            ValueError: If `x` consists of texts or tokens, or is a `SequenceBatches`.
         """
-        check_fit_inputs(x, y)
-        return super().fit(x, y, *args, **kwargs)
+        check_fit_inputs(x)
+        return super().fit(x, *args, **kwargs)
 
-    def evaluate(self, x=None, y=None, *args, **kwargs):
+    def evaluate(self, x=None, *args, **kwargs):
         """Evaluates the model like `keras.Model.evaluate`, but always returns floats.
 
         The method of Keras 3.12 returns tensors.
 
         Raises:
-            ValueError: If `x` or `y` is a list, or contains names of labels or tags.
+            ValueError: If `x` consists of texts or tokens, or is a `SequenceBatches`.
         """
-        check_fit_inputs(x, y)
-        return tf.nest.map_structure(_as_float, super().evaluate(x, y, *args, **kwargs))
+        check_fit_inputs(x)
+        return tf.nest.map_structure(_as_float, super().evaluate(x, *args, **kwargs))
 
     def train_step(self, data):
         """Runs one training step like `keras.Model.train_step`, with any number of replicas.
