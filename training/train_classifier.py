@@ -40,7 +40,6 @@ MONITORS = "val_accuracy", "val_auc", "val_loss"
 EXAMPLES = (
     "tfreps train-classifier --train train.tsv --test test.tsv --tokens words --lowercase \\\n"
     "    --encoder cnn --run runs/reviews",
-    "tfreps train-classifier --train cola.tsv --label-field 1 --text-field 3 --run runs/cola",
     "tfreps train-classifier --train train.tsv --encoder bert --bert runs/bert --num-layers 3 \\\n"
     "    --pooling mean_max --learning-rate 1e-4 --run runs/reviews",
     "tfreps train-classifier --run runs/reviews --resume",

@@ -42,9 +42,21 @@ def test_text_rows(tmp_path):
         (b". . . 1 2 3\nthe 1 2 3\n", [". . .", "the"], ""),
         (b"the 1 2 3\n\n", ["the"], ""),
         (b"\nthe 1 2 3\n", ["the"], ""),
-        (b"3 3\nthe 1 2 3\n\n 4 5 6\ncat 7 8 9\n", ["the", "cat"], "1 of 3 .*, line 4: '4 5 6'"),
-        (b"the 1 2 3\ncat 1\na 1 2 3\nb x 1\n", ["the", "a"], "2 of 4 .*, line 2: 'cat 1'"),
-        (b"the 1 2 3\na\tb 1 2 3\na b 2 3", ["the", "a\tb"], "1 of 3 .*, line 3: 'a b 2 3'"),
+        (
+            b"3 3\nthe 1 2 3\n\n 4 5 6\ncat 7 8 9\n",
+            ["the", "cat"],
+            "4: skipped 1 of 3 rows, .*: '4 5 6'",
+        ),
+        (
+            b"the 1 2 3\ncat 1\na 1 2 3\nb x 1\n",
+            ["the", "a"],
+            "2: skipped 2 of 4 rows, .*: 'cat 1'",
+        ),
+        (
+            b"the 1 2 3\na\tb 1 2 3\na b 2 3",
+            ["the", "a\tb"],
+            "3: skipped 1 of 3 rows, .*: 'a b 2 3'",
+        ),
         (b"windows 10 4 5 6\na 1 2 3\nb 1 2 3\n", ["windows 10", "a", "b"], ""),
     ],
 )
@@ -52,7 +64,7 @@ def test_the_width_is_that_of_the_header_or_of_most_rows(tmp_path, caplog, data,
     rows = read(write(tmp_path, "a.vec", data))
     assert [row.token.decode() for row in rows] == expected
     assert {row.dimension for row in rows} == {3}
-    wanted = f"a.vec: skipped {skipped}" if skipped else "^$"
+    wanted = f"a.vec, line {skipped}" if skipped else "^$"
     assert re.search(wanted, caplog.text), caplog.text
     assert len(caplog.records) == bool(skipped)
 

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from tfreps.layers.ops.configurable import Configurable, argument_names
 from tfreps.layers.ops.replicas import num_replicas, sum_over_replicas
+from tfreps.models.fit_inputs import check_fit_inputs
 from tfreps.models.registry import converter
 from tfreps.optimizers.summed_gradients import apply_summed
 
@@ -294,12 +295,25 @@ class WholeModel(Configurable):
         except UnboundLocalError as error:  # which Keras 3.15 raises without batches
             raise ValueError("`x` must contain at least one batch; got no batches.") from error
 
-    def evaluate(self, *args, **kwargs):
+    def fit(self, x=None, *args, **kwargs):
+        """Trains the model like `keras.Model.fit`.
+
+        Raises:
+            ValueError: If `x` consists of texts or tokens, or is a `SequenceBatches`.
+        """
+        check_fit_inputs(x)
+        return super().fit(x, *args, **kwargs)
+
+    def evaluate(self, x=None, *args, **kwargs):
         """Evaluates the model like `keras.Model.evaluate`, but always returns floats.
 
         The method of Keras 3.12 returns tensors.
+
+        Raises:
+            ValueError: If `x` consists of texts or tokens, or is a `SequenceBatches`.
         """
-        return tf.nest.map_structure(_as_float, super().evaluate(*args, **kwargs))
+        check_fit_inputs(x)
+        return tf.nest.map_structure(_as_float, super().evaluate(x, *args, **kwargs))
 
     def train_step(self, data):
         """Runs one training step like `keras.Model.train_step`, with any number of replicas.

@@ -89,7 +89,7 @@ def _text_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
             yield VectorRow(*parts, dimension, place, binary=False)
             continue
         if not num_skipped:
-            first_skipped = f"{place}: {_shown(data)}"
+            first_skipped = place, _shown(data)
         num_skipped += 1
     if header and num_rows != header[0]:
         raise ValueError(
@@ -98,9 +98,9 @@ def _text_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
         )
     if num_skipped:
         logging.getLogger(__name__).warning(
-            "%s: skipped %d of %d rows, which must consist of a token and %d numbers; the first "
-            "of them is %s.",
-            *(path, num_skipped, num_rows, dimension, first_skipped),
+            "%s: skipped %d of %d rows, of which this is the first: %s. Expected a token and %d "
+            "numbers.",
+            *(first_skipped[0], num_skipped, num_rows, first_skipped[1], dimension),
         )
 
 
