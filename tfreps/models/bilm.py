@@ -336,10 +336,9 @@ class BiLM(WholeModel, keras.Model):
         Args:
             source: str. Path of an `options.json` of bilm-tf or AllenNLP; a folder with one such
                 file and its weights; or a training folder of bilm-tf (TensorFlow 1), whose newest
-                checkpoint is loaded without its softmax. As in `from_preset`, it may also be in a
-                zip archive, or be given by its name or address. By default, the HDF5 weights must
-                be next to the options: `X_weights.hdf5` for `X_options.json`, `weights.hdf5` for
-                `options.json`, or the only other HDF5 file.
+                checkpoint is loaded without its softmax; or a zip archive, name or address, as in
+                `from_preset`. The HDF5 weights must be next to the options: `weights.hdf5`,
+                `X_weights.hdf5` for `X_options.json`, or the only other HDF5 file.
             weights_file: str. Path of the HDF5 weights if they are elsewhere. Defaults to `None`.
             initial_state: `"zero"`, `"warm"` or `"carry"`; see `BiLM`. With `"warm"`, `warm_up` is
                 called and reads the default sentence. Defaults to `"zero"`.
