@@ -66,8 +66,6 @@ def test_errors_name_the_source(hub, tmp_path):
         with pytest.raises(ValueError) as raised:
             broken(source)
         assert raised.value.args == (f"{file}: broken; see {folder}", 7)
-    with fetched(None) as path:
-        assert path is None
 
 
 def test_a_local_folder_comes_before_a_name(tmp_path, monkeypatch):

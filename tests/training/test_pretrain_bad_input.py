@@ -93,7 +93,7 @@ OPTIONS = [
     (["--filters", '[["1",8]]'], "--filters must be a list of"),
     (["--filters", "8"], "--filters must be a list of"),
     (["--filters", "[[0,8]]"], "pairs of positive numbers"),
-    (["--filters", "[[60,8]]"], "no width above `max_characters`"),
+    (["--filters", "[[60,8]]"], "no width above --max-characters"),
     (["--filters", "[]"], "pairs of positive numbers"),
     (["--activation", "nothing"], "nothing"),
     (["--units", "-4"], "--units must be at least 1"),

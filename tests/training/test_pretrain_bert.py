@@ -120,7 +120,7 @@ def refused(capsys, line, run, *more):
         (["--max-length", "64"], "--max-length must be at most 32, the number of positions"),
         (["--max-length", "4"], "--max-length must be at least 5"),
         (["--mask-rate", "1"], "--mask-rate must be above 0 and below 1"),
-        (["--hidden-dim", "9"], "`num_heads` must divide --hidden-dim; got 2 heads for 9"),
+        (["--hidden-dim", "9"], "--num-heads must divide --hidden-dim; got 2 heads for 9"),
         (
             ["--fields", "text"],
             "--fields has no effect with --format lines; it applies to",

@@ -1,5 +1,6 @@
 """Options and reading of tagged sentences, which all programs for taggers share."""
 
+from tfreps.cli.messages import say_notes
 from tfreps.cli.option_rules import with_flags
 from tfreps.cli.options import Option
 from tfreps.data import read_tagged
@@ -99,9 +100,10 @@ def say_illegal(part, sentences, scheme):
     counts = [tags.check(s.tags, scheme, s.file, s.line) for s in sentences]
     broken = [s for s, count in zip(sentences, counts, strict=True) if count]
     if broken:
-        print(
+        note = (
             f"Warning: --{part} has {sum(counts):,} transitions that are illegal in {scheme!r}, in "
             f"{len(broken):,} of {len(sentences):,} sentences. The first such sentence starts in "
             f"line {broken[0].line} of {broken[0].file}."
         )
+        say_notes([note])
     return bool(broken)

@@ -7,6 +7,7 @@ import shutil
 from tfreps.callbacks.checkpoint_file import list_checkpoints
 from tfreps.callbacks.stop_signals import go_on_with, stopped_by_signals
 from tfreps.cli import distribute_options
+from tfreps.cli.messages import say_notes
 from tfreps.cli.option_rules import as_flag, naming_options, unused_options
 from tfreps.cli.options import add_flags, check_options, default_values, parse_options
 from tfreps.cli.precision_options import AUTO
@@ -104,7 +105,7 @@ def run_program(
         if earlier is not None:
             if earlier.is_trained and not list_checkpoints(earlier.checkpoints_path):
                 check_unchanged(earlier, options, LENGTHS.union(free))
-                print(f"The run in {earlier.path} has ended: there is nothing to train.")
+                say_notes([f"The run in {earlier.path} has ended: there is nothing to train."])
                 return 0
             check_same_data(earlier, options)
         code = train(options, earlier)
