@@ -78,17 +78,17 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_runtest_setup(item):
-    """Skips bfloat16 tests if ONEDNN_MAX_CPU_ISA restricts the instructions of oneDNN.
+    """Skips tests of 16-bit floats if ONEDNN_MAX_CPU_ISA restricts the instructions of oneDNN.
 
-    TensorFlow 2.21 checks whether the CPU supports bfloat16 products, but oneDNN follows the
-    variable, so that `tf.matmul` of two bfloat16 matrices crashes the process. A CPU without
-    bfloat16 products is not affected.
+    TensorFlow 2.21 checks whether the CPU supports products of bfloat16 and float16, but oneDNN
+    follows the variable, so that `tf.matmul` of two such matrices crashes the process. A CPU
+    without these products is not affected.
     """
     isa = os.environ.get("ONEDNN_MAX_CPU_ISA")
     is_marked = item.get_closest_marker("bfloat16") is not None
     texts = item.nodeid + inspect.getsource(item.function)
-    if isa and (is_marked or "bfloat16" in texts):
-        pytest.skip(f"TensorFlow's bfloat16 products crash under ONEDNN_MAX_CPU_ISA={isa}")
+    if isa and (is_marked or "float16" in texts):
+        pytest.skip(f"TensorFlow's 16-bit products crash under ONEDNN_MAX_CPU_ISA={isa}")
 
 
 @pytest.fixture
