@@ -17,6 +17,7 @@ help:
 	@echo "make demo        trains, evaluates, exports and serves a language model and a tagger; TEXT=path uses your text"
 	@echo "make test        runs the tests (about five minutes)"
 	@echo "make test-margins  runs the tests and prints the tightest comparisons of floats"
+	@echo "make test-without-text  runs the tests without tensorflow-text"
 	@echo "make check       checks lint, format, import rules, words"
 	@echo "make test-slow   runs the slow tests"
 	@echo "make test-beam   runs the tests of tfreps annotate on Apache Beam, in .venv-beam"
@@ -82,8 +83,8 @@ test: install
 
 test-margins: install
 	rm -f .margins
-	TFREPS_MARGINS=$(CURDIR)/.margins $(MAKE) test
-	$(BIN)/python -m tests.closeness .margins
+	@status=0; TFREPS_MARGINS=$(CURDIR)/.margins $(MAKE) test || status=$$?; \
+	$(BIN)/python -m tests.closeness .margins && exit $$status
 
 test-without-text: install
 	PYTHONPATH=$(CURDIR)/tests/without_text $(MAKE) test

@@ -48,9 +48,7 @@ def main(argv=None):
         sentences = read_tagged_files(options, options.data, kept=run.options)
         results = evaluate_tagger(trained, sentences, vectors=options.vectors)
     else:
-        reading = {name: run.options[name] for name in HOW_READ if name in run.options}
-        given = {name: getattr(options, name) for name in HOW_READ}
-        reading |= {name: value for name, value in given.items() if value is not None}
+        reading = options_of_files(options, run)
         kept = run.results().get("dev", {}).get("threshold")
         with naming_options(options):
             texts = read_labelled(options.data, empty_texts="keep", **reading)
@@ -107,6 +105,15 @@ def check_fit(options, is_tagger):
             flag, kinds = as_flag(name), ["a tagger", "a classifier"]
             other, kind = kinds if not is_tagger else reversed(kinds)
             raise ValueError(f"{flag} has no effect with {kind}; it applies to {other}.")
+
+
+def options_of_files(options, run):
+    """Returns how to read labelled texts. Columns of the run do not apply to another format."""
+    own = run.options.get("format", options.format)
+    kept = HOW_READ if options.format in (None, own) else ("encoding",)
+    reading = {name: run.options[name] for name in kept if name in run.options}
+    given = {name: getattr(options, name) for name in HOW_READ}
+    return reading | {name: value for name, value in given.items() if value is not None}
 
 
 def say(results):

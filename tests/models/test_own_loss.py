@@ -139,6 +139,17 @@ def test_an_argument_that_does_not_apply(name, method, argument, value, message)
             getattr(model, method)(features, **{argument: value}, verbose=0)
 
 
+def test_arguments_by_position():
+    model, _ = make("Tagger")
+    with pytest.raises(ValueError, match="`metrics` must be None"):
+        model.compile("sgd", None, None, ["accuracy"])
+    model.compile("sgd")
+    with pytest.raises(ValueError, match="`class_weight` must be None"):
+        model.train_on_batch(X, Y, None, {0: 1.0, 1: 5.0})
+    with pytest.raises(ValueError, match="whose first item is .*'B'"):
+        model.evaluate(X, np.array([["B"] * Y.shape[1]] * len(Y)), verbose=0)
+
+
 def test_weights_of_tokens_replace_weights_of_tags():
     """The tags in training: the loss of a weighted tag is multiplied, the others' is not."""
     model, _ = make("Tagger", use_crf=False)

@@ -71,7 +71,7 @@ def test_the_width_is_that_of_the_header_or_of_most_rows(tmp_path, caplog, data,
 
 def test_rows_after_the_sample(tmp_path, monkeypatch):
     monkeypatch.setattr(vector_files, "CHUNK", 1)
-    rows = read(write(tmp_path, "a.txt", b"a 1 2\nb 10 3 4\n\nc 5\nd 6 7\n"))
+    rows = read(write(tmp_path, "a.txt", b"a 1 2\nb 10 3 4\n\nc 5\nd 6 7\ne 1 2 3 4\n"))
     assert [(row.token, row.numbers) for row in rows] == [
         (b"a", b"1 2"),
         (b"b 10", b"3 4"),

@@ -104,7 +104,7 @@ def run_program(
     ):
         if earlier is not None:
             if earlier.is_trained and not list_checkpoints(earlier.checkpoints_path):
-                check_unchanged(earlier, options, LENGTHS.union(free))
+                check_unchanged(earlier, options, LENGTHS.union(free, ["keep_checkpoints"]))
                 say_notes([f"The run in {earlier.path} has ended: there is nothing to train."])
                 return 0
             check_same_data(earlier, options)
@@ -136,7 +136,8 @@ def check_unchanged(run, options, names):
     changed = sorted(name for name in names & set(now) if now[name] != run.options.get(name))
     if not changed:
         return
-    what = f"Omit it, or measure the model with 'tfreps evaluate {run.path} --data FILES'."
+    measure = f", or measure the model with 'tfreps evaluate {run.path} --data FILES'"
+    what = f"Omit it{measure if 'test' in changed else ''}."
     if LENGTHS & set(changed):
         init = f" or with --init {run.path}" if "init" in now else ""
         what = (

@@ -27,7 +27,7 @@ def read_json(path: str | os.PathLike) -> dict:
         >>> read_json(path)
         {'units': 8}
     """
-    text = read_utf8(path)
+    text = read_utf8(path, in_lines=False)
     try:
         values = json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:

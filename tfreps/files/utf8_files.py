@@ -107,7 +107,7 @@ def check_line_ends(text: str, path: str | os.PathLike, first_line: int = 1) -> 
     )
 
 
-def read_utf8(path: str | os.PathLike, what: str = "") -> str:
+def read_utf8(path: str | os.PathLike, what: str = "", in_lines: bool = True) -> str:
     """Reads a text file in UTF-8 without changing its line endings.
 
     A byte order mark is removed.
@@ -131,7 +131,7 @@ def read_utf8(path: str | os.PathLike, what: str = "") -> str:
         name = f"{what} {path}" if what else path
         raise ValueError(f"Cannot read {name}: {error.strerror or error}.") from error
     refuse_pointer(path, data)
-    return decode_utf8(data, path)
+    return decode_utf8(data, path, in_lines=in_lines)
 
 
 def decode_text(

@@ -1,5 +1,7 @@
 """OwnLossModel: base of the models that compute their loss and metrics themselves."""
 
+import inspect
+
 import keras
 import tensorflow as tf
 
@@ -28,19 +30,19 @@ class OwnLossModel(WholeModel):
         **dict.fromkeys(METRICS, _METRICS),
     }
 
-    def compile(self, optimizer="rmsprop", loss=None, **kwargs):
+    def compile(self, optimizer="rmsprop", *args, **kwargs):
         """Configures the model for training, like `keras.Model.compile`.
 
         Args:
             optimizer: str or `keras.optimizers.Optimizer`. Defaults to `"rmsprop"`.
-            loss: Must be `None`, because the model computes its loss itself.
-            **kwargs: Options of `keras.Model.compile` that do not concern losses or metrics.
+            *args: Arguments of `keras.Model.compile`. The loss and metrics must be `None`.
+            **kwargs: Keyword arguments of `keras.Model.compile`.
 
         Raises:
             ValueError: If an option does not apply to the model.
         """
-        self._check_unused({"loss": loss, **kwargs})
-        super().compile(optimizer, **kwargs)
+        self._check_arguments("compile", optimizer, *args, **kwargs)
+        super().compile(optimizer, *args, **kwargs)
 
     def compile_from_config(self, config):
         """Compiles a loaded model, which Keras does only for models without their own `compile`."""
@@ -54,22 +56,22 @@ class OwnLossModel(WholeModel):
             ValueError: If an argument does not apply to the model, or `y` consists of names or of
                 lists.
         """
-        self._check_unused(kwargs)
-        _check_numbers(y)
+        self._check_arguments("fit", x, y, *args, **kwargs)
         try:
             return super().fit(x, y, *args, **kwargs)
         except ValueError:  # its graph could not be used again, once `y` is right
             self.train_function = None
             raise
 
-    def evaluate(self, *args, **kwargs):
+    def evaluate(self, x=None, y=None, *args, **kwargs):
         """Evaluates the model like `keras.Model.evaluate`, but always returns floats.
 
         Raises:
-            ValueError: If an argument does not apply to the model.
+            ValueError: If an argument does not apply to the model, or `y` consists of names or of
+                lists.
         """
-        self._check_unused(kwargs)
-        return super().evaluate(*args, **kwargs)
+        self._check_arguments("evaluate", x, y, *args, **kwargs)
+        return super().evaluate(x, y, *args, **kwargs)
 
     def train_on_batch(self, *args, **kwargs):
         """Trains the model on one batch like `keras.Model.train_on_batch`.
@@ -77,8 +79,14 @@ class OwnLossModel(WholeModel):
         Raises:
             ValueError: If an argument does not apply to the model.
         """
-        self._check_unused(kwargs)
+        self._check_arguments("train_on_batch", *args, **kwargs)
         return super().train_on_batch(*args, **kwargs)
+
+    def _check_arguments(self, method, *args, **kwargs):
+        signature = inspect.signature(getattr(keras.Model, method))
+        given = signature.bind_partial(self, *args, **kwargs).arguments
+        _check_numbers(given.get("y"))
+        self._check_unused(given)
 
     def _check_unused(self, given):
         for name, reason in self.unused_arguments.items():

@@ -128,7 +128,7 @@ def download(address: str) -> pathlib.Path:
         raise ValueError(
             f"{address} contains no model that tfreps reads: it has neither weights.hdf5 nor a "
             "safetensors file. Pickles (.bin) and the .h5 files of TensorFlow models are never "
-            f"downloaded. {ELSEWHERE}"
+            "downloaded. Use a repository with safetensors, or convert them with transformers."
         )
     return folder
 

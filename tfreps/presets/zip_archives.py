@@ -13,7 +13,7 @@ from tfreps.presets.cache_folder import folder_of, locked
 
 LARGEST_RATIO = 100  # an archive may unpack to at most this many times its size
 MOST_MEMBERS = 10_000
-MACOS = ("__MACOSX", ".DS_Store")  # what the archives of macOS contain besides the files
+MACOS = ("__MACOSX", ".DS_Store")  # what the archives of macOS contain in addition to the files
 BROKEN = zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError
 
 

@@ -15,8 +15,8 @@ BROKEN = zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeE
 def save_archive(model, path: str | os.PathLike) -> None:
     """Saves a model without the state of its optimizer, its loss and its metrics.
 
-    The state of Adam is twice as large as the weights. Whoever trains the loaded model further
-    compiles it first.
+    The state of Adam is twice as large as the weights. Compile the loaded model before
+    training it further.
 
     Args:
         model: `keras.Model`.

@@ -187,9 +187,9 @@ def _num_numbers(data: bytes) -> int:
 
 
 def _split(data: bytes, dimension: int) -> tuple[bytes, bytes] | None:
-    """Returns the token and the numbers of a row, or `None` if it has too few fields.
+    """Returns the token and the numbers of a row, or `None` if it has too few or too many numbers.
 
-    Tokens may contain spaces, as in GloVe, and end in a number.
+    Tokens may contain spaces, as in GloVe, and end in one number.
     """
     row = data.rstrip()
     if row.count(b" ") == dimension and b"\t" not in row:
@@ -197,7 +197,7 @@ def _split(data: bytes, dimension: int) -> tuple[bytes, bytes] | None:
         if token and b"  " not in numbers and _is_number(numbers.split(b" ", 1)[0]):
             return token, numbers
     fields = row.rsplit(None, dimension)
-    if len(fields) <= dimension or not _is_number(fields[1]):
+    if len(fields) <= dimension or not _is_number(fields[1]) or _num_numbers(fields[0]) > 1:
         return None
     return fields[0], b" ".join(fields[1:])
 

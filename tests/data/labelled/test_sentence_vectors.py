@@ -97,6 +97,12 @@ def test_sentences_are_compared(tmp_path, sentences, numbers, message):
             SentenceVectors(path, tokens, ones, numbers)
 
 
+def test_sentences_are_counted_without_digests(tmp_path):
+    path = write(tmp_path / "v.hdf5", {n: vectors(1, 4) for n in range(3)})
+    with pytest.raises(ValueError, match="has vectors of 3 sentences; the data has 2"):
+        SentenceVectors(path, [["a"], ["b"]], [1, 1])
+
+
 def test_bad_files(tmp_path):
     (tmp_path / "v.hdf5").write_text("text")
     for name in ("v.hdf5", "none.hdf5"):

@@ -174,6 +174,7 @@ def test_where(tmp_path):
         ("# a comment\na O\n", {}, "line 1: comment lines are not supported .*; got '# a com"),
         ("a O\n\n# sent_id = 2\nb O\n", {}, "line 3: comment lines .* set `format` to conllu"),
         ("#begin\na O\n", {}, "line 1: comment lines"),
+        ("#hashtag O\nis O\n\nfoo\n", {}, "line 4: expected 2 columns as in line 1; got 1: 'foo'"),
         ("# id 1 x=y\na b c O\n\n# id 2 x=y\nd b c O\n", {}, "line 1: comment lines"),
         (b"a O\n\xff O\n", {}, "line 2: expected UTF-8"),
         (

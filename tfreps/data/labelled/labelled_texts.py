@@ -51,9 +51,8 @@ def read_labelled(
 
     Lines end with a line feed or with a carriage return and a line feed, and blank lines are
     skipped; a carriage return elsewhere is an error, except in quoted CSV. With format "folders",
-    line endings and blank lines are part of the text. A byte
-    order mark at the start of a file is removed. Texts are not normalized. Integer labels are
-    converted to strings.
+    line endings and blank lines are part of the text. A byte order mark at the start of a file is
+    removed. Texts are not normalized. Integer labels are converted to strings.
 
     Args:
         files: str, path-like object, or list of them. Paths or glob patterns. The files are read in
@@ -109,6 +108,9 @@ def read_labelled(
             raise ValueError(
                 f"`{name}` must be one of {', '.join(map(str, known))}; got {value!r}."
             )
+    for name, value in ("quotes", quotes), ("first_row", first_row):
+        if value is not None and format not in COLUMN_FORMATS:
+            raise ValueError(f"`{name}` has no effect with `format` {format}; got {value!r}.")
     if format == "folders":
         groups = [_read_folder(folder, encoding) for folder in _list_folders(files)]
     elif format in COLUMN_FORMATS:

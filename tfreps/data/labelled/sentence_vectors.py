@@ -62,8 +62,14 @@ class SentenceVectors:
             self.num_layers, self.dim = self._check(file, tokens)
             with naming_damage(self.path, "its list of arrays"):
                 has_digests = TOKEN_DIGESTS in file
+                num_sentences = sum(name.isdigit() for name in file)
+            if numbers is None and num_sentences != len(tokens):
+                raise ValueError(
+                    f"{self.path} has vectors of {num_sentences} sentences; the data has "
+                    f"{len(tokens)}. {_OTHER_TEXT}"
+                )
             if has_digests:
-                self._check_digests(file, tokens, numbers is None)
+                self._check_digests(file, tokens)
 
     def open(self) -> h5py.File:
         """Opens the file, so that it can be passed to `read`."""
@@ -92,14 +98,9 @@ class SentenceVectors:
             batch[row, :, :length] = vectors[..., :length, :]
         return batch
 
-    def _check_digests(self, file, tokens, is_whole) -> None:
+    def _check_digests(self, file, tokens) -> None:
         """Checks that the file was computed from these sentences."""
         digests = read_array(file, TOKEN_DIGESTS).ravel()
-        if is_whole and len(digests) != len(tokens):
-            raise ValueError(
-                f"{self.path} has vectors of {len(digests)} sentences; the data has {len(tokens)}. "
-                f"{_OTHER_TEXT}"
-            )
         for place, (number, own) in enumerate(zip(self.numbers, tokens, strict=True)):
             stored = own[: file[number].shape[-2]]
             if not int(number) < len(digests) or digests[int(number)] != token_digest(stored):

@@ -11,6 +11,8 @@ FORMATS = "conll", "conllu", "json", "python"
 _SEPARATORS = {None: re.compile("[ \t]+"), "\t": re.compile("\t"), " ": re.compile(" ")}
 _DOCUMENT_START = "-DOCSTART-"
 _CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+# A comment of CoNLL-U or OntoNotes, unlike a token that begins with #.
+_COMMENT = re.compile(r"# ?\S+ ?= |# \S+ \S+|#(begin|end)\b")
 _WORD_ID = re.compile(r"\d+(-\d+|\.\d+)?")
 # Columns of the token and of the tag unless others are given.
 _COLUMNS = {"conll": (0, -1), "conllu": (_CONLLU.index("form"), _CONLLU.index("upos"))}
@@ -77,7 +79,7 @@ def read_tagged(
         separator: str or None. Column separator with format "conll": `"\\t"` or `" "` for exactly
             one tab or space. If `None`, any run of spaces and tabs separates columns. Other white
             space is always part of the text. Defaults to `None`.
-        skip_document_starts: bool. Whether lines with the token `-DOCSTART-` are skipped with
+        skip_document_starts: bool. Whether lines with `-DOCSTART-` in any column are skipped with
             format "conll". If `False`, each of these lines is a sentence of one token. They end the
             previous sentence in either case. Defaults to `True`.
         token_field: str. Field of a record that contains the tokens. Defaults to `"text"`.
@@ -239,7 +241,7 @@ def _check_columns(place, width, columns, line):
 
 def _check_no_comment(place, line):
     """Raises an error for a line with an unexpected number of columns if it is a comment."""
-    if line.startswith("#"):
+    if _COMMENT.match(line):
         raise ValueError(
             f"{place}: comment lines are not supported in columns; got "
             f"{line[:60]!r}. Remove the lines that begin with #, or set `format` to conllu if the "

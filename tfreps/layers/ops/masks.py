@@ -63,7 +63,7 @@ def checked_targets(name, ids, num_classes, mask=None):
 
     Raises:
         tf.errors.InvalidArgumentError: If an id is outside `0..num_classes - 1`. The message shows
-            the lowest and the highest id.
+            the lowest id, or 0 if all are positive, and the highest id.
 
     Example:
     >>> checked_targets("tags", [[2, -1]], 3, mask=[[True, False]]).numpy()
@@ -77,7 +77,7 @@ def checked_targets(name, ids, num_classes, mask=None):
         tf.clip_by_value(ends, 0, num_classes - 1),
         f"`{name}` must lie in 0..{num_classes - 1}, also where -1 or another id marks a target to "
         "ignore: there, pass any valid id with a `sample_weight` of 0, or mask the token. x is the "
-        "lowest and the highest id:",
+        "lowest id, or 0, and the highest id:",
     )
     with tf.control_dependencies([] if check is None else [check]):
         return tf.identity(ids)

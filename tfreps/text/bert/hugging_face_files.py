@@ -74,6 +74,8 @@ def read_whole(path: pathlib.Path) -> tuple[list[str], dict]:
         _check_part(name, keys, _part(config, name, dict, path), path)
     model = config["model"]
     ids = _part(model, "vocab", dict, path)
+    if not ids:
+        raise ValueError(f"{path}: expected a vocabulary in 'vocab' of 'model'; there is none.")
     if {type(n) for n in ids.values()} != {int} or sorted(ids.values()) != list(range(len(ids))):
         raise ValueError(
             f"{path}: the ids in 'vocab' must be the integers from 0 to {len(ids) - 1}, each of "

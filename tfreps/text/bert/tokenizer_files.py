@@ -108,8 +108,8 @@ def checkpoint_tokenizer(
     (bert_word2idx_extend.json or bert_word2idx.json).
 
     Every part of tokenizer.json that changes the pieces of a text must describe BERT's tokenizer;
-    otherwise, an error names the part. The parts "truncation", "padding" and "decoder" have no
-    effect, as in transformers.
+    otherwise, an error names the part. The parts "padding" and "decoder" and the length in
+    "truncation" have no effect, as in transformers.
 
     Args:
         folder: str or path-like object. Folder of a BERT checkpoint from Google, Hugging Face
