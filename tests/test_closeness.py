@@ -24,8 +24,10 @@ def test_the_bound_is_in_units_of_rounding():
             assert_close([1.0, 5.0 + outside * bound], [1.0, 5.0])
     assert_close([5.0 + 0.9 * bound / 16], [5.0], terms=1)
     assert_close([5.0 + 9 * bound], [5.0], magnitude=50.0)
-    with pytest.raises(AssertionError, match="1.1 times the bound away"):
+    with pytest.raises(AssertionError, match="within 4.77e-07; got 1.00000052, 5.25e-07 away"):
         assert_close(1.0 + 1.1 * 4 * FLOAT32, 1.0, terms=1)
+    with pytest.raises(AssertionError, match="must be 0 within 0; got 0.1, 0.1 away"):
+        assert_close(0.1, 0.0)
 
 
 def test_what_is_not_finite_must_be_equal():

@@ -270,7 +270,7 @@ def test_signals_before_the_first_step_and_in_the_evaluation(tmp_path, monkeypat
         os.kill(os.getpid(), signal.SIGTERM)
 
     with monkeypatch.context() as patch:
-        patch.setattr(program, "read_tagged", interrupted)
+        patch.setattr(program, "read_tagged_files", interrupted)
         assert main(line) == 143 and not run.exists()
     assert capfd.readouterr().err.endswith("tfreps train-tagger: stopped by SIGTERM.\n")
     with monkeypatch.context() as patch:
