@@ -20,6 +20,8 @@ SLOW = {
     )
 }
 
+MASKING = {f"tfreps.data.masked_lm.{name}" for name in ("masked_lm_batches", "token_masking")}
+
 
 def parameter(path):
     """Returns the name of a module with the marks that its examples need."""
@@ -39,6 +41,8 @@ def test_docstring_examples(name, tmp_path, monkeypatch):
     """The examples run in a temporary folder."""
     if name.startswith("tfreps.distribute.beam."):
         pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
+    if name in MASKING:
+        pytest.importorskip("tensorflow_text", reason="masked language modeling needs it")
     monkeypatch.chdir(tmp_path)
     module = importlib.import_module(name)
     report = []

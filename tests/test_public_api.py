@@ -18,6 +18,7 @@ CHANGED = (
 
 
 def test_the_public_api_is_what_the_file_says():
+    pytest.importorskip("tensorflow_text", reason="the file lists subclasses of its classes")
     before = public_api.FILE.read_text(encoding="utf-8").splitlines()
     after = public_api.text().splitlines()
     changes = list(difflib.unified_diff(before, after, "public_api.txt", "now", lineterm="", n=1))

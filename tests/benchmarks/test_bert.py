@@ -31,6 +31,7 @@ def test_reviews_count_without_their_padding(small):
 
 @pytest.mark.parametrize("accents", [False, True])
 def test_pieces_are_those_of_the_peer_on_plain_text(small, accents):
+    pytest.importorskip("tensorflow_text", reason="the peer")
     call, tokens, peer = bert.make_cut(500, 200, accents)
     assert call() == peer() and sum(call()) == tokens > 1000
 

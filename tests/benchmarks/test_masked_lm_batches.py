@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-pytest.importorskip("tensorflow_text", reason="masked language modeling needs it")
-
 from benchmarks import masked_lm_batches
+
+pytest.importorskip("tensorflow_text", reason="masked language modeling needs it")
 
 
 @pytest.mark.slow

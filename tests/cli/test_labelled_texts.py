@@ -85,3 +85,15 @@ def test_labels_that_can():
     label_set = TagSet.from_sequences([["a", "b"]], word="label")
     check_labels(label_set, {"train": labelled("a", "b")}, "val_auc")
     check_labels(label_set, {"train": labelled("a", "b"), "dev": labelled("a")}, "val_loss")
+
+
+def test_texts_in_the_column_of_the_labels(tmp_path):
+    path = tmp_path / "train.tsv"
+    path.write_text("".join(f"film number {n}\tgood\n" for n in range(10)))
+    message = "10 texts with 10 different labels, such as 'film number 0'.* with --label-field"
+    with pytest.raises(ValueError, match=message):
+        read_parts(options(train=[str(path)]))
+    swapped = {"label_field": "1", "text_field": "0"}
+    assert set(read_parts(options(train=[str(path)], dev_share=0, **swapped))["train"].labels) == {
+        "good"
+    }

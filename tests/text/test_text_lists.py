@@ -70,3 +70,9 @@ def test_one_text_is_called():
     encode = TextBiLM(make_pretrainer(), VOCABULARY)
     assert encode("I have a dog").vectors.shape == (3, 4, 12)
     assert [v.shape for v in encode.encode(["I have a dog"])] == [(3, 4, 12)]
+
+
+@pytest.mark.parametrize("name", ["bilm", "tagger", "classifier", "bert"])
+def test_what_is_no_list(readers, name):
+    with pytest.raises(ValueError, match="`texts?` must be a list of texts; got 5."):
+        readers[name](5)

@@ -8,6 +8,8 @@ from tfreps.runs.bert_loading import least, max_length
 from tfreps.text.bert.piece_indexer import piece_texts
 from tfreps.text.tokenizers import tokenize_texts
 
+MANY = 10  # so many texts with different labels are a sign that columns are swapped
+
 
 class TextPart(NamedTuple):
     """One part of the data: its texts, their tokens and where their vectors are stored.
@@ -55,8 +57,14 @@ def read_parts(options, bert=None):
             to hold out a part of them.
     """
     data = {part: read_part(options, bert, part) for part in ("train", "dev", "test")}
+    labels = data["train"].labels
+    if len(set(labels)) == len(labels) >= MANY:
+        raise ValueError(
+            f"--train has {len(labels)} texts with {len(labels)} different labels, such as "
+            f"{labels[0][:60]!r}. Expected several texts of each label. If the labels are in "
+            "another column, select the columns with --label-field and --text-field."
+        )
     if data["dev"] is None and options.dev_share:
-        labels = data["train"].labels
         places = stratified_split(labels, options.dev_share, options.seed, single="keep")
         data["train"], data["dev"] = (data["train"].take(part) for part in places)
         if not (data["train"].texts and data["dev"].texts):

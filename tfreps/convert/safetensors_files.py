@@ -165,12 +165,11 @@ def _nothing_to_read(folder: Path) -> str:
     if (folder / KERAS).is_file():
         return (
             f"{folder / KERAS} is a file of transformers 4, which tfreps does not read. Use the "
-            f"{SINGLE} of the same model. If there is none, this command writes it, in an "
-            "environment with transformers 4 and tf-keras:\n"
+            f"{SINGLE} of the same model. If there is none, the following command writes it, in an "
+            "environment with transformers 4 and tf-keras; replace TFBertModel with the class of "
+            "the model, TF and the name in `architectures` of config.json:\n"
             '  python -c "from transformers import TFBertModel as Model; Model.from_pretrained'
-            f"('{folder}').save_pretrained('{folder}', safe_serialization=True)\"\n"
-            "Replace TFBertModel with the class of the model: TF and the name in `architectures` "
-            "of config.json."
+            f"('{folder}').save_pretrained('{folder}', safe_serialization=True)\""
         )
     found = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
     return f"{folder}: expected {SINGLE} or {INDEX}; found {found}."

@@ -103,7 +103,7 @@ def check_line_ends(text: str, path: str | os.PathLike, first_line: int = 1) -> 
     raise ValueError(
         f"{path}, line {line}: expected lines that end with a line feed, found a carriage return "
         "without a line feed. If carriage returns end the lines, convert the file first: "
-        "tr '\\r' '\\n'. Otherwise remove them: sed 's/\\r//g'."
+        "tr '\\r' '\\n' < OLD > NEW. Otherwise remove them: tr -d '\\r' < OLD > NEW."
     )
 
 

@@ -10,6 +10,7 @@ from tfreps.inference.loaded_model import LoadedModel
 from tfreps.inference.one_trace import trace_once
 from tfreps.models import BertEncoder, BertPretrainer
 from tfreps.runs.bert_loading import max_length
+from tfreps.text.text_lists import check_list
 
 TEXTS_AT_ONCE = 32
 BATCH = {  # the output of `tokenizer.batch`
@@ -77,6 +78,7 @@ class TextBert(LoadedModel):
             ValueError: If there is no tokenizer, or if `texts` is a single string.
         """
         self.check_tokenizer()
+        check_list("`texts`", texts)
         answers = []
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             some = texts[start : start + TEXTS_AT_ONCE]

@@ -68,6 +68,7 @@ class TextBiLM(LoadedModel):
                 is no vocabulary.
         """
         texts = [text] if isinstance(text, str) else text
+        check_list("`text`", texts)
         tokens = [_tokens(each) for each in texts]
         found = [TextVectors(*pair) for pair in zip(tokens, self.encode(tokens), strict=True)]
         return found[0] if isinstance(text, str) else found

@@ -1,8 +1,10 @@
-"""check_list: rejects a single string where a list of texts or tokens is expected."""
+"""check_list: rejects anything but a list where a list of texts or tokens is expected."""
+
+from collections.abc import Iterable
 
 
 def check_list(name: str, values, kind: str = "texts") -> None:
-    """Raises a ValueError if `values` is a string, whose characters would be read one by one.
+    """Raises a ValueError if `values` is no list, or a string, whose characters would be read.
 
     Args:
         name: str. Name of the list at the beginning of the error message, such as "`texts`".
@@ -12,6 +14,8 @@ def check_list(name: str, values, kind: str = "texts") -> None:
     Example:
         >>> check_list("`tokens`", ["a", "dog"], "tokens")
     """
+    if not isinstance(values, Iterable):
+        raise ValueError(f"{name} must be a list of {kind}; got {values!r}.")
     if isinstance(values, str | bytes):
         remedy = "Split it into tokens." if kind == "tokens" else "Put it in a list."
         raise ValueError(

@@ -5,10 +5,9 @@ import pytest
 
 from tests.data.masked_lm.test_sentence_pairs import documents
 from tests.data.pieces import Pieces
+from tfreps.data import MaskedLMBatches
 
 pytest.importorskip("tensorflow_text", reason="masked language modeling needs it")
-
-from tfreps.data import MaskedLMBatches
 
 TOKENIZER = Pieces([f"w{n}" for n in range(500)])
 RNG = np.random.default_rng(0)

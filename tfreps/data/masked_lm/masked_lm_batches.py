@@ -8,7 +8,6 @@ import tensorflow as tf
 from tfreps.data.length_plan import LengthPlan
 from tfreps.data.masked_lm.sentence_pairs import SentencePairs, Stretches
 from tfreps.data.masked_lm.token_documents import TokenDocuments
-from tfreps.data.masked_lm.token_masking import TokenMasking
 
 _PREFETCH = 8
 
@@ -70,8 +69,8 @@ class MaskedLMBatches:
 
     Raises:
         ValueError: If a size, `seed`, `next_label` or `mask_rate` is out of range; the vocabulary
-            has only special tokens; or `next_sentence` is `True` and fewer than two documents
-            have two or more sentences.
+            has only special tokens; `next_sentence` is `True` and fewer than two documents have
+            two or more sentences; or tensorflow-text is not installed.
 
     Reference: Devlin et al., 2019, "BERT"; google-research/bert, "create_pretraining_data.py".
 
@@ -130,6 +129,9 @@ class MaskedLMBatches:
         self.seed = seed
         self._num_special = num_special
         self._pairs = SentencePairs(documents, max_length - num_special, next_sentence, seed)
+        # Imported here, because it needs tensorflow-text, which not every platform has.
+        from tfreps.data.masked_lm.token_masking import TokenMasking
+
         self._mask = TokenMasking(tokenizer, mask_rate, whole_words)
         # Traced once for all epochs, because tracing takes more than a second.
         self._traced = tf.function(self._hide, [self._signature()], autograph=False)

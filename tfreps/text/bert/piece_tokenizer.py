@@ -198,7 +198,8 @@ class PieceTokenizer(abc.ABC):
                 room for text, or `too_long` is invalid.
         """
         check_list("`texts`", texts)
-        check_list("`second`", second)
+        if second is not None:
+            check_list("`second`", second)
         others = [None] * len(texts) if second is None else [self.ids(text) for text in second]
         if len(others) != len(texts):
             raise ValueError(
