@@ -125,7 +125,7 @@ def lines(file, name):
                 raise ValueError(
                     f"{name}, line {number}: expected lines that end with a line feed; got a "
                     "carriage return without a line feed. If carriage returns end the lines, "
-                    "convert the file first: tr '\\r' '\\n'."
+                    "convert the file first: tr '\\r' '\\n' < OLD > NEW."
                 )
             try:
                 yield line.decode("utf-8").strip()
@@ -251,15 +251,19 @@ def of_vectors(own, length, full, text):
 
 def of_tags(own, length, full, text):
     """Returns the tokens, tags and confidences of a tagger and, with a tag scheme, its spans."""
-    answer = {name: [text.decode() for text in own[name][:length]] for name in ("tokens", "tags")}
+    answer = {name: [value.decode() for value in own[name][:length]] for name in ("tokens", "tags")}
     answer["confidences"] = [round(float(share), 4) for share in own["confidences"][:length]]
     if "num_spans" in own:
         names = "span_types", "span_starts", "span_ends"
         spans = zip(*(own[name][: own["num_spans"]].tolist() for name in names), strict=True)
         answer["spans"] = [
-            {"type": kind.decode(), "start": start, "end": end}
-            | {"text": span_text(text, answer["tokens"], start, end)}
-            | {"confidence": min(answer["confidences"][start:end])}
+            {
+                "type": kind.decode(),
+                "start": start,
+                "end": end,
+                "text": span_text(text, answer["tokens"], start, end),
+                "confidence": min(answer["confidences"][start:end]),
+            }
             for kind, start, end in spans
         ]
     return answer

@@ -13,7 +13,7 @@ ROOM = 4.0  # a comparison may use a quarter of its bound, on any CPU
 RECORD = "TFREPS_MARGINS"  # environment variable with the file that shares are appended to
 
 
-def assert_close(actual, expected, *, terms=256, magnitude=None, unit=FLOAT32, name=""):
+def assert_close(actual, expected, *, terms=64, magnitude=None, unit=FLOAT32, name=""):
     """Asserts that `actual` equals `expected`, except for rounding.
 
     The error of a sum of n rounded terms grows as sqrt(n) (Higham and Mary, "A new approach to
@@ -29,8 +29,8 @@ def assert_close(actual, expected, *, terms=256, magnitude=None, unit=FLOAT32, n
         actual, expected: Arrays, numbers, sequences or dicts of them, of equal shapes and keys.
             `expected` may also be one number for all elements.
         terms: Number of rounded terms that an element is a sum of, over all steps of its
-            computation. Defaults to 256: two or three layers or blocks, whose sums have 4 to 32
-            terms in most tests.
+            computation. Defaults to 64: one or two layers, whose sums have 4 to 16 terms in most
+            tests.
         magnitude: Size of the numbers that are summed. Defaults to the largest finite absolute
             value in `expected`; larger where values cancel.
         unit: Rounding unit of the least precise type in use. Defaults to that of float32.

@@ -12,8 +12,13 @@ import sys
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
 
+import hypothesis
 import numpy as np
 import pytest
+
+# Examples are the same in every run. `deadline` would depend on the speed of the machine.
+hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("fixed")
 
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
 

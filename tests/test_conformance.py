@@ -277,7 +277,8 @@ def test_one_by_one_is_together(name):
         for one, other, axes in zip(together, outputs, entry.outputs, strict=True):
             if axes is not None:
                 expected = own(one, axes, row, length)
-                assert_close(own(other, axes, 0, length), expected)
+                # Models of up to three layers or blocks.
+                assert_close(own(other, axes, 0, length), expected, terms=256)
 
 
 @pytest.mark.slow
@@ -291,7 +292,8 @@ def test_low_precision_is_close_and_float32(name, policy):
     rough.set_weights(exact.get_weights())
     assert all(weight.dtype == "float32" for weight in rough.trainable_weights)
     one, other = (entry.call(layer, entry.arrays()) for layer in (exact, rough))
-    assert_equal_outputs(one, other, unit=BFLOAT16)
+    # Only factors are rounded to 16 bits; their products are added in float32.
+    assert_equal_outputs(one, other, unit=BFLOAT16, terms=4)
     changed = [(a != b).any() for a, b in zip(flat(one), flat(other), strict=True)]
     # These layers compute no products in low precision. The products of an Elmo belong to its biLM
     # and those of a PieceEncoder to its BERT, which have their own policies. An HMM and a linear
@@ -320,7 +322,7 @@ def test_weights_of_low_precision(name, policy):
     expected = entry.call(exact, entry.arrays())
     for layer in rough, everywhere:
         found = entry.call(layer, entry.arrays())
-        assert_equal_outputs(expected, found, unit=BFLOAT16)
+        assert_equal_outputs(expected, found, unit=BFLOAT16, terms=4)
         types = zip(tf.nest.flatten(expected), tf.nest.flatten(found), strict=True)
         assert all(one.dtype == other.dtype for one, other in types)
 

@@ -345,7 +345,8 @@ def test_the_originals_own_embeddings(tfreps_data):
             n = len(batch[row])
             assert out["mask"][row].numpy().sum() == n == len(vectors)
             top = out["sequence_output"][row, :n]
-            assert_close(top, vectors)
+            # Characters, filters and gates of two layers; the original is in float32, too.
+            assert_close(top, vectors, terms=512)
             count += n
         assert all((np.asarray(state)[3] == 0.0).all() for state in bilm.kept_states)
     assert count == 744
@@ -379,7 +380,8 @@ def test_the_original_fixture_against_the_loops(tfreps_data):
     bilm = BiLM.from_pretrained(folder / "options.json", folder / "lm_weights.hdf5")
     expected, _ = oracles.bilm(weights, options, sentence)
     out = bilm(batch_to_ids([sentence]))["layer_outputs_with_boundaries"][0]
-    assert_close(out, expected)
+    # Characters, filters and gates of two layers.
+    assert_close(out, expected, terms=512)
 
 
 def test_the_originals_vocabulary_lacks_the_unknown_token(tfreps_data):
@@ -394,4 +396,4 @@ def test_a_carried_batch_of_the_same_files_equals_the_loops(tmp_path):
     for sentence in (SENTENCES[0], SENTENCES[3]):
         expected, state = oracles.bilm(weights, options, sentence, state)
         out = bilm(batch_to_ids([sentence]))["layer_outputs"][0]
-        assert_close(out, expected[:, 1:-1])
+        assert_close(out, expected[:, 1:-1], terms=512)

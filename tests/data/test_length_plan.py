@@ -43,7 +43,7 @@ def test_empty_sentences():
     )
 
 
-@hypothesis.settings(max_examples=200, deadline=None)
+@hypothesis.settings(max_examples=200)
 @hypothesis.given(
     strategies.lists(strategies.integers(0, 300), min_size=1, max_size=60),
     strategies.integers(1, 500),

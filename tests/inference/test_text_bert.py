@@ -24,10 +24,11 @@ def test_vectors_of_raw_texts(bert):
     for found in long, short:
         ids = [TOKENIZER.vocabulary.index(token) for token in found.tokens]
         out = bert.model({"token_ids": tf.constant([ids])})
-        assert_close(found.vectors, out["sequence_output"][0])
-        assert_close(found.pooled, out["pooled_output"][0])
+        # Two blocks, in batches of different lengths.
+        assert_close(found.vectors, out["sequence_output"][0], terms=512)
+        assert_close(found.pooled, out["pooled_output"][0], terms=512)
     alone = bert("bank")
-    assert_close(alone.vectors, short.vectors)
+    assert_close(alone.vectors, short.vectors, terms=512)
     assert bert([]) == []
 
 

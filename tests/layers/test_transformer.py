@@ -56,8 +56,9 @@ def test_equals_plain_loops_whatever_stands_on_padding(form):
     np.testing.assert_array_equal(layer(x, mask=MASK), y)
     for row in range(4):
         expected = oracles_transformer.block(X[row].astype("float64"), weights, options, MASK[row])
-        assert_close(y[row], expected[0])
-        assert_close(probabilities[row], expected[1])
+        # Six sums, between layer norms that enlarge rounding.
+        assert_close(y[row], expected[0], terms=256)
+        assert_close(probabilities[row], expected[1], terms=256)
 
 
 def test_the_two_gelus_are_two():
@@ -72,7 +73,7 @@ def test_a_text_is_the_same_alone_and_in_any_batch(form):
     together = layer(X, mask=MASK).numpy()
     for row in range(3):
         alone = layer(X[row][MASK[row]][None])[0]
-        assert_close(together[row][MASK[row]], alone)
+        assert_close(together[row][MASK[row]], alone, terms=256)
 
 
 @every

@@ -42,9 +42,10 @@ def test_first_pieces():
         places = np.cumsum([1, *(len(pieces) for pieces in sentence)])[:-1]
         expected = alone["sequence_output"].numpy()[0, places]
         found = out["sequence_output"][row].numpy()
-        assert_close(found[: len(sentence)], expected)
+        # The blocks of a BERT.
+        assert_close(found[: len(sentence)], expected, terms=512)
         assert not found[len(sentence) :].any()
-        assert_close(out["pooled_output"][row], alone["pooled_output"][0])
+        assert_close(out["pooled_output"][row], alone["pooled_output"][0], terms=512)
 
 
 def test_without_a_mask_pieces_tell():

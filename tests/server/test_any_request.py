@@ -30,7 +30,7 @@ REFUSALS = {
     CODE.RESOURCE_EXHAUSTED,
     CODE.UNIMPLEMENTED,
 }
-QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None}
+QUIET = {"suppress_health_check": list(HealthCheck)}
 
 # Valid and invalid names for the models of tests/server/small_models.py.
 names = st.sampled_from(["zoo", "half_plus_two", "none", "..", "%2e%2e", "zoo%00", "é", "a b"])
@@ -113,7 +113,7 @@ def fill(draw, message):
 def run(many, strategy, check):
     """Runs `check` for a number of cases, which are always the same."""
 
-    @settings(max_examples=many, derandomize=True, **QUIET)
+    @settings(max_examples=many, **QUIET)
     @given(strategy)
     def cases(case):
         check(case)

@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+import unicodedata
 
 import hypothesis
 import numpy as np
@@ -79,11 +80,14 @@ def test_digits():
     assert features.normalize(["a1-٣", "½²"]).numpy().tolist() == [b"a0-0", "½²".encode()]
 
 
-# Sigma has another form at the end of a word; ICU and Python find different word ends.
-LETTERS = strategies.characters(exclude_categories=["Cs", "Cn"], exclude_characters="Σ\0")
+# Sigma has another form at the end of a word; ICU and Python find different word ends. They also
+# know different versions of Unicode, but all know the characters of 3.2.
+LETTERS = strategies.characters(exclude_categories=["Cs", "Cn"], exclude_characters="Σ\0").filter(
+    lambda character: unicodedata.ucd_3_2_0.category(character) != "Cn"
+)
 
 
-@hypothesis.settings(deadline=None, max_examples=200)
+@hypothesis.settings(max_examples=200)
 @hypothesis.given(strategies.text(LETTERS, max_size=6))
 def test_lower_case_is_pythons(token):
     assert TokenIndexer(lowercase=True).normalize(token).numpy().decode() == token.lower()

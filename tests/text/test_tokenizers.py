@@ -33,7 +33,7 @@ def test_splitting_every_character_there_is():
     assert found == WHITE_SPACE and len(found) == 29
 
 
-@hypothesis.settings(deadline=None, max_examples=200)
+@hypothesis.settings(max_examples=200)
 @hypothesis.given(strategies.lists(strategies.text(strategies.sampled_from(WHITE_SPACE + OTHERS))))
 def test_equal_to_str_split(sentences):
     assert split(sentences) == [sentence.split() for sentence in sentences]
@@ -98,7 +98,7 @@ def test_every_character_there_is(how):
 
 
 @pytest.mark.parametrize("how", TOKENIZERS)
-@hypothesis.settings(deadline=None, max_examples=100)
+@hypothesis.settings(max_examples=100)
 @hypothesis.given(texts=strategies.lists(TEXTS, max_size=4))
 def test_equal_to_the_oracle(how, texts):
     assert tokenize_texts(texts, how) == [ORACLES[how](text) for text in texts]
@@ -183,7 +183,7 @@ def test_words_of_bert_on_every_character(name):
 
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", BERTS)
-@hypothesis.settings(deadline=None, max_examples=100)
+@hypothesis.settings(max_examples=100)
 @hypothesis.given(texts=strategies.lists(TEXTS | strategies.text(ODD), max_size=4))
 def test_words_of_bert(name, texts):
     check_words(BERTS[name], texts)

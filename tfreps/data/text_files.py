@@ -171,7 +171,7 @@ def refusal(path: str, block: TextBlock, token: str) -> str:
     )
 
 
-def read_text(path: str | os.PathLike, encoding: str = "utf-8", in_lines: bool = False) -> str:
+def read_text(path: str | os.PathLike, encoding: str = "utf-8", in_lines: bool = True) -> str:
     """Reads the text of a file; `*.gz` files are decompressed.
 
     A byte order mark at the start is removed. Line endings are not converted.
@@ -181,7 +181,7 @@ def read_text(path: str | os.PathLike, encoding: str = "utf-8", in_lines: bool =
         encoding: str. An encoding that `bytes.decode` accepts, such as `"utf-8"`, `"latin-1"`,
             `"cp1252"` or `"utf-16"`. Defaults to `"utf-8"`.
         in_lines: bool. Whether a carriage return without a line feed is an error. Defaults to
-            `False`.
+            `True`.
 
     Returns:
         str. The text.
@@ -219,7 +219,7 @@ def read_lines(path: str | os.PathLike, encoding: str = "utf-8") -> list[str]:
     Raises:
         ValueError: In the same cases as `read_text`.
     """
-    lines = read_text(path, encoding, in_lines=True).split("\n")
+    lines = read_text(path, encoding).split("\n")
     if not lines[-1]:
         lines.pop()
     return [line.removesuffix("\r") for line in lines]

@@ -324,9 +324,9 @@ class HMMTagger(WholeModel, keras.Model):
             self._draw_probabilities(seed)
         elif counts is None and len(self.tags) > 1 and num_steps and self._tags_are_alike():
             raise ValueError(
-                "All tags of the model have the same probabilities, so no step could tell them "
-                "apart. Pass a `seed` to start from random probabilities, pass the `counts` of "
-                "tagged text, or call `fit_counts` first."
+                "All tags of the model have the same probabilities, which no step would change. "
+                "Pass a `seed` to start from random probabilities, pass the `counts` of tagged "
+                "text, or call `fit_counts` first."
             )
         if counts is not None and self.unknown == "hapax":
             counts = counts.with_unknown(self.unknown_id)

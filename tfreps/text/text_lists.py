@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 
 def check_list(name: str, values, kind: str = "texts") -> None:
-    """Raises a ValueError if `values` is no list, or a string, whose characters would be read.
+    """Raises a ValueError if `values` is a string or a single object instead of a list.
 
     Args:
         name: str. Name of the list at the beginning of the error message, such as "`texts`".

@@ -21,7 +21,7 @@ LENGTHS = st.lists(st.lists(st.integers(1, 12), min_size=1, max_size=7), min_siz
 
 
 @given(LENGTHS, st.integers(1, 20))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_without_pairs_every_token_comes_once(lengths, max_tokens):
     found = documents(lengths)
     texts = SentencePairs(found, max_tokens, False, 0).texts(3)
@@ -38,7 +38,7 @@ def test_without_pairs_every_token_comes_once(lengths, max_tokens):
 
 
 @given(LENGTHS, st.integers(2, 30), st.integers(0, 3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_pairs_are_of_one_document_or_of_two(lengths, max_tokens, epoch):
     lengths = [*lengths, [2, 3], [4, 1, 2]]
     found = documents(lengths)

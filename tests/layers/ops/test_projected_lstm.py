@@ -102,7 +102,8 @@ def test_value_and_gradient_are_those_of_the_naive_loop(
         assert_close(got, wanted)
     # float32 against float64 over 7 steps; the gradients are as large as several tens.
     for name, got, wanted in zip(NAMES, gradients, expected_gradients, strict=False):
-        assert_close(got, wanted, name=name)
+        # Gradients are sums over all steps and rows.
+        assert_close(got, wanted, name=name, terms=256)
 
 
 def assert_clips_bite(results, options):
@@ -142,7 +143,7 @@ def test_low_precision_is_close_and_float32(dtype):
     rough = value_and_gradients(ours(MASK, {**options, "compute_dtype": dtype}, True), values)
     for wanted, got in zip(tf.nest.flatten(exact), tf.nest.flatten(rough), strict=True):
         assert got.dtype == tf.float32
-        assert_close(got, wanted, unit=BFLOAT16)
+        assert_close(got, wanted, unit=BFLOAT16, terms=1)
 
 
 def repeated(seed=1):

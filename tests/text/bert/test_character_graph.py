@@ -24,7 +24,7 @@ ALPHABET = strategies.one_of(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-@hypothesis.settings(deadline=None, max_examples=40)
+@hypothesis.settings(max_examples=40)
 @hypothesis.given(texts=strategies.lists(strategies.text(ALPHABET, max_size=12), max_size=4))
 def test_any_texts(options, texts):
     tokenizer = made(options)

@@ -48,7 +48,7 @@ def test_without_chinese_apart_it_is_core_operations():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lowercase", [True, False])
-@hypothesis.settings(deadline=None, max_examples=60)
+@hypothesis.settings(max_examples=60)
 @hypothesis.given(texts=TEXTS)
 def test_any_texts(lowercase, texts):
     tokenizer = TOKENIZERS[lowercase]

@@ -185,7 +185,8 @@ def _read_folder(folder, encoding) -> Iterator[LabelledText]:
             )
         label = _label(path.name, str(path))
         for file in texts:
-            text = read_text(file, encoding) if file.stat().st_size else ""
+            is_empty = not file.stat().st_size
+            text = "" if is_empty else read_text(file, encoding, in_lines=False)
             yield LabelledText(text, label, str(file), 1)
 
 

@@ -111,7 +111,7 @@ def _plain_rows(path, encoding, delimiter) -> Iterator[tuple[int, list[str]]]:
 
 
 def _quoted_rows(path, encoding, delimiter) -> Iterator[tuple[int, list[str]]]:
-    text = read_text(path, encoding)
+    text = read_text(path, encoding, in_lines=False)
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 1
