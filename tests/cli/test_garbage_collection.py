@@ -13,7 +13,8 @@ def test_no_effect_after_the_import_of_tensorflow():
     frozen = gc.get_freeze_count()
     with without_collection():
         assert gc.isenabled()
-    assert gc.isenabled() and gc.get_freeze_count() == frozen
+    # A frozen object may be freed meanwhile; a freeze would add many.
+    assert gc.isenabled() and gc.get_freeze_count() <= frozen
 
 
 @pytest.mark.parametrize("error", ["", "raise ValueError"])
