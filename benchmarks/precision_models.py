@@ -1,16 +1,17 @@
 """Creates models, batches and training steps, for benchmarks.precision."""
 
 import argparse
+import collections
 import types
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from tfreps.cli.encoder_kinds import EncoderInputs
-from tfreps.cli.encoder_options import make_encoder
-from tfreps.cli.labelling import option_tables
+from tfreps.cli.encoder_options import labelling_groups
+from tfreps.cli.encoders import EncoderInputs, make_encoder
 from tfreps.cli.options import default_values
+from tfreps.cli.program import Group
 from tfreps.models import (
     BertEncoder,
     BertPretrainer,
@@ -83,8 +84,9 @@ def make_bert(kind, size, rows, length):
 
 def make_labelling(kind, how, rows, length):
     """Returns a tagger or classifier, its optimizer, and a batch of `SequenceBatches`."""
-    defaults = default_values(*option_tables(kind, {}, {}).values())
-    options = argparse.Namespace(**{**defaults, **how})
+    groups = labelling_groups(kind, {}, Group("output", "", {}))
+    defaults = [default_values(group.options) for group in groups]
+    options = argparse.Namespace(**{**collections.ChainMap(*defaults), **how})
     indexer = types.SimpleNamespace(vocabulary_size=VOCABULARY, max_characters=None, words=False)
     inputs = EncoderInputs(indexer, CLASSES)
     if options.elmo:

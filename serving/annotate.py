@@ -18,15 +18,14 @@ import importlib.util
 import logging
 import sys
 
-from tfreps.cli.option_rules import naming_options
-from tfreps.cli.options import Option, add_flags, check_options, first_line, parse_options
-from tfreps.cli.program_help import program_parser
+from tfreps.cli.options import Option, first_line
+from tfreps.cli.program import Group, Program
 from tfreps.cli.progress import make_progress
 
-PROGRAM = "annotate"
-INPUTS = ["text", "jsonl", "parquet", "avro", "tfrecord"]
-OUTPUTS = ["jsonl", "parquet", "avro", "tfrecord"]
 READING = {
+    "input_format": Option(
+        str, "text", "Format of the input.", ["text", "jsonl", "parquet", "avro", "tfrecord"]
+    ),
     "field": Option(
         str, None, "Field of the records that contains the text, or the list of its tokens with "
         "--signature tokens. Defaults to the name of that input: text or tokens.",
@@ -43,6 +42,10 @@ READING = {
     ),
 }  # fmt: skip
 WRITING = {
+    "output": Option(str, None, "Folder to write.", required=True, metavar="DIR"),
+    "output_format": Option(
+        str, "jsonl", "Format of the answers.", ["jsonl", "parquet", "avro", "tfrecord"]
+    ),
     "outputs": Option(
         str, None, "Outputs of the signature to write, or spans. Defaults to the tags and "
         "spans of a tagger, the labels of a classifier, or the vector of the text (default).",
@@ -82,74 +85,76 @@ RUNNING = {
         "runner is killed.", at_least=1,
     ),
 }  # fmt: skip
-EXAMPLES = (
-    "tfreps annotate exports/ner 'texts/*.txt' --output answers",
-    "tfreps annotate exports/reviews 'gs://mine/reviews/*.parquet' --input-format parquet \\\n"
-    "    --output-format parquet --output gs://mine/labelled --runner DataflowRunner \\\n"
-    "    -- --project=mine --region=europe-west1 --temp_location=gs://mine/temp",
-    "tfreps annotate exports/elmo texts.jsonl --input-format jsonl --outputs elmo --workers 4 \\\n"
-    "    --output vectors --output-format parquet",
+PROGRAM = Program(
+    "annotate",
+    first_line(__doc__),
+    {
+        "export": Option(
+            str,
+            None,
+            "Folder written by tfreps export, whose newest version answers, or one version.",
+            required=True,
+            metavar="EXPORT",
+        ),
+        "inputs": Option(
+            str,
+            None,
+            "Files or glob patterns, on this machine or as an address such as gs://mine/*.txt.",
+            many=True,
+            required=True,
+            metavar="INPUT",
+        ),
+    },
+    [
+        Group("input", "Format and fields of the records.", READING),
+        Group("output", "Folder, format and fields of the answers.", WRITING),
+        Group("running", "Runner, workers and batches.", RUNNING),
+    ],
+    (
+        "tfreps annotate exports/ner 'texts/*.txt' --output answers",
+        "tfreps annotate exports/reviews 'gs://mine/reviews/*.parquet' --input-format parquet \\\n"
+        "    --output-format parquet --output gs://mine/labelled --runner DataflowRunner \\\n"
+        "    -- --project=mine --region=europe-west1 --temp_location=gs://mine/temp",
+        "tfreps annotate exports/elmo texts.jsonl --input-format jsonl --outputs elmo --workers 4 "
+        "\\\n    --output vectors --output-format parquet",
+    ),
+    usage="tfreps annotate EXPORT INPUT [INPUT ...] --output DIR [options] [-- BEAM OPTIONS]",
+    tensorflow=False,  # Beam's workers import it
 )
 
 
 def main(argv=None):
     given, pipeline_options = split_arguments(argv)
-    options = parse_options(make_parser(), given)
-    check_options(options, READING, WRITING, RUNNING)
+    return PROGRAM.run(lambda options: annotate(options, pipeline_options), given)
+
+
+def annotate(options, pipeline_options):
     check_combinations(options)
-    with naming_options(options):
-        result = import_annotate_corpus()(
-            options.export,
-            options.inputs,
-            options.output,
-            options.input_format,
-            options.output_format,
-            field=options.field or {"default": "text", "tokens": "tokens"}[options.signature],
-            signature=options.signature,
-            outputs=options.outputs,
-            prefix=options.prefix or "",
-            keep=options.keep,
-            max_bytes=options.max_bytes,
-            num_shards=options.shards,
-            overwrite=options.overwrite,
-            allow_empty=options.allow_empty,
-            runner=options.runner,
-            workers=options.workers,
-            pipeline_options=pipeline_options,
-            attempts=options.attempts,
-            progress=make_progress("records"),
-            batch_size=options.batch_size,
-            batch_tokens=options.batch_tokens,
-            **({} if options.threads is None else {"threads": options.threads}),
-        )
-    say(options, result)
-    return 0
-
-
-def make_parser():
-    parser = program_parser(
-        f"tfreps {PROGRAM}",
-        first_line(__doc__),
-        EXAMPLES,
-        usage="tfreps annotate EXPORT INPUT [INPUT ...] --output DIR [options] [-- BEAM OPTIONS]",
+    result = import_annotate_corpus()(
+        options.export,
+        options.inputs,
+        options.output,
+        options.input_format,
+        options.output_format,
+        field=options.field or {"default": "text", "tokens": "tokens"}[options.signature],
+        signature=options.signature,
+        outputs=options.outputs,
+        prefix=options.prefix or "",
+        keep=options.keep,
+        max_bytes=options.max_bytes,
+        num_shards=options.shards,
+        overwrite=options.overwrite,
+        allow_empty=options.allow_empty,
+        runner=options.runner,
+        workers=options.workers,
+        pipeline_options=pipeline_options,
+        attempts=options.attempts,
+        progress=make_progress("records"),
+        batch_size=options.batch_size,
+        batch_tokens=options.batch_tokens,
+        **({} if options.threads is None else {"threads": options.threads}),
     )
-    add = parser.add_argument
-    about = "Folder written by tfreps export, whose newest version answers, or one version."
-    add("export", metavar="EXPORT", help=about)
-    about = "Files or glob patterns, on this machine or as an address such as gs://mine/*.txt."
-    add("inputs", metavar="INPUT", nargs="+", help=about)
-    group = parser.add_argument_group("input", "Format and fields of the records.")
-    about = "Format of the input."
-    group.add_argument("--input-format", choices=INPUTS, default="text", help=about)
-    add_flags(group, READING)
-    group = parser.add_argument_group("output", "Folder, format and fields of the answers.")
-    group.add_argument("--output", metavar="DIR", required=True, help="Folder to write.")
-    about = "Format of the answers."
-    group.add_argument("--output-format", choices=OUTPUTS, default="jsonl", help=about)
-    add_flags(group, WRITING)
-    group = parser.add_argument_group("running", "Runner, workers and batches.")
-    add_flags(group, RUNNING)
-    return parser
+    say(options, result)
 
 
 def split_arguments(argv):

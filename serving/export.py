@@ -16,34 +16,85 @@ tags, attention weights, or the surprise of each token (of a biLM with a softmax
 the texts of a BERT model are tokenized by TensorFlow Text, which TensorFlow Serving includes.
 """
 
-from tfreps.cli.bilm_options import add_bilm_flags, chosen_model, naming_flags
-from tfreps.cli.options import first_line, parse_options
-from tfreps.cli.program_help import program_parser
-from tfreps.export import SENTENCES, open_for_export, weight_changes, write_export
-from tfreps.export.notes import check_notes
-from tfreps.export.stored_weights import KINDS
-from tfreps.text.tags import SCHEMES
-
-EXAMPLES = (
-    "tfreps export runs/ner --to exports/ner --explain --check",
-    "tfreps export published/bert-ner --scheme bio --to exports/bert-ner",
-    "tfreps export --options options.json --weights weights.hdf5 --to exports/elmo",
-)
-
+from tfreps.cli import bilm_options
+from tfreps.cli.options import Option, first_line
+from tfreps.cli.program import Group, Program
+from tfreps.cli.tagged_files import SCHEMES
 
 ALIAS = "serving_default"  # name under which servers look up the signature `default`
+PROGRAM = Program(
+    "export",
+    first_line(__doc__),
+    {
+        "model": bilm_options.MODEL._replace(
+            about="Run folder of any model of tfreps, or published model, by path, name or address."
+        )
+    },
+    [
+        Group("model", "Published model, instead of a run folder.", {
+            **bilm_options.OPTIONS,
+            "scheme": Option(
+                str, None, "Tag scheme of a published tagger. Defaults to none, which exports tags "
+                "without spans.", SCHEMES,
+            ),
+        }),
+        Group("export", "Folder and contents of the export.", {
+            "to": Option(
+                str, None, "Folder to export to. Each export is written as the next version in "
+                "this folder: DIR/1, DIR/2 and so on.", required=True, metavar="DIR",
+            ),
+            "overwrite": Option(
+                bool, False, "Replace README.md, models.config and batching.config in DIR even if "
+                "tfreps export did not write them.",
+            ),
+            "explain": Option(
+                bool, False, "Add the signature explain. Depending on the model, it returns the "
+                "best tag sequences and the marginals of the tags, attention weights, or the "
+                "surprise of each token (of a biLM with a softmax).",
+            ),
+            "wordpiece": Option(
+                bool, False, "Tokenize the texts of a BERT model with an operation of TensorFlow "
+                "Text. This is faster, but the export then also needs TensorFlow Text.",
+            ),
+            "weights_as": Option(
+                str, "float32", "Data type of the stored weights. Smaller types give smaller files "
+                "but slower calls. The program prints how much the outputs change.",
+                ["float32", "bfloat16", "int8"],
+            ),
+        }),
+        Group("check", "Test of the export.", {
+            "check": Option(
+                bool, False, "Run the export without tfreps (in Python, with saved_model_cli and "
+                "through the C API of TensorFlow) and compare its outputs with the model's.",
+            ),
+            "check_python": Option(
+                str, None, "Python interpreter for --check. Defaults to the one that runs this "
+                "program.", needs="check", metavar="FILE",
+            ),
+        }),
+    ],
+    (
+        "tfreps export runs/ner --to exports/ner --explain --check",
+        "tfreps export published/bert-ner --scheme bio --to exports/bert-ner",
+        "tfreps export --options options.json --weights weights.hdf5 --to exports/elmo",
+    ),
+    flags={**bilm_options.FLAGS, "core_ops=False": "--wordpiece"},
+)  # fmt: skip
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv)
-    if options.check_python is not None and not options.check:
-        raise ValueError("--check-python requires --check.")
-    path, how = chosen_model(options)
+    return PROGRAM.run(export, argv)
+
+
+def export(options):
+    path, how = bilm_options.chosen_model(options)
     if options.scheme is not None:
         how["scheme"] = options.scheme
+    from tfreps.export import SENTENCES, open_for_export, weight_changes, write_export
+    from tfreps.export.notes import check_notes
+
     check_notes(options.to, options.overwrite)
-    with naming_flags():
-        signatures = open_for_export(path, options.explain, not options.wordpiece, **how)
+    signatures = open_for_export(path, options.explain, not options.wordpiece, **how)
     changes = weight_changes(signatures, options.weights_as)
     if options.check:
         print(f"Comparing the export with the model on {len(SENTENCES)} sentences:", flush=True)
@@ -51,7 +102,6 @@ def main(argv=None):
     written = write_export(signatures, options.to, check, options.overwrite, say_checked)
     notes = [f"Note: {notice}" for notice in signatures.notices]
     say(options, written, [*([changes] if changes else []), *notes])
-    return 0
 
 
 def say_checked(way):
@@ -75,47 +125,5 @@ def say(options, written, remarks):
         print(f"Its inputs and outputs are described in {options.to}/README.md.")
 
 
-def make_parser():
-    parser = program_parser("tfreps export", first_line(__doc__), EXAMPLES)
-    about = "Run folder of any model of tfreps, or published model, by path, name or address."
-    parser.add_argument("model", metavar="MODEL", nargs="?", help=about)
-    group = parser.add_argument_group("model", "Published model, instead of a run folder.")
-    add_bilm_flags(group)
-    about = "Tag scheme of a published tagger. Defaults to none, which exports tags without spans."
-    group.add_argument("--scheme", choices=[*SCHEMES[:-1], "none"], help=about)
-    add = parser.add_argument_group("export", "Folder and contents of the export.").add_argument
-    about = (
-        "Folder to export to. Each export is written as the next version in this folder: DIR/1, "
-        "DIR/2 and so on."
-    )
-    add("--to", metavar="DIR", required=True, help=about)
-    about = (
-        "Replace README.md, models.config and batching.config in DIR even if tfreps export did not "
-        "write them."
-    )
-    add("--overwrite", action="store_true", help=about)
-    about = (
-        "Add the signature explain. Depending on the model, it returns the best tag sequences and "
-        "the marginals of the tags, attention weights, or the surprise of each token (of a biLM "
-        "with a softmax)."
-    )
-    add("--explain", action="store_true", help=about)
-    about = (
-        "Tokenize the texts of a BERT model with an operation of TensorFlow Text. This is faster, "
-        "but the export then also needs TensorFlow Text."
-    )
-    add("--wordpiece", action="store_true", help=about)
-    about = (
-        "Data type of the stored weights. Smaller types give smaller files but slower calls. The "
-        "program prints how much the outputs change."
-    )
-    add("--weights-as", choices=KINDS, default="float32", help=about)
-    add = parser.add_argument_group("check", "Test of the export.").add_argument
-    about = (
-        "Run the export without tfreps (in Python, with saved_model_cli and through the C API of "
-        "TensorFlow) and compare its outputs with the model's."
-    )
-    add("--check", action="store_true", help=about)
-    about = "Python interpreter for --check. Defaults to the one that runs this program."
-    add("--check-python", metavar="FILE", help=about)
-    return parser
+if __name__ == "__main__":
+    raise SystemExit(main())

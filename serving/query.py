@@ -11,76 +11,88 @@ import itertools
 import json
 import sys
 
-from tfreps.cli.options import Option, add_flags, check_options, checked_parser, first_line
-from tfreps.cli.program_help import program_parser
+from tfreps.cli.options import Option, first_line
+from tfreps.cli.program import Group, Program
+from tfreps.cli.start_tensorflow import start_tensorflow
 from tfreps.cli.text_streams import read_texts
 from tfreps.server.answers import as_lines
 
 BATCH = 32
-WHICH = {
-    "version": Option(
-        int, None, "Number of the version to query. Defaults to the newest version.", at_least=0
-    )
-}
-WHERE = {
-    "rest_port": Option(int, 8501, "REST port of the server.", at_least=0, at_most=65535),
-    "grpc_port": Option(int, 8500, "gRPC port of the server.", at_least=0, at_most=65535),
-    "timeout_seconds": Option(float, 60.0, "Seconds to wait for an answer.", above=0, at_most=1e6),
-}
-EXAMPLES = (
-    'tfreps query ner "Ada lived in London ." "Another sentence"',
-    "tfreps query reviews --file reviews.txt --grpc --label stable",
-    "tfreps query ner --status",
-)
+PROGRAM = Program(
+    "query",
+    first_line(__doc__),
+    {
+        "model": Option(
+            str, None, "Name of the model on the server.", required=True, metavar="NAME"
+        ),
+        "sentences": Option(
+            str, [], "Raw sentences. Defaults to the lines of --file or of standard input.",
+            many=True, metavar="SENTENCE",
+        ),
+    },
+    [
+        Group("input", "Sentences to send.", {
+            "file": Option(str, None, "UTF-8 text file with one sentence per line."),
+        }),
+        Group("output", "Answers to print.", {
+            "json": Option(bool, False, "Print all outputs of the model as JSON lines."),
+            "status": Option(
+                bool, False, "Print the versions of the model and their states instead of sending "
+                "sentences.",
+            ),
+        }),
+        Group("version", "Version and signature of the model.", {
+            "version": Option(
+                int, None, "Number of the version to query. Defaults to the newest version.",
+                at_least=0, excludes="label",
+            ),
+            "signature": Option(
+                str, None, "Signature to call; its only input must be text. Defaults to "
+                "serving_default.",
+            ),
+            "label": Option(str, None, "Label of the version to query, such as stable."),
+        }),
+        Group("server", "Address and protocol of the server.", {
+            "rest_port": Option(int, 8501, "REST port of the server.", at_least=0, at_most=65535),
+            "grpc_port": Option(int, 8500, "gRPC port of the server.", at_least=0, at_most=65535),
+            "timeout_seconds": Option(
+                float, 60.0, "Seconds to wait for an answer.", above=0, at_most=1e6
+            ),
+            "grpc": Option(bool, False, "Use gRPC instead of REST."),
+            "host": Option(str, "127.0.0.1", "Host name or IP address of the server."),
+            "tls_ca": Option(
+                str, None, "Use TLS and trust the certificate in this PEM file.", metavar="FILE"
+            ),
+        }),
+    ],
+    (
+        'tfreps query ner "Ada lived in London ." "Another sentence"',
+        "tfreps query reviews --file reviews.txt --grpc --label stable",
+        "tfreps query ner --status",
+    ),
+    tensorflow=False,
+)  # fmt: skip
 
 
 def main(argv=None):
-    argv = sys.argv[1:] if argv is None else list(argv)
-    options = checked_parser(make_parser(), argv).parse_intermixed_args(argv)
-    check_options(options, WHICH, WHERE)
+    return PROGRAM.run(query, argv)
+
+
+def query(options):
     if options.file is not None and options.sentences:
         raise ValueError("--file cannot be combined with sentences on the command line.")
-    if options.version is not None and options.label is not None:
-        raise ValueError("--version cannot be combined with --label.")
     client = connect(options)
     which = {"version": options.version, "label": options.label}
     try:
         if options.status:
             print_status(client.status(options.model, **which))
-            return 0
+            return
         for batch in batches(options):
-            answers = client.ask(options.model, batch, options.signature, **which)
+            answers = client.ask(options.model, batch, options.signature or "", **which)
             for text, answer in zip(batch, answers, strict=True):
                 show(text, answer, options.json)
     finally:
         client.close()
-    return 0
-
-
-def make_parser():
-    parser = program_parser("tfreps query", first_line(__doc__), EXAMPLES)
-    parser.add_argument("model", metavar="NAME", help="Name of the model on the server.")
-    about = "Raw sentences. Defaults to the lines of --file or of standard input."
-    parser.add_argument("sentences", metavar="SENTENCE", nargs="*", help=about)
-    add = parser.add_argument_group("input", "Sentences to send.").add_argument
-    add("--file", help="UTF-8 text file with one sentence per line.")
-    add = parser.add_argument_group("output", "Answers to print.").add_argument
-    add("--json", action="store_true", help="Print all outputs of the model as JSON lines.")
-    about = "Print the versions of the model and their states instead of sending sentences."
-    add("--status", action="store_true", help=about)
-    which = parser.add_argument_group("version", "Version and signature of the model.")
-    add_flags(which, WHICH)
-    add = which.add_argument
-    about = "Signature to call; its only input must be text. Defaults to serving_default."
-    add("--signature", default="", help=about)
-    add("--label", help="Label of the version to query, such as stable.")
-    where = parser.add_argument_group("server", "Address and protocol of the server.")
-    add_flags(where, WHERE)
-    add = where.add_argument
-    add("--grpc", action="store_true", help="Use gRPC instead of REST.")
-    add("--host", default="127.0.0.1", help="Host name or IP address of the server.")
-    add("--tls-ca", metavar="FILE", help="Use TLS and trust the certificate in this PEM file.")
-    return parser
 
 
 def connect(options):
@@ -88,6 +100,7 @@ def connect(options):
     host = f"[{options.host}]" if ":" in options.host else options.host
     try:
         if options.grpc:
+            start_tensorflow()
             from tfreps.server.grpc.grpc_client import GrpcClient
 
             address = f"{host}:{options.grpc_port}"

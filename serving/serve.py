@@ -23,26 +23,15 @@ import sys
 import threading
 import time
 
-from tfreps.cli.options import checked_parser
-from tfreps.cli.program_help import program_parser
-from tfreps.cli.quiet_import import quiet_tensorflow
-from tfreps.cli.server_log import server_log, with_flag_names
-from tfreps.cli.server_options import (
-    MOST_SENTENCES,
-    PORTS,
-    add_server_flags,
-    check_server_options,
-)
+from tfreps.cli import server_options
+from tfreps.cli.program import Program
+from tfreps.cli.server_log import server_log
+from tfreps.cli.start_tensorflow import start_tensorflow
 from tfreps.cli.text_streams import read_texts
 
 PAGE = pathlib.Path(__file__).parent / "page"
 LEAST_THREADS = 4
 TRUST = "A SavedModel is a program: serve only exports that you trust (see SECURITY.md)."
-EXAMPLES = (
-    "tfreps serve exports/ner",
-    "tfreps serve tagger=exports/ner exports/elmo --rest-port 9001 --grpc-port 0 --page",
-    'tfreps serve exports/ner --try "Ada lived in London ."',
-)
 NOTE = (
     "This server is for development, tests and small installations: it is a Python program. Its "
     "clients also work with the container tensorflow/serving, which is recommended for production."
@@ -57,15 +46,34 @@ STOPS = (
 )
 
 
+PROGRAM = Program(
+    "serve",
+    f"Serves SavedModels. {TRUST} {NOTE} {STOPS}",
+    server_options.ARGUMENTS,
+    server_options.GROUPS,
+    (
+        "tfreps serve exports/ner",
+        "tfreps serve tagger=exports/ner exports/elmo --rest-port 9001 --grpc-port 0 --page",
+        'tfreps serve exports/ner --try "Ada lived in London ."',
+    ),
+    flags=server_options.FLAGS,
+    tensorflow=False,  # the processes that serve import it
+)
+
+
 def main(argv=None):
-    argv = sys.argv[1:] if argv is None else list(argv)
-    options = checked_parser(make_parser(), argv).parse_args(argv)
-    check_server_options(options)
+    return PROGRAM.run(serve, argv)
+
+
+def serve(options):
+    server_options.check_server_options(options)
+    options.sentence = vars(options)["try"]
     stopped = threading.Event()
     stop_on_signals(stopped)
-    with server_log(options) as log:
+    with server_log(PROGRAM) as log:
         if options.workers > 1:
             return run_workers(options, stopped, log)
+        start_tensorflow()
         return run(options, stopped, log)
 
 
@@ -86,15 +94,12 @@ def run_workers(options, stopped, log):
     from tfreps.server.worker_group import WorkerGroup, reserved
 
     with contextlib.ExitStack() as stack:
-        try:
-            for name in PORTS:  # workers share the port that is chosen here
-                kept = stack.enter_context(reserved(options.host, getattr(options, name)))
-                setattr(options, name, kept.getsockname()[1])
-            group = WorkerGroup(options.workers, work, options)
-            log.flush_errors()
-            print(group.start(), flush=True)
-        except ValueError as error:
-            raise ValueError(with_flag_names(str(error), options)) from None
+        for name in ("rest_port", "grpc_port"):  # workers share the port that is chosen here
+            kept = stack.enter_context(reserved(options.host, getattr(options, name)))
+            setattr(options, name, kept.getsockname()[1])
+        group = WorkerGroup(options.workers, work, options)
+        log.flush_errors()
+        print(group.start(), flush=True)
         group.watch(stopped)
         print(STOPPING, flush=True)
         return 0 if group.stop(options.grace_seconds + SPARE_SECONDS) else 1
@@ -107,9 +112,8 @@ def work(number, options, pipe):
     stopped = threading.Event()
     stop_on_signals(stopped)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it, too, and sends SIGTERM
-    with quiet_tensorflow():
-        spread_operations(options.workers)
-    with server_log(options, f"Worker {number}: ") as log:
+    start_tensorflow()
+    with server_log(PROGRAM, f"Worker {number}: ") as log:
         server = start_server(options, log)
         ready_until_stopped(pipe, report(server, options), stopped)
         return end(server, options)
@@ -124,7 +128,7 @@ def start_server(options, log):
         server.start()
     except ValueError as error:
         log.flush_errors(but=str(error))
-        raise ValueError(with_flag_names(str(error), options)) from error
+        raise
     log.flush_errors()
     return server
 
@@ -154,12 +158,6 @@ def stop_on_signals(stopped):
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
-
-
-def make_parser():
-    parser = program_parser("tfreps serve", f"Serves SavedModels. {TRUST} {NOTE} {STOPS}", EXAMPLES)
-    add_server_flags(parser)
-    return parser
 
 
 def make_server(options):
@@ -235,7 +233,7 @@ def make_routes(options):
 
     sentences = []
     if options.sentences:
-        sentences = next(read_texts(options.sentences, MOST_SENTENCES), [])
+        sentences = next(read_texts(options.sentences, server_options.MOST_SENTENCES), [])
     return lambda core: page_routes(core, PAGE, sentences)
 
 

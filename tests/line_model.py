@@ -4,7 +4,7 @@ import argparse
 
 import keras
 
-from tfreps.cli.fit_options import OPTIONS
+from tfreps.cli.training_options import LABELLING as OPTIONS
 from tfreps.models.whole_model import WholeModel
 
 

@@ -5,7 +5,6 @@ import shlex
 
 from tests.conftest import CHECKOUT
 from tfreps.__main__ import PROGRAMS, import_program
-from tfreps.cli.options import parse_options
 
 
 def demo_commands():
@@ -25,7 +24,7 @@ def test_the_trainings_of_the_demo_end_by_steps_and_not_by_the_clock():
     for name, *flags in commands:
         if name.startswith(("train-", "pretrain-")):
             program = import_program(PROGRAMS[name][0])
-            options = vars(parse_options(program.make_parser(), flags))
+            options = vars(program.PROGRAM.parse(flags))
             assert options.get("minutes") is None, name
             ends[name] = options.get("steps") or options.get("epochs")
     assert ends == {"pretrain-elmo": 600, "train-hmm": None, "train-tagger": 5}

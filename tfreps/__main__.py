@@ -8,13 +8,6 @@ import sys
 
 import tfreps
 from tfreps.cli import standard_streams
-from tfreps.cli.garbage_collection import without_collection
-from tfreps.cli.gpu_memory import allow_memory_growth
-from tfreps.cli.hidden_packages import KERAS, OF_KERAS, hidden_packages
-from tfreps.cli.option_rules import with_flags
-from tfreps.cli.options import checked_parser
-from tfreps.cli.quiet_import import quiet_tensorflow
-from tfreps.cli.stored_help import stored_parser
 
 # Program -> module (inside the installed package, or next to it in a clone) and description.
 PROGRAMS = {
@@ -50,8 +43,6 @@ PROGRAMS = {
     "serve": ("serving.serve", "serves SavedModels over gRPC and REST"),
     "query": ("serving.query", "queries a served model and prints its answers"),
 }
-WITHOUT_TENSORFLOW = {"demo-corpus", "demo-tags", "build-vocabulary", "launch"}
-WITHOUT_KERAS = {"predict", "serve"}  # programs that need TensorFlow alone
 # Errors of TensorFlow for invalid input and for exhausted memory.
 TENSORFLOW_ERRORS = {"InvalidArgumentError", "ResourceExhaustedError"}
 OUT_OF_MEMORY = {"ResourceExhaustedError", "MemoryError"}
@@ -69,30 +60,24 @@ def main(argv=None):
     tfreps ...
     0
     """
-    argv = sys.argv[1:] if argv is None else list(argv)
+    name, *rest = (sys.argv[1:] if argv is None else argv) or ["--help"]
     standard_streams.prepare()
     try:
-        if argv and argv[0] in PROGRAMS:
-            return run_program(argv[0], argv[1:])
-        return answer(argv)
+        if name in PROGRAMS:
+            return run(f"tfreps {name}", lambda: import_program(PROGRAMS[name][0]).main(rest))
+        return run("tfreps", lambda: answer(name))
     finally:  # also after help, which raises SystemExit
         standard_streams.drop_unwritable()
 
 
-def answer(argv):
+def answer(word):
     """Handles `tfreps` without a program, such as `tfreps --help`; returns the exit code."""
-    try:
-        if not argv or argv[0] in ("-h", "--help", "help"):
-            print(overview())
-        elif argv[0] == "--version":
-            print("tfreps", tfreps.__version__)
-        else:
-            standard_streams.say(f"tfreps: error: {unknown_program(argv[0])}")
-            return 2
-        standard_streams.flush()
-    except OSError as error:
-        return unwritable("tfreps", error)
-    return 0
+    if word in ("-h", "--help", "help"):
+        print(overview())
+    elif word == "--version":
+        print("tfreps", tfreps.__version__)
+    else:
+        raise ValueError(unknown_program(word))
 
 
 def overview():
@@ -110,59 +95,28 @@ def unknown_program(name):
     return f"there is no program {name!r}; {hint}"
 
 
-def run_program(name, argv):
-    """Runs the `main` of a program and reports user errors; returns the exit code."""
+def run(command, main):
+    """Calls the function `main` of a command and reports user errors; returns the exit code."""
     debug = os.environ.get("TFREPS_DEBUG", "") not in ("", "0")
-    parser = None
     try:
-        if parser := quick_parser(name, argv):
-            if {"-h", "--help"} & set(argv):
-                parser.parse_args(["--help"])  # ends the program
-            checked_parser(parser, argv)  # before the seconds that it takes to import TensorFlow
-        with quiet_tensorflow(), without_collection():
-            if needs_tensorflow(name, argv):
-                start_tensorflow(name)
-            program = import_program(PROGRAMS[name][0])
-        code = program.main(argv) or 0
-        standard_streams.flush()
+        code = main() or 0
+        sys.stdout.flush()
         return code
     except KeyboardInterrupt as error:  # or its subclass `Stopped`, whose message has a hint
         if debug:
             raise
-        standard_streams.say(f"\ntfreps {name}: {str(error) or 'interrupted'}")
+        standard_streams.say(f"\n{command}: {str(error) or 'interrupted'}")
         return getattr(error, "code", 130)
+    except BrokenPipeError:  # the program that reads the output has ended
+        return 1
     except Exception as error:
-        if isinstance(error, OSError) and error.filename is None:
-            if dropped := standard_streams.drop_unwritable():
-                return unwritable(f"tfreps {name}", error, *dropped)
         if debug or not is_for_the_user(error):
             raise
-        names = [flag.dest for flag in parser._actions if flag.option_strings] if parser else []
-        names += [word[2:].partition("=")[0].replace("-", "_") for word in argv if word[:2] == "--"]
-        message = with_flags(one_line(error), names)
-        standard_streams.say(f"tfreps {name}: error: {message}")
+        message, dropped = one_line(error), standard_streams.drop_unwritable()
+        if dropped and isinstance(error, OSError) and error.filename is None:
+            message = f"{dropped[0]}: {message}"
+        standard_streams.say(f"{command}: error: {message}")
         return 2
-
-
-def quick_parser(name, argv):
-    """Returns the parser of a program that imports TensorFlow, without importing it, or `None`."""
-    if name in WITHOUT_KERAS:  # imported on their first use of it
-        return import_program(PROGRAMS[name][0]).make_parser()
-    return stored_parser([name, *argv])
-
-
-def unwritable(command, error, stream="standard output", *_):
-    """Reports an unwritable stream, unless its reader has closed it; returns the exit code."""
-    standard_streams.drop_unwritable()
-    if isinstance(error, BrokenPipeError):
-        return 1
-    standard_streams.say(f"{command}: error: {stream}: {error.strerror}")
-    return 2
-
-
-def needs_tensorflow(name, argv):
-    """Returns True if a program imports TensorFlow; `query` does so only for gRPC."""
-    return "--grpc" in argv if name == "query" else name not in WITHOUT_TENSORFLOW
 
 
 def is_for_the_user(error):
@@ -170,14 +124,6 @@ def is_for_the_user(error):
     kinds = ValueError, OSError, OverflowError, MemoryError
     names = {kind.__name__ for kind in type(error).__mro__}
     return isinstance(error, kinds) or bool(names & TENSORFLOW_ERRORS)
-
-
-def start_tensorflow(name):
-    """Imports TensorFlow for a program and lists the GPUs; the caller filters their log lines."""
-    allow_memory_growth()  # before TensorFlow uses a GPU
-    with hidden_packages(*(KERAS if name in WITHOUT_KERAS else OF_KERAS)):
-        tensorflow = importlib.import_module("tensorflow")  # imports Keras if it can
-    tensorflow.config.list_physical_devices()
 
 
 def import_program(module):
@@ -188,13 +134,6 @@ def import_program(module):
     except ModuleNotFoundError as error:
         if error.name not in (installed, installed.rpartition(".")[0]):
             raise  # the program exists, but a module that it imports does not
-    except TypeError as error:
-        if sys.flags.optimize < 2:
-            raise
-        raise ValueError(
-            "A package that the program needs cannot be imported without docstrings "
-            f"({error}). Use PYTHONOPTIMIZE=1 instead of 2 (python -O instead of -OO)."
-        ) from error
     return importlib.import_module(module)
 
 

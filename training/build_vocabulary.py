@@ -13,12 +13,10 @@ tokens, such as `#NUM#` for numbers; characters and whole Latin words follow. An
 has one token per line.
 """
 
-import sys
-import time
-
-from tfreps.cli.options import Option, add_flags, first_line, parse_options
-from tfreps.cli.output_checks import check_output
-from tfreps.cli.program_help import program_parser
+from tfreps.cli.options import Option, first_line
+from tfreps.cli.output_checks import OVERWRITE, check_output
+from tfreps.cli.program import Group, Program
+from tfreps.cli.progress import make_progress
 from tfreps.data import count_tokens
 from tfreps.data.text_files import find_files, read_blocks
 from tfreps.text import CharacterTokenizer, Vocabulary
@@ -26,41 +24,73 @@ from tfreps.text.bert.character_tokens import count_tokens as count_characters
 
 BOUNDARIES = ("<S>", "</S>")
 UNKNOWN = "<UNK>"
-TOKENS = "spaces", "bert-characters"
-SIZES = {
-    "min_count": Option(int, 1, "Leave out tokens that occur fewer than N times.", at_least=1),
-    "max_size": Option(
-        int,
-        None,
-        "Maximum size of the vocabulary, special tokens and reserved ids included. By default, "
-        "there is no limit.",
-        at_least=4,
+PROGRAM = Program(
+    "build-vocabulary",
+    first_line(__doc__),
+    {
+        "files": Option(
+            str, None, "Text files, optionally gzipped, or glob patterns.", many=True,
+            required=True, metavar="FILES",
+        )
+    },
+    [
+        Group("output", "File to write.", {
+            "output": Option(
+                str, None, "Vocabulary file to write.", required=True, metavar="FILE"
+            ),
+            "overwrite": OVERWRITE,
+        }),
+        Group("tokens", "Tokens to count and to leave out.", {
+            "tokens": Option(
+                str, "spaces", "How to split the text into tokens: at white space (spaces), or "
+                "with the tokenizer of a BERT model that reads characters (bert-characters).",
+                ["spaces", "bert-characters"],
+            ),
+            "cased": Option(
+                bool, False, "With --tokens bert-characters, keep capital letters instead of "
+                "converting the text to lower case.", needs="tokens=bert-characters",
+            ),
+            "min_count": Option(
+                int, 1, "Leave out tokens that occur fewer than N times.", at_least=1
+            ),
+            "max_size": Option(
+                int, None, "Maximum size of the vocabulary, special tokens and reserved ids "
+                "included. By default, there is no limit.", at_least=4,
+            ),
+        }),
+    ],
+    (
+        "tfreps build-vocabulary corpus/train*.txt --output vocabulary.txt",
+        "tfreps build-vocabulary train.txt.gz --output vocabulary.txt --min-count 5 "
+        "--max-size 50000",
+        "tfreps build-vocabulary corpus/*.txt --tokens bert-characters --output characters.json",
     ),
-}
-EXAMPLES = (
-    "tfreps build-vocabulary corpus/train*.txt --output vocabulary.txt",
-    "tfreps build-vocabulary train.txt.gz --output vocabulary.txt --min-count 5 --max-size 50000",
-    "tfreps build-vocabulary corpus/*.txt --tokens bert-characters --output characters.json",
-)
+    tensorflow=False,
+)  # fmt: skip
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv)
+    return PROGRAM.run(build, argv)
+
+
+def build(options):
     check_output(options.output, options.overwrite, options.files)
     if options.tokens == "bert-characters":
         return build_characters(options)
-    if options.cased:
-        raise ValueError(
-            "--cased has no effect with --tokens spaces; it applies to --tokens bert-characters. "
-            "Omit it: --tokens spaces keeps capital letters."
-        )
-    counts = count_tokens(options.files, refused=BOUNDARIES, progress=make_progress())
-    if not counts:
-        raise ValueError(f"FILES must contain text; found no tokens in {' '.join(options.files)}.")
+    counts = count_tokens(options.files, refused=BOUNDARIES, progress=count_progress())
+    check_counts(counts, options)
     vocabulary = Vocabulary.from_counts(counts, options.min_count, options.max_size)
     vocabulary.write(options.output)
-    report(options, counts, vocabulary)
-    return 0
+    total = sum(counts.values())
+    known = sum(count for token, count in counts.items() if token in vocabulary)
+    known -= counts[UNKNOWN]
+    print(
+        f"Wrote {options.output}: {len(vocabulary):,} tokens, out of {len(counts):,} distinct "
+        "tokens.\n"
+        f"Text: {total:,} tokens, {100 * known / total:.2f} % of them in the vocabulary.\n"
+        f"Next: tfreps pretrain-elmo --vocabulary {options.output} --train FILES ... "
+        "(see tfreps pretrain-elmo --help)."
+    )
 
 
 def build_characters(options):
@@ -69,9 +99,8 @@ def build_characters(options):
     sizes = options.min_count, options.max_size
     CharacterTokenizer.from_counts({}, *sizes, **case)  # checks the options first
     blocks = (block.text for path in find_files(options.files) for block in read_blocks(path))
-    counts = count_characters(blocks, make_progress(), **case)
-    if not counts:
-        raise ValueError(f"FILES must contain text; found no tokens in {' '.join(options.files)}.")
+    counts = count_characters(blocks, count_progress(), **case)
+    check_counts(counts, options)
     tokenizer = CharacterTokenizer.from_counts(counts, *sizes, **case)
     if options.output.endswith(".json"):
         tokenizer.write_dictionary(options.output)
@@ -87,58 +116,23 @@ def build_characters(options):
         f"Next: tfreps pretrain-bert --vocabulary {options.output} --train FILES ... "
         "(see tfreps pretrain-bert --help)."
     )
-    return 0
 
 
-def make_parser():
-    parser = program_parser("tfreps build-vocabulary", first_line(__doc__), EXAMPLES)
-    add = parser.add_argument
-    about = "Text files, optionally gzipped, or glob patterns."
-    add("files", nargs="+", metavar="FILES", help=about)
-    add = parser.add_argument_group("output", "File to write.").add_argument
-    add("--output", required=True, metavar="FILE", help="Vocabulary file to write.")
-    add("--overwrite", action="store_true", help="Replace the output file if it exists.")
-    group = parser.add_argument_group("tokens", "Tokens to count and to leave out.")
-    add = group.add_argument
-    about = (
-        "How to split the text into tokens: at white space (spaces), or with the tokenizer of a "
-        "BERT model that reads characters (bert-characters)."
-    )
-    add("--tokens", choices=TOKENS, default=TOKENS[0], help=about)
-    about = (
-        "With --tokens bert-characters, keep capital letters instead of converting the text to "
-        "lower case."
-    )
-    add("--cased", action="store_true", help=about)
-    add_flags(group, SIZES)
-    return parser
+def check_counts(counts, options):
+    if not counts:
+        raise ValueError(f"FILES must contain text; found no tokens in {' '.join(options.files)}.")
 
 
-def make_progress():
-    """Returns a function that prints progress to standard error about once a second."""
-    begin = last = time.monotonic()
+def count_progress():
+    """Returns a function of the totals so far that prints the progress."""
+    progress, last = make_progress("distinct tokens"), [0, 0]
 
-    def progress(tokens, distinct):
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= 1.0:
-            last = now
-            rate = tokens / (now - begin)
-            line = f"{tokens:,} tokens, {distinct:,} distinct, {rate / 1e6:.1f} million per second"
-            print(line, file=sys.stderr)
+    def show(tokens, distinct):
+        progress(distinct - last[1], tokens - last[0])
+        last[:] = tokens, distinct
 
-    return progress
+    return show
 
 
-def report(options, counts, vocabulary):
-    """Prints the size of the vocabulary, its coverage of the text, and the next command."""
-    total = sum(counts.values())
-    known = sum(count for token, count in counts.items() if token in vocabulary)
-    known -= counts[UNKNOWN]
-    print(
-        f"Wrote {options.output}: {len(vocabulary):,} tokens, out of {len(counts):,} distinct "
-        "tokens.\n"
-        f"Text: {total:,} tokens, {100 * known / total:.2f} % of them in the vocabulary.\n"
-        f"Next: tfreps pretrain-elmo --vocabulary {options.output} --train FILES ... "
-        "(see tfreps pretrain-elmo --help)."
-    )
+if __name__ == "__main__":
+    raise SystemExit(main())

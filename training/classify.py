@@ -6,76 +6,73 @@ Texts are tokenized in the same way as in training (see --tokens of tfreps train
 import json
 import sys
 
-from tfreps.cli.options import Option, add_flags, first_line, parse_options
-from tfreps.cli.output_checks import check_output
-from tfreps.cli.program_help import program_parser
+from tfreps.cli.options import Option, first_line
+from tfreps.cli.output_checks import OUTPUT, OVERWRITE, check_output
+from tfreps.cli.program import Group, Program
 from tfreps.cli.progress import make_progress
-from tfreps.cli.short_texts import run_short_text_eagerly
-from tfreps.cli.text_streams import is_last, read_texts
+from tfreps.cli.text_streams import line_limit, read_texts
 from tfreps.files.atomic_files import written_whole
-from tfreps.inference.load import load_as
-from tfreps.inference.text_classifier import TextClassifier
 from tfreps.runs.run_folder import run_files
 
-PROGRAM = "classify"
 TEXTS_AT_ONCE = 1024
-LIMITS = {
-    "max_line_bytes": Option(
-        int, 200_000, "Maximum number of bytes in a line. A longer line is an error.", at_least=1
+PROGRAM = Program(
+    "classify",
+    first_line(__doc__),
+    {
+        "run": Option(
+            str, None, "Run folder of a classifier, or published BERT model with a label head, by "
+            "path, name ('tfreps presets') or hf:// address.", required=True,
+        ),
+        "text": Option(
+            str, "-", "File with one text per line, optionally gzipped; - reads standard input."
+        ),
+    },
+    [
+        Group("input", "Limits of the texts.", {"max_line_bytes": line_limit(200_000)}),
+        Group("output", "File and format of the labels.", {
+            "output": OUTPUT,
+            "overwrite": OVERWRITE,
+            "format": Option(
+                str, "tab", "Output format: columns of label, probability and text (tab), or JSON "
+                "lines (json).", ["tab", "json"],
+            ),
+            "threshold": Option(
+                str, None, "Minimum probability at which the second of two labels, in the order of "
+                "the run's labels.txt, is chosen, or the word 'dev' to use the threshold that was "
+                "best on the dev data. By default, the more likely label is chosen.", metavar="X",
+            ),
+        }),
+    ],
+    (
+        "tfreps classify runs/reviews texts.txt",
+        "tfreps classify runs/reviews texts.txt --format json --output labelled.jsonl",
+        "tfreps classify runs/reviews texts.txt --threshold dev",
     ),
-}  # fmt: skip
-EXAMPLES = (
-    "tfreps classify runs/reviews texts.txt",
-    "tfreps classify runs/reviews texts.txt --format json --output labelled.jsonl",
-    "tfreps classify runs/reviews texts.txt --threshold dev",
-)
+)  # fmt: skip
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv)
+    return PROGRAM.run(classify, argv)
+
+
+def classify(options):
     check_output(options.output, options.overwrite, [options.text, *run_files(options.run)])
+    from tfreps.inference.load import load_as
+    from tfreps.inference.text_classifier import TextClassifier
+
     trained = load_as(TextClassifier, options.run)
     threshold = threshold_of(options, trained)
     write = {"tab": as_columns, "json": as_json_line}[options.format]
     progress = make_progress("texts")
     with written_whole(options.output) as file:
-        blocks = read_texts(options.text, TEXTS_AT_ONCE, options.max_line_bytes)
-        for number, texts in enumerate(blocks):
+        for texts in read_texts(options.text, TEXTS_AT_ONCE, options.max_line_bytes):
             tokens = trained.tokenize(texts)
-            is_all = number == 0 and is_last(texts, options.text, TEXTS_AT_ONCE)
-            run_short_text_eagerly(trained.model, tokens, is_all)
             answers = trained.classify(tokens)
             for text, answer in zip(texts, answers, strict=True):
                 file.write(write(text, with_threshold(answer, trained.names, threshold)))
             progress(len(texts), sum(map(len, tokens)))
     if trained.num_cut:
         print(trained.cut_notice(), file=sys.stderr)
-    return 0
-
-
-def make_parser():
-    parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
-    add = parser.add_argument
-    about = (
-        "Run folder of a classifier, or published BERT model with a label head, by path, name "
-        "('tfreps presets') or hf:// address."
-    )
-    add("run", help=about)
-    about = "File with one text per line, optionally gzipped; - reads standard input."
-    add("text", nargs="?", default="-", help=about)
-    add_flags(parser.add_argument_group("input", "Limits of the texts."), LIMITS)
-    add = parser.add_argument_group("output", "File and format of the labels.").add_argument
-    add("--output", metavar="FILE", help="File to write. Defaults to standard output.")
-    add("--overwrite", action="store_true", help="Replace the output file if it exists.")
-    about = "Output format: columns of label, probability and text (tab), or JSON lines (json)."
-    add("--format", choices=["tab", "json"], default="tab", help=about)
-    about = (
-        "Minimum probability at which the second of two labels, in the order of the run's "
-        "labels.txt, is chosen, or the word 'dev' to use the threshold that was best on the dev "
-        "data. By default, the more likely label is chosen."
-    )
-    add("--threshold", metavar="X", help=about)
-    return parser
 
 
 def threshold_of(options, trained):

@@ -15,26 +15,13 @@ conversion: pass its folder to --bert or to tfreps export.
 import pathlib
 import warnings
 
-from tfreps.cli.bilm_options import naming_flags
-from tfreps.cli.option_rules import as_flag
-from tfreps.cli.options import first_line, parse_options
-from tfreps.cli.program_help import program_parser
-from tfreps.convert.model_cards import write_model_card
+from tfreps.cli.options import Option, as_flag, first_line
+from tfreps.cli.program import Group, Program
+from tfreps.cli.tagged_files import SCHEMES
 from tfreps.files.atomic_files import replacing
 from tfreps.files.json_files import read_json
-from tfreps.inference.load import load, load_as
-from tfreps.inference.text_bilm import TextBiLM
-from tfreps.inference.text_model import TextModel
-from tfreps.models import BertEncoder, BiLMPretrainer
-from tfreps.runs.bert_publishing import write_published
-from tfreps.runs.bert_publishing import write_run as write_bert_run
-from tfreps.runs.run_card import run_card
 from tfreps.runs.run_folder import RunFolder
-from tfreps.text import Vocabulary
-from tfreps.text.bert.tokenizer_files import OWN
-from tfreps.text.tags import SCHEMES
 
-PROGRAM = "convert"
 # Options that may be given together. Checkpoints and biLMs of token ids need a vocabulary.
 WAYS = (
     {"model", "to_bilm_tf"},
@@ -45,15 +32,64 @@ WAYS = (
     {"options", "weights", "to_run", "vocabulary"},
     {"checkpoint", "to_run", "vocabulary"},
 )
-EXAMPLES = (
-    "tfreps convert --options options.json --weights weights.hdf5 --to-run runs/elmo",
-    "tfreps convert runs/elmo --to-bilm-tf published",
-    "tfreps convert published/bert-for-reviews --to-run runs/reviews",
-)
+PROGRAM = Program(
+    "convert",
+    first_line(__doc__),
+    {
+        "model": Option(
+            str, None, "Run folder, or published model by path, name ('tfreps presets') or hf:// "
+            "address: a BERT model with a label or tag head, or a biLM (options.json and HDF5 "
+            "weights).", metavar="FOLDER",
+        )
+    },
+    [
+        Group("from", "Model to convert.", {
+            "options": Option(
+                str, None, "options.json of a biLM from bilm-tf or AllenNLP.", metavar="FILE.json"
+            ),
+            "weights": Option(
+                str, None, "HDF5 file with the weights of the biLM that --options describes.",
+                metavar="FILE.hdf5",
+            ),
+            "checkpoint": Option(
+                str, None, "Folder in which bilm-tf saved the options and checkpoints of a "
+                "training run.", metavar="FOLDER",
+            ),
+            "vocabulary": Option(
+                str, None, "Vocabulary file. Required with --checkpoint, and with --weights if the "
+                "biLM reads token ids.", metavar="FILE",
+            ),
+            "scheme": Option(
+                str, None, "Tag scheme of a published BERT model with a tag head. If config.json "
+                "names no architecture, this option also marks the model as a tagger.", SCHEMES,
+            ),
+        }),
+        Group("to", "Folder to write; exactly one is required.", {
+            "to_run": Option(str, None, "Run folder to create.", metavar="RUN"),
+            "to_bilm_tf": Option(
+                str, None, "New folder in which to write the model in the format of bilm-tf and "
+                "AllenNLP.", metavar="FOLDER",
+            ),
+            "to_hugging_face": Option(
+                str, None, "New folder in which to write the model in the format of Hugging Face "
+                "transformers.", metavar="FOLDER",
+            ),
+        }),
+    ],
+    (
+        "tfreps convert --options options.json --weights weights.hdf5 --to-run runs/elmo",
+        "tfreps convert runs/elmo --to-bilm-tf published",
+        "tfreps convert published/bert-for-reviews --to-run runs/reviews",
+    ),
+    flags={"weights_file": "--weights"},
+)  # fmt: skip
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv)
+    return PROGRAM.run(convert, argv)
+
+
+def convert(options):
     check(options)
     if options.to_bilm_tf:
         published(options)
@@ -65,39 +101,6 @@ def main(argv=None):
         run_from_checkpoint(options)
     else:
         run_from_weights(options)
-    return 0
-
-
-def make_parser():
-    parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
-    add = parser.add_argument_group("from", "Model to convert.").add_argument
-    about = (
-        "Run folder, or published model by path, name ('tfreps presets') or hf:// address: a BERT "
-        "model with a label or tag head, or a biLM (options.json and HDF5 weights)."
-    )
-    add("model", metavar="FOLDER", nargs="?", help=about)
-    add("--options", metavar="FILE.json", help="options.json of a biLM from bilm-tf or AllenNLP.")
-    about = "HDF5 file with the weights of the biLM that --options describes."
-    add("--weights", metavar="FILE.hdf5", help=about)
-    about = "Folder in which bilm-tf saved the options and checkpoints of a training run."
-    add("--checkpoint", metavar="FOLDER", help=about)
-    about = (
-        "Vocabulary file. Required with --checkpoint, and with --weights if the biLM reads token "
-        "ids."
-    )
-    add("--vocabulary", metavar="FILE", help=about)
-    about = (
-        "Tag scheme of a published BERT model with a tag head. If config.json names no "
-        "architecture, this option also marks the model as a tagger."
-    )
-    add("--scheme", choices=[*SCHEMES[:-1], "none"], help=about)
-    add = parser.add_argument_group("to", "Folder to write; exactly one is required.").add_argument
-    add("--to-run", metavar="RUN", help="Run folder to create.")
-    about = "New folder in which to write the model in the format of bilm-tf and AllenNLP."
-    add("--to-bilm-tf", metavar="FOLDER", help=about)
-    about = "New folder in which to write the model in the format of Hugging Face transformers."
-    add("--to-hugging-face", metavar="FOLDER", help=about)
-    return parser
 
 
 def check(options):
@@ -122,8 +125,12 @@ def check(options):
 
 def published(options):
     """Writes the biLM of a run folder in the format of bilm-tf and AllenNLP."""
-    found, target = load_as(TextBiLM, options.model), options.to_bilm_tf
+    from tfreps.convert.model_cards import write_model_card
+    from tfreps.inference.load import load_as
+    from tfreps.inference.text_bilm import TextBiLM
+    from tfreps.runs.run_card import run_card
 
+    found, target = load_as(TextBiLM, options.model), options.to_bilm_tf
     with warnings.catch_warnings(record=True) as noted, replacing(target, parents=True) as folder:
         warnings.simplefilter("always", UserWarning)
         folder.mkdir()
@@ -142,6 +149,9 @@ def published(options):
 
 def published_bert(options):
     """Writes the BERT model of a run folder, with its head, in the format of transformers."""
+    from tfreps.runs.bert_publishing import write_published
+    from tfreps.text.bert.tokenizer_files import OWN
+
     run = RunFolder.open(options.model)
     with replacing(options.to_hugging_face, parents=True) as folder:
         kind = write_published(run, folder, pathlib.Path(options.to_hugging_face).name)
@@ -157,8 +167,11 @@ def published_bert(options):
 
 def run_from_folder(options):
     """Creates a run folder from a published model."""
-    with naming_flags():
-        trained = load(options.model, scheme=options.scheme)
+    from tfreps.inference.load import load
+    from tfreps.inference.text_bilm import TextBiLM
+    from tfreps.inference.text_model import TextModel
+
+    trained = load(options.model, scheme=options.scheme)
     if trained.run is not None:
         raise ValueError(
             f"FOLDER must contain a published model; {options.model} is already a run folder."
@@ -176,6 +189,8 @@ def run_from_folder(options):
 
 def run_from_bilm(options, trained):
     """Creates a run folder from a published `BiLM` and the vocabulary.txt in its folder, if any."""
+    from tfreps.text import Vocabulary
+
     beside, vocabulary = pathlib.Path(options.model) / "vocabulary.txt", trained.vocabulary
     if vocabulary is None and beside.is_file():
         vocabulary = Vocabulary.read(beside)
@@ -191,6 +206,9 @@ def run_from_bilm(options, trained):
 
 def run_from_bert(options, trained):
     """Creates a run folder from a published BERT model with a label or tag head."""
+    from tfreps.models import BertEncoder
+    from tfreps.runs.bert_publishing import write_run as write_bert_run
+
     model, tokenizer = trained.model, trained.tokenizer
     run, given = options.to_run, {"bert": options.model, "scheme": options.scheme}
     with replacing(run, parents=True) as folder:
@@ -208,6 +226,9 @@ def run_from_bert(options, trained):
 
 def run_from_weights(options):
     """Creates a run folder of a `BiLM` from HDF5 weights."""
+    from tfreps.inference.load import load
+    from tfreps.text import Vocabulary
+
     vocabulary = Vocabulary.read(options.vocabulary) if options.vocabulary else None
     reads_words = "char_cnn" not in read_json(pathlib.Path(options.options))
     if reads_words and vocabulary is None:
@@ -231,9 +252,13 @@ def say_bilm(run, bilm):
 
 def run_from_checkpoint(options):
     """Creates a run folder of a `BiLMPretrainer` from a training folder of bilm-tf."""
+    from tfreps.inference.load import load_as
+    from tfreps.inference.text_bilm import TextBiLM
+    from tfreps.models import BiLMPretrainer
+    from tfreps.text import Vocabulary
+
     vocabulary = Vocabulary.read(options.vocabulary)
-    with naming_flags():
-        model = load_as(TextBiLM, options.checkpoint, vocabulary=vocabulary).model
+    model = load_as(TextBiLM, options.checkpoint, vocabulary=vocabulary).model
     if not isinstance(model, BiLMPretrainer):
         raise ValueError(
             f"--checkpoint must be a training folder of bilm-tf; got {options.checkpoint}."
@@ -251,7 +276,7 @@ def run_from_checkpoint(options):
 
 def write_run(options, model, vocabulary):
     with replacing(options.to_run, parents=True) as folder:
-        run = RunFolder.create(folder, PROGRAM, vars(options))
+        run = RunFolder.create(folder, PROGRAM.name, vars(options))
         if vocabulary is not None:
             run.keep(run.vocabulary_path, vocabulary.write)
         run.save_model(model)

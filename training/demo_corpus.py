@@ -11,9 +11,9 @@ import os
 import pathlib
 import re
 
-from tfreps.cli.options import Option, add_flags, first_line, parse_options
+from tfreps.cli.options import Option, first_line
 from tfreps.cli.output_checks import check_overwrite
-from tfreps.cli.program_help import program_parser
+from tfreps.cli.program import Group, Program
 from tfreps.data.python_text import SENTENCE_END, paragraphs, python_documents
 from tfreps.files.atomic_files import write_text
 from tfreps.files.utf8_files import decode_utf8
@@ -27,22 +27,47 @@ MARKUP = (
     (re.compile(r"`+|\*+(?=\w)|(?<=\w)\*+"), ""),
 )
 SHORTEST, LONGEST = 4, 120  # tokens of a sentence
-SIZES = {
-    "max_tokens": Option(int, 3_000_000, "Stop after about this many tokens.", at_least=1),
-    "shards": Option(int, 2, "Number of training files.", at_least=1, at_most=1000),
-}
 LINES_PER_DOCUMENT = 200  # of your own text: each block of lines counts as a document
-EXAMPLES = (
-    "tfreps demo-corpus --output demo/corpus",
-    "tfreps demo-corpus --output demo/corpus --text my_notes/ --text novel.txt",
-    "tfreps demo-corpus --output demo/corpus --max-tokens 100000 --shards 1 --overwrite",
-)
+PROGRAM = Program(
+    "demo-corpus",
+    first_line(__doc__),
+    {},
+    [
+        Group("input", "Source of the text.", {
+            "text": Option(
+                str, None, "Text file, or folder with .txt files, to use instead of Python's "
+                "documentation. May be repeated.", repeated=True, metavar="PATH",
+            ),
+        }),
+        Group("output", "Folder and size of the corpus.", {
+            "output": Option(
+                str, None, "Folder in which to write the corpus.", required=True, metavar="FOLDER"
+            ),
+            "overwrite": Option(bool, False, "Replace the corpus in the --output folder."),
+            "max_tokens": Option(
+                int, 3_000_000, "Stop after about this many tokens.", at_least=1
+            ),
+            "shards": Option(int, 2, "Number of training files.", at_least=1, at_most=1000),
+        }),
+    ],
+    (
+        "tfreps demo-corpus --output demo/corpus",
+        "tfreps demo-corpus --output demo/corpus --text my_notes/ --text novel.txt",
+        "tfreps demo-corpus --output demo/corpus --max-tokens 100000 --shards 1 --overwrite",
+    ),
+    tensorflow=False,
+)  # fmt: skip
 
 
 def main(argv=None):
+    return PROGRAM.run(build, argv)
+
+
+def build(options):
     """Collects enough sentences, splits them by document, and writes the files."""
-    options = parse_options(make_parser(), argv)
-    check(options)
+    for path in options.text or ():
+        if not os.path.exists(path):
+            raise ValueError(f"--text must be a file or a folder; {path} does not exist.")
     folder, names = pathlib.Path(options.output), file_names(options.shards)
     for path in sorted({folder / name for name in names} | set(old_shards(folder))):
         check_overwrite(path, options.overwrite, options.text or ())
@@ -59,29 +84,6 @@ def main(argv=None):
         f"Wrote {folder}.\nNext: tfreps build-vocabulary {folder}/train*.txt --output FILE "
         "--min-count 5."
     )
-    return 0
-
-
-def make_parser():
-    parser = program_parser("tfreps demo-corpus", first_line(__doc__), EXAMPLES)
-    add = parser.add_argument_group("input", "Source of the text.").add_argument
-    about = (
-        "Text file, or folder with .txt files, to use instead of Python's documentation. May be "
-        "repeated."
-    )
-    add("--text", action="append", metavar="PATH", help=about)
-    group = parser.add_argument_group("output", "Folder and size of the corpus.")
-    add = group.add_argument
-    add("--output", required=True, metavar="FOLDER", help="Folder in which to write the corpus.")
-    add("--overwrite", action="store_true", help="Replace the corpus in the --output folder.")
-    add_flags(group, SIZES)
-    return parser
-
-
-def check(options):
-    for path in options.text or ():
-        if not os.path.exists(path):
-            raise ValueError(f"--text must be a file or a folder; {path} does not exist.")
 
 
 # Sources of text. A document is a pair of a name and its raw paragraphs.

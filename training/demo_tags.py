@@ -12,10 +12,9 @@ import hashlib
 import pathlib
 import re
 
-from tfreps.cli.option_rules import listed
-from tfreps.cli.options import Option, add_flags, first_line, parse_options
+from tfreps.cli.options import Option, first_line, listed
 from tfreps.cli.output_checks import check_overwrite
-from tfreps.cli.program_help import program_parser
+from tfreps.cli.program import Group, Program
 from tfreps.data.python_text import SENTENCE_END, docstring_documents, paragraphs
 from tfreps.files.atomic_files import write_text
 
@@ -25,25 +24,38 @@ BEGIN, END = "\ue000", "\ue001"  # private-use characters, which no text contain
 TOKEN = re.compile(rf"[{BEGIN}{END}]|\w+|[^\w\s]")
 SHORTEST, LONGEST = 5, 60  # tokens of a sentence
 MOST_CODE = 0.5  # largest share of code among the tokens of a sentence of prose
-SIZES = {
-    "max_sentences": Option(
-        int,
-        20_000,
-        "Stop after about this many sentences, but not before each file has at least one.",
-        at_least=10,
-    )
-}
-EXAMPLES = (
-    "tfreps demo-tags --output demo/tags",
-    "tfreps demo-tags --output demo/tags --max-sentences 6000",
-    "tfreps demo-tags --output demo/tags --overwrite",
-)
 PARTS = {"dev": 0.1, "test": 0.1, "train": 0.8}
+PROGRAM = Program(
+    "demo-tags",
+    first_line(__doc__),
+    {},
+    [
+        Group("output", "Folder and size of the corpus.", {
+            "output": Option(
+                str, None, "Folder in which to write the corpus.", required=True, metavar="FOLDER"
+            ),
+            "overwrite": Option(bool, False, "Replace the corpus in the --output folder."),
+            "max_sentences": Option(
+                int, 20_000, "Stop after about this many sentences, but not before each file has "
+                "at least one.", at_least=10,
+            ),
+        }),
+    ],
+    (
+        "tfreps demo-tags --output demo/tags",
+        "tfreps demo-tags --output demo/tags --max-sentences 6000",
+        "tfreps demo-tags --output demo/tags --overwrite",
+    ),
+    tensorflow=False,
+)  # fmt: skip
 
 
 def main(argv=None):
+    return PROGRAM.run(build, argv)
+
+
+def build(options):
     """Collects enough sentences, splits them by source file, and writes the files."""
-    options = parse_options(make_parser(), argv)
     folder = pathlib.Path(options.output)
     for path in (folder / f"{part}.conll" for part in PARTS):
         check_overwrite(path, options.overwrite)
@@ -75,17 +87,6 @@ def main(argv=None):
         f"Wrote {folder}.\nNext: tfreps train-tagger --train {folder}/train.conll --dev "
         f"{folder}/dev.conll --scheme bio --tokens words --run RUN."
     )
-    return 0
-
-
-def make_parser():
-    parser = program_parser("tfreps demo-tags", first_line(__doc__), EXAMPLES)
-    group = parser.add_argument_group("output", "Folder and size of the corpus.")
-    add = group.add_argument
-    add("--output", required=True, metavar="FOLDER", help="Folder in which to write the corpus.")
-    add("--overwrite", action="store_true", help="Replace the corpus in the --output folder.")
-    add_flags(group, SIZES)
-    return parser
 
 
 def part_of(name):

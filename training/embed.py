@@ -18,78 +18,111 @@ import time
 
 import numpy as np
 
-from tfreps.cli.bilm_options import add_bilm_flags, chosen_model, naming_flags, open_bilm
-from tfreps.cli.options import Option, add_flags, check_options, first_line, parse_options
-from tfreps.cli.output_checks import check_overwrite
-from tfreps.cli.program_help import program_parser
-from tfreps.cli.tagged_files import COLUMNS, FORMATS, read_tagged_files
+from tfreps.cli import bilm_options
+from tfreps.cli.options import Option, first_line
+from tfreps.cli.output_checks import OVERWRITE, check_overwrite
+from tfreps.cli.program import Group, Program
+from tfreps.cli.tagged_files import COLUMNS, TEXT_OR_TAGGED, read_tagged_files
 from tfreps.data import read_blocks
-from tfreps.data.labelled.sentence_vectors import token_digest
 from tfreps.files.atomic_files import is_stream
-from tfreps.inference.embeddings_file import EmbeddingsFile
 from tfreps.runs.run_folder import run_files
 
 WINDOW = 1 << 16  # tokens that are sorted by length and written to the file together
-LAYERS = {
-    "layers": Option(
-        str, "all", "Vectors to write for each token: those of all layers (all), those of the top "
-        "layer (top), their average over the layers (average), or their weighted sum (mix).",
-        ["all", "top", "average", "mix"],
+PROGRAM = Program(
+    "embed",
+    first_line(__doc__),
+    {
+        "model": bilm_options.MODEL,
+        "text": Option(
+            str, None, "UTF-8 text file with one tokenized sentence per line, or file in another "
+            "--format; optionally gzipped.", required=True, metavar="TEXT",
+        ),
+    },
+    [
+        Group("model", "Published biLM, instead of MODEL.", bilm_options.OPTIONS),
+        Group("input", "Format and limits of the text.", {
+            "format": TEXT_OR_TAGGED,
+            "token_column": COLUMNS["token_column"],
+            "separator": COLUMNS["separator"],
+            "encoding": COLUMNS["encoding"]._replace(needs="format=conll|conllu|json|python"),
+            "max_sentence_tokens": Option(
+                int, 200_000, "Maximum number of tokens in a sentence. A longer sentence is an "
+                "error.", at_least=1,
+            ),
+        }),
+        Group("vectors", "Layers and data type of the vectors.", {
+            "layers": Option(
+                str, "all", "Vectors to write for each token: those of all layers (all), those of "
+                "the top layer (top), their average over the layers (average), or their weighted "
+                "sum (mix).", ["all", "top", "average", "mix"],
+            ),
+            "mix": Option(
+                str, None, "Weights of the layers for --layers mix, the token layer first. A "
+                "softmax normalizes them.", required="layers=mix", needs="layers=mix",
+                metavar="W0,W1,...",
+            ),
+            "gamma": Option(
+                float, 1.0, "Factor by which --layers mix multiplies the weighted sum of the "
+                "layers.", needs="layers=mix",
+            ),
+            "dtype": Option(
+                str, "float32", "Data type of the vectors in the file.", ["float32", "float16"]
+            ),
+        }),
+        Group("output", "File to write.", {
+            "output": Option(
+                str, None, "HDF5 file to write.", required=True, metavar="FILE.hdf5",
+                must_be=(lambda path: not is_stream(path), "a file, since HDF5 cannot be written "
+                         "to a stream"),
+            ),
+            "resume": Option(
+                bool, False, "Continue writing an incomplete output file.", excludes="overwrite"
+            ),
+            "overwrite": OVERWRITE,
+            "forget_sentences": Option(
+                bool, False, "Do not write the data set sentence_to_index, which contains the "
+                "sentences.",
+            ),
+        }),
+        Group("speed", "Memory and speed.", {
+            "batch_tokens": Option(
+                int, 4096, "Maximum number of tokens in a batch, padding and sentence boundaries "
+                "included.", at_least=1,
+            ),
+            "cache": Option(
+                int, 100_000, "Maximum number of frequent tokens whose token vectors are cached.",
+                at_least=0,
+            ),
+        }),
+    ],
+    (
+        "tfreps embed runs/elmo text.txt --output vectors.hdf5",
+        "tfreps embed runs/elmo eng.train --format conll --layers top --output vectors.hdf5",
+        "tfreps embed --options options.json --weights weights.hdf5 text.txt --output vectors.hdf5",
     ),
-}  # fmt: skip
-NUMBERS = {
-    "gamma": Option(
-        float, 1.0, "Factor by which --layers mix multiplies the weighted sum of the layers.",
-        needs="layers=mix",
-    ),
-}  # fmt: skip
-INPUT = {
-    "format": Option(
-        str, "text", "Format of the file: one sentence per line (text), or one of the formats of "
-        "'tfreps train-tagger'; tags in the file are ignored.", ["text", *FORMATS],
-    ),
-    "token_column": COLUMNS["token_column"],
-    "separator": COLUMNS["separator"],
-    "encoding": COLUMNS["encoding"]._replace(needs="format=conll|conllu|json|python"),
-    "max_sentence_tokens": Option(
-        int, 200_000, "Maximum number of tokens in a sentence. A longer sentence is an error.",
-        at_least=1,
-    ),
-}  # fmt: skip
-SPEED = {
-    "batch_tokens": Option(
-        int,
-        4096,
-        "Maximum number of tokens in a batch, padding and sentence boundaries included.",
-        at_least=1,
-    ),
-    "cache": Option(
-        int,
-        100_000,
-        "Maximum number of frequent tokens whose token vectors are cached.",
-        at_least=0,
-    ),
-}
-EXAMPLES = (
-    "tfreps embed runs/elmo text.txt --output vectors.hdf5",
-    "tfreps embed runs/elmo eng.train --format conll --layers top --output vectors.hdf5",
-    "tfreps embed --options options.json --weights weights.hdf5 text.txt --output vectors.hdf5",
-)
+    flags=bilm_options.FLAGS,
+)  # fmt: skip
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv)
-    check(options)
-    path, how = chosen_model(options)
+    return PROGRAM.run(embed, argv)
+
+
+def embed(options):
+    path, how = bilm_options.chosen_model(options)
     if not options.resume:
         check_overwrite(options.output, options.overwrite, inputs(options))
     counts, sentences, digest = first_pass(options)
-    found = open_bilm(path, how)
+
+    from tfreps.inference.embeddings_file import EmbeddingsFile
+    from tfreps.inference.load import load_as
+    from tfreps.inference.text_bilm import TextBiLM
+
+    found = load_as(TextBiLM, path, **how)
     layers = chosen_layers(options, found.bilm.num_layers + 1)
     encoder = found.sentence_encoder(options.batch_tokens, layers, options.dtype)
     again = {"resume": options.resume, "overwrite": options.overwrite}
-    with naming_flags():
-        file = EmbeddingsFile(options.output, marker(options, found.bilm, digest), **again)
+    file = EmbeddingsFile(options.output, marker(options, found.bilm, digest), **again)
     if not file.complete:
         write(options, file, encoder, counts)
     print(
@@ -98,57 +131,6 @@ def main(argv=None):
         "Next, to read the vectors of the first sentence:"
     )
     print(f'  python -c \'import h5py; print(h5py.File("{options.output}")["0"][()])\'')
-    return 0
-
-
-def make_parser():
-    parser = program_parser("tfreps embed", first_line(__doc__), EXAMPLES)
-    add = parser.add_argument
-    about = (
-        "Run folder of a biLM, or published biLM, by path, name ('tfreps presets') or hf:// "
-        "address."
-    )
-    add("model", metavar="MODEL", nargs="?", help=about)
-    about = (
-        "UTF-8 text file with one tokenized sentence per line, or file in another --format; "
-        "optionally gzipped."
-    )
-    add("text", metavar="TEXT", help=about)
-    add_bilm_flags(parser.add_argument_group("model", "Published biLM, instead of MODEL."))
-    add_flags(parser.add_argument_group("input", "Format and limits of the text."), INPUT)
-    group = parser.add_argument_group("vectors", "Layers and data type of the vectors.")
-    add_flags(group, LAYERS)
-    add = group.add_argument
-    about = (
-        "Weights of the layers for --layers mix, the token layer first. A softmax normalizes them."
-    )
-    add("--mix", metavar="W0,W1,...", help=about)
-    add_flags(group, NUMBERS)
-    about = "Data type of the vectors in the file."
-    add("--dtype", choices=["float32", "float16"], default="float32", help=about)
-    add = parser.add_argument_group("output", "File to write.").add_argument
-    add("--output", metavar="FILE.hdf5", required=True, help="HDF5 file to write.")
-    add("--resume", action="store_true", help="Continue writing an incomplete output file.")
-    add("--overwrite", action="store_true", help="Replace the output file if it exists.")
-    about = "Do not write the data set sentence_to_index, which contains the sentences."
-    add("--forget-sentences", action="store_true", help=about)
-    add_flags(parser.add_argument_group("speed", "Memory and speed."), SPEED)
-    return parser
-
-
-def check(options):
-    check_options(options, INPUT, LAYERS, NUMBERS)
-    if is_stream(options.output):
-        raise ValueError(
-            f"--output must be a file, since HDF5 cannot be written to a stream; got "
-            f"{options.output}."
-        )
-    if options.resume and options.overwrite:
-        raise ValueError("--resume cannot be combined with --overwrite.")
-    if (options.mix is None) == (options.layers == "mix"):
-        raise ValueError(
-            "--mix requires --layers mix, and --layers mix requires --mix. Give both or neither."
-        )
 
 
 def inputs(options):
@@ -216,6 +198,8 @@ def marker(options, bilm, text_digest):
 
 
 def write(options, file, encoder, counts):
+    from tfreps.data.labelled.sentence_vectors import token_digest
+
     frequent = [token for token, count in counts.most_common(options.cache) if count > 1]
     encoder.keep(frequent, progress("token vectors", len(frequent)))
     index, digests, said = {}, [], progress("tokens", counts.total())

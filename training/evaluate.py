@@ -6,22 +6,15 @@ The files are read with the options of the run's training data unless flags over
 import json
 
 from tfreps.cli import labelled_formats
-from tfreps.cli.option_rules import as_clause, as_flag, naming_options
-from tfreps.cli.options import add_flags, first_line, parse_options
-from tfreps.cli.output_checks import check_output
-from tfreps.cli.program_help import program_parser
+from tfreps.cli.options import Option, as_clause, as_flag, first_line
+from tfreps.cli.output_checks import OVERWRITE, check_output
+from tfreps.cli.program import Group, Program
 from tfreps.cli.tagged_files import as_in_training, read_tagged_files
 from tfreps.data import read_labelled
 from tfreps.files.atomic_files import written_whole
 from tfreps.files.json_files import as_json
-from tfreps.inference.load import load_as
-from tfreps.inference.text_model import TextModel
-from tfreps.presets import fetched
-from tfreps.reports import format_report
-from tfreps.reports.evaluation import evaluate_classifier, evaluate_tagger
 from tfreps.runs.run_folder import RunFolder, run_files
 
-PROGRAM = "evaluate"
 FOR_TAGGERS = {name: as_in_training(name) for name in ("token_column", "tag_column", "separator")}
 FIELDS = {
     name: option._replace(
@@ -31,16 +24,64 @@ FIELDS = {
     if name not in ("format", "encoding")
 }
 HOW_READ = "format", "encoding", *FIELDS
-EXAMPLES = (
-    "tfreps evaluate runs/ner --data test.conll",
-    "tfreps evaluate runs/reviews --data test.tsv --output metrics.json",
-    "tfreps evaluate runs/reviews --data test.jsonl --format json --label-field stars",
-)
+PROGRAM = Program(
+    "evaluate",
+    first_line(__doc__),
+    {
+        "run": Option(
+            str, None, "Run folder of a tagger or classifier, by path or address.", required=True
+        )
+    },
+    [
+        Group(
+            "data",
+            "Held-out data and their format, which defaults to that of the run's training data.",
+            {
+                "data": Option(
+                    str, None, "Files with tagged sentences or labelled texts, or glob patterns.",
+                    many=True, required=True,
+                ),
+                "vectors": Option(
+                    str, None, "File of vectors for the data, written by 'tfreps embed'. Required "
+                    "if the run was trained with --train-vectors.", metavar="FILE",
+                ),
+                "format": Option(
+                    str, None, "Format of the files: one of the formats of 'tfreps train-tagger' "
+                    "or 'tfreps train-classifier'. Defaults to the format of the training data.",
+                ),
+                "encoding": as_in_training("encoding"),
+                **FIELDS,
+            },
+        ),
+        Group("columns", "Columns of files for a tagger.", FOR_TAGGERS),
+        Group("output", "File of the metrics.", {
+            "output": Option(
+                str, None, "JSON file in which to write the metrics, in addition to results.json "
+                "of the run.", metavar="FILE",
+            ),
+            "overwrite": OVERWRITE,
+        }),
+    ],
+    (
+        "tfreps evaluate runs/ner --data test.conll",
+        "tfreps evaluate runs/reviews --data test.tsv --output metrics.json",
+        "tfreps evaluate runs/reviews --data test.jsonl --format json --label-field stars",
+    ),
+)  # fmt: skip
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv)
-    check_output(options.output, options.overwrite, inputs(options))
+    return PROGRAM.run(evaluate, argv)
+
+
+def evaluate(options):
+    read = [*options.data, *filter(None, [options.vectors]), *run_files(options.run)]
+    check_output(options.output, options.overwrite, read)
+    from tfreps.inference.load import load_as
+    from tfreps.inference.text_model import TextModel
+    from tfreps.presets import fetched
+    from tfreps.reports.evaluation import evaluate_classifier, evaluate_tagger
+
     with fetched(options.run) as path:
         run, trained = RunFolder.open(path), load_as(TextModel, path)
     check_fit(options, trained.is_tagger)
@@ -48,10 +89,8 @@ def main(argv=None):
         sentences = read_tagged_files(options, options.data, kept=run.options)
         results = evaluate_tagger(trained, sentences, vectors=options.vectors)
     else:
-        reading = options_of_files(options, run)
         kept = run.results().get("dev", {}).get("threshold")
-        with naming_options(options):
-            texts = read_labelled(options.data, empty_texts="keep", **reading)
+        texts = read_labelled(options.data, empty_texts="keep", **options_of_files(options, run))
         tokens = trained.tokenize([text.text for text in texts])
         results = evaluate_classifier(trained, tokens, texts, kept, vectors=options.vectors)
     say(results)
@@ -61,50 +100,15 @@ def main(argv=None):
         with written_whole(options.output) as file:
             json.dump(as_json(results), file, indent=2)
         print(f"\nWrote {options.output}.")
-    print(run.add_evaluation(PROGRAM, {"data": options.data, **results}))
-    return 0
-
-
-def inputs(options):
-    """Returns the files that the program reads, which must not be the output."""
-    return [*options.data, *filter(None, [options.vectors]), *run_files(options.run)]
-
-
-def make_parser():
-    parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
-    parser.add_argument("run", help="Run folder of a tagger or classifier, by path or address.")
-    about = "Held-out data and their format, which defaults to that of the run's training data."
-    group = parser.add_argument_group("data", about)
-    add = group.add_argument
-    about = "Files with tagged sentences or labelled texts, or glob patterns."
-    add("--data", nargs="+", required=True, help=about)
-    about = (
-        "File of vectors for the data, written by 'tfreps embed'. Required if the run was trained "
-        "with --train-vectors."
-    )
-    add("--vectors", metavar="FILE", help=about)
-    about = (
-        "Format of the files: one of the formats of 'tfreps train-tagger' or 'tfreps "
-        "train-classifier'. Defaults to the format of the training data."
-    )
-    add("--format", help=about)
-    add_flags(group, {"encoding": as_in_training("encoding"), **FIELDS})
-    about = "Columns of files for a tagger."
-    add_flags(parser.add_argument_group("columns", about), FOR_TAGGERS)
-    add = parser.add_argument_group("output", "File of the metrics.").add_argument
-    about = "JSON file in which to write the metrics, in addition to results.json of the run."
-    add("--output", metavar="FILE", help=about)
-    add("--overwrite", action="store_true", help="Replace the output file if it exists.")
-    return parser
+    print(run.add_evaluation(PROGRAM.name, {"data": options.data, **results}))
 
 
 def check_fit(options, is_tagger):
     """Raises ValueError for flags that have no effect on the data of this kind of model."""
+    kind, other = ("a tagger", "a classifier") if is_tagger else ("a classifier", "a tagger")
     for name in FIELDS if is_tagger else FOR_TAGGERS:
         if getattr(options, name) is not None:
-            flag, kinds = as_flag(name), ["a tagger", "a classifier"]
-            other, kind = kinds if not is_tagger else reversed(kinds)
-            raise ValueError(f"{flag} has no effect with {kind}; it applies to {other}.")
+            raise ValueError(f"{as_flag(name)} has no effect with {kind}; it applies to {other}.")
 
 
 def options_of_files(options, run):
@@ -117,6 +121,8 @@ def options_of_files(options, run):
 
 
 def say(results):
+    from tfreps.reports import format_report
+
     more = f", AUC {results['auc']:.4f}" if "auc" in results else ""
     if "weighted" in results and "tokens" in results:
         weighted = results["weighted"]

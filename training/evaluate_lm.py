@@ -10,42 +10,63 @@ import math
 import time
 
 import numpy as np
-import tensorflow as tf
 
-from tfreps.cli.options import Option, add_flags, check_options, first_line, parse_options
-from tfreps.cli.program_help import program_parser
-from tfreps.data import LMBatches, count_corpus, sentence_batches
-from tfreps.inference.load import load_as
-from tfreps.inference.text_bilm import TextBiLM
-from tfreps.models import BiLMPretrainer
-from tfreps.presets import fetched
+from tfreps import data
+from tfreps.cli.options import Option, first_line
+from tfreps.cli.program import Group, Program
 from tfreps.runs.run_folder import RunFolder
 
-PROGRAM = "evaluate-lm"
-READING = {
-    "state": Option(
-        str, "fixed", "LSTM state at the start of a sentence: the model's fixed state (fixed), or "
-        "the state after the previous sentence (carry).", ["fixed", "carry"],
+PROGRAM = Program(
+    "evaluate-lm",
+    first_line(__doc__),
+    {
+        "model": Option(
+            str, None, "Run folder of a biLM with a softmax, created by 'tfreps pretrain-elmo' or "
+            "by 'tfreps convert --checkpoint'.", required=True, metavar="RUN",
+        )
+    },
+    [
+        Group("evaluation", "Text, and how it is read.", {
+            "text": Option(
+                str, None, "Files with one tokenized sentence per line, or glob patterns.",
+                many=True, required=True,
+            ),
+            "state": Option(
+                str, "fixed", "LSTM state at the start of a sentence: the model's fixed state "
+                "(fixed), or the state after the previous sentence (carry).", ["fixed", "carry"],
+            ),
+            "batch_size": Option(
+                int, 32, "Number of rows in a batch. A row is one sentence or, with --state carry, "
+                "a stream of sentences.", at_least=1,
+            ),
+            "unroll_steps": Option(
+                int, 20, "Number of tokens in each row of a batch with --state carry.", at_least=1,
+                needs="state=carry",
+            ),
+            "unigram_from": Option(
+                str, None, "Text files or glob patterns from which to estimate a unigram model, "
+                "whose perplexity on --text is printed for comparison.", many=True, metavar="FILE",
+            ),
+        }),
+    ],
+    (
+        "tfreps evaluate-lm runs/elmo --text test.txt",
+        "tfreps evaluate-lm runs/elmo --text test.txt --state carry --batch-size 32",
+        "tfreps evaluate-lm runs/elmo --text test.txt --unigram-from train.txt",
     ),
-    "batch_size": Option(
-        int, 32, "Number of rows in a batch. A row is one sentence or, with --state carry, a "
-        "stream of sentences.", at_least=1,
-    ),
-    "unroll_steps": Option(
-        int, 20, "Number of tokens in each row of a batch with --state carry.", at_least=1,
-        needs="state=carry",
-    ),
-}  # fmt: skip
-EXAMPLES = (
-    "tfreps evaluate-lm runs/elmo --text test.txt",
-    "tfreps evaluate-lm runs/elmo --text test.txt --state carry --batch-size 32",
-    "tfreps evaluate-lm runs/elmo --text test.txt --unigram-from train.txt",
-)
+)  # fmt: skip
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv)
-    check_options(options, READING)
+    return PROGRAM.run(evaluate, argv)
+
+
+def evaluate(options):
+    from tfreps.inference.load import load_as
+    from tfreps.inference.text_bilm import TextBiLM
+    from tfreps.models import BiLMPretrainer
+    from tfreps.presets import fetched
+
     with fetched(options.model) as path:
         run, trained = RunFolder.open(path), load_as(TextBiLM, path)
     model, vocabulary = trained.model, trained.vocabulary
@@ -60,18 +81,16 @@ def main(argv=None):
             "the file."
         )
     run.results()  # raises an error now if they cannot be read
-    counts = count_corpus(options.text, vocabulary, skip_blank=True)
+    counts = data.count_corpus(options.text, vocabulary, skip_blank=True)
     unigrams = None
     if options.unigram_from:
-        unigrams = count_corpus(options.unigram_from, vocabulary, skip_blank=True)
+        unigrams = data.count_corpus(options.unigram_from, vocabulary, skip_blank=True)
 
     begin, full_totals = time.monotonic(), None
     if options.state == "carry":
         totals, full_totals = carried_totals(model, vocabulary, options)
     else:
         totals = sentence_totals(model, vocabulary, options)
-    seconds = time.monotonic() - begin
-
     results = {
         "text": options.text,
         "state": options.state,
@@ -80,7 +99,7 @@ def main(argv=None):
         "tokens": counts.tokens,
         "unknown_tokens": counts.unknown_tokens,
         "sentences": counts.sentences,
-        "seconds": round(seconds, 2),
+        "seconds": round(time.monotonic() - begin, 2),
     }
     if options.state == "carry":
         results["batch_size"] = options.batch_size
@@ -92,28 +111,7 @@ def main(argv=None):
     if unigrams:
         results["unigram_perplexity"] = unigram_perplexity(vocabulary, unigrams, counts)
     say(results)
-    print(run.add_evaluation(PROGRAM, results))
-    return 0
-
-
-def make_parser():
-    parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
-    about = (
-        "Run folder of a biLM with a softmax, created by 'tfreps pretrain-elmo' or by 'tfreps "
-        "convert --checkpoint'."
-    )
-    parser.add_argument("model", metavar="RUN", help=about)
-    group = parser.add_argument_group("evaluation", "Text, and how it is read.")
-    add = group.add_argument
-    about = "Files with one tokenized sentence per line, or glob patterns."
-    add("--text", nargs="+", required=True, help=about)
-    add_flags(group, READING)
-    about = (
-        "Text files or glob patterns from which to estimate a unigram model, whose perplexity on "
-        "--text is printed for comparison."
-    )
-    add("--unigram-from", nargs="+", metavar="FILE", help=about)
-    return parser
+    print(run.add_evaluation(PROGRAM.name, results))
 
 
 def reading(bilm):
@@ -131,12 +129,10 @@ def sentence_totals(model, vocabulary, options):
     Returns:
         float64 NumPy array, shape `[2, G]`, where G is the number of directions.
     """
-    batches = sentence_batches(
-        options.text,
-        vocabulary,
-        options.batch_size,
-        **reading(model.bilm),
-    )
+    import tensorflow as tf
+
+    how = reading(model.bilm)
+    batches = data.sentence_batches(options.text, vocabulary, options.batch_size, **how)
 
     @tf.function(input_signature=[batches.element_spec], autograph=False)
     def measure(batch):
@@ -154,7 +150,9 @@ def carried_totals(model, vocabulary, options):
         bilm-tf (with `--unroll-steps 1`, exactly as in its `run_test.py`), or is `None` if there
         are no such batches.
     """
-    batches = LMBatches(
+    import tensorflow as tf
+
+    batches = data.LMBatches(
         options.text,
         vocabulary,
         options.batch_size,
@@ -183,6 +181,8 @@ def carried_totals(model, vocabulary, options):
 
 
 def totals_of(model, batch, nll):
+    import tensorflow as tf
+
     names = ["mask", "mask_reverse"] if model.bilm.bidirectional else ["mask"]
     mask = tf.cast(tf.stack([batch[name] for name in names]), "float64")  # [G, B, T]
     nll = tf.where(mask > 0, tf.cast(nll, "float64"), 0.0)

@@ -16,45 +16,61 @@ weights drift apart, because the optimizer enlarges this rounding.
 import os
 import sys
 
-from tfreps.cli.option_rules import listed
-from tfreps.cli.options import Option, add_flags, check_options, first_line, parse_options
-from tfreps.cli.program_help import program_parser
+from tfreps.cli.options import Option, first_line, listed
+from tfreps.cli.program import Group, Program
 from tfreps.cli.standard_streams import say
 from tfreps.distribute.cluster import NAME
 from tfreps.distribute.local_cluster import local_addresses, threads_per_worker
 from tfreps.distribute.local_workers import run_workers
 
-PROGRAM = "launch"
 TRAINING = ["pretrain-elmo", "pretrain-bert", "train-tagger", "train-classifier"]
 DISTRIBUTE = ["--distribute", "multiworker"]
-WORKERS = {
-    "workers": Option(int, None, "Number of worker processes.", at_least=1, at_most=256),
-    "port": Option(
-        int, None, "Port of worker 0; the other workers use the ports after it. By default, free "
-        "ports are chosen.", at_least=1, at_most=65535,
+PROGRAM = Program(
+    "launch",
+    first_line(__doc__),
+    {
+        "command": Option(
+            str, None, f"Program that trains ({listed(TRAINING, 'or')}) and its arguments, after "
+            "--.", many=True, required=True, metavar="PROGRAM",
+        )
+    },
+    [
+        Group("workers", "Processes and their ports.", {
+            "workers": Option(
+                int, None, "Number of worker processes.", required=True, at_least=1, at_most=256
+            ),
+            "port": Option(
+                int, None, "Port of worker 0; the other workers use the ports after it. By "
+                "default, free ports are chosen.", at_least=1, at_most=65535,
+            ),
+            "threads_per_worker": Option(
+                int, None, "Number of threads of each worker: TF_NUM_INTRAOP_THREADS, "
+                "TF_NUM_INTEROP_THREADS and OMP_NUM_THREADS are set to this number unless they are "
+                "already set. Defaults to the number of CPU cores divided by the number of "
+                "workers.", at_least=1,
+            ),
+        }),
+    ],
+    (
+        "tfreps launch --workers 2 -- pretrain-elmo --train 'corpus/train*.txt' \\\n"
+        "    --vocabulary vocabulary.txt --size elmo_tiny --run runs/elmo",
+        "tfreps launch --workers 4 --port 2222 --threads-per-worker 2 -- train-tagger \\\n"
+        "    --train train.conll --dev dev.conll --scheme bio --run runs/ner",
+        "tfreps launch --workers 2 -- pretrain-elmo --run runs/elmo --resume",
     ),
-    "threads_per_worker": Option(
-        int, None, "Number of threads of each worker: TF_NUM_INTRAOP_THREADS, "
-        "TF_NUM_INTEROP_THREADS and OMP_NUM_THREADS are set to this number unless they are "
-        "already set. Defaults to the number of CPU cores divided by the number of workers.",
-        at_least=1,
-    ),
-}  # fmt: skip
-TABLES = {"workers": WORKERS}
-EXAMPLES = (
-    "tfreps launch --workers 2 -- pretrain-elmo --train 'corpus/train*.txt' \\\n"
-    "    --vocabulary vocabulary.txt --size elmo_tiny --run runs/elmo",
-    "tfreps launch --workers 4 --port 2222 --threads-per-worker 2 -- train-tagger \\\n"
-    "    --train train.conll --dev dev.conll --scheme bio --run runs/ner",
-    "tfreps launch --workers 2 -- pretrain-elmo --run runs/elmo --resume",
-)
+    usage="tfreps launch --workers N [options] -- PROGRAM [ARGUMENTS ...]",
+    tensorflow=False,
+)  # fmt: skip
 
 
 def main(argv=None):
     argv = sys.argv[1:] if argv is None else list(argv)
     check_separator(argv)
-    options = parse_options(make_parser(), argv)
-    check(options)
+    return PROGRAM.run(launch, argv)
+
+
+def launch(options):
+    check_command(options)
     addresses = local_addresses(options.workers, options.port)
     threads = options.threads_per_worker or threads_per_worker(options.workers)
     command = [sys.executable, "-m", "tfreps", *with_distribute(options.command)]
@@ -62,21 +78,8 @@ def main(argv=None):
     outputs = sys.stdout.buffer, sys.stderr.buffer
     outcome = run_workers(command, addresses, os.environ, outputs, threads)
     if outcome.failure:
-        say(f"tfreps {PROGRAM}: {outcome.failure}")
+        say(f"tfreps launch: {outcome.failure}")
     return outcome.code
-
-
-def make_parser():
-    parser = program_parser(
-        f"tfreps {PROGRAM}",
-        first_line(__doc__),
-        EXAMPLES,
-        "tfreps launch --workers N [options] -- PROGRAM [ARGUMENTS ...]",
-    )
-    about = f"Program that trains ({listed(TRAINING, 'or')}) and its arguments, after --."
-    parser.add_argument("command", nargs="+", metavar="PROGRAM", help=about)
-    add_flags(parser.add_argument_group("workers", "Processes and their ports."), WORKERS)
-    return parser
 
 
 def check_separator(argv):
@@ -88,20 +91,17 @@ def check_separator(argv):
     if any(word.startswith("-") for word in argv[place + 1 :]):
         raise ValueError(
             f"The program and its options must follow --; got {program} without --. Write: tfreps "
-            f"{PROGRAM} {' '.join(argv[:place]) or '--workers N'} -- {program} ..."
+            f"launch {' '.join(argv[:place]) or '--workers N'} -- {program} ..."
         )
 
 
-def check(options):
-    check_options(options, WORKERS)
+def check_command(options):
     program = options.command[0]
     if program not in TRAINING:
         raise ValueError(f"PROGRAM must be {listed(TRAINING, 'or')}; got {program!r}.")
-    if options.workers is None:
-        raise ValueError("--workers is missing. Set it to the number of worker processes.")
     if os.environ.get(NAME):
         raise ValueError(
-            f"{NAME} must not be set, since tfreps {PROGRAM} sets it for every worker. Unset it, "
+            f"{NAME} must not be set, since tfreps launch sets it for every worker. Unset it, "
             f"or run tfreps {program} {' '.join(DISTRIBUTE)} to train as the worker that it "
             "describes."
         )
@@ -117,7 +117,7 @@ def with_distribute(command):
     value = given[-1].partition("=")[2] or " ".join(command[place + 1 : place + 2])
     if value != expected:
         raise ValueError(
-            f"{flag} must be {expected} for workers that tfreps {PROGRAM} starts; got {value!r}. "
+            f"{flag} must be {expected} for workers that tfreps launch starts; got {value!r}. "
             "Leave the option out."
         )
     return command

@@ -12,38 +12,62 @@ import itertools
 
 import numpy as np
 
-from tfreps.cli.bilm_options import add_bilm_flags, chosen_model, open_bilm
-from tfreps.cli.options import Option, add_flags, first_line, parse_options
-from tfreps.cli.program_help import program_parser
+from tfreps.cli import bilm_options
+from tfreps.cli.options import Option, first_line
+from tfreps.cli.program import Group, Program
 from tfreps.data import read_blocks
 
 SHOWN = 3  # occurrences of the word
 AROUND = 5  # words shown on either side
 LONGEST = 200  # tokens; longer sentences are skipped
 OFTEN = 10  # minimum occurrences of a word that the program chooses
-NUMBERS = {
-    "count": Option(int, 5, "Number of neighbours to print for each occurrence.", at_least=1),
-    "sentences": Option(int, 2000, "Maximum number of sentences to read.", at_least=2),
-}
 COMMON = 0.004  # maximum share of that word among all tokens, which excludes articles and commas
-EXAMPLES = (
-    "tfreps neighbours runs/elmo --text test.txt",
-    "tfreps neighbours runs/elmo --text test.txt --word left --count 3",
-    "tfreps neighbours --options options.json --weights weights.hdf5 --text test.txt",
-)
+PROGRAM = Program(
+    "neighbours",
+    first_line(__doc__),
+    {"model": bilm_options.MODEL},
+    [
+        Group("model", "Published biLM, instead of MODEL.", bilm_options.OPTIONS),
+        Group("text", "Sentences to embed, and the word to look up.", {
+            "text": Option(
+                str, None, "UTF-8 text file with one tokenized sentence per line.", required=True,
+                metavar="FILE",
+            ),
+            "word": Option(
+                str, None, "Word of --text to look up. Defaults to a word that occurs in varied "
+                "contexts.",
+            ),
+            "count": Option(
+                int, 5, "Number of neighbours to print for each occurrence.", at_least=1
+            ),
+            "sentences": Option(int, 2000, "Maximum number of sentences to read.", at_least=2),
+        }),
+    ],
+    (
+        "tfreps neighbours runs/elmo --text test.txt",
+        "tfreps neighbours runs/elmo --text test.txt --word left --count 3",
+        "tfreps neighbours --options options.json --weights weights.hdf5 --text test.txt",
+    ),
+    flags=bilm_options.FLAGS,
+)  # fmt: skip
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv)
-    path, how = chosen_model(options)
+    return PROGRAM.run(find_neighbours, argv)
+
+
+def find_neighbours(options):
+    path, how = bilm_options.chosen_model(options)
     sentences = read_sentences(options.text, options.sentences)
     words = [word for sentence in sentences for word in sentence]
     places = [(number, i) for number, s in enumerate(sentences) for i in range(len(s))]
     if options.word is not None and options.word not in words:
         raise ValueError(missing(options.word, words, options))
-    found = open_bilm(path, how)
-    vectors = embed(found, sentences)  # [N, 2P], of length 1
 
+    from tfreps.inference.load import load_as
+    from tfreps.inference.text_bilm import TextBiLM
+
+    vectors = embed(load_as(TextBiLM, path, **how), sentences)  # [N, 2P], of length 1
     word = options.word or varied_word(words, vectors)
     occurrences = np.flatnonzero(np.array(words, object) == word)
     chosen = most_different(vectors[occurrences], SHOWN)
@@ -57,24 +81,6 @@ def main(argv=None):
             print(f"      {cosine:5.2f}  {in_context(sentences, places[other])}")
         print()
     say_differences(word, vectors[occurrences[chosen]])
-    return 0
-
-
-def make_parser():
-    parser = program_parser("tfreps neighbours", first_line(__doc__), EXAMPLES)
-    about = (
-        "Run folder of a biLM, or published biLM, by path, name ('tfreps presets') or hf:// "
-        "address."
-    )
-    parser.add_argument("model", metavar="MODEL", nargs="?", help=about)
-    add_bilm_flags(parser.add_argument_group("model", "Published biLM, instead of MODEL."))
-    group = parser.add_argument_group("text", "Sentences to embed, and the word to look up.")
-    add, about = group.add_argument, "UTF-8 text file with one tokenized sentence per line."
-    add("--text", metavar="FILE", required=True, help=about)
-    about = "Word of --text to look up. Defaults to a word that occurs in varied contexts."
-    add("--word", help=about)
-    add_flags(group, NUMBERS)
-    return parser
 
 
 def read_sentences(path, limit):

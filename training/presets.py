@@ -4,39 +4,45 @@ Every option that takes a run folder or a published model also accepts one of th
 is downloaded by this program; the first use of a name downloads its files.
 """
 
-from tfreps.cli.options import first_line, parse_options
-from tfreps.cli.program_help import program_parser
-from tfreps.presets.preset_table import PresetTable, rows
+from tfreps.cli.options import Option, first_line
+from tfreps.cli.program import Program
 
-PROGRAM = "presets"
-EXAMPLES = (
-    "tfreps presets",
-    "tfreps presets elmo_original",
-    "tfreps presets bert_base_uncased",
-)
+PROGRAM = Program(
+    "presets",
+    first_line(__doc__),
+    {
+        "name": Option(
+            str, None, "Name of a row of the table. Without NAME, the table is printed.",
+            metavar="NAME",
+        )
+    },
+    [],
+    (
+        "tfreps presets",
+        "tfreps presets elmo_original",
+        "tfreps presets bert_base_uncased",
+    ),
+)  # fmt: skip
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv)
+    return PROGRAM.run(show, argv)
+
+
+def show(options):
+    from tfreps.presets.preset_table import PresetTable, rows
+
     found = rows()
     if options.name is None:
         print(PresetTable(found.values()))
         print("\nDetails, with the sources of each fact: tfreps presets NAME")
-        return 0
-    if options.name not in found:
+    elif options.name in found:
+        print(as_text(found[options.name]))
+    else:
         raise ValueError(
             f"NAME must be one of {', '.join(found)}; got {options.name}. For other models, use an "
             "address, such as hf://owner/repository."
         )
-    print(as_text(found[options.name]))
-    return 0
-
-
-def make_parser():
-    parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
-    about = "Name of a row of the table. Without NAME, the table is printed."
-    parser.add_argument("name", metavar="NAME", nargs="?", help=about)
-    return parser
 
 
 def as_text(preset):

@@ -8,21 +8,10 @@ continues training from the weights of another run or of a published checkpoint.
 
 import pathlib
 
-import keras
-
-from tfreps.cli import distribute_options, fit_options, training_program
-from tfreps.cli.bert_options import GROUPS, OPTIMIZERS, SIZE, SIZES, TABLES
-from tfreps.cli.messages import say_progress, say_start
-from tfreps.cli.option_rules import naming_options
+from tfreps import data
+from tfreps.cli.bert_options import GROUPS, SIZE, SIZES
 from tfreps.cli.options import first_line
-from tfreps.convert.bert_files import open_checkpoint
-from tfreps.data import MaskedLMBatches, find_files, read_documents, read_sentences
-from tfreps.distribute.epoch_loop import fit_epochs
-from tfreps.models import BertEncoder, BertPretrainer
-from tfreps.models.sizes import BERT
-from tfreps.optimizers import LinearWarmup, build_optimizer
-from tfreps.presets import fetched
-from tfreps.runs.bert_loading import load_pretrainer
+from tfreps.cli.program import Program
 from tfreps.runs.run_folder import RunFolder, is_run_folder
 from tfreps.text.bert import (
     CharacterTokenizer,
@@ -31,26 +20,39 @@ from tfreps.text.bert import (
     write_tokenizer,
 )
 
-PROGRAM = "pretrain-bert"
-RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM
-EXAMPLES = (
-    "tfreps pretrain-bert --train 'corpus/train*.txt' --validation corpus/validation.txt \\\n"
-    "    --tokens wordpiece --vocabulary vocab.txt --size bert_mini --run runs/bert",
-    "tfreps pretrain-bert --run runs/bert --resume",
-    "tfreps pretrain-bert --init runs/bert --train more.txt --epochs 3 --run runs/longer",
+PROGRAM = Program(
+    "pretrain-bert",
+    first_line(__doc__),
+    {},
+    GROUPS,
+    (
+        "tfreps pretrain-bert --train 'corpus/train*.txt' --validation corpus/validation.txt \\\n"
+        "    --tokens wordpiece --vocabulary vocab.txt --size bert_mini --run runs/bert",
+        "tfreps pretrain-bert --run runs/bert --resume",
+        "tfreps pretrain-bert --init runs/bert --train more.txt --epochs 3 --run runs/longer",
+    ),
+    recipes=pathlib.Path(__file__).with_name("recipes") / "pretrain-bert",
 )
 
 
 def main(argv=None):
-    return training_program.run_program(PROGRAM, make_parser(), TABLES, train, argv, RECIPES)
+    return PROGRAM.run(start, argv)
 
 
-def make_parser():
-    return training_program.make_parser(PROGRAM, first_line(__doc__), TABLES, GROUPS, EXAMPLES)
+def start(options):
+    from tfreps.cli.training_program import run_training
+
+    return run_training(PROGRAM, options, train)
 
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, and prints the results."""
+    from tfreps.cli import distribute_options, fit_options, training_program
+    from tfreps.cli.progress import say_progress
+    from tfreps.distribute.epoch_loop import fit_epochs
+    from tfreps.models.sizes import BERT
+    from tfreps.optimizers import build_optimizer
+
     rows = options.batch_rows or max(1, options.batch_tokens // options.max_length)
     width = options.hidden_dim
     if width is None and not options.init:
@@ -76,12 +78,12 @@ def train(options, earlier):
         model.compile(make_optimizer(options, steps), jit_compile=False)
         build_optimizer(model)
 
-    run = training_program.begin_run(PROGRAM, options, earlier, TABLES)
+    run = training_program.begin_run(PROGRAM, options, earlier)
     run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
     sizes = {"texts": counts["texts"], "tokens": train_batches.num_tokens}
     sizes["parameters"] = model.count_params()
     run.write_results({**run.results(), "training": sizes})
-    say_start(run, model, f": {steps:,} steps")
+    training_program.say_start(run, model, f": {steps:,} steps")
     best = fit_epochs(
         model,
         train_batches,
@@ -97,11 +99,17 @@ def train(options, earlier):
         say=say_progress,
     )
     say_end(run, best)
-    return 0
 
 
 def make_model(options, run):
     """Returns the pretrainer, new or loaded from --init, and its tokenizer."""
+    import keras
+
+    from tfreps.models import BertEncoder, BertPretrainer
+    from tfreps.models.sizes import BERT
+    from tfreps.presets import fetched
+    from tfreps.runs.bert_loading import load_pretrainer
+
     sizes = {name: getattr(options, name) for name in SIZES}
     sizes = {name: value for name, value in sizes.items() if value is not None}
     next_sentence = options.next_sentence
@@ -123,10 +131,12 @@ def make_model(options, run):
 
 def check_labels(options, init):
     """Raises ValueError if --next-label differs from the convention of the --init model."""
+    from tfreps.convert.bert_files import open_checkpoint
+
     if not options.next_sentence or not init.exists():
         return
     if is_run_folder(init):
-        label = RunFolder.open(init, PROGRAM).options["next_label"]
+        label = RunFolder.open(init, PROGRAM.name).options["next_label"]
     else:
         label = open_checkpoint(init).next_label
     if label != options.next_label:
@@ -142,7 +152,7 @@ def make_tokenizer(options):
     if options.vocabulary is None:
         if options.tokens == "wordpiece":
             raise ValueError("--vocabulary is missing; --tokens wordpiece needs a file of pieces.")
-        sentences = read_sentences(options.train, options.format, options.fields)
+        sentences = data.read_sentences(options.train, options.format, options.fields)
         texts = (text for _, text in sentences)
         return CharacterTokenizer.from_texts(texts, options.min_count or 1, **lower)
     if options.tokens == "wordpiece":
@@ -162,11 +172,12 @@ def check_length(options, encoder):
 
 def make_train_batches(options, model, tokenizer):
     """Returns the training batches and the counts of the text, and prints the counts."""
+    from tfreps.cli import distribute_options
+
     share = distribute_options.data_share(options)
-    with naming_options(options):
-        files = share.files(find_files(options.train))
-        tokens = share.part("batch_tokens", options.batch_tokens)
-        rows = share.part("batch_rows", options.batch_rows)
+    files = share.files(data.find_files(options.train))
+    tokens = share.part("batch_tokens", options.batch_tokens)
+    rows = share.part("batch_rows", options.batch_rows)
     sizes = {"batch_tokens": tokens, "batch_rows": rows, "seed": share.seed(options.seed)}
     with share.workers.together():
         batches = make_batches(options, model, tokenizer, files, shuffle=True, **sizes)
@@ -178,8 +189,8 @@ def make_train_batches(options, model, tokenizer):
 
 def make_batches(options, model, tokenizer, files, shuffle=False, **sizes):
     """Returns the batches of files that this worker reads."""
-    return MaskedLMBatches(
-        read_documents(files, tokenizer, options.format, options.fields),
+    return data.MaskedLMBatches(
+        data.read_documents(files, tokenizer, options.format, options.fields),
         tokenizer,
         max_length=options.max_length,
         next_sentence=model.next_sentence,
@@ -225,6 +236,10 @@ def make_optimizer(options, total_steps):
 
     A step is one batch, even if the gradients of several batches are accumulated.
     """
+    import keras
+
+    from tfreps.optimizers import FusedAdam, LinearWarmup
+
     accumulated = options.gradient_accumulation_steps
     if accumulated > total_steps:
         raise ValueError(
@@ -233,7 +248,7 @@ def make_optimizer(options, total_steps):
         )
     warmup = total_steps // 10 if options.warmup_steps is None else options.warmup_steps
     end = total_steps if options.schedule == "linear" else None
-    optimizer = OPTIMIZERS[options.optimizer](
+    optimizer = {"adamw": FusedAdam, "lamb": keras.optimizers.Lamb}[options.optimizer](
         LinearWarmup(options.learning_rate, end, warmup),
         epsilon=1e-6,
         weight_decay=options.weight_decay,

@@ -11,63 +11,58 @@ import sys
 import types
 import warnings
 
-import keras
-
-from tfreps.callbacks import TrainingLog
-from tfreps.cli import distribute_options, fit_options, precision_options, training_program
-from tfreps.cli.elmo_options import GROUPS, SIZES, TABLES
-from tfreps.cli.messages import say_progress
-from tfreps.cli.option_rules import naming_options
+from tfreps import data, text
+from tfreps.cli.elmo_options import GROUPS, SIZES
 from tfreps.cli.options import first_line
-from tfreps.data import LMBatches, LMEpochs, count_corpus, find_files, sentence_batches
-from tfreps.distribute.epoch_loop import fit_epochs
-from tfreps.models import BiLM, BiLMPretrainer
-from tfreps.models.precision import POLICIES
-from tfreps.models.sizes import ELMO
-from tfreps.optimizers import FusedAdam, TF1Adagrad, build_optimizer
-from tfreps.presets import fetched
-from tfreps.runs.bilm_continuation import (
-    continue_pretraining,
-    restore_accumulators,
-    set_vocabulary,
-    word_options,
-)
-from tfreps.text import Vocabulary
+from tfreps.cli.program import Program
 
-PROGRAM = "pretrain-elmo"
 MAY_CHANGE = ("histograms",)
 SIZE = "elmo_small"
 NUM_SAMPLED = 8192  # as in bilm-tf
 SAMPLE_BATCHES = 40  # training sentences of all lengths, whose full-softmax perplexity is logged
-EXAMPLES = (
-    "tfreps pretrain-elmo --size elmo_small --train 'corpus/train*.txt' \\\n"
-    "    --validation corpus/validation.txt --vocabulary vocabulary.txt --run runs/elmo",
-    "tfreps pretrain-elmo --run runs/elmo --resume",
-    "tfreps pretrain-elmo --size elmo_tiny --minutes 3 --train train.txt \\\n"
-    "    --vocabulary vocabulary.txt --run runs/tiny",
+PROGRAM = Program(
+    "pretrain-elmo",
+    first_line(__doc__),
+    {},
+    GROUPS,
+    (
+        "tfreps pretrain-elmo --size elmo_small --train 'corpus/train*.txt' \\\n"
+        "    --validation corpus/validation.txt --vocabulary vocabulary.txt --run runs/elmo",
+        "tfreps pretrain-elmo --run runs/elmo --resume",
+        "tfreps pretrain-elmo --size elmo_tiny --minutes 3 --train train.txt \\\n"
+        "    --vocabulary vocabulary.txt --run runs/tiny",
+    ),
+    either=("epochs", "steps"),
 )
 
 
 def main(argv=None):
+    return PROGRAM.run(start, argv)
+
+
+def start(options):
+    from tfreps.cli.training_program import run_training
+
     # Keras warns about every data set of unknown length.
     warnings.filterwarnings("ignore", message="Your input ran out of data")
-    either = "epochs", "steps"
-    return training_program.run_program(
-        PROGRAM, make_parser(), TABLES, train, argv, free=MAY_CHANGE, either=either
-    )
-
-
-def make_parser():
-    return training_program.make_parser(PROGRAM, first_line(__doc__), TABLES, GROUPS, EXAMPLES)
+    return run_training(PROGRAM, options, train, free=MAY_CHANGE)
 
 
 def initial_weights(options):
     """Returns a context manager for the local path of --init, or for `None` without --init."""
+    from tfreps.presets import fetched
+
     return fetched(options.init) if options.init else contextlib.nullcontext()
 
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, and prints the results."""
+    from tfreps.cli import distribute_options, fit_options, precision_options, training_program
+    from tfreps.distribute.epoch_loop import fit_epochs
+    from tfreps.models.sizes import ELMO
+    from tfreps.optimizers import build_optimizer
+    from tfreps.runs.bilm_continuation import restore_accumulators
+
     if options.resume and not earlier:
         print(f"There is no run in {options.run} to resume; starting a new run.", file=sys.stderr)
     with initial_weights(options) as init:
@@ -89,7 +84,7 @@ def train(options, earlier):
         build_optimizer(model)
         restore_accumulators(model, accumulators)
 
-    run = training_program.begin_run(PROGRAM, options, earlier, TABLES)
+    run = training_program.begin_run(PROGRAM, options, earlier)
     run.keep(run.vocabulary_path, vocabulary.write)
     best = fit_epochs(
         model,
@@ -106,7 +101,6 @@ def train(options, earlier):
         begun=lambda step: say_start(run, model, step, epochs.total_steps, per_pass),
     )
     say_end(run, best)
-    return 0
 
 
 def read_vocabulary(options, init, earlier):
@@ -116,11 +110,16 @@ def read_vocabulary(options, init, earlier):
     inherited = init and init / "vocabulary.txt"
     if options.vocabulary is None and not (inherited and inherited.exists()):
         raise ValueError("--vocabulary is missing. Create the file with tfreps build-vocabulary.")
-    return Vocabulary.read(options.vocabulary or inherited)
+    return text.Vocabulary.read(options.vocabulary or inherited)
 
 
 def make_model(options, init, vocabulary):
     """Returns the pretrainer, new or loaded from `init`, and Adagrad's accumulators by path."""
+    from tfreps.models import BiLM, BiLMPretrainer
+    from tfreps.models.precision import POLICIES
+    from tfreps.models.sizes import ELMO
+    from tfreps.runs.bilm_continuation import continue_pretraining, set_vocabulary, word_options
+
     sizes = {name: getattr(options, name) for name in SIZES if name != "dropout"}
     sizes = {name: value for name, value in sizes.items() if value is not None}
     # Fixed names, which Keras does not number: names of the optimizer variables contain them.
@@ -154,13 +153,12 @@ def make_batches(options, model, vocabulary, share):
 
     Reads the text once, so that errors in it are raised before training starts.
     """
-    with naming_options(options):
-        files = share.files(find_files(options.train))
-        rows = share.part("batch_size", options.batch_size)
+    files = share.files(data.find_files(options.train))
+    rows = share.part("batch_size", options.batch_size)
     order = {"shuffle": True, "seed": share.seed(options.seed), "skip_blank": True}
     shape = rows, options.unroll_steps
     with share.workers.together():
-        batches = LMBatches(files, vocabulary, *shape, **order, **reading_options(model.bilm))
+        batches = data.LMBatches(files, vocabulary, *shape, **order, **reading_options(model.bilm))
         counts = batches.count()._asdict()
     counts = share.total(counts)
     print(
@@ -182,16 +180,16 @@ def make_held_out(options, model, vocabulary, counts, share):
     if not options.validation:
         return None, None
     reading = {"batch_size": options.batch_size, **reading_options(model.bilm)}
-    count_corpus(options.validation, vocabulary, skip_blank=True)
-    held_out = sentence_batches(options.validation, vocabulary, **reading)
+    data.count_corpus(options.validation, vocabulary, skip_blank=True)
+    held_out = data.sentence_batches(options.validation, vocabulary, **reading)
     validation = types.SimpleNamespace(dataset=lambda: held_out)
     if not model.num_sampled:
         return validation, None
-    files = find_files(options.train)
+    files = data.find_files(options.train)
     used = files[:1] if share.divided else files
     of_text = sum(map(os.path.getsize, used)) / sum(map(os.path.getsize, files))
     num_batches = int(counts["sentences"] * of_text) // options.batch_size
-    sample = sentence_batches(used, vocabulary, **reading)
+    sample = data.sentence_batches(used, vocabulary, **reading)
     return validation, sample.shard(max(1, num_batches // SAMPLE_BATCHES), 0)
 
 
@@ -206,6 +204,10 @@ def reading_options(bilm):
 
 def make_optimizer(options, total_steps):
     """Returns bilm-tf's Adagrad, or Adam. The model, not the optimizer, clips the gradients."""
+    import keras
+
+    from tfreps.optimizers import FusedAdam, TF1Adagrad
+
     rate = options.learning_rate or {"adagrad": 0.2, "adam": 1e-3}[options.optimizer]
     if options.schedule == "cosine":
         rate = keras.optimizers.schedules.CosineDecay(
@@ -225,10 +227,13 @@ def steps_of(passes, counts, options):
 def make_epochs(options, batches, counts, per_pass):
     """Returns the batches grouped into epochs. The model is evaluated after each epoch."""
     total = options.steps or max(1, int(steps_of(options.epochs or 10, counts, options)))
-    return LMEpochs(batches, options.evaluate_every or per_pass, total)
+    return data.LMEpochs(batches, options.evaluate_every or per_pass, total)
 
 
 def make_log(options, run, total_steps, sample):
+    from tfreps.callbacks import TrainingLog
+    from tfreps.cli.progress import say_progress
+
     return TrainingLog(
         run.logs_path,
         options.batch_size * options.unroll_steps,

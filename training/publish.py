@@ -8,74 +8,71 @@ BERT models. An upload needs a token: log in with `hf auth login`, or set HF_TOK
 
 import pathlib
 
-from tfreps.cli.options import first_line, parse_options
-from tfreps.cli.program_help import program_parser
-from tfreps.inference.load import load
-from tfreps.presets import hub_repositories
+from tfreps.cli.options import Option, first_line
+from tfreps.cli.program import Group, Program
 
-PROGRAM = "publish"
-EXAMPLES = (
-    "tfreps publish runs/tagger hf://me/my-tagger",
-    "tfreps publish runs/tagger hf://me/my-tagger --private --message 'More data'",
-    "tfreps publish runs/elmo published/elmo",
-)
+PROGRAM = Program(
+    "publish",
+    first_line(__doc__),
+    {
+        "model": Option(
+            str, None, "Run folder or published model, by path, name ('tfreps presets') or hf:// "
+            "address.", required=True, metavar="RUN",
+        ),
+        "target": Option(
+            str, None, "Address of the form hf://owner/repository[@branch][/folder], whose branch "
+            "must exist, or a new folder to write.", required=True, metavar="TARGET",
+        ),
+    },
+    [
+        Group("upload", "Upload to the Hugging Face Hub.", {
+            "message": Option(str, None, "Commit message. Defaults to 'Upload with tfreps'."),
+            "private": Option(
+                bool, False, "Create a private repository. Has no effect on a repository that "
+                "exists.",
+            ),
+        }),
+    ],
+    (
+        "tfreps publish runs/tagger hf://me/my-tagger",
+        "tfreps publish runs/tagger hf://me/my-tagger --private --message 'More data'",
+        "tfreps publish runs/elmo published/elmo",
+    ),
+)  # fmt: skip
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv)
-    check(options)
-    if not is_address(options):
+    return PROGRAM.run(publish, argv)
+
+
+def publish(options):
+    from tfreps.inference.load import load
+    from tfreps.presets import hub_repositories
+
+    if options.target.startswith(hub_repositories.SCHEME):
+        hub_repositories.parse(options.target)
+        message, private = options.message or "Upload with tfreps", options.private or None
+        url = load(options.model).upload_preset(options.target, message, private)
+        print(f"Uploaded {options.model}: {url}")
+    else:
+        check_folder(options, hub_repositories.FORM)
         load(options.model).save_preset(options.target)
         files = ", ".join(sorted(path.name for path in pathlib.Path(options.target).iterdir()))
         print(f"Wrote {options.target}: {files}.")
-    else:
-        message = options.message or "Upload with tfreps"
-        private = True if options.private else None
-        url = load(options.model).upload_preset(options.target, message, private)
-        print(f"Uploaded {options.model}: {url}")
     print(f'State the license in README.md. Next, in Python: tfreps.load("{options.target}")')
-    return 0
 
 
-def make_parser():
-    parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
-    add = parser.add_argument
-    about = "Run folder or published model, by path, name ('tfreps presets') or hf:// address."
-    add("model", metavar="RUN", help=about)
-    form = hub_repositories.FORM.replace("revision", "branch")
-    about = f"Address of the form {form}, whose branch must exist, or a new folder to write."
-    add("target", metavar="TARGET", help=about)
-    add = parser.add_argument_group("upload", "Upload to the Hugging Face Hub.").add_argument
-    add("--message", help="Commit message. Defaults to 'Upload with tfreps'.")
-    about = "Create a private repository. Has no effect on a repository that exists."
-    add("--private", action="store_true", help=about)
-    return parser
-
-
-def is_address(options):
-    return options.target.startswith(hub_repositories.SCHEME)
-
-
-def check(options):
-    """Raises ValueError if the target is not valid, or an option does not apply to it."""
-    if is_address(options):
-        hub_repositories.parse(options.target)
-        return
+def check_folder(options, form):
+    """Raises ValueError if the target is not a new or empty folder, or a flag does not apply."""
     if options.message is not None or options.private:
         flag = "--private" if options.private else "--message"
         raise ValueError(
             f"{flag} applies only to an upload; TARGET is the folder {options.target}. Omit {flag}."
         )
     target = pathlib.Path(options.target)
-    if (
-        "://" in options.target
-        or target.exists()
-        and not (target.is_dir() and not any(target.iterdir()))
-    ):
-        raise ValueError(
-            f"TARGET must be {hub_repositories.FORM} or a new or empty folder; got "
-            f"{options.target}."
-        )
+    is_free = not target.exists() or target.is_dir() and not any(target.iterdir())
+    if "://" in options.target or not is_free:
+        raise ValueError(f"TARGET must be {form} or a new or empty folder; got {options.target}.")
 
 
 if __name__ == "__main__":

@@ -20,104 +20,94 @@ the input is tokenized. ``confidence`` is the lowest confidence of the tokens of
 import dataclasses
 import json
 
-from tfreps.cli.options import Option, add_flags, check_options, first_line, parse_options
-from tfreps.cli.output_checks import check_output
-from tfreps.cli.program_help import program_parser
+from tfreps.cli.options import Option, first_line
+from tfreps.cli.output_checks import OUTPUT, OVERWRITE, check_output
+from tfreps.cli.program import Group, Program
 from tfreps.cli.progress import make_progress
-from tfreps.cli.short_texts import run_short_text_eagerly
-from tfreps.cli.tagged_files import FORMATS, as_in_training, read_tagged_files
-from tfreps.cli.text_streams import is_last, read_texts
+from tfreps.cli.tagged_files import TEXT_OR_TAGGED, as_in_training, read_tagged_files
+from tfreps.cli.text_streams import line_limit, read_texts
 from tfreps.files.atomic_files import written_whole
-from tfreps.inference.load import load_as
-from tfreps.inference.text_tagger import TextTagger
 from tfreps.runs.run_folder import run_files
 
-PROGRAM = "tag"
 SENTENCES_AT_ONCE = 1024
-INPUT = {
-    "input": Option(
-        str, "text", "Format of the file: one sentence per line (text), or one of the formats of "
-        "'tfreps train-tagger'; tags in the file are ignored.", ["text", *FORMATS],
+PROGRAM = Program(
+    "tag",
+    first_line(__doc__),
+    {
+        "run": Option(
+            str, None, "Run folder of a tagger, or published BERT model with a tag head, by path, "
+            "name ('tfreps presets') or hf:// address.", required=True,
+        ),
+        "text": Option(str, "-", "File to tag, optionally gzipped; - reads standard input."),
+    },
+    [
+        Group("input", "Format and limits of the text.", {
+            "input": TEXT_OR_TAGGED,
+            "token_column": as_in_training("token_column", needs="input=conll|conllu"),
+            "separator": as_in_training("separator", needs="input=conll"),
+            "encoding": as_in_training("encoding", needs="input=conll|conllu|json|python"),
+            "max_line_bytes": line_limit(50_000),
+        }),
+        Group("output", "File and format of the tags.", {
+            "output": OUTPUT,
+            "overwrite": OVERWRITE,
+            "format": Option(
+                str, "conll", "Output format: columns of token, tag and probability (conll), or "
+                "JSON lines (json).", ["conll", "json"],
+            ),
+        }),
+    ],
+    (
+        "tfreps tag runs/ner text.txt --output tagged.conll",
+        "tfreps tag runs/ner text.txt --format json",
+        "tfreps tag runs/ner untagged.conll --input conll",
     ),
-    "token_column": as_in_training("token_column", needs="input=conll|conllu"),
-    "separator": as_in_training("separator", needs="input=conll"),
-    "encoding": as_in_training("encoding", needs="input=conll|conllu|json|python"),
-}  # fmt: skip
-LIMITS = {
-    "max_line_bytes": Option(
-        int, 50_000, "Maximum number of bytes in a line. A longer line is an error.", at_least=1
-    ),
-}  # fmt: skip
-EXAMPLES = (
-    "tfreps tag runs/ner text.txt --output tagged.conll",
-    "tfreps tag runs/ner text.txt --format json",
-    "tfreps tag runs/ner untagged.conll --input conll",
-)
+    flags={"format": "--input"},
+)  # fmt: skip
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv)
-    check_options(options, INPUT)
+    return PROGRAM.run(tag, argv)
+
+
+def tag(options):
     check_output(options.output, options.overwrite, [options.text, *run_files(options.run)])
+    if options.input != "text" and options.text == "-":
+        raise ValueError(
+            f"--input {options.input} cannot read standard input. Give a file after the run folder."
+        )
+    from tfreps.inference.load import load_as
+    from tfreps.inference.text_tagger import TextTagger
+
     trained = load_as(TextTagger, options.run)
     write = {"conll": as_columns, "json": as_json_line}[options.format]
     progress = make_progress("sentences")
     with written_whole(options.output) as file:
-        for places, texts, sentences, is_all in blocks(options, trained):
-            run_short_text_eagerly(trained.model, sentences, is_all)
+        for places, texts, sentences in blocks(options, trained):
             answers = trained.tag(sentences, places)
             for text, answer in zip(texts, answers, strict=True):
                 file.write(write(dataclasses.replace(answer, text=text)))
             progress(len(sentences), sum(map(len, sentences)))
-    return 0
-
-
-def make_parser():
-    parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
-    add = parser.add_argument
-    about = (
-        "Run folder of a tagger, or published BERT model with a tag head, by path, name ('tfreps "
-        "presets') or hf:// address."
-    )
-    add("run", help=about)
-    about = "File to tag, optionally gzipped; - reads standard input."
-    add("text", nargs="?", default="-", help=about)
-    group = parser.add_argument_group("input", "Format and limits of the text.")
-    add_flags(group, INPUT)
-    add_flags(group, LIMITS)
-    add = parser.add_argument_group("output", "File and format of the tags.").add_argument
-    add("--output", metavar="FILE", help="File to write. Defaults to standard output.")
-    add("--overwrite", action="store_true", help="Replace the output file if it exists.")
-    about = "Output format: columns of token, tag and probability (conll), or JSON lines (json)."
-    add("--format", choices=["conll", "json"], default="conll", help=about)
-    return parser
 
 
 def blocks(options, trained):
-    """Yields `(places, texts, sentences, is_all)` for each group of sentences.
+    """Yields `(places, texts, sentences)` for each group of sentences.
 
     `places` are their locations in the file, `texts` the raw texts (`None` for tokenized input),
-    and `sentences` their tokens. `is_all` is True if the group is known to be the whole input.
+    and `sentences` their tokens.
     """
     if options.input != "text":
-        if options.text == "-":
-            raise ValueError(
-                f"--input {options.input} cannot read standard input. Give a file after the run "
-                "folder."
-            )
         kept = trained.run.options if trained.run else {}
         sentences = read_tagged_files(options, options.text, "input", kept, read_tags=False)
         for start in range(0, len(sentences), SENTENCES_AT_ONCE):
             block = sentences[start : start + SENTENCES_AT_ONCE]
             places = [f"{s.file}, line {s.line}" for s in block]
-            tokens = [s.tokens for s in block]
-            yield places, [None] * len(block), tokens, len(block) == len(sentences)
+            yield places, [None] * len(block), [s.tokens for s in block]
         return
     name, line = "standard input" if options.text == "-" else options.text, 1
     for texts in read_texts(options.text, SENTENCES_AT_ONCE, options.max_line_bytes):
         places = [f"{name}, line {number}" for number in range(line, line + len(texts))]
-        is_all = line == 1 and is_last(texts, options.text, SENTENCES_AT_ONCE)
-        yield places, texts, trained.tokenize(texts), is_all
+        yield places, texts, trained.tokenize(texts)
         line += len(texts)
 
 

@@ -7,43 +7,12 @@ and export read the run folder.
 
 import pathlib
 
-from tfreps.cli import (
-    distribute_options,
-    fit_options,
-    input_options,
-    labelled_formats,
-    labelling,
-    training_program,
-)
-from tfreps.cli.encoder_kinds import CLASSIFIER, ENCODERS
-from tfreps.cli.encoder_options import make_encoder, make_linear
-from tfreps.cli.labelled_texts import check_labels, read_parts
-from tfreps.cli.messages import say_start
+from tfreps import data, text
+from tfreps.cli import encoder_options, labelled_formats
 from tfreps.cli.options import Option, first_line
-from tfreps.data import (
-    SequenceBatches,
-    TextCuts,
-    class_counts,
-    describe_classes,
-)
-from tfreps.inference.load import load
-from tfreps.models import Classifier
-from tfreps.models.classifier import POOLINGS
-from tfreps.reports.evaluation import check_names, evaluate_classifier
-from tfreps.text import TagSet
+from tfreps.cli.program import Group, Program
 from tfreps.text.bert.piece_tokenizer import TOO_LONG
 from tfreps.text.tokenizers import TOKENIZERS
-
-PROGRAM = "train-classifier"
-RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM
-MONITORS = "val_accuracy", "val_auc", "val_loss"
-EXAMPLES = (
-    "tfreps train-classifier --train train.tsv --test test.tsv --tokens words --lowercase \\\n"
-    "    --encoder cnn --run runs/reviews",
-    "tfreps train-classifier --train train.tsv --encoder bert --bert runs/bert --num-layers 3 \\\n"
-    "    --pooling mean_max --learning-rate 1e-4 --run runs/reviews",
-    "tfreps train-classifier --run runs/reviews --resume",
-)
 
 DATA = {
     "train": Option(
@@ -90,7 +59,7 @@ HEAD = {
         "their mean (mean), their maximum (max), both (mean_max), their mean weighted by learned "
         "attention (attention), the first vector (first), or the pooled output of the encoder "
         "(pooled). Defaults to pooled for slstm and cnn, and to mean for the other encoders.",
-        POOLINGS,
+        ["mean", "max", "mean_max", "attention", "first", "pooled"],
     ),
     "hidden_units": Option(
         int, None, "Width of a hidden layer between the pooling and the output layer. By default, "
@@ -99,94 +68,111 @@ HEAD = {
     "balance": Option(bool, False, "In the loss, weight each label by its inverse frequency."),
     "monitor": Option(
         str, "val_accuracy", "Dev metric by which the best weights are chosen; val_auc needs two "
-        "labels.", MONITORS,
+        "labels.", ["val_accuracy", "val_auc", "val_loss"],
     ),
 }  # fmt: skip
 
 
+PROGRAM = Program(
+    "train-classifier",
+    first_line(__doc__),
+    {},
+    encoder_options.labelling_groups(
+        encoder_options.CLASSIFIER, DATA, Group("labels", "Output layer that scores labels.", HEAD)
+    ),
+    (
+        "tfreps train-classifier --train train.tsv --test test.tsv --tokens words --lowercase \\\n"
+        "    --encoder cnn --run runs/reviews",
+        "tfreps train-classifier --train train.tsv --encoder bert --bert runs/bert --num-layers 3 "
+        "\\\n    --pooling mean_max --learning-rate 1e-4 --run runs/reviews",
+        "tfreps train-classifier --run runs/reviews --resume",
+    ),
+    recipes=pathlib.Path(__file__).with_name("recipes") / "train-classifier",
+    flags=encoder_options.FLAGS,
+)
+
+
 def main(argv=None):
-    return training_program.run_program(
-        PROGRAM, make_parser(), tables(), train, argv, RECIPES, settle, labelling.MAY_CHANGE
-    )
+    return PROGRAM.run(start, argv)
 
 
-def tables():
-    return labelling.option_tables(CLASSIFIER, DATA, {"labels": HEAD})
+def start(options):
+    from tfreps.cli.training_program import run_training
 
-
-def make_parser():
-    return training_program.make_parser(
-        PROGRAM, first_line(__doc__), tables(), labelling.GROUPS, EXAMPLES
-    )
+    if options.tokens is None and not encoder_options.ENCODERS[options.encoder].brings_tokens:
+        options.tokens = "words"
+    return run_training(PROGRAM, options, train, free=encoder_options.MAY_CHANGE)
 
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, evaluates it, and prints the results."""
-    labelling.prepare(options, earlier)
+    from tfreps.cli import distribute_options, fit_options, input_options, labelling
+    from tfreps.cli.labelled_texts import check_labels, read_parts
+    from tfreps.cli.training_program import begin_run, say_start
+    from tfreps.inference.load import load
+    from tfreps.reports.evaluation import check_names
 
+    labelling.prepare(options, earlier)
     with distribute_options.scope(options):
         bert = input_options.read_bert(options, pooler=options.pooling == "pooled")
-    data = read_parts(options, bert)
-    labels = data["train"].labels
-    label_set = TagSet.from_sequences([labels], source="--train", word="label")
-    for part in data.values():
+    parts = read_parts(options, bert)
+    labels = parts["train"].labels
+    label_set = text.TagSet.from_sequences([labels], source="--train", word="label")
+    for part in parts.values():
         check_names(label_set.names, part.texts)
-    check_labels(label_set, data, options.monitor)
-    print(describe_classes(labels))
+    check_labels(label_set, parts, options.monitor)
+    print(data.describe_classes(labels))
 
     with distribute_options.scope(options):
-        inputs = labelling.read_inputs(
-            options, data["train"].tokens, len(label_set), bert, words=False
-        )
-    batches = {part: make_batches(options, data, part, inputs.indexer, label_set) for part in data}
+        tokens = parts["train"].tokens
+        inputs = labelling.read_inputs(options, tokens, len(label_set), bert, words=False)
+    batches = {
+        name: make_batches(options, name, part, inputs.indexer, label_set)
+        for name, part in parts.items()
+    }
     inputs = inputs._replace(stored=batches["train"].vector_shape)
     with distribute_options.scope(options):
         model = make_model(options, inputs, label_set)
 
-    run = training_program.begin_run(PROGRAM, options, earlier, tables())
+    run = begin_run(PROGRAM, options, earlier)
     input_options.keep(run, inputs.indexer)
     run.keep(run.labels_path, label_set.write)
-    say_start(run, model, about(batches["train"], data["train"].num_cut))
+    say_start(run, model, about(batches["train"], parts["train"].num_cut))
     held_out = batches.get("dev")
     best = fit_options.fit(model, batches["train"], held_out, run, options.monitor, options)
 
     trained = load(run.path)
-    labelling.finish(run, trained.model, best, measure(trained, data), asking="classify")
-    return 0
+    labelling.finish(run, trained.model, best, measure(trained, parts), "classify")
 
 
-def settle(options):
-    """Sets the default tokenizer for an encoder that does not have its own."""
-    if options.tokens is None and not ENCODERS[options.encoder].brings_tokens:
-        options.tokens = "words"
-
-
-def make_batches(options, data, part, indexer, label_set):
+def make_batches(options, name, part, indexer, label_set):
     """Returns the batches of one part of the data."""
-    labels, tokens, order = data[part].labels, data[part].tokens, {}
-    if part == "train":
+    labels, tokens, order = part.labels, part.tokens, {}
+    if name == "train":
         order = {"shuffle": True, "seed": options.seed, "batch_rows": options.batch_rows}
         if options.balance:
-            counts = class_counts(labels)
+            counts = data.class_counts(labels)
             each = len(labels) / len(counts)
             order["sentence_weights"] = [each / counts[label] for label in labels]
         if options.cut_share:
-            ends = int(ENCODERS[options.encoder].brings_tokens)  # special tokens, which stay
+            # The special tokens at both ends stay.
+            ends = int(encoder_options.ENCODERS[options.encoder].brings_tokens)
             more = options.cut_share, options.seed, options.max_length, ends
-            order["cuts"] = TextCuts(tokens, *more)
-    order |= {
-        "max_length": options.max_length,
-        **data[part].stored,
-    }
-    return SequenceBatches(tokens, label_set.ids(labels), indexer, options.batch_tokens, **order)
+            order["cuts"] = data.TextCuts(tokens, *more)
+    order |= {"max_length": options.max_length, **part.stored}
+    ids = label_set.ids(labels)
+    return data.SequenceBatches(tokens, ids, indexer, options.batch_tokens, **order)
 
 
 def make_model(options, inputs, label_set):
+    from tfreps.cli.encoders import make_encoder, make_linear
+    from tfreps.models import Classifier
+
     linear = make_linear(options, inputs)  # before the encoder: the order determines the seeds
     return Classifier(
         make_encoder(options, inputs),
         label_set.names,
-        pooling=options.pooling or ENCODERS[options.encoder].pooling,
+        pooling=options.pooling or encoder_options.ENCODERS[options.encoder].pooling,
         hidden_units=options.hidden_units,
         dropout=options.dropout,
         linear=linear,
@@ -194,12 +180,14 @@ def make_model(options, inputs, label_set):
     )
 
 
-def measure(trained, data):
+def measure(trained, parts):
     """Returns the metrics of dev and test; for two labels, with the best threshold on dev."""
+    from tfreps.reports.evaluation import evaluate_classifier
+
     measured, threshold = {}, "best" if len(trained.names) == 2 else None
     for part in ("dev", "test"):
-        if part in data:
-            texts, tokens, stored = data[part].texts, data[part].tokens, data[part].stored
+        if part in parts:
+            texts, tokens, _, stored = parts[part]
             given = threshold if part == "dev" else measured.get("dev", {}).get("threshold")
             measured[part] = evaluate_classifier(trained, tokens, texts, given, **stored)
     return measured

@@ -10,37 +10,22 @@ import time
 
 import numpy as np
 
-from tfreps.callbacks.stop_signals import held_back, stopped_by_signals
-from tfreps.cli.option_rules import naming_options, unused_options
-from tfreps.cli.options import Option, add_flags, check_options, first_line, parse_options
-from tfreps.cli.program_help import program_parser
-from tfreps.cli.tagged_files import OPTIONS, read_tagged_files, say_illegal
-from tfreps.data import find_files
+from tfreps import data, text
+from tfreps.cli import tagged_files
+from tfreps.cli.option_rules import unused_options
+from tfreps.cli.options import Option, first_line
+from tfreps.cli.program import Group, Program
 from tfreps.data.text_files import read_lines
-from tfreps.inference.text_tagger import TextTagger
-from tfreps.metrics import WeightedTokenF1
-from tfreps.models import HMMTagger
-from tfreps.reports.evaluation import check_names, evaluate_tagger
 from tfreps.runs.run_folder import RunFolder
-from tfreps.text import TagSet, TokenIndexer, tokenize_texts
 from tfreps.text.tokenizers import TOKENIZERS
 
-PROGRAM = "train-hmm"
-SCHEMES = "bio", "iob1", "bioes", "bilou", "bmes", "none"
 GRID = 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0
 FIRST = 0.1  # first value of the search
 ROUNDS = 2
-EXAMPLES = (
-    "tfreps train-hmm --train train.conll --dev dev.conll --test test.conll --scheme bmes \\\n"
-    "    --run runs/hmm",
-    "tfreps train-hmm --train train.conll --scheme none --smoothing 0.1 --run runs/pos",
-    "tfreps train-hmm --train train.conll --dev dev.conll --scheme bio --unlabelled more.txt \\\n"
-    "    --run runs/hmm",
-)
 
 
-def smoothing(text):
-    return text if text == "tuned" else float(text)
+def smoothing(word):
+    return word if word == "tuned" else float(word)
 
 
 def is_smoothing(value):
@@ -48,21 +33,10 @@ def is_smoothing(value):
 
 
 DATA = {
-    "train": Option(
-        str, None, "Files with tagged sentences, or glob patterns.", many=True, required=True
-    ),
+    **tagged_files.OPTIONS,
     "dev": Option(
         str, None, "Files with held-out tagged sentences, or glob patterns. The sentences are "
         "used to choose the smoothing and, with --unlabelled, the best Baum-Welch step.", many=True,
-    ),
-    "test": Option(
-        str, None, "Files with tagged test sentences, or glob patterns. The final metrics are "
-        "measured on them.", many=True,
-    ),
-    **OPTIONS,
-    "scheme": Option(
-        str, None, "Tag scheme that marks the spans; none for tags such as parts of speech.",
-        SCHEMES, required=True,
     ),
     "tokens": Option(
         str, "spaces", "How to split raw text into tokens in 'tfreps tag', in exported models and "
@@ -113,34 +87,66 @@ UNLABELLED = {
         needs="unlabelled",
     ),
 }  # fmt: skip
-GROUPS = {
-    "data": "Training and evaluation files, their format and vocabulary.",
-    "counts": "Estimation of probabilities from counts.",
-    "sentences without tags": "Baum-Welch training on raw text.",
-}
-TABLES = {"data": DATA, "counts": COUNTS, "sentences without tags": UNLABELLED}
+PROGRAM = Program(
+    "train-hmm",
+    first_line(__doc__),
+    {},
+    [
+        Group("run", "Folder of the run.", {
+            "run": Option(
+                str, None, "Run folder for the model, vocabulary, tags and results.",
+                required=True, metavar="RUN",
+            ),
+            "overwrite": Option(bool, False, "Replace an earlier run in the --run folder."),
+        }),
+        Group("data", "Training and evaluation files, their format and vocabulary.", DATA),
+        Group("counts", "Estimation of probabilities from counts.", COUNTS),
+        Group("sentences without tags", "Baum-Welch training on raw text.", UNLABELLED),
+    ],
+    (
+        "tfreps train-hmm --train train.conll --dev dev.conll --test test.conll --scheme bmes \\\n"
+        "    --run runs/hmm",
+        "tfreps train-hmm --train train.conll --scheme none --smoothing 0.1 --run runs/pos",
+        "tfreps train-hmm --train train.conll --dev dev.conll --scheme bio --unlabelled more.txt "
+        "\\\n    --run runs/hmm",
+    ),
+)  # fmt: skip
 
 
 def main(argv=None):
-    options = parse_options(make_parser(), argv)
-    check_options(options, *TABLES.values())
-    check(options)
+    return PROGRAM.run(start, argv)
+
+
+def start(options):
+    from tfreps.callbacks.stop_signals import stopped_by_signals
+
+    if options.smoothing == "tuned" and options.floor is None and not options.dev:
+        raise ValueError(
+            "--smoothing tuned needs held-out data. Give --dev, or a number, as in --smoothing 0.1."
+        )
     new = {**vars(options), "resume": False}
-    with RunFolder.begin(options.run, PROGRAM, new), stopped_by_signals():
-        return train(options)
+    with RunFolder.begin(options.run, PROGRAM.name, new), stopped_by_signals():
+        train(options)
 
 
 def train(options):
     """Trains the model, writes the run folder, and prints the results."""
+    from tfreps.callbacks.stop_signals import held_back
+    from tfreps.inference.text_tagger import TextTagger
+    from tfreps.models import HMMTagger
+    from tfreps.reports.evaluation import check_names, evaluate_tagger
+
     begin = time.monotonic()
-    data = {part: read(options, part) for part in ("train", "dev", "test")}
+    parts = tagged_files.read_parts(options)
     scheme = None if options.scheme == "none" else options.scheme
-    for part, sentences in data.items():
-        say_illegal(part, sentences, scheme)
-    tag_set = TagSet.from_sequences([s.tags for s in data["train"]], scheme, "the training data")
-    check_names(tag_set.names, data["dev"] + data["test"])
-    indexer = TokenIndexer.from_sentences(
-        [s.tokens for s in data["train"]],
+    for part, sentences in parts.items():
+        tagged_files.say_illegal(part, sentences, scheme)
+    tag_set = text.TagSet.from_sequences(
+        [s.tags for s in parts["train"]], scheme, "the training data"
+    )
+    check_names(tag_set.names, parts["dev"] + parts["test"])
+    indexer = text.TokenIndexer.from_sentences(
+        [s.tokens for s in parts["train"]],
         options.min_count,
         lowercase=options.lowercase,
         digits_to_zero=options.digits_to_zero,
@@ -155,10 +161,10 @@ def train(options):
         use_end=options.use_end,
         name="hmm",
     )
-    score = make_score(model, indexer, tag_set, data["dev"])
+    score = make_score(model, indexer, tag_set, parts["dev"])
     counts = model.fit_counts(
-        token_ids(indexer, [s.tokens for s in data["train"]]),
-        [tag_set.ids(s.tags, s.file, s.line) for s in data["train"]],
+        token_ids(indexer, [s.tokens for s in parts["train"]]),
+        [tag_set.ids(s.tags, s.file, s.line) for s in parts["train"]],
         skip_single_tokens=options.skip_single_tokens,
     )
     results = {"smoothing": smooth(model, counts, options, score)}
@@ -169,53 +175,28 @@ def train(options):
 
     trained = TextTagger(model, indexer, options.tokens)
     for part in ("dev", "test"):
-        if data[part]:
-            results[part] = evaluate_tagger(trained, data[part])
+        if parts[part]:
+            results[part] = evaluate_tagger(trained, parts[part])
     with held_back():  # signals wait, so that the run folder is complete
-        unused = unused_options(options, *TABLES.values())
-        run = RunFolder.create(options.run, PROGRAM, vars(options), options.overwrite, unused)
+        names = {
+            name: row for name, row in PROGRAM.options.items() if name not in ("run", "overwrite")
+        }
+        unused = unused_options(options, names)
+        run = RunFolder.create(options.run, PROGRAM.name, vars(options), options.overwrite, unused)
         run.keep(run.vocabulary_path, indexer.vocabulary.write)
         run.keep(run.tags_path, tag_set.write)
         run.save_model(model)
         run.write_results(results)
-    say(run, data["train"], model, results)
-    return 0
-
-
-def make_parser():
-    parser = program_parser(f"tfreps {PROGRAM}", first_line(__doc__), EXAMPLES)
-    add = parser.add_argument_group("run", "Folder of the run.").add_argument
-    about = "Run folder for the model, vocabulary, tags and results."
-    add("--run", metavar="RUN", required=True, help=about)
-    add("--overwrite", action="store_true", help="Replace an earlier run in the --run folder.")
-    for title, table in TABLES.items():
-        add_flags(parser.add_argument_group(title, GROUPS[title]), table)
-    return parser
-
-
-def check(options):
-    """Raises ValueError if the smoothing must be tuned without dev data."""
-    tuned = options.smoothing == "tuned" and options.floor is None
-    if tuned and not options.dev:
-        raise ValueError(
-            "--smoothing tuned needs held-out data. Give --dev, or a number, as in --smoothing 0.1."
-        )
-
-
-def read(options, part):
-    """Returns the sentences of one part of the data, or `[]` if it is not given."""
-    files = getattr(options, part)
-    return read_tagged_files(options, files) if files else []
+    say(run, parts["train"], model, results)
 
 
 def read_unlabelled(options):
     """Reads the tokens of each line of --unlabelled."""
     if not options.unlabelled:
         return []
-    with naming_options(options):
-        files = find_files(options.unlabelled)
-        lines = [line for path in files for line in read_lines(path, options.encoding)]
-    sentences = tokenize_texts(lines, options.tokens)
+    files = data.find_files(options.unlabelled)
+    lines = [line for path in files for line in read_lines(path, options.encoding)]
+    sentences = text.tokenize_texts(lines, options.tokens)
     if not any(sentences):
         raise ValueError(
             f"--unlabelled must contain text; found no tokens in {' '.join(options.unlabelled)}."
@@ -232,6 +213,8 @@ def token_ids(indexer, sentences):
 
 def make_score(model, indexer, tag_set, sentences):
     """Returns a function that measures the token-weighted F1 on dev, or `None` without dev data."""
+    from tfreps.metrics import WeightedTokenF1
+
     if not sentences:
         return None
     ids = token_ids(indexer, [s.tokens for s in sentences])

@@ -7,53 +7,14 @@ interrupted run from its last checkpoint. tfreps evaluate, tag and export read t
 
 import pathlib
 
-from tfreps.cli import (
-    distribute_options,
-    fit_options,
-    input_options,
-    labelling,
-    training_program,
-)
-from tfreps.cli.encoder_kinds import ENCODERS, TAGGER
-from tfreps.cli.encoder_options import make_encoder, make_linear
-from tfreps.cli.messages import say_start
+from tfreps import data, text
+from tfreps.cli import encoder_options, tagged_files
 from tfreps.cli.options import Option, first_line
-from tfreps.cli.tagged_files import OPTIONS, read_tagged_files, say_illegal
-from tfreps.data import SequenceBatches
-from tfreps.inference.load import load
-from tfreps.models import Tagger
-from tfreps.reports.evaluation import check_names, evaluate_tagger
-from tfreps.text import TagSet
+from tfreps.cli.program import Group, Program
 from tfreps.text.tokenizers import TOKENIZERS
 
-PROGRAM = "train-tagger"
-RECIPES = pathlib.Path(__file__).with_name("recipes") / PROGRAM
-SCHEMES = "bio", "iob1", "bioes", "bilou", "bmes", "none"
-EXAMPLES = (
-    "tfreps train-tagger --train train.conll --dev dev.conll --test test.conll --scheme bio \\\n"
-    "    --encoder bilstm --characters cnn --run runs/ner",
-    "tfreps train-tagger --train train.conll --dev dev.conll --scheme bio --encoder bert \\\n"
-    "    --bert hf://google-bert/bert-base-chinese --layer-decay 0.9 --run runs/ner",
-    "tfreps train-tagger --run runs/ner --resume",
-)
-
 DATA = {
-    "train": Option(
-        str, None, "Files with tagged sentences, or glob patterns.", many=True, required=True
-    ),
-    "dev": Option(
-        str, None, "Files with held-out tagged sentences, or glob patterns. The sentences are "
-        "used to select the best weights.", many=True,
-    ),
-    "test": Option(
-        str, None, "Files with tagged test sentences, or glob patterns. The final metrics are "
-        "measured on them.", many=True,
-    ),
-    **OPTIONS,
-    "scheme": Option(
-        str, None, "Tag scheme that marks the spans; none for tags such as parts of speech.",
-        SCHEMES, required=True,
-    ),
+    **tagged_files.OPTIONS,
     "tokens": Option(
         str, "spaces", "How to split raw text into tokens in 'tfreps tag' and in exported models: "
         "at white space (spaces), into characters (characters), into words and punctuation marks "
@@ -75,46 +36,60 @@ HEAD = {
         excludes="no_use_crf",
     ),
 }  # fmt: skip
+PROGRAM = Program(
+    "train-tagger",
+    first_line(__doc__),
+    {},
+    encoder_options.labelling_groups(
+        encoder_options.TAGGER, DATA, Group("tags", "Output layer that scores tags.", HEAD)
+    ),
+    (
+        "tfreps train-tagger --train train.conll --dev dev.conll --test test.conll --scheme bio "
+        "\\\n    --encoder bilstm --characters cnn --run runs/ner",
+        "tfreps train-tagger --train train.conll --dev dev.conll --scheme bio --encoder bert \\\n"
+        "    --bert hf://google-bert/bert-base-chinese --layer-decay 0.9 --run runs/ner",
+        "tfreps train-tagger --run runs/ner --resume",
+    ),
+    recipes=pathlib.Path(__file__).with_name("recipes") / "train-tagger",
+    flags=encoder_options.FLAGS,
+)
 
 
 def main(argv=None):
-    return training_program.run_program(
-        PROGRAM, make_parser(), tables(), train, argv, RECIPES, free=labelling.MAY_CHANGE
-    )
+    return PROGRAM.run(start, argv)
 
 
-def tables():
-    return labelling.option_tables(TAGGER, DATA, {"tags": HEAD})
+def start(options):
+    from tfreps.cli.training_program import run_training
 
-
-def make_parser():
-    return training_program.make_parser(
-        PROGRAM, first_line(__doc__), tables(), labelling.GROUPS, EXAMPLES
-    )
+    return run_training(PROGRAM, options, train, free=encoder_options.MAY_CHANGE)
 
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, evaluates it, and prints the results."""
-    labelling.prepare(options, earlier)
+    from tfreps.cli import distribute_options, fit_options, input_options, labelling
+    from tfreps.cli.training_program import begin_run, say_start
+    from tfreps.inference.load import load
+    from tfreps.reports.evaluation import check_names, evaluate_tagger
 
+    labelling.prepare(options, earlier)
     scheme = None if options.scheme == "none" else options.scheme
-    data = {part: read(options, part) for part in labelling.PARTS}
-    check_tags(data, scheme, options.constrain)
-    tag_set = TagSet.from_sequences([s.tags for s in data["train"]], scheme, "--train")
-    check_names(tag_set.names, data["dev"] + data["test"])
+    parts = tagged_files.read_parts(options)
+    check_tags(parts, scheme, options.constrain)
+    tag_set = text.TagSet.from_sequences([s.tags for s in parts["train"]], scheme, "--train")
+    check_names(tag_set.names, parts["dev"] + parts["test"])
 
     with distribute_options.scope(options):
         bert = input_options.read_bert(options)
-    tokens = [sentence.tokens for sentence in data["train"]]
-    with distribute_options.scope(options):
+        tokens = [sentence.tokens for sentence in parts["train"]]
         inputs = labelling.read_inputs(options, tokens, len(tag_set), bert)
-    input_options.check_sentences(data, bert)
-    batches = {part: make_batches(options, data, part, inputs.indexer, tag_set) for part in data}
+    input_options.check_sentences(parts, bert)
+    batches = {part: make_batches(options, parts, part, inputs.indexer, tag_set) for part in parts}
     inputs = inputs._replace(stored=batches["train"].vector_shape)
     with distribute_options.scope(options):
         model = make_model(options, inputs, tag_set)
 
-    run = training_program.begin_run(PROGRAM, options, earlier, tables())
+    run = begin_run(PROGRAM, options, earlier)
     input_options.keep(run, inputs.indexer)
     run.keep(run.tags_path, tag_set.write)
     say_start(run, model, about(batches["train"], tag_set))
@@ -123,44 +98,40 @@ def train(options, earlier):
 
     trained = load(run.path)
     measured = {
-        part: evaluate_tagger(trained, data[part], vectors=getattr(options, f"{part}_vectors"))
+        part: evaluate_tagger(trained, parts[part], vectors=getattr(options, f"{part}_vectors"))
         for part in ("dev", "test")
-        if data[part]
+        if parts[part]
     }
-    labelling.finish(run, trained.model, best, measured, asking="tag")
-    return 0
+    labelling.finish(run, trained.model, best, measured, "tag")
 
 
-def read(options, part):
-    """Returns the sentences of one part of the data, or `[]` if it is not given."""
-    files = getattr(options, part)
-    return read_tagged_files(options, files) if files else []
-
-
-def check_tags(data, scheme, constrain):
+def check_tags(parts, scheme, constrain):
     """Checks that all tags are valid in the scheme; warns about transitions that it forbids."""
-    for part, sentences in data.items():
-        is_illegal = say_illegal(part, sentences, scheme)
+    for part, sentences in parts.items():
+        is_illegal = tagged_files.say_illegal(part, sentences, scheme)
         if is_illegal and part == "train" and constrain == "both":
             print("The loss treats them as impossible. Correct them, or use --constrain decode.")
 
 
-def make_batches(options, data, part, indexer, tag_set):
+def make_batches(options, parts, part, indexer, tag_set):
     """Returns the batches of one part of the data, or `None` if there is no data."""
-    if not data[part]:
+    if not parts[part]:
         return None
     order = {"vectors": getattr(options, f"{part}_vectors")}
     if part == "train":
         order |= {"shuffle": True, "seed": options.seed}
         order |= {"batch_rows": options.batch_rows, "length_multiple": 8}
-    tokens = [s.tokens for s in data[part]]
-    ids = [tag_set.ids(s.tags, s.file, s.line) for s in data[part]]
-    return SequenceBatches(tokens, ids, indexer, options.batch_tokens, **order)
+    tokens = [s.tokens for s in parts[part]]
+    ids = [tag_set.ids(s.tags, s.file, s.line) for s in parts[part]]
+    return data.SequenceBatches(tokens, ids, indexer, options.batch_tokens, **order)
 
 
 def make_model(options, inputs, tag_set):
     """Returns the tagger, without a projection for encoders that output scores."""
-    gives_scores = ENCODERS[options.encoder].gives_scores
+    from tfreps.cli.encoders import make_encoder, make_linear
+    from tfreps.models import Tagger
+
+    gives_scores = encoder_options.ENCODERS[options.encoder].gives_scores
     linear = make_linear(options, inputs)  # before the encoder: the order determines the seeds
     return Tagger(
         make_encoder(options, inputs),

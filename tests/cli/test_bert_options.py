@@ -4,14 +4,18 @@ import argparse
 
 import pytest
 
-from tfreps.cli.bert_options import OPTIMIZERS, SIZE, SIZES, TABLES
-from tfreps.cli.options import check_options, default_values
+from tfreps.cli.bert_options import MODEL, SIZE, SIZES, TEXT, TOKENS
+from tfreps.cli.options import default_values
+from tfreps.data.masked_lm import token_documents
+from tfreps.layers import position_embedding, transformer
 from tfreps.models.sizes import BERT
+from tfreps.text.bert.tokenizer_files import KINDS
+from training.pretrain_bert import PROGRAM
 
 
 def check(**changes):
-    options = {**default_values(*TABLES.values()), "train": ["t"], "run": "r", **changes}
-    check_options(argparse.Namespace(**options), *TABLES.values())
+    options = {**default_values(PROGRAM.options), "train": ["t"], "run": "r", **changes}
+    PROGRAM.check(argparse.Namespace(**options))
 
 
 def test_what_makes_sense():
@@ -38,4 +42,13 @@ def test_what_cannot_be(changes, message):
 
 def test_sizes_are_options_of_the_encoder():
     assert SIZE in BERT and {"num_layers", "hidden_dim"} <= set(BERT[SIZE]) & set(SIZES)
-    assert list(OPTIMIZERS) == ["adamw", "lamb"] and "init" not in SIZES
+    assert "init" not in SIZES
+
+
+def test_choices_are_those_of_the_library():
+    assert MODEL["size"].choices == sorted(BERT) and TOKENS["tokens"].choices == sorted(KINDS)
+    assert MODEL["normalization"].choices == list(transformer.NORMALIZATIONS)
+    assert MODEL["activation"].choices == sorted(transformer.ACTIVATIONS)
+    assert MODEL["positions"].choices == list(position_embedding.KINDS)
+    assert TEXT["format"].choices == list(token_documents.FORMATS)
+    assert TEXT["fields"].default == list(token_documents.RECORD_FIELDS)

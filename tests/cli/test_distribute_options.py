@@ -22,7 +22,7 @@ def test_one_device_is_the_default():
 
 def test_flags_are_named():
     wrong = types.SimpleNamespace(distribute="mirrored")
-    with pytest.raises(ValueError, match="^--distribute: mirrored needs at least two GPUs"):
+    with pytest.raises(ValueError, match="^`distribute`: mirrored needs at least two GPUs"):
         open_workers(wrong)
 
 

@@ -4,13 +4,15 @@ import argparse
 
 import pytest
 
-from tfreps.cli.elmo_options import TABLES, are_filters, json_or_text
-from tfreps.cli.options import check_options, default_values
+from tfreps.cli.elmo_options import MODEL, are_filters, json_or_text
+from tfreps.cli.options import default_values
+from tfreps.models.sizes import ELMO
+from training.pretrain_elmo import PROGRAM
 
 
 def check(**changes):
-    options = {**default_values(*TABLES.values()), "train": ["t"], "run": "r", **changes}
-    check_options(argparse.Namespace(**options), *TABLES.values())
+    options = {**default_values(PROGRAM.options), "train": ["t"], "run": "r", **changes}
+    PROGRAM.check(argparse.Namespace(**options))
 
 
 def test_what_makes_sense():
@@ -39,6 +41,10 @@ def test_filters(filters):
 def test_what_cannot_be(changes, message):
     with pytest.raises(ValueError, match=message):
         check(**changes)
+
+
+def test_choices_are_those_of_the_library():
+    assert MODEL["size"].choices == sorted(ELMO)
 
 
 def test_text_that_is_deep():

@@ -4,57 +4,51 @@ import argparse
 
 import pytest
 
-from tfreps.cli import encoder_kinds, labelling, training_program
-from tfreps.cli.encoder_kinds import CLASSIFIER, ENCODERS, TAGGER, EncoderInputs, EncoderKind
-from tfreps.cli.encoder_options import encoder_table, make_encoder, make_linear, with_readers
-from tfreps.cli.option_rules import applies_to, check_rules
-from tfreps.cli.options import Option, default_values, parse_options
-from tfreps.text import TokenIndexer
+from tfreps.cli import encoder_options
+from tfreps.cli.encoder_options import (
+    CLASSIFIER,
+    ENCODERS,
+    HEADS,
+    TAGGER,
+    EncoderKind,
+    encoder_table,
+    labelling_groups,
+    with_readers,
+)
+from tfreps.cli.option_rules import check_rules
+from tfreps.cli.options import Option, default_values
+from tfreps.cli.program import Group, Program
+from tfreps.models.classifier import POOLINGS
+from training.train_classifier import HEAD, PROGRAM
+
+OUTPUT = Group("output", "Output layer.", {})
 
 
-def tables(head=CLASSIFIER):
-    return labelling.option_tables(head, {}, {})
+def program(head):
+    return Program("train", "Trains.", {}, labelling_groups(head, {}, OUTPUT))
 
 
-def options(**given):
-    return argparse.Namespace(**{**default_values(*tables().values()), **given})
+def check(**given):
+    options = {**default_values(PROGRAM.options), "train": ["t"], **given}
+    check_rules(argparse.Namespace(**options), PROGRAM.options)
 
 
-def inputs(num_classes=4):
-    sentences = [["a", "dog", "sat"], ["a", "cat"]]  # 4 words, 3 special tokens
-    return EncoderInputs(TokenIndexer.from_sentences(sentences), num_classes)
-
-
-def test_a_new_encoder_is_one_entry(monkeypatch, capsys):
-    """The entry adds a choice, a line in the help, checks of its options, and a constructor."""
+def test_a_new_encoder_is_one_row(monkeypatch):
+    """The row adds a choice, a line in the help, and checks of its options."""
     row = Option(int, 3, "Stones of the mosaic.", at_least=1)
-
-    def build(options, inputs):
-        return ["mosaic", options.num_stones, options.units, inputs.num_classes]
-
-    shared = {**encoder_kinds.UNITS, "num_stones": row}
-    kind = EncoderKind("mosaic", build, shared, (TAGGER,), "small stones")
+    kind = EncoderKind(
+        {**encoder_options.UNITS, "num_stones": row}, "small stones", heads=(TAGGER,)
+    )
     monkeypatch.setitem(ENCODERS, "mosaic", kind)
-
-    parser = training_program.make_parser("train-tagger", "Trains.", tables(TAGGER))
-    with pytest.raises(SystemExit):
-        parser.parse_args(["--help"])
-    shown = " ".join(capsys.readouterr().out.split())
+    trains = program(TAGGER)
+    shown = " ".join(trains.parser().format_help().split())
     assert "mosaic: small stones" in shown and "Stones of the mosaic (default: 3)." in shown
     words = ["--run", "r", "--encoder", "mosaic", "--num-stones", "9", "--units", "5"]
-    parsed = parse_options(parser, words)
-    check_rules(parsed, *tables(TAGGER).values())
-    assert make_encoder(parsed, inputs()) == ["mosaic", 9, 5, 4]
-
-    parser = training_program.make_parser("train-tagger", "Trains.", tables(TAGGER))
-    parsed = parse_options(parser, ["--run", "r", "--num-stones", "9"])
-    with pytest.raises(ValueError) as raised:
-        check_rules(parsed, *tables(TAGGER).values())
-    expected = "--num-stones has no effect with --encoder bilstm; it applies to mosaic."
-    assert str(raised.value) == expected
-    assert applies_to(tables(TAGGER)["encoder"]["units"], "encoder") == [
-        *("bilstm", "slstm", "mosaic")
-    ]
+    parsed = trains.parse(words)
+    assert (parsed.num_stones, parsed.units) == (9, 5)
+    message = "--num-stones has no effect with --encoder bilstm; it applies to mosaic."
+    with pytest.raises(ValueError, match=message):
+        trains.parse(["--run", "r", "--num-stones", "9"])
     assert "mosaic" not in encoder_table(CLASSIFIER)["encoder"].choices
 
 
@@ -89,7 +83,7 @@ def test_a_new_encoder_is_one_entry(monkeypatch, capsys):
 )
 def test_options_that_have_no_effect(given, message):
     with pytest.raises(ValueError, match=message):
-        check_rules(options(**given), *tables().values())
+        check(**given)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +95,7 @@ def test_options_that_have_no_effect(given, message):
     ],
 )
 def test_options_that_an_encoder_reads(given):
-    check_rules(options(**given), *tables().values())
+    check(**given)
 
 
 def test_taggers_are_not_offered_a_cnn():
@@ -111,36 +105,102 @@ def test_taggers_are_not_offered_a_cnn():
     assert offered["encoder"].choices == names and list(ENCODERS) != names
 
 
-def test_a_row_is_in_one_table_of_a_program():
-    for head in (TAGGER, CLASSIFIER):
-        names = [name for table in tables(head).values() for name in table]
+def test_a_row_is_in_one_group_of_a_program():
+    for head in HEADS:
+        groups = labelling_groups(head, {}, OUTPUT)
+        names = [name for group in groups for name in group.options]
         assert len(names) == len(set(names))
-        assert applies_to(tables(head)["words"]["vectors"], "encoder")[:2] == [
-            "embeddings",
-            "bilstm",
+        assert [group.title for group in groups] == [
+            *("run", "data", "words", "encoder", "output", "training")
         ]
     rows = {"seed": Option(int, 0, "(0)")}
     assert with_readers(rows, TAGGER) == rows
 
 
-def test_a_linear_model_beside_the_encoder_only_when_asked_for():
-    assert make_linear(options(), inputs()) is None
-    linear = make_linear(options(linear_features=True), inputs())
-    assert (linear.units, linear.vocabulary_size, linear.dropout) == (4, 7, 0.0)
-    for given in ({"linear_features": True}, {"ngrams": 2}):
-        given = options(linear_dropout=0.5, **given)
-        assert make_linear(given, inputs()).dropout == 0.5
-    given = options(encoder="linear", linear_dropout=0.5)
-    assert make_encoder(given, inputs()).dropout == 0.5
+def test_encoders_that_share_an_option_share_its_row():
+    rows = {}
+    for kind in ENCODERS.values():
+        for name, row in kind.options.items():
+            assert rows.setdefault(name, row) is row, name
 
 
-@pytest.mark.parametrize("ngrams, tables", [(1, 1), (2, 2), (3, 3)])
-def test_ngrams_are_those_of_the_text_each_once(ngrams, tables):
-    linear = make_linear(options(ngrams=ngrams), inputs())
-    every = linear.unigram_offsets, linear.bigram_offsets, linear.trigram_offsets
-    assert every == ((0,),) * ngrams + ((),) * (3 - ngrams) and len(linear.weights) == tables
+def test_poolings_are_those_of_the_classifier():
+    assert HEAD["pooling"].choices == list(POOLINGS)
 
 
-def test_an_unknown_encoder():
-    with pytest.raises(ValueError, match="`encoder` must be one of embeddings, bilstm"):
-        make_encoder(options(encoder="lstm"), inputs())
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        (
+            {"no_words": True},
+            "--no-words requires --characters, --elmo, --elmo-weights or --train-vectors.",
+        ),
+        (
+            {"no_words": True, "characters": "cnn", "vectors": "v"},
+            "--vectors cannot be combined with --no-words.",
+        ),
+        ({"trainable_embeddings": False}, "--no-trainable-embeddings requires --vectors."),
+        (
+            {"trainable_embeddings": False, "vectors": "v", "embedding_learning_rate": 0.1},
+            "--embedding-learning-rate cannot be combined with --no-trainable-embeddings.",
+        ),
+        ({"linear_learning_rate": 0.1}, "requires --linear-features or --ngrams."),
+        ({"linear_dropout": 0.1}, "requires --encoder linear, --linear-features or --ngrams."),
+        ({"elmo_fine_tune": True}, "--elmo-fine-tune requires --elmo or --elmo-weights."),
+        ({"elmo_top_only": True}, "--elmo-top-only requires --elmo or --elmo-weights."),
+        ({"elmo_learning_rate": 0.1}, "--elmo-learning-rate requires --elmo-fine-tune."),
+        ({"elmo": "r", "elmo_weights": "w"}, "--elmo cannot be combined with --elmo-weights."),
+        ({"elmo_weights": "w"}, "--elmo-weights requires --elmo-options."),
+        ({"elmo_options": "o"}, "--elmo-options requires --elmo-weights."),
+        ({"train_vectors": "v", "test": ["t"]}, "--train-vectors requires --test-vectors."),
+        ({"train_vectors": "v", "dev": ["t"]}, "--train-vectors requires --dev-vectors."),
+        ({"encoder": "bert"}, "--bert is missing: run folder of 'tfreps pretrain-bert' or"),
+        ({"bert": "b"}, "--bert has no effect with --encoder bilstm; it applies to bert."),
+        ({"freeze_blocks": 1}, "--freeze-blocks has no effect with --encoder bilstm; it"),
+        (
+            {"encoder": "bert", "bert": "b", "bert_from_scratch": True, "freeze_blocks": 1},
+            "--freeze-blocks cannot be combined with --bert-from-scratch.",
+        ),
+        ({"layer_decay": 0.9}, "--layer-decay requires --bert."),
+        ({"bert_learning_rate": 0.1}, "--bert-learning-rate requires --bert."),
+        ({"test_vectors": "v", "test": ["t"]}, "--test-vectors requires --train-vectors."),
+        ({"train_vectors": "v", "dev_vectors": "v"}, "--dev-vectors requires --dev."),
+        *(
+            ({"encoder": "linear", name: value}, "has no effect with --encoder linear; it applies")
+            for name, value in {
+                **{"characters": "cnn", "max_characters": 9, "vectors": "v", "elmo": "r"},
+                **{"no_words": True, "embedding_learning_rate": 0.1, "train_vectors": "v"},
+            }.items()
+        ),
+        *(
+            ({"encoder": "bert", "bert": "b", name: value}, "has no effect with --encoder bert; it")
+            for name, value in {
+                **{"max_characters": 9, "min_count": 2, "vectors": "v", "lowercase": True},
+                **{"embedding_learning_rate": 0.1, "digits_to_zero": True, "max_vocabulary": 9},
+            }.items()
+        ),
+    ],
+)
+def test_options_that_contradict_each_other(given, message):
+    with pytest.raises(ValueError, match=message):
+        check(**given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"encoder": "linear"},
+        {"encoder": "bert", "bert": "b", "layer_decay": 0.9, "freeze_blocks": 1},
+        {"no_words": True, "train_vectors": "v"},
+        {"no_words": True, "elmo": "r", "elmo_fine_tune": True, "elmo_top_only": True},
+        {"vectors": "v", "trainable_embeddings": False, "characters": "bilstm"},
+        {"vectors": "v", "embedding_learning_rate": 0.1},
+        {"linear_features": True, "linear_learning_rate": 0.1},
+        {"ngrams": 2, "linear_learning_rate": 0.1, "linear_dropout": 0.5},
+        {"elmo_options": "o", "elmo_weights": "w"},
+        {"train_vectors": "v", "test_vectors": "v", "test": ["t"]},
+    ],
+)
+def test_options_that_agree(given):
+    check(**given)

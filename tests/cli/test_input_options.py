@@ -8,15 +8,14 @@ import pytest
 from tests import tiny_bert
 from tests.tiny_run import make_run
 from tfreps.cli import input_options
-from tfreps.cli.encoder_kinds import TAGGER
-from tfreps.cli.labelling import option_tables
 from tfreps.cli.options import default_values
 from tfreps.data import TaggedSentence
 from tfreps.runs.bert_loading import EncoderAndTokenizer
 from tfreps.runs.run_folder import RunFolder
 from tfreps.text.bert import read_tokenizer
+from training.train_tagger import PROGRAM
 
-DEFAULTS = default_values(*option_tables(TAGGER, {}, {}).values())
+DEFAULTS = default_values(PROGRAM.options)
 SENTENCES = [["The", "dog", "7"], ["the", "cat", "8"], ["the", "dog", "9"]]
 
 

@@ -5,7 +5,8 @@ import argparse
 import pytest
 
 from tfreps.cli.labelled_formats import OPTIONS, read_files
-from tfreps.cli.options import check_options, default_values
+from tfreps.cli.option_rules import check_rules
+from tfreps.cli.options import default_values
 
 
 def options(**given):
@@ -17,12 +18,12 @@ def test_columns_by_number(tmp_path):
     path.write_text('"good"\t1\n\t0\n')
     texts = read_files([str(path)], options(text_field="0", label_field="1"))
     assert [(text.text, text.label) for text in texts] == [('"good"', "1"), ("", "0")]
-    with pytest.raises(ValueError, match="Check --text-field, --label-field and --format"):
+    with pytest.raises(ValueError, match="Check `text_field`, `label_field` and `format`"):
         read_files([str(path)], options(text_field="5"))
 
 
 @pytest.mark.parametrize("name, value", [("quotes", "text"), ("first_row", "data")])
 def test_options_of_columns(name, value):
-    check_options(options(format="csv", **{name: value}), OPTIONS)
+    check_rules(options(format="csv", **{name: value}), OPTIONS)
     with pytest.raises(ValueError, match="has no effect with --format json; it applies to tab"):
-        check_options(options(format="json", **{name: value}), OPTIONS)
+        check_rules(options(format="json", **{name: value}), OPTIONS)

@@ -8,9 +8,9 @@ from tests import tiny_bert
 from tests.closeness import assert_close
 from tests.line_model import make_model, options
 from tests.tiny_run import make_pretrainer
-from tfreps.cli import optimizer_options
-from tfreps.cli.optimizer_options import make_optimizer
+from tfreps.cli.optimizer_options import make_optimizer, penalize
 from tfreps.cli.option_rules import check_rules
+from tfreps.cli.training_options import OPTIMIZER
 from tfreps.models import BiLSTMEncoder, Elmo, LinearEncoder, PieceEncoder, Tagger, TokenEmbedder
 from tfreps.optimizers import FusedAdam, GroupedOptimizer
 from tfreps.runs.bert_loading import freeze_blocks
@@ -55,12 +55,12 @@ def test_a_learning_rate_may_rise_first_and_fall_by_the_last_epoch():
     for clash, words in (({"warmup_steps": 4}, "--warmup-steps"), ({}, "--schedule linear")):
         given = {"decay": 0.9, "schedule": "linear", **clash}
         with pytest.raises(ValueError, match=f"--decay cannot be combined with {words}"):
-            check_rules(options(**given), optimizer_options.OPTIONS)
+            check_rules(options(**given), OPTIMIZER)
 
 
 def test_l2_is_a_part_of_the_loss_and_leaves_biases_alone():
     model = make_model()
-    optimizer_options.penalize(model, 0.25)
+    penalize(model, 0.25)
     kernel, bias = model.trainable_variables
     kernel.assign([[2.0], [4.0]])
     bias.assign([3.0])

@@ -4,19 +4,8 @@ import argparse
 
 import pytest
 
-from tfreps.cli.option_rules import (
-    applies_to,
-    as_clause,
-    as_flag,
-    brought_by,
-    check_rules,
-    listed,
-    naming_options,
-    unused_options,
-    when_required,
-    with_flags,
-)
-from tfreps.cli.options import Option, check_options
+from tfreps.cli.option_rules import brought_by, check_rules, unused_options
+from tfreps.cli.options import Option
 
 TABLE = {
     "encoder": Option(str, "lstm", "Encoder.", ["lstm", "gru", "cnn", "bert"]),
@@ -84,8 +73,6 @@ def test_each_rule_in_words(given, message):
     with pytest.raises(ValueError) as raised:
         check_rules(options(**given), TABLE)
     assert str(raised.value) == message
-    with pytest.raises(ValueError, match="--"):
-        check_options(options(**given), TABLE)
 
 
 @pytest.mark.parametrize(
@@ -108,12 +95,8 @@ def test_options_that_agree(given):
     check_rules(options(**given), TABLE)
 
 
-def test_rules_across_tables_and_about_options_that_a_program_lacks():
-    one = {"units": TABLE["units"]}
-    with pytest.raises(ValueError, match="--units has no effect with --encoder bert"):
-        check_rules(options(encoder="bert", units=9), one, {"encoder": TABLE["encoder"]})
-    only = {"decay": TABLE["decay"]}
-    check_rules(argparse.Namespace(decay=0.9), only)
+def test_rules_about_options_that_a_program_lacks():
+    check_rules(argparse.Namespace(decay=0.9), {"decay": TABLE["decay"]})
 
 
 def test_what_another_option_brings_along():
@@ -123,33 +106,6 @@ def test_what_another_option_brings_along():
         check_rules(argparse.Namespace(init="r", units=0.5), table)
     kept = brought_by("init", {"init": table["init"], "seed": TABLE["steps"]}, ("seed",))
     assert kept == {"init": table["init"], "seed": TABLE["steps"]}
-
-
-def test_options_in_backquotes_become_flags():
-    text = "`min_count` must be 1; `fit` has none, `a b` neither."
-    assert with_flags(text, ["min_count", "seed"]) == text.replace("`min_count`", "--min-count")
-    assert with_flags(text, []) == text
-
-
-def test_errors_name_the_flags_of_a_program():
-    with pytest.raises(ValueError, match="^Set --min-count; `seed` is no option.$"):
-        with naming_options(argparse.Namespace(min_count=1)):
-            raise ValueError("Set `min_count`; `seed` is no option.")
-
-
-def test_when_an_option_is_required():
-    assert when_required(TABLE["bert"]) == "Required with --encoder bert."
-    assert when_required(Option(str, None, "A file.", required=True)) == "Required for a new run."
-    assert when_required(TABLE["units"]) == ""
-
-
-def test_words():
-    assert as_clause("Files of text. Sorted.") == as_clause("Files of text.") == "files of text"
-    assert as_flag("num_steps") == "--num-steps"
-    assert [listed(list("abc")[:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
-    assert listed(["a", "b", "c"], "or") == "a, b or c"
-    assert applies_to(TABLE["units"], "encoder") == ["lstm", "gru", "cnn"]
-    assert applies_to(TABLE["decay"], "encoder") == []
 
 
 def test_options_that_do_not_apply_or_are_not_set():

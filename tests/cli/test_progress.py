@@ -14,3 +14,14 @@ def test_says_how_far_it_is(monkeypatch, capsys):
         said.append(capsys.readouterr().err)
     assert [bool(text) for text in said] == [False, False, True, False, True]
     assert said[2] == "300 lines, 6,000 tokens, 545 tokens/s\n"
+
+
+def test_a_terminal_sees_every_line_and_a_file_those_that_stay(capsys, monkeypatch):
+    def say():
+        progress.say_progress("half way", progress=True)
+        progress.say_progress("done", final=True)
+        return capsys.readouterr().err
+
+    assert say() == "done\n"
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert say() == "\r\033[Khalf way\r\033[Kdone\n"

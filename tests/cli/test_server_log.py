@@ -7,9 +7,8 @@ from tfreps.cli.server_log import server_log
 
 
 def test_the_log_of_the_server_names_flags(capsys):
-    options = serve.make_parser().parse_args([])
     log = logging.getLogger("tfreps.server")
-    with server_log(options) as handler:
+    with server_log(serve.PROGRAM) as handler:
         log.info("half version 1: AVAILABLE")
         log.error("a version 1 is not served: %s", ValueError("over `max_tokens`"))
         log.error("b version 1 is not served: %s", ValueError("another `allowed_hosts`"))
@@ -24,7 +23,6 @@ def test_the_log_of_the_server_names_flags(capsys):
 
 
 def test_every_line_names_its_worker(capsys):
-    options = serve.make_parser().parse_args([])
-    with server_log(options, "Worker 2: "):
+    with server_log(serve.PROGRAM, "Worker 2: "):
         logging.getLogger("tfreps.server").info("half version 1: AVAILABLE")
     assert capsys.readouterr().err == "Worker 2: half version 1: AVAILABLE\n"

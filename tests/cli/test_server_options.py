@@ -6,13 +6,13 @@ from serving import serve
 from tfreps.cli.server_options import check_server_options
 
 
-def read(*arguments):
-    return serve.make_parser().parse_args(["exports/ner", *arguments])
+def check(*arguments):
+    check_server_options(serve.PROGRAM.parse(["exports/ner", *arguments]))
 
 
 @pytest.mark.parametrize("arguments", [[], ["--workers", "2"], ["--page", "--sentences", "a.txt"]])
 def test_options_that_fit_together(arguments):
-    check_server_options(read(*arguments))
+    check(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -21,10 +21,10 @@ def test_options_that_fit_together(arguments):
         (["--model-config", "a.config"], "got both"),
         (["--try", "a", "--workers", "2"], "--try requires --workers 1"),
         (["--sentences", "a.txt"], "--sentences requires --page"),
-        (["--tls-cert", "a.pem"], "must be given together"),
+        (["--tls-cert", "a.pem"], "--tls-cert requires --tls-key"),
         (["--rest-port", "70000"], "--rest-port must be"),
     ],
 )
 def test_options_that_do_not(arguments, message):
     with pytest.raises(ValueError, match=message):
-        check_server_options(read(*arguments))
+        check(*arguments)

@@ -1,9 +1,11 @@
 import argparse
+import re
 
 import pytest
 
-from tfreps.cli.options import add_flags, default_values
-from tfreps.cli.tagged_files import OPTIONS, read_tagged_files, say_illegal
+from tfreps.cli.options import default_values
+from tfreps.cli.program import Group, Program
+from tfreps.cli.tagged_files import COLUMNS, OPTIONS, read_tagged_files, say_illegal
 from tfreps.data.labelled.tagged_sentences import TaggedSentence
 
 
@@ -18,13 +20,13 @@ def read(folder, text, name="format", kept=None, **given):
 
 
 def test_flags(tmp_path):
-    parser = argparse.ArgumentParser()
-    add_flags(parser, OPTIONS)
+    table = {"format": OPTIONS["format"], **COLUMNS}
+    parse = Program("test", "Tests.", {}, [Group("columns", "Columns.", table)]).parse
     words = "--separator tab --token-column -2 --tag-column xpos"
-    given = parser.parse_args(words.split())
+    given = parse(words.split())
     assert (given.separator, given.token_column, given.tag_column) == ("\t", -2, "xpos")
-    assert parser.parse_args(["--separator", "\\t"]).separator == "\t"
-    assert parser.parse_args(["--separator", "space"]).separator == " "
+    assert parse(["--separator", "\\t"]).separator == "\t"
+    assert parse(["--separator", "space"]).separator == " "
     text = "New York\tB-LOC\n"
     assert read(tmp_path, text, separator="\t") == [(["New York"], ["B-LOC"])]
 
@@ -59,13 +61,10 @@ def test_options_of_a_run_apply_to_files_of_the_same_format(tmp_path):
     ],
 )
 def test_errors_name_flags(tmp_path, text, given, message):
-    with pytest.raises(ValueError, match=message):
+    program = Program("test", "Tests.", {}, [Group("columns", "Columns.", OPTIONS)])
+    with pytest.raises(ValueError) as raised:
         read(tmp_path, text, **given)
-
-
-def test_another_name_of_the_format(tmp_path):
-    with pytest.raises(ValueError, match="Set --input to json"):
-        read(tmp_path, '{"text": ["a"], "label": ["O"]}', "input", input="conll")
+    assert re.search(message, program.with_flags(str(raised.value)))
 
 
 def test_illegal_transitions(capsys):

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tfreps.cli.text_streams import BLOCK_CHARACTERS, is_last, read_texts
+from tfreps.cli.text_streams import read_texts
 
 TEXT = "one two\n\n  drei vier \r\nλόγος"
 LINES = ["one two", "", "drei vier", "λόγος"]
@@ -39,18 +39,8 @@ def test_typed_lines_are_answered_one_by_one(monkeypatch):
     stdin.isatty = lambda: True
     monkeypatch.setattr(sys, "stdin", stdin)
     blocks = read_texts("-", 10)
-    assert next(blocks) == ["a"] and not is_last(["a"], "-", 10)
+    assert next(blocks) == ["a"]
     assert list(blocks) == [["b"]]
-
-
-def test_a_block_that_is_not_full_is_the_last(monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
-    for path in ("-", "a.txt"):
-        assert is_last(["a"], path, 2)
-        assert not is_last(["a", "b"], path, 2)
-        assert not is_last(["a" * BLOCK_CHARACTERS], path, 2)
-    list(read_texts("-", 2))  # closes standard input
-    assert is_last(["a"], "-", 2)
 
 
 @pytest.mark.parametrize(

@@ -1,36 +1,42 @@
 """Tests parsing, checks, new runs and resumed runs of a training program."""
 
 import argparse
+import types
 
 import pytest
 
 from tfreps.callbacks import stop_signals
 from tfreps.callbacks.checkpoint_file import list_checkpoints, save_checkpoint
 from tfreps.cli.options import Option
+from tfreps.cli.program import Group, Program
+from tfreps.cli.training_options import RUN_GROUP
 from tfreps.cli.training_program import (
     begin_run,
     data_files,
     is_length_free,
-    make_parser,
     resume_command,
-    run_program,
+    run_training,
+    say_start,
 )
 from tfreps.runs.run_folder import RunFolder
 
-PROGRAM = "train-tagger"
-TABLES = {
-    "data": {
-        "train": Option(str, None, "Files.", many=True, required=True),
-        "dev": Option(str, None, "Files.", many=True),
-    },
-    "training": {
-        "epochs": Option(int, 3, "Passes.", at_least=1),
-        "schedule": Option(str, "constant", "Schedule.", ["constant", "linear"]),
-        "minutes": Option(float, None, "Time."),
-        "keep_checkpoints": Option(bool, False, "Keep."),
-        "test": Option(str, None, "File."),
-    },
+DATA = {
+    "train": Option(str, None, "Files.", many=True, required=True),
+    "dev": Option(str, None, "Files.", many=True),
 }
+TRAINING = {
+    "epochs": Option(int, 3, "Passes.", at_least=1),
+    "schedule": Option(str, "constant", "Schedule.", ["constant", "linear"]),
+    "minutes": Option(float, None, "Time."),
+    "keep_checkpoints": Option(bool, False, "Keep."),
+    "test": Option(str, None, "File."),
+}
+PROGRAM = Program(
+    "train-tagger",
+    "Trains.",
+    {},
+    [RUN_GROUP, Group("data", "Files to read.", DATA), Group("training", "Length.", TRAINING)],
+)
 
 
 @pytest.fixture(autouse=True)
@@ -47,13 +53,11 @@ def run(folder, *words, **more):
 
     def train(options, earlier):
         seen.append((vars(options), earlier is not None))
-        begin_run(PROGRAM, options, earlier, TABLES).write_options()
-        return 0
+        begin_run(PROGRAM, options, earlier).write_options()
 
-    parser = make_parser(PROGRAM, "Trains.", TABLES)
     words = ["--run", str(folder), *words]
     words += [] if "--resume" in words else ["--train", "a.txt"]
-    assert run_program(PROGRAM, parser, TABLES, train, words, **more) == 0
+    run_training(PROGRAM, PROGRAM.parse(words), train, **more)
     return seen[0]
 
 
@@ -75,16 +79,14 @@ def end(folder, *words):
     """Trains a run that ends with a model and one checkpoint, and returns its checkpoints."""
 
     def train(options, earlier):
-        begun = begin_run(PROGRAM, options, earlier, TABLES)
+        begun = begin_run(PROGRAM, options, earlier)
         begun.write_options()
         save_checkpoint(begun.checkpoints_path, 5, {}, {})
         begun.model_path.write_text("the model")
         begun.write_results({"best": {"steps": 5}})
-        return 0
 
     words = ["--run", str(folder), "--train", "a.txt", *words]
-    parser = make_parser(PROGRAM, "Trains.", TABLES)
-    assert run_program(PROGRAM, parser, TABLES, train, words) == 0
+    run_training(PROGRAM, PROGRAM.parse(words), train)
     return list_checkpoints(folder / "checkpoints")
 
 
@@ -94,11 +96,11 @@ def test_the_checkpoints_of_a_run_that_has_ended_are_removed(tmp_path, capsys):
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
     def resume(*words):
-        parser = make_parser(PROGRAM, "Trains.", TABLES)
-        line = ["--run", str(folder), "--resume", *words]
-        return run_program(PROGRAM, parser, TABLES, None, line, free=["test"])
+        options = PROGRAM.parse(["--run", str(folder), "--resume", *words])
+        run_training(PROGRAM, options, None, free=["test"])
 
-    assert resume() == 0 and resume("--minutes", "3") == 0
+    resume()
+    resume("--minutes", "3")
     assert f"The run in {folder} has ended: there is nothing to train." in capsys.readouterr().out
     with pytest.raises(
         ValueError, match="^--epochs cannot change: .* a longer run .*resumed for m"
@@ -187,29 +189,15 @@ def test_options_without_effect_are_named(tmp_path):
     assert RunFolder.open(tmp_path / "run").unused == ["dev", "keep_checkpoints", "test"]
 
 
-def test_checks_come_before_the_run(tmp_path):
-    with pytest.raises(ValueError, match="--epochs must be at least 1"):
-        run(tmp_path / "run", "--epochs", "0")
-
-    def refuse(options):
-        raise ValueError("not today")
-
-    with pytest.raises(ValueError, match="not today"):
-        run(tmp_path / "run", check=refuse)
-    assert not (tmp_path / "run").exists()
-
-
-def test_the_help(capsys):
-    with pytest.raises(SystemExit):
-        groups, examples = {"data": "Files to read."}, ("tfreps train-tagger --run r",)
-        make_parser(PROGRAM, "Trains.", TABLES, groups, examples).parse_args(["--help"])
-    out = capsys.readouterr().out
-    assert "usage: tfreps train-tagger" in out and "Trains." in out
-    assert "--resume" in out and "Passes (default: 3)." in out
-    assert "data:\n  Files to read.\n" in out and out.endswith(" tfreps train-tagger --run r\n")
-    assert "Files. Required for a new run." in out
-
-
 def test_the_command_that_goes_on(tmp_path):
     begun = RunFolder(tmp_path / "my run", "train-tagger", {})
     assert resume_command(begun) == f"tfreps train-tagger --run '{tmp_path}/my run' --resume"
+
+
+def test_the_beginning(tmp_path, capsys):
+    model = types.SimpleNamespace(count_params=lambda: 1234)
+    say_start(RunFolder("r", "train-tagger", {}), model, " on 2 texts")
+    assert capsys.readouterr().out.splitlines() == [
+        "Training 1,234 parameters in r on 2 texts.",
+        "Watch it with: tensorboard --logdir r/logs",
+    ]

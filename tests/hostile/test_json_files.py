@@ -1,6 +1,5 @@
 """Hostile JSON: options of models, tokenisers, runs and programs."""
 
-import argparse
 import json
 
 import pytest
@@ -9,7 +8,8 @@ from tests.hostile.campaign import run_few, run_many
 from tests.hostile.format import Format
 from tests.hostile.mutations import mutated, mutated_json
 from tests.text.bert.whole_tokenizers import added, whole
-from tfreps.cli.options import parse_options
+from tfreps.cli.options import Option
+from tfreps.cli.program import Group, Program
 from tfreps.convert import bilm_tf_options, hugging_face_config
 from tfreps.files.json_files import read_json
 from tfreps.runs.run_folder import RunFolder
@@ -109,15 +109,19 @@ def options_of_a_run(path, random):
         run.rmdir()
 
 
+OPTIONS = {
+    "units": Option(int, 3, "Width."),
+    "rate": Option(float, None, "Rate."),
+    "filters": Option(json.loads, None, "Filters."),
+    "files": Option(str, None, "Files.", many=True),
+    "encoder": Option(str, None, "Encoder.", ["cnn", "bilstm"]),
+    "lowercase": Option(bool, False, "Lower case."),
+}
+READER = Program("test", "Tests.", {}, [Group("all", "Options.", OPTIONS)])
+
+
 def options_of_a_program(path, random):
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--units", type=int, default=3)
-    parser.add_argument("--rate", type=float)
-    parser.add_argument("--filters", type=json.loads)
-    parser.add_argument("--files", nargs="*")
-    parser.add_argument("--encoder", choices=["cnn", "bilstm"])
-    parser.add_argument("--lowercase", action="store_true")
-    assert type(parse_options(parser, ["--config", str(path)]).units) is int
+    assert type(READER.parse(["--config", str(path)]).units) is int
 
 
 PROGRAM = {"units": 8, "rate": 0.1, "filters": [[1, 8]], "files": ["a"], "encoder": "cnn"}

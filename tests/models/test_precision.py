@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 import tfreps
-from tfreps.cli.encoder_kinds import ENCODERS
+from tfreps.cli.encoder_options import ENCODERS
 from tfreps.models import precision
 from tfreps.models.precision import LEAST, POLICIES, bfloat16_is_slow, choose_precision
 

@@ -48,9 +48,9 @@ def container(spec):
 def parsed(words):
     """The options of a command, without those of Beam."""
     program, *words = words
-    assert program == annotate.PROGRAM
+    assert program == annotate.PROGRAM.name
     given, _ = annotate.split_arguments(words)
-    options = annotate.make_parser().parse_args(given)
+    options = annotate.PROGRAM.parse(given)
     annotate.check_combinations(options)
     return options
 

@@ -9,7 +9,6 @@ from tests import known_models
 from tests.known_models import softmax
 from tests.training.labelling import ask, refused
 from tfreps.__main__ import main
-from training import classify
 
 TEXT = "Ada, saw\n\nRome!\n"
 # Means over tokens; commas, exclamation marks and empty texts are neutral.
@@ -92,18 +91,3 @@ def test_runs_of_another_kind(tmp_path, capsys):
     run = known_models.tagger_run(tmp_path / "tags").path
     assert "contains a tagger (Tagger); expected a classifier" in refused(capsys, "classify", run)
     assert "absent does not exist" in refused(capsys, "classify", tmp_path / "absent")
-
-
-def test_a_trained_classifier(classifier):
-    text = b"bad now very good home\nhome very bad good now\n"
-    lines = ask("classify", classifier, stdin=text).splitlines()
-    assert [line.split("\t")[0] for line in lines] == ["good", "bad"]
-
-
-@pytest.mark.parametrize("lines, is_all", [(1, True), (classify.TEXTS_AT_ONCE, False)])
-def test_a_short_text_is_not_traced(run, tmp_path, monkeypatch, lines, is_all):
-    (tmp_path / "a.txt").write_text("Ada saw\n" * lines)
-    given = []
-    monkeypatch.setattr(classify, "run_short_text_eagerly", lambda _, *rest: given.append(rest))
-    assert classify.main([str(run), str(tmp_path / "a.txt")]) == 0
-    assert given == [([["Ada", "saw"]] * lines, is_all)]

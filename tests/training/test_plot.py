@@ -42,7 +42,7 @@ def test_attention(run, tmp_path, capsys):
 
 def test_the_options_reach_the_picture(run, tmp_path):
     flags = ["--text", "the river", "--head", "2", "--output", str(tmp_path / "a.png")]
-    options = plot.parse_options(plot.make_parser("attention"), [str(run), *flags])
+    options = plot.ATTENTION.parse([str(run), *flags])
     axes = plot.draw_attention(options).axes[0]
     assert axes.get_title() == "attention: mean of 2 layers, head 2"
     names = [label.get_text() for label in axes.get_yticklabels()]
@@ -77,9 +77,7 @@ def test_positions(view, run, tmp_path):
 def test_curves(run, tmp_path):
     assert draw("curves", run, "--output", tmp_path / "c.png") == 0
     assert is_picture(tmp_path / "c.png")
-    options = plot.parse_options(
-        plot.make_parser("curves"), [str(run), "--figures", "loss", "--output", "c.png"]
-    )
+    options = plot.CURVES.parse([str(run), "--figures", "loss", "--output", "c.png"])
     (axes,) = plot.draw_curves(options).axes
     assert axes.lines[0].get_xydata().tolist() == [[1, 1], [2, 0.5]]
 

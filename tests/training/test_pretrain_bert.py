@@ -194,9 +194,8 @@ def test_resuming_with_other_options(finished, folder, capsys):
 
 
 def test_the_optimizer():
-    options = pretrain_bert.make_parser().parse_args(
-        ["--run", "r", "--gradient-accumulation-steps", "3"]
-    )
+    words = ["--run", "r", "--train", "t", "--gradient-accumulation-steps", "3"]
+    options = pretrain_bert.PROGRAM.parse(words)
     optimizer = pretrain_bert.make_optimizer(options, 40)
     weights = [keras.Variable(tf.ones([2, 2]), name=n) for n in ("kernel", "gamma", "token_bias")]
     gradients = [tf.zeros([2, 2])] * 3

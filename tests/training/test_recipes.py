@@ -5,18 +5,18 @@ import json
 
 import pytest
 
-from tfreps.cli.options import parse_options
-from training import train_classifier
+from tests.conftest import CHECKOUT
 
-FOLDER = train_classifier.RECIPES.parent
+FOLDER = CHECKOUT / "training" / "recipes"
 FILES = sorted(FOLDER.glob("*/*.json"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=[f"{p.parent.name}/{p.stem}" for p in FILES])
 def test_its_program_takes_it(path):
     program = importlib.import_module(f"training.{path.parent.name.replace('-', '_')}")
-    assert path.parent == program.RECIPES
+    assert program.PROGRAM.recipes[path.stem].parent.name == path.parent.name
     words = ["--run", "r", "--train", "t", "--config", path.stem]
-    options = parse_options(program.make_parser(), words, program.RECIPES)
+    words += ["--scheme", "bio"] if path.parent.name == "train-tagger" else []
+    options = program.PROGRAM.parse(words)
     for name, value in json.loads(path.read_text()).items():
         assert getattr(options, name) == value

@@ -12,7 +12,6 @@ from tests.training import labelling
 from tests.training.labelling import ask, refused
 from tfreps.__main__ import main
 from tfreps.inference.answers import TaggedText
-from tfreps.inference.load import load
 from training import tag
 
 TEXT = "Ada saw Rome\n\nslept\n"
@@ -187,19 +186,3 @@ def test_a_trained_tagger(tagger):
         ]
     )
     assert all(0 < float(columns[1]) <= 1 for columns in rows[0][1])
-
-
-@pytest.mark.parametrize("lines, expected", [(1, [True]), (1025, [False, False])])
-@pytest.mark.parametrize("kind", ["text", "conll"])
-def test_a_group_that_is_the_whole_input(run, tmp_path, kind, lines, expected):
-    (tmp_path / "a.txt").write_text("slept\n\n" * lines if kind == "conll" else "slept\n" * lines)
-    options = tag.make_parser().parse_args([str(run), str(tmp_path / "a.txt"), "--input", kind])
-    assert [is_all for *_, is_all in tag.blocks(options, load(run))] == expected
-
-
-def test_a_short_text_is_not_traced(run, tmp_path, monkeypatch):
-    (tmp_path / "a.txt").write_text("Ada slept\n")
-    given = []
-    monkeypatch.setattr(tag, "run_short_text_eagerly", lambda model, *rest: given.append(rest))
-    assert tag.main([str(run), str(tmp_path / "a.txt")]) == 0
-    assert given == [([["Ada", "slept"]], True)]

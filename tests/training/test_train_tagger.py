@@ -270,11 +270,11 @@ def test_signals_before_the_first_step_and_in_the_evaluation(tmp_path, monkeypat
         os.kill(os.getpid(), signal.SIGTERM)
 
     with monkeypatch.context() as patch:
-        patch.setattr(program, "read_tagged_files", interrupted)
+        patch.setattr(tagged_files, "read_tagged_files", interrupted)
         assert main(line) == 143 and not run.exists()
     assert capfd.readouterr().err.endswith("tfreps train-tagger: stopped by SIGTERM.\n")
     with monkeypatch.context() as patch:
-        patch.setattr(program, "evaluate_tagger", interrupted)
+        patch.setattr(evaluation, "evaluate_tagger", interrupted)
         assert main(line) == 143
     command = f"Continue with: tfreps train-tagger --run {run} --resume\n"
     assert capfd.readouterr().err.endswith(f"stopped by SIGTERM. {command}")

@@ -1,21 +1,11 @@
 """Defines the options of `pretrain-bert`: text, tokens, tasks, model and training."""
 
-import keras
-
-from tfreps.cli import fit_options
-from tfreps.cli.distribute_options import WORKER_DATA
 from tfreps.cli.option_rules import brought_by
 from tfreps.cli.options import Option
-from tfreps.data.masked_lm.token_documents import FORMATS, RECORD_FIELDS
-from tfreps.layers.position_embedding import KINDS as POSITIONS
-from tfreps.layers.transformer import ACTIVATIONS, NORMALIZATIONS
-from tfreps.models.sizes import BERT
-from tfreps.optimizers import FusedAdam
-from tfreps.text.bert.tokenizer_files import KINDS
+from tfreps.cli.program import Group
+from tfreps.cli.training_options import RUN_GROUP, SHARED, WORKER_DATA
 
 SIZE = "bert_6x384"
-SCHEDULES = "linear", "constant"
-OPTIMIZERS = {"adamw": FusedAdam, "lamb": keras.optimizers.Lamb}
 
 TEXT = {
     "train": Option(
@@ -28,10 +18,10 @@ TEXT = {
     "format": Option(
         str, "lines", "Format of the text: one sentence per line with blank lines between "
         "documents (lines), or one JSON object or Python dict literal per line, with two sentences "
-        "(records).", FORMATS,
+        "(records).", ["lines", "records"],
     ),
     "fields": Option(
-        str, list(RECORD_FIELDS), "Names of the fields of a record that contain its sentences.",
+        str, ["text1", "text2"], "Names of the fields of a record that contain its sentences.",
         many=True, needs="format=records",
     ),
     "max_length": Option(
@@ -43,7 +33,8 @@ TOKENS = {
     "tokens": Option(
         str, None, "How to split the text into tokens: into characters, with each Latin word and "
         "each number as one token (characters), or into WordPiece pieces (wordpiece). Defaults to "
-        "characters. With --init, the tokenizer of that model is used.", sorted(KINDS),
+        "characters. With --init, the tokenizer of that model is used.",
+        ["characters", "wordpiece"],
     ),
     "vocabulary": Option(
         str, None, "Vocabulary file with one piece per line or, with --tokens characters, a .json "
@@ -82,7 +73,10 @@ MODEL = {
     ),
     "size": Option(
         str, None, "Size of the model, by name. Flags such as --hidden-dim override individual "
-        f"sizes. Defaults to {SIZE}.", sorted(BERT),
+        f"sizes. Defaults to {SIZE}.", [
+            *("bert_6x384", "bert_base", "bert_large", "bert_medium", "bert_mini", "bert_nano"),
+            *("bert_small", "bert_tiny"),
+        ],
     ),
     "hidden_dim": Option(int, None, "Width of the hidden vectors.", at_least=1),
     "num_layers": Option(int, None, "Number of encoder layers.", at_least=1),
@@ -90,15 +84,15 @@ MODEL = {
     "intermediate_dim": Option(int, None, "Width of the feed-forward layers.", at_least=1),
     "normalization": Option(
         str, None, "Position of layer normalization: after each sublayer (post), or before it "
-        "(pre).", NORMALIZATIONS,
+        "(pre).", ["post", "pre"],
     ),
     "activation": Option(
-        str, None, "Activation function of the feed-forward layers.", sorted(ACTIVATIONS)
+        str, None, "Activation function of the feed-forward layers.", ["gelu", "gelu_tanh", "relu"]
     ),
     "positions": Option(
         str, None, "Position vectors: learned (learned), the sines and cosines of the Transformer "
         "paper (sinusoidal), or a variant of these in which each dimension has its own wavelength "
-        "(sinusoidal_full_index).", POSITIONS,
+        "(sinusoidal_full_index).", ["learned", "sinusoidal", "sinusoidal_full_index"],
     ),
     "max_positions": Option(int, None, "Number of learned position vectors.", at_least=1),
     "dropout": Option(
@@ -127,7 +121,7 @@ TRAINING = {
         int, 1, "Number of batches whose gradients are accumulated for one update.", at_least=1
     ),
     "optimizer": Option(
-        str, "adamw", "Optimizer: AdamW (adamw) or LAMB (lamb).", sorted(OPTIMIZERS)
+        str, "adamw", "Optimizer: AdamW (adamw) or LAMB (lamb).", ["adamw", "lamb"]
     ),
     "learning_rate": Option(
         float, 5e-4, "Highest learning rate, reached after the warmup.", above=0
@@ -138,7 +132,7 @@ TRAINING = {
     ),
     "schedule": Option(
         str, "linear", "How the learning rate changes after the warmup: not at all (constant), or "
-        "linearly to 0 by the end of the last epoch (linear).", SCHEDULES,
+        "linearly to 0 by the end of the last epoch (linear).", ["linear", "constant"],
     ),
     "weight_decay": Option(
         float, 0.01, "Decoupled weight decay of all weights except biases and layer "
@@ -148,24 +142,22 @@ TRAINING = {
         float, 1.0, "Maximum norm of the gradient over all weights; 0 turns clipping off.",
         at_least=0,
     ),
-    **fit_options.SHARED,
+    **SHARED,
     "log_every": Option(
         int, 100, "Number of steps between two log entries within an epoch.", at_least=1
     ),
 }  # fmt: skip
 CHANGEABLE = "dropout", "attention_dropout"  # options of a model that can be changed with --init
-GROUPS = {
-    "text": "Training and validation text, and its format.",
-    "tokens": "Tokenizer and vocabulary.",
-    "tasks": "Pre-training tasks.",
-    "model": "Sizes of the encoder, or the model from which training continues.",
-    "training": "Length of training, batches and optimizer.",
-}
-TABLES = {
-    "text": TEXT,
-    "tokens": brought_by("init", TOKENS),
-    "tasks": TASKS,
-    "model": brought_by("init", MODEL, CHANGEABLE),
-    "training": TRAINING,
-}
+GROUPS = [
+    RUN_GROUP,
+    Group("text", "Training and validation text, and its format.", TEXT),
+    Group("tokens", "Tokenizer and vocabulary.", brought_by("init", TOKENS)),
+    Group("tasks", "Pre-training tasks.", TASKS),
+    Group(
+        "model",
+        "Sizes of the encoder, or the model from which training continues.",
+        brought_by("init", MODEL, CHANGEABLE),
+    ),
+    Group("training", "Length of training, batches and optimizer.", TRAINING),
+]
 SIZES = sorted(set(MODEL) - {"init", "size"})

@@ -1,30 +1,17 @@
-"""The option --distribute, and what a program needs to train on several devices or machines."""
+"""What a program needs to train on several devices or machines."""
 
 import contextlib
 import os
 
 from tfreps import __version__
-from tfreps.cli.option_rules import naming_options
-from tfreps.cli.options import Option
 from tfreps.distribute.data_share import DataShare
 from tfreps.distribute.strategies import open_strategy
 from tfreps.distribute.worker_runs import begin_run_folder, create_on_chief
 from tfreps.distribute.workers import Workers
 
-ABOUT = (
-    "Where to train: on one device (none), on all GPUs of this machine (mirrored), or in several "
-    "processes, such as those of 'tfreps launch' (multiworker). Defaults to mirrored if there are "
-    "several GPUs, otherwise to none."
-)
 # Environment variable with the time that a worker waits for the others to start, in seconds. The
 # default is longer than the delays with which Kubernetes restarts a worker.
 WAIT, WAIT_SECONDS = "TFREPS_WORKER_WAIT", 600.0
-WORKER_DATA = Option(
-    str, "rows", "Which part of the training text each worker reads: all of it, of which it uses "
-    "its own rows of every batch (rows), or its own share of the files (files). With rows, the "
-    "batches are the same for any number of workers, and so are the gradients of a step, up to "
-    "float32 rounding.", ["rows", "files"],
-)  # fmt: skip
 SAME = "Start all workers with the same version of tfreps and the same options."
 
 
@@ -43,8 +30,7 @@ def open_workers(options):
         ValueError: If the strategy cannot be opened, `data_share` raises an error, or another
             worker has a different version or different options.
     """
-    with naming_options(options):
-        workers = data_share(options).workers
+    workers = data_share(options).workers
     given = {f"--{name.replace('_', '-')}": str(value) for name, value in vars(options).items()}
     workers.check_same({"the version of tfreps": __version__, **given}, SAME)
     return workers

@@ -2,11 +2,10 @@
 
 import json
 
-from tfreps.cli import fit_options, precision_options
-from tfreps.cli.distribute_options import WORKER_DATA
 from tfreps.cli.option_rules import brought_by
 from tfreps.cli.options import Option
-from tfreps.models.sizes import ELMO
+from tfreps.cli.program import Group
+from tfreps.cli.training_options import PRECISION, RUN_GROUP, SHARED, WORKER_DATA
 
 CHANGEABLE = "dropout", "precision"  # options of a model that can be changed with --init
 
@@ -92,7 +91,7 @@ MODEL = {
     ),
     "size": Option(
         str, None, "Size of the model, by name. Flags such as --units override individual sizes. "
-        "Defaults to elmo_small.", sorted(ELMO),
+        "Defaults to elmo_small.", ["elmo_medium", "elmo_original", "elmo_small", "elmo_tiny"],
     ),
     **SIZES,
     "use_skip_connections": Option(
@@ -105,7 +104,7 @@ MODEL = {
     "tied": Option(
         bool, False, "Share weights between the embedding and the softmax. Requires --word-input."
     ),
-    "precision": precision_options.WITH_FLOAT16,
+    "precision": PRECISION._replace(choices=[*PRECISION.choices, "float16"]),
 }  # fmt: skip
 TRAINING = {
     "batch_size": Option(
@@ -118,7 +117,7 @@ TRAINING = {
         excludes="steps",
     ),
     "steps": Option(int, None, "Number of updates, as an alternative to --epochs.", at_least=1),
-    "minutes": fit_options.SHARED["minutes"],
+    "minutes": SHARED["minutes"],
     "num_sampled": Option(
         int, None, "Number of negative samples of the sampled softmax; 0 computes the full "
         "softmax. Defaults to 8192, or to 0 if the vocabulary has at most 8192 tokens.", at_least=0,
@@ -153,27 +152,26 @@ TRAINING = {
     "seed": Option(
         int, 0, "Random seed for weights, shuffling, dropout and negative samples.", at_least=0
     ),
-    "deterministic": fit_options.SHARED["deterministic"],
+    "deterministic": SHARED["deterministic"],
 }  # fmt: skip
 LOGS = {
     "log_every": Option(int, 100, "Number of steps between two log entries.", at_least=1),
     "checkpoint_every": Option(int, 1000, "Number of steps between two checkpoints.", at_least=1),
-    "keep_checkpoints": fit_options.SHARED["keep_checkpoints"],
+    "keep_checkpoints": SHARED["keep_checkpoints"],
     "evaluate_every": Option(
         int, None, "Number of steps between two evaluations. Defaults to the number of steps in "
         "one pass over the text.", at_least=1,
     ),
     "histograms": Option(bool, False, "Write histograms of all weights to TensorBoard."),
 }  # fmt: skip
-GROUPS = {
-    "text": "Training and validation text, and its vocabulary.",
-    "model": "Sizes of the biLM, or the model from which training continues.",
-    "training": "Length of training, batches and optimizer.",
-    "logs": "Intervals of logs, checkpoints and evaluations.",
-}
-TABLES = {
-    "text": TEXT,
-    "model": brought_by("init", MODEL, ("init_options", *CHANGEABLE)),
-    "training": TRAINING,
-    "logs": LOGS,
-}
+GROUPS = [
+    RUN_GROUP,
+    Group("text", "Training and validation text, and its vocabulary.", TEXT),
+    Group(
+        "model",
+        "Sizes of the biLM, or the model from which training continues.",
+        brought_by("init", MODEL, ("init_options", *CHANGEABLE)),
+    ),
+    Group("training", "Length of training, batches and optimizer.", TRAINING),
+    Group("logs", "Intervals of logs, checkpoints and evaluations.", LOGS),
+]

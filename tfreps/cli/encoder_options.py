@@ -1,13 +1,183 @@
-"""Builds an encoder from the options of a program, using the entries of `ENCODERS`."""
+"""Options of the encoders of taggers and classifiers, and of the vectors that these read."""
 
-from tfreps.cli.encoder_kinds import CLASSIFIER, ENCODERS
+from typing import NamedTuple
+
 from tfreps.cli.options import Option
-from tfreps.models import LinearEncoder
+from tfreps.cli.program import Group
+from tfreps.cli.training_options import LABELLING, OPTIMIZER, RUN_GROUP
 
+# Arguments of the library whose flag has another name.
+FLAGS = {"weights_file": "--elmo-weights", "initial_state": "--elmo-initial-state"}
+MAY_CHANGE = "test", "test_vectors"  # options that may differ when a run is resumed
+TAGGER, CLASSIFIER = HEADS = "tagger", "classifier"
 DEFAULT = "bilstm"
 
-# Options that apply to all encoders. N-grams describe a whole text, so taggers cannot use them.
-BESIDE = {
+
+class EncoderKind(NamedTuple):
+    """Row of `ENCODERS`. To add an encoder, add a row, and a function to `encoders.BUILDERS`.
+
+    Args:
+        options: dict of name -> `Option`. Options that this encoder reads and at least one other
+            encoder does not. Encoders that share an option use the same `Option`.
+        help: str. Description in `--help`.
+        heads: tuple of str. Heads that can use the encoder, from `HEADS`.
+        pooling: str. Pooling of classifiers if `--pooling` is not given. Defaults to `"mean"`.
+        gives_scores: bool. Whether the encoder outputs a score for each tag. Defaults to `False`.
+        brings_tokens: bool. Whether the encoder has its own tokenizer and vocabulary. Defaults to
+            `False`.
+        width: str. Name of the option that gives the width of its products. If `None`, the encoder
+            has no such option.
+    """
+
+    options: dict[str, Option]
+    help: str
+    heads: tuple[str, ...] = HEADS
+    pooling: str = "mean"
+    gives_scores: bool = False
+    brings_tokens: bool = False
+    width: str | None = None
+
+
+WORDS = {
+    "lowercase": Option(
+        bool, False, "Convert words to lower case before they are looked up in the vocabulary."
+    ),
+    "digits_to_zero": Option(
+        bool, False, "Replace every digit with 0 before words are looked up in the vocabulary."
+    ),
+    "min_count": Option(
+        int, 1, "Treat words that occur fewer than N times in the training data as unknown.",
+        at_least=1,
+    ),
+    "max_vocabulary": Option(
+        int, None, "Maximum size of the vocabulary, the three special tokens included.", at_least=4
+    ),
+}  # fmt: skip
+ELMO = {
+    "elmo": Option(
+        str, None, "Run folder, name ('tfreps presets') or address of a biLM whose vectors are "
+        "concatenated with the word vectors.", excludes=("elmo_options", "elmo_weights"),
+    ),
+    "elmo_options": Option(
+        str, None, "options.json of a biLM from bilm-tf or AllenNLP, in place of --elmo.",
+        needs="elmo_weights",
+    ),
+    "elmo_weights": Option(
+        str, None, "HDF5 file with the weights of the biLM that --elmo-options describes.",
+        needs="elmo_options",
+    ),
+    "elmo_initial_state": Option(
+        str, "zero", "LSTM state of the biLM at the start of each sentence: zeros (zero), or the "
+        "state after a fixed sentence (warm).", ["zero", "warm"], needs="elmo or elmo_weights",
+    ),
+    "elmo_top_only": Option(
+        bool, False, "Use the top layer of the biLM instead of a learned mix of all layers.",
+        needs="elmo or elmo_weights",
+    ),
+    "elmo_fine_tune": Option(
+        bool, False, "Train the biLM together with the model.", needs="elmo or elmo_weights"
+    ),
+}  # fmt: skip
+# Shown in the group "words" of the help; those of `OF_EMBEDDER` in the group "encoder".
+VECTORS = {
+    "max_characters": Option(
+        int, 50, "Number of character ids per word that --characters reads.", at_least=3,
+        needs="characters or elmo or elmo_weights", unused_with=("elmo", "elmo_weights"),
+    ),
+    "vectors": Option(
+        str, None, "File of static word vectors (GloVe, word2vec or fastText), optionally gzipped "
+        "or in a zip archive, or its URL.", excludes="no_words",
+    ),
+    **ELMO,
+    "train_vectors": Option(
+        str, None, "File of vectors for the sentences of --train, written by 'tfreps embed'.",
+        needs=("dev_vectors if dev", "test_vectors if test"),
+    ),
+    "dev_vectors": Option(
+        str, None, "File of vectors for the sentences of --dev, written by 'tfreps embed'.",
+        needs=("dev", "train_vectors"),
+    ),
+    "test_vectors": Option(
+        str, None, "File of vectors for the sentences of --test, written by 'tfreps embed'.",
+        needs=("test", "train_vectors"),
+    ),
+}  # fmt: skip
+OF_EMBEDDER = {
+    "embedding_dim": Option(
+        int, 100, "Width of the word vectors. Has no effect with --vectors or --no-words.",
+        at_least=1, unused_with=("vectors", "no_words"),
+    ),
+    "no_words": Option(
+        bool, False, "Do not use word vectors. Requires character features, vectors from a biLM, "
+        "or vectors from a file written by 'tfreps embed'.",
+        needs="characters or elmo or elmo_weights or train_vectors",
+    ),
+    "trainable_embeddings": Option(
+        bool, True, "Update the word vectors of --vectors during training.", needs="vectors"
+    ),
+    "characters": Option(
+        str, None, "Encoder of the characters of each word: a CNN (cnn) or a bidirectional LSTM "
+        "(bilstm). Its output is concatenated with the word vector.", ["cnn", "bilstm"],
+    ),
+}  # fmt: skip
+UNITS = {
+    "units": Option(
+        int, 200, "Width of the states of slstm, or of each direction of bilstm.", at_least=1
+    )
+}
+NUM_LAYERS = {
+    "num_layers": Option(
+        int, None, "Number of encoder layers; bert uses only its first N layers. Defaults to 1 for "
+        "bilstm and transformer, and to all layers for bert.", at_least=1,
+    )
+}  # fmt: skip
+TRANSFORMER = {
+    "hidden_dim": Option(
+        int, 200, "Width of the transformer; must be a multiple of --num-heads.", at_least=1
+    ),
+    "num_heads": Option(
+        int, 4, "Number of attention heads of the transformer; must divide --hidden-dim.",
+        at_least=1,
+    ),
+}  # fmt: skip
+SLSTM = {
+    "num_steps": Option(int, 9, "Number of steps in which slstm updates its states.", at_least=1),
+    "window": Option(
+        int, 1, "Number of neighbours on each side that slstm uses to update the state of a word.",
+        at_least=1,
+    ),
+    "num_sentence_nodes": Option(int, 1, "Number of sentence-level states of slstm.", at_least=0),
+    "boundary": Option(
+        str, "learned", "States that slstm reads beyond the two ends of a text: those of boundary "
+        "tokens with learned inputs (learned), learned states that no step updates (fixed), or "
+        "zeros (zeros).", ["learned", "fixed", "zeros"],
+    ),
+}  # fmt: skip
+CNN = {
+    "num_filters": Option(int, 100, "Number of filters of cnn for each width.", at_least=1),
+    "widths": Option(
+        int, [3, 4, 5], "Widths of the filters of cnn, in tokens.", many=True, at_least=1
+    ),
+}
+BERT = {
+    "bert": Option(
+        str, None, "Run folder of 'tfreps pretrain-bert' or published BERT model, by path, name "
+        "('tfreps presets') or hf:// address.", required="encoder=bert",
+    ),
+    "bert_dropout": Option(
+        float, None, "Dropout rate of the hidden vectors and the attention weights of bert. "
+        "Defaults to the rates used in pre-training.", at_least=0, below=1,
+    ),
+    "bert_from_scratch": Option(
+        bool, False, "Use only the sizes and the tokenizer of --bert, with random weights."
+    ),
+    "freeze_blocks": Option(
+        int, None, "Freeze the embeddings and the first N layers of bert. Defaults to 0, which "
+        "trains all weights.", at_least=0, excludes="bert_from_scratch",
+    ),
+}  # fmt: skip
+# Options of all encoders. N-grams describe a whole text, so taggers cannot use them.
+OF_ALL = {
     "dropout": Option(
         float, 0.5, "Dropout rate of the token vectors, of the inputs of bilstm layers after the "
         "first, and of the encoder's output.", at_least=0, below=1,
@@ -25,54 +195,68 @@ BESIDE = {
         at_least=0, below=1, needs="encoder=linear or linear_features or ngrams",
     ),
 }  # fmt: skip
+EMBEDDER = {
+    **WORDS,
+    **OF_EMBEDDER,
+    **VECTORS,
+    "embedding_learning_rate": OPTIMIZER["embedding_learning_rate"],
+}
+# The output of cnn at a token depends only on that token and those after it, so taggers cannot
+# use it.
+ENCODERS = {
+    "embeddings": EncoderKind(EMBEDDER, "only the token vectors"),
+    "bilstm": EncoderKind(
+        {**EMBEDDER, **UNITS, **NUM_LAYERS}, "bidirectional LSTM", width="units"
+    ),
+    "slstm": EncoderKind(
+        {**EMBEDDER, **UNITS, **SLSTM}, "Sentence-State LSTM", pooling="pooled", width="units"
+    ),
+    "transformer": EncoderKind(
+        {**EMBEDDER, **NUM_LAYERS, **TRANSFORMER}, "Transformer layers", width="hidden_dim"
+    ),
+    "cnn": EncoderKind(
+        {**EMBEDDER, **CNN}, "convolutions of several widths", (CLASSIFIER,), pooling="pooled",
+        width="num_filters",
+    ),
+    "linear": EncoderKind(
+        WORDS, "scores of tokens and token pairs without vectors", gives_scores=True
+    ),
+    "bert": EncoderKind(
+        {**BERT, **NUM_LAYERS}, "pre-trained BERT model with its own tokenizer", brings_tokens=True
+    ),
+}  # fmt: skip
 
 
-def kinds_for(head):
-    """Returns a dict of the entries of `ENCODERS` that a head can use."""
-    return {name: kind for name, kind in ENCODERS.items() if head in kind.heads}
+def encoder_table(head: str) -> dict[str, Option]:
+    """Returns the options of all encoders that a head can use, with `encoder` first.
 
-
-def encoder_table(head, elsewhere=()):
-    """Returns the table of the options of all encoders that a head can use.
-
-    Args:
-        head: str. One of `tfreps.cli.encoder_kinds.HEADS`.
-        elsewhere: iterable of str. Names of options that are left out because they belong to other
-            tables of the program. Defaults to `()`.
-
-    Returns:
-        dict of name -> `Option`, with `encoder` first.
+    Options of words and vectors, and those of the optimizer, belong to other groups of the help.
 
     Example:
     >>> list(encoder_table("tagger"))[0], "widths" in encoder_table("tagger")
     ('encoder', False)
     """
-    kinds = kinds_for(head)
+    kinds = {name: kind for name, kind in ENCODERS.items() if head in kind.heads}
     about = "; ".join(f"{name}: {kind.help}" for name, kind in kinds.items())
-    encoder = Option(str, DEFAULT, f"Encoder of the text. {about}.", list(kinds))
     rows = {name: row for kind in kinds.values() for name, row in kind.options.items()}
-    rows = {name: row for name, row in rows.items() if name not in elsewhere}
-    beside = {n: row for n, row in BESIDE.items() if n != "ngrams" or head == CLASSIFIER}
-    return {"encoder": encoder, **rows, **beside}
+    elsewhere = {*WORDS, *VECTORS, *OPTIMIZER}
+    return {
+        "encoder": Option(str, DEFAULT, f"Encoder of the text. {about}.", list(kinds)),
+        **{name: row for name, row in rows.items() if name not in elsewhere},
+        **{name: row for name, row in OF_ALL.items() if name != "ngrams" or head == CLASSIFIER},
+    }
 
 
-def with_readers(table, head):
+def with_readers(table: dict[str, Option], head: str) -> dict[str, Option]:
     """Adds a rule to each option that only some encoders read; the rule names these encoders.
-
-    Args:
-        table: dict of name -> `Option`.
-        head: str. One of `tfreps.cli.encoder_kinds.HEADS`.
-
-    Returns:
-        dict of name -> `Option`, with the same names.
 
     Example:
     >>> with_readers(encoder_table("tagger"), "tagger")["num_heads"].needs
     ('encoder=transformer',)
     """
-    kinds, found = kinds_for(head), {}
+    kinds, found = {n: kind for n, kind in ENCODERS.items() if head in kind.heads}, {}
     for name, row in table.items():
-        readers = [kind.name for kind in kinds.values() if name in kind.options]
+        readers = [kind for kind in kinds if name in kinds[kind].options]
         if readers and len(readers) < len(kinds):
             needs = (row.needs,) if isinstance(row.needs, str) else row.needs
             row = row._replace(needs=(f"encoder={'|'.join(readers)}", *needs))
@@ -80,54 +264,24 @@ def with_readers(table, head):
     return found
 
 
-def make_encoder(options, inputs):
-    """Builds the encoder that the options describe.
+def labelling_groups(head: str, data: dict[str, Option], output: Group) -> list[Group]:
+    """Returns the groups of the options of train-tagger or train-classifier.
 
     Args:
-        options: namespace with the options of `encoder_table`.
-        inputs: `tfreps.cli.encoder_kinds.EncoderInputs`.
-
-    Returns:
-        Keras model that reads the dict that `inputs.indexer` returns.
-
-    Raises:
-        ValueError: If the encoder is unknown, or it does not support the value of an option.
-
-    Example:
-    >>> import argparse
-    >>> from tfreps.cli.encoder_kinds import EncoderInputs
-    >>> from tfreps.text import TokenIndexer
-    >>> options = {name: option.default for name, option in encoder_table("tagger").items()}
-    >>> options = argparse.Namespace(**{**options, "encoder": "slstm", "units": 8})
-    >>> make_encoder(options, EncoderInputs(TokenIndexer.from_sentences([["a"]]))).output_dim
-    8
+        head: str. One of `HEADS`.
+        data: dict of name -> `Option`. Options of the data.
+        output: `Group`. Options of the output layer.
     """
-    if options.encoder not in ENCODERS:
-        raise ValueError(
-            f"`encoder` must be one of {', '.join(ENCODERS)}; got {options.encoder!r}."
-        )
-    return ENCODERS[options.encoder].build(options, inputs)
-
-
-def make_linear(options, inputs):
-    """Builds the linear model whose scores are added to those of an encoder.
-
-    Args:
-        options: namespace with the options of `encoder_table`.
-        inputs: `tfreps.cli.encoder_kinds.EncoderInputs`.
-
-    Returns:
-        `LinearEncoder` for the argument `linear` of a `Tagger` or `Classifier`. `None` if neither
-        `linear_features` nor `ngrams` is set.
-    """
-    ngrams = getattr(options, "ngrams", None)  # taggers do not have this option
-    sizes = inputs.indexer.vocabulary_size, inputs.num_classes
-    more = {"dropout": options.linear_dropout, "name": "linear"}
-    if ngrams:
-        names = "unigram_offsets", "bigram_offsets", "trigram_offsets"
-        # The scores are summed over the text, so a second offset would count n-grams twice.
-        offsets = {name: (0,) if n <= ngrams else () for n, name in enumerate(names, start=1)}
-        return LinearEncoder(*sizes, **offsets, **more)
-    if options.linear_features:
-        return LinearEncoder(*sizes, **more)
-    return None
+    groups = [
+        Group("data", "Training and evaluation files, and their format.", data),
+        Group("words", "Vocabulary, word vectors and vectors of a biLM.", {**WORDS, **VECTORS}),
+        Group(
+            "encoder",
+            "Encoder between the token vectors and the output layer.",
+            encoder_table(head),
+        ),
+        output,
+        Group("training", "Length of training, batches and optimizer.", LABELLING),
+    ]
+    groups = [group._replace(options=with_readers(group.options, head)) for group in groups]
+    return [RUN_GROUP, *groups]

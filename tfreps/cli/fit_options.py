@@ -4,43 +4,10 @@ import keras
 import tensorflow as tf
 
 from tfreps.cli import optimizer_options, precision_options
-from tfreps.cli.messages import say_nothing_held_out, say_progress
-from tfreps.cli.options import Option
+from tfreps.cli.progress import say_progress
 from tfreps.distribute.epoch_loop import fit_epochs
 from tfreps.models.precision import POLICIES
 from tfreps.optimizers import build_optimizer
-
-# Options of every program that trains with gradients.
-SHARED = {
-    "minutes": Option(float, None, "Stop after this many minutes.", above=0),
-    "precision": precision_options.OPTION,
-    "checkpoint_every": Option(int, 500, "Number of steps between two checkpoints.", at_least=1),
-    "keep_checkpoints": Option(
-        bool,
-        False,
-        "Keep the last two checkpoints when training has ended, so that --resume can "
-        "train the run for longer.",
-    ),
-    "seed": Option(int, 0, "Random seed for weights, shuffling and dropout.", at_least=0),
-    "deterministic": Option(
-        bool,
-        False,
-        "Use deterministic operations, so that identical runs give identical results. This is "
-        "slower on GPUs.",
-    ),
-}
-OPTIONS = {
-    "epochs": Option(int, 30, "Maximum number of passes over the training data.", at_least=1),
-    "patience": Option(
-        int, 5, "Stop after this many epochs without a better dev metric.", at_least=1
-    ),
-    "batch_tokens": Option(
-        int, 2048, "Maximum number of tokens in a batch, padding included.", at_least=1
-    ),
-    "batch_rows": Option(int, 32, "Maximum number of sentences or texts in a batch.", at_least=1),
-    **optimizer_options.OPTIONS,
-    **SHARED,
-}
 
 
 def prepare(options, earlier, kind, rows, width=None):
@@ -76,7 +43,7 @@ def fit(model, batches, validation, run, monitor, options):
         run: `tfreps.runs.run_folder.RunFolder`.
         monitor: str. Metric of the held-out data by which the best weights are chosen, such as
             `"val_accuracy"`.
-        options: namespace with the options of `OPTIONS`, and `resume`.
+        options: namespace with the options of `training_options.LABELLING`, and `resume`.
 
     Returns:
         dict that `fit_epochs` returned: `steps`, the total number of steps; if the metric was
@@ -102,7 +69,10 @@ def fit(model, batches, validation, run, monitor, options):
         model.compile(optimizer, jit_compile=False)
         build_optimizer(model)
     if not validation:
-        say_nothing_held_out()
+        print(
+            "No text is held out: the last weights are saved instead of the best ones. --patience "
+            "and --plateau-decay have no effect."
+        )
     return fit_epochs(
         model,
         batches,

@@ -4,8 +4,6 @@ import itertools
 
 import keras
 
-from tfreps.cli.messages import say_bert, say_vectors
-from tfreps.cli.options import Option
 from tfreps.inference.load import load_as
 from tfreps.inference.text_bilm import TextBiLM
 from tfreps.models import BertEncoder, Elmo
@@ -15,71 +13,6 @@ from tfreps.text import TokenIndexer, WordVectors
 from tfreps.text.bert import write_tokenizer
 from tfreps.text.bert.piece_indexer import PieceIndexer, check_room
 
-WORDS = {
-    "lowercase": Option(
-        bool, False, "Convert words to lower case before they are looked up in the vocabulary."
-    ),
-    "digits_to_zero": Option(
-        bool, False, "Replace every digit with 0 before words are looked up in the vocabulary."
-    ),
-    "min_count": Option(
-        int,
-        1,
-        "Treat words that occur fewer than N times in the training data as unknown.",
-        at_least=1,
-    ),
-    "max_vocabulary": Option(
-        int, None, "Maximum size of the vocabulary, the three special tokens included.", at_least=4
-    ),
-}
-VECTORS = {
-    "max_characters": Option(
-        int, 50, "Number of character ids per word that --characters reads.", at_least=3,
-        needs="characters or elmo or elmo_weights", unused_with=("elmo", "elmo_weights"),
-    ),
-    "vectors": Option(
-        str, None, "File of static word vectors (GloVe, word2vec or fastText), optionally gzipped "
-        "or in a zip archive, or its URL.",
-        excludes="no_words",
-    ),
-    "elmo": Option(
-        str, None, "Run folder, name ('tfreps presets') or address of a biLM whose vectors are "
-        "concatenated with the word vectors.",
-        excludes=("elmo_options", "elmo_weights"),
-    ),
-    "elmo_options": Option(
-        str, None, "options.json of a biLM from bilm-tf or AllenNLP, in place of --elmo.",
-        needs="elmo_weights",
-    ),
-    "elmo_weights": Option(
-        str, None, "HDF5 file with the weights of the biLM that --elmo-options describes.",
-        needs="elmo_options",
-    ),
-    "elmo_initial_state": Option(
-        str, "zero", "LSTM state of the biLM at the start of each sentence: zeros (zero), or the "
-        "state after a fixed sentence (warm).", ["zero", "warm"], needs="elmo or elmo_weights",
-    ),
-    "elmo_top_only": Option(
-        bool, False, "Use the top layer of the biLM instead of a learned mix of all layers.",
-        needs="elmo or elmo_weights",
-    ),
-    "elmo_fine_tune": Option(
-        bool, False, "Train the biLM together with the model.", needs="elmo or elmo_weights"
-    ),
-    "train_vectors": Option(
-        str, None, "File of vectors for the sentences of --train, written by 'tfreps embed'.",
-        needs=("dev_vectors if dev", "test_vectors if test"),
-    ),
-    "dev_vectors": Option(
-        str, None, "File of vectors for the sentences of --dev, written by 'tfreps embed'.",
-        needs=("dev", "train_vectors"),
-    ),
-    "test_vectors": Option(
-        str, None, "File of vectors for the sentences of --test, written by 'tfreps embed'.",
-        needs=("test", "train_vectors"),
-    ),
-}  # fmt: skip
-OPTIONS = {**WORDS, **VECTORS}
 # Names of files of static word vectors, one of which an archive may contain.
 VECTOR_FILES = ".txt", ".vec", ".txt.gz", ".vec.gz"
 
@@ -88,7 +21,7 @@ def read_elmo(options):
     """Reads the biLM that the options name.
 
     Args:
-        options: namespace with the options of `OPTIONS`.
+        options: namespace with the options of `tfreps.cli.encoder_options`.
 
     Returns:
         `Elmo`. `None` if no biLM is named.
@@ -124,7 +57,7 @@ def read_bert(options, pooler=False):
     """Reads the BERT model that `--bert` names.
 
     Args:
-        options: namespace with the options of `tfreps.cli.encoder_kinds.BERT`, and `num_layers`.
+        options: namespace with the options of `tfreps.cli.encoder_options.BERT`, and `num_layers`.
         pooler: bool. Whether the head reads the pooled output. Defaults to `False`.
 
     Returns:
@@ -144,7 +77,13 @@ def read_bert(options, pooler=False):
     if options.bert_from_scratch:
         bert = bert._replace(encoder=BertEncoder.from_config(bert.encoder.get_config()))
     freeze_blocks(bert.encoder, options.freeze_blocks or 0)
-    say_bert(options.bert, bert)
+    encoder, size = bert.encoder, len(bert.tokenizer.vocabulary)
+    spare = encoder.vocabulary_size - size
+    rows = f" ({spare:,} rows of its embedding table belong to no token)" if spare else ""
+    print(
+        f"BERT: {encoder.num_layers} layers of {encoder.hidden_dim} dimensions from "
+        f"{options.bert}, {size:,} tokens{rows}."
+    )
     return bert
 
 
@@ -172,7 +111,7 @@ def make_indexer(options, sentences, elmo=None, bert=None, words=True):
     With a BERT model, returns a `PieceIndexer` over the vocabulary of that model.
 
     Args:
-        options: namespace with the options of `OPTIONS`, and `characters`.
+        options: namespace with the options of `tfreps.cli.encoder_options`, and `characters`.
         sentences: list of list of str. Tokens of the training data.
         elmo: `Elmo` that reads character ids. If `None`, the indexer returns character ids only
             with `--characters`.
@@ -229,7 +168,10 @@ def read_vectors(options, indexer):
             missing_std=0.1,
             seed=options.seed,
         )
-    say_vectors(options.vectors, vectors)
+    print(
+        f"Word vectors: {vectors.num_found:,} of {len(vectors.matrix):,} words have a vector in "
+        f"{options.vectors}."
+    )
     return vectors
 
 

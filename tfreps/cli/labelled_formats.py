@@ -1,6 +1,5 @@
 """Options that describe files of labelled texts, and a function that reads such files."""
 
-from tfreps.cli.option_rules import naming_options
 from tfreps.cli.options import Option
 from tfreps.data.labelled.labelled_texts import FORMATS, LabelledText, read_labelled
 from tfreps.data.labelled.text_columns import FIRST_ROWS, QUOTES
@@ -42,10 +41,6 @@ def read_files(files: list[str], options) -> list[LabelledText]:
 
     Returns:
         list of `LabelledText`.
-
-    Raises:
-        ValueError: If `read_labelled` raises an error. The message names the flags of the program.
     """
     how = {name: getattr(options, name) for name in OPTIONS}
-    with naming_options(options):
-        return read_labelled(files, **how, empty_texts="keep")
+    return read_labelled(files, **how, empty_texts="keep")

@@ -2,42 +2,9 @@
 
 from tfreps import plots
 from tfreps.cli import fit_options, input_options
-from tfreps.cli.encoder_kinds import ENCODERS, EncoderInputs
-from tfreps.cli.encoder_options import encoder_table, with_readers
-from tfreps.cli.messages import say_notes, say_results, say_written
-
-PARTS = "train", "dev", "test"
-MAY_CHANGE = "test", "test_vectors"  # options that may differ when a run is resumed
-GROUPS = {
-    "data": "Training and evaluation files, and their format.",
-    "words": "Vocabulary, word vectors and vectors of a biLM.",
-    "encoder": "Encoder between the token vectors and the output layer.",
-    "tags": "Output layer that scores tags.",
-    "labels": "Output layer that scores labels.",
-    "training": "Length of training, batches and optimizer.",
-}
-
-
-def option_tables(head, data, rest):
-    """Returns the tables of options of a program.
-
-    Args:
-        head: str. One of `tfreps.cli.encoder_kinds.HEADS`.
-        data: dict of name -> `Option`. Options of the data.
-        rest: dict of the title of a group -> table. Options of the head.
-
-    Returns:
-        dict of the title of a group -> table, in the order in which `--help` shows them.
-    """
-    words, training = input_options.OPTIONS, fit_options.OPTIONS
-    tables = {
-        "data": data,
-        "words": words,
-        "encoder": encoder_table(head, elsewhere={*words, *training}),
-        **rest,
-        "training": training,
-    }
-    return {title: with_readers(table, head) for title, table in tables.items()}
+from tfreps.cli.encoder_options import ENCODERS
+from tfreps.cli.encoders import EncoderInputs
+from tfreps.reports import format_report
 
 
 def prepare(options, earlier):
@@ -76,7 +43,7 @@ def read_inputs(options, sentences, num_classes, bert=None, words=True):
     return EncoderInputs(indexer, num_classes, vectors, elmo, bert)
 
 
-def finish(run, model, best, measured, asking):
+def finish(run, model, best, measured, program):
     """Writes the results and the pictures of a run, and prints a summary.
 
     Args:
@@ -84,10 +51,20 @@ def finish(run, model, best, measured, asking):
         model: `Tagger` or `Classifier` with the best weights.
         best: dict that `tfreps.cli.fit_options.fit` returned.
         measured: dict that maps each part of the data, such as `"test"`, to its metrics.
-        asking: str. Program that applies the model, `"tag"` or `"classify"`.
+        program: str. Program that applies the model, `"tag"` or `"classify"`.
     """
     run.write_results({**run.results(), "best": best, **measured})
     last = measured.get("test") or measured.get("dev") or {}
-    say_notes(plots.draw_run(run, model, last.get("confusion")))
-    say_results(measured)
-    say_written(run, asking)
+    for note in plots.draw_run(run, model, last.get("confusion")):
+        print(note)
+    for part, results in measured.items():
+        auc = f", AUC {results['auc']:.4f}" if "auc" in results else ""
+        print(f"\n{part}: accuracy {results['accuracy']:.4f}{auc}")
+        report = results.get("spans") if "sentences" in results else results
+        if report:
+            print(format_report(report))
+    print(
+        f"\nWrote {run.model_path}, {run.results_path} and {run.pictures_path}.\n"
+        f"Next: tfreps {program} {run.path} FILE, tfreps evaluate {run.path} --data FILES, or "
+        f"tfreps export {run.path} --to DIR."
+    )

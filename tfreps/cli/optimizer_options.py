@@ -2,82 +2,24 @@
 
 import keras
 
-from tfreps.cli.options import Option
 from tfreps.models import BertEncoder, Elmo, TokenEmbedder
 from tfreps.optimizers import CutRate, FusedAdam, GroupedOptimizer, LinearWarmup
-
-OPTIONS = {
-    "learning_rate": Option(float, 1e-3, "Learning rate of the Adam optimizer.", above=0),
-    "decay": Option(
-        float, 1.0, "Factor that multiplies the learning rate after each epoch.", above=0,
-        excludes=("warmup_steps", "schedule=linear"),
-    ),
-    "plateau_decay": Option(
-        float, 1.0, "Factor that multiplies the learning rate after each epoch without a better "
-        "dev metric.", above=0,
-    ),
-    "warmup_steps": Option(
-        int, 0, "Number of batches over which the learning rate rises linearly from 0.", at_least=0
-    ),
-    "schedule": Option(
-        str, "constant", "How the learning rate changes after the warmup: not at all (constant), "
-        "or linearly to 0 by the end of the last epoch (linear).",
-        choices=["constant", "linear"],
-    ),
-    "clip_norm": Option(
-        float, 5.0, "Maximum norm of the gradient over all weights; 0 turns clipping off.",
-        at_least=0,
-    ),
-    "weight_decay": Option(
-        float, 0.0, "Decoupled weight decay of all weights except biases and, in models with bert, "
-        "layer normalization.", at_least=0,
-    ),
-    "l2": Option(
-        float, 0.0, "L2 penalty: adds L2 / 2 times the sum of squared weights to the loss. Biases "
-        "and other vectors are excluded.", at_least=0,
-    ),
-    "embedding_learning_rate": Option(
-        float, None, "Learning rate of the word vectors. Defaults to --learning-rate.", above=0,
-        excludes=("no_words", "no_trainable_embeddings"),
-    ),
-    "elmo_learning_rate": Option(
-        float, 1e-4, "Learning rate of the biLM with --elmo-fine-tune.", above=0,
-        needs="elmo_fine_tune",
-    ),
-    "linear_learning_rate": Option(
-        float, None, "Learning rate of the added linear model. Defaults to --learning-rate.",
-        above=0,
-        needs="linear_features or ngrams",
-    ),
-    "bert_learning_rate": Option(
-        float, None, "Learning rate of the last BERT layer; --layer-decay determines the learning "
-        "rates of earlier layers. Defaults to --learning-rate.", above=0, needs="bert",
-    ),
-    "layer_decay": Option(
-        float, None, "Learning rate of each BERT layer divided by that of the next layer. Values "
-        "below 1 give earlier layers lower learning rates. Defaults to 1.", above=0, needs="bert",
-    ),
-    "average": Option(
-        float, 0.0, "Momentum of the moving averages of the weights. The averages are evaluated "
-        "and saved instead of the weights; 0.99 averages over about 100 updates, and 0 turns "
-        "averaging off.",
-        at_least=0, below=1,
-    ),
-}  # fmt: skip
 
 
 def make_optimizer(options, model, steps_per_epoch, factor=None):
     """Returns Adam, or a `GroupedOptimizer` for separate learning rates or averaged weights.
 
     Args:
-        options: namespace with the options of `OPTIONS`.
+        options: namespace with the options of `training_options.OPTIMIZER`.
         model: `Tagger` or `Classifier` that is built.
         steps_per_epoch: int. Number of updates per epoch.
         factor: `tf.Variable` that multiplies all learning rates. If `None`, there is no factor.
 
     Example:
     >>> import argparse
-    >>> options = argparse.Namespace(**{name: o.default for name, o in OPTIONS.items()})
+    >>> from tfreps.cli.options import default_values
+    >>> from tfreps.cli.training_options import OPTIMIZER
+    >>> options = argparse.Namespace(**default_values(OPTIMIZER))
     >>> model = TokenEmbedder(vocabulary_size=9, embedding_dim=4)
     >>> round(float(make_optimizer(options, model, 10).learning_rate), 6)
     0.001
@@ -100,7 +42,7 @@ def make_adam(options, rate, steps_per_epoch, clip=None, factor=None, has_norms=
     """Returns Adam with one learning rate and the schedule of the options.
 
     Args:
-        options: namespace with the options of `OPTIONS`.
+        options: namespace with the options of `training_options.OPTIMIZER`.
         rate: float. Learning rate before the schedule is applied.
         steps_per_epoch: int. Number of updates per epoch.
         clip: float. Maximum norm of the gradient over all weights. If `None`, gradients are
@@ -131,7 +73,7 @@ def part_rates(options, model):
     """Returns the parts of a model that have their own learning rate.
 
     Args:
-        options: namespace with the options of `OPTIONS`.
+        options: namespace with the options of `training_options.OPTIMIZER`.
         model: `Tagger` or `Classifier` that is built.
 
     Returns:

@@ -5,9 +5,12 @@ import os
 import pathlib
 from collections.abc import Iterable
 
+from tfreps.cli.options import Option
 from tfreps.files.atomic_files import check_place, is_stream
 
 Path = str | os.PathLike
+OUTPUT = Option(str, None, "File to write. Defaults to standard output.", metavar="FILE")
+OVERWRITE = Option(bool, False, "Replace the output file if it exists.")
 
 
 def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Path] = ()) -> None:

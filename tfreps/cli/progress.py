@@ -1,4 +1,4 @@
-"""Prints the progress of a program to standard error at intervals."""
+"""Prints the progress of a program to standard error."""
 
 import sys
 import time
@@ -36,3 +36,18 @@ def make_progress(what: str) -> Callable[[int, int], None]:
             print(line, file=sys.stderr, flush=True)
 
     return progress
+
+
+def say_progress(text, final=False, progress=False):
+    """Prints a line to standard error; on a terminal, replaces the last line if it was not final.
+
+    Args:
+        text: str. The line.
+        final: bool. Whether the line stays when the next one is printed. Defaults to `False`.
+        progress: bool. Whether the line is printed only on a terminal. Defaults to `False`.
+    """
+    if sys.stderr.isatty():
+        end = "\n" if final else ""
+        print(f"\r\033[K{text}", end=end, file=sys.stderr, flush=True)
+    elif not progress:
+        print(text, file=sys.stderr, flush=True)

@@ -3,11 +3,7 @@
 import contextlib
 import logging
 
-from tfreps.cli.option_rules import with_flags
 from tfreps.cli.standard_streams import say
-
-# Options of the server whose flag has a different name.
-FLAGS = {"allowed_hosts": "allow_host", "allowed_origins": "allow_origin", "labels": "label"}
 
 
 class ServerLog(logging.Handler):
@@ -17,13 +13,13 @@ class ServerLog(logging.Handler):
     start.
 
     Args:
-        options: namespace of all options of the program.
+        program: `tfreps.cli.program.Program`.
         start: str. Text at the start of each line. Defaults to `""`.
     """
 
-    def __init__(self, options, start=""):
+    def __init__(self, program, start=""):
         super().__init__(logging.INFO)
-        self.options = options
+        self.program = program
         self.start = start
         self.held = []
 
@@ -31,7 +27,7 @@ class ServerLog(logging.Handler):
         if self.held is not None and record.levelno >= logging.ERROR:
             self.held.append(record)
         else:
-            say(self.start + with_flag_names(self.format(record), self.options))
+            say(self.start + self.program.with_flags(self.format(record)))
 
     def flush_errors(self, but=""):
         """Prints the errors that were held back.
@@ -48,14 +44,14 @@ class ServerLog(logging.Handler):
 
 
 @contextlib.contextmanager
-def server_log(options, start=""):
+def server_log(program, start=""):
     """Context manager that prints the log of the server and yields its `ServerLog`.
 
     Args:
-        options: namespace of all options of the program.
+        program: `tfreps.cli.program.Program`.
         start: str. Text at the start of each line. Defaults to `""`.
     """
-    log, handler = logging.getLogger("tfreps.server"), ServerLog(options, start)
+    log, handler = logging.getLogger("tfreps.server"), ServerLog(program, start)
     before = log.level, log.propagate
     log.addHandler(handler)
     log.setLevel(logging.INFO)
@@ -68,18 +64,3 @@ def server_log(options, start=""):
         log.removeHandler(handler)
         log.setLevel(before[0])
         log.propagate = before[1]
-
-
-def with_flag_names(text, options):
-    """Replaces the names of options in a message with flags.
-
-    Args:
-        text: str. The message.
-        options: namespace of all options of the program.
-
-    Returns:
-        str. The message with flags.
-    """
-    for name, flag in FLAGS.items():
-        text = text.replace(f"`{name}`", f"`{flag}`")
-    return with_flags(text, vars(options))

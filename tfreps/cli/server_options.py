@@ -1,21 +1,71 @@
 """The options of `tfreps serve`."""
 
-from tfreps.cli.options import Option, add_flags, check_options
+from tfreps.cli.options import Option
+from tfreps.cli.program import Group
 
 MOST_SENTENCES = 1_000  # lines of --sentences
 MODELS = {
-    "poll_seconds": Option(
-        float,
-        1.0,
-        "Seconds between searches for new versions. With 0, the server searches only at startup.",
-        at_least=0,
-        at_most=1e6,
+    "model_config": Option(
+        str, None, "Model config file in the format of TensorFlow Serving, such as models.config, "
+        "instead of base paths.", metavar="FILE",
     ),
-}
-PORTS = {
+    "label": Option(
+        str, [], "Label for a version of a model, for requests to /v1/models/NAME/labels/LABEL. "
+        "The version is served in addition to those of --versions. May be repeated.",
+        repeated=True, metavar="NAME:LABEL=VERSION",
+    ),
+    "versions": Option(
+        str, [], "Versions of a model to serve: the newest (latest), the two newest (latest:2), "
+        "all versions (all), or those with the given numbers (3,4). Defaults to latest. May be "
+        "repeated.", repeated=True, metavar="NAME:POLICY",
+    ),
+    "poll_seconds": Option(
+        float, 1.0, "Seconds between searches for new versions. With 0, the server searches only "
+        "at startup.", at_least=0, at_most=1e6,
+    ),
+    "allow_file_ops": Option(
+        bool, False, "Load models that use files, the network or Python. By default, they are "
+        "rejected.",
+    ),
+    "try": Option(
+        str, None, "Send this sentence to the first model over REST and gRPC, print the answers, "
+        "and exit.", metavar="SENTENCE",
+    ),
+}  # fmt: skip
+ADDRESSES = {
     "rest_port": Option(int, 8501, "REST port; 0 chooses a free port.", at_least=0, at_most=65535),
     "grpc_port": Option(int, 8500, "gRPC port; 0 chooses a free port.", at_least=0, at_most=65535),
-}
+    "host": Option(
+        str, "127.0.0.1", "Address to listen on; 0.0.0.0 accepts connections from other machines."
+    ),
+    "tls_cert": Option(
+        str, None, "TLS certificate (PEM) for both ports. Requires --tls-key.", needs="tls_key",
+        metavar="FILE",
+    ),
+    "tls_key": Option(
+        str, None, "Private key (PEM) of the TLS certificate.", needs="tls_cert", metavar="FILE"
+    ),
+    "allow_host": Option(
+        str, [], "Host name of this server, in addition to localhost and IP addresses. REST "
+        "requests to other names are rejected with HTTP status 403 if this option is given or "
+        "--host is a loopback address. May be repeated.", repeated=True, metavar="NAME",
+    ),
+    "allow_origin": Option(
+        str, [], "Web site whose pages may send requests, such as https://example.org; * allows "
+        "all. By default, only pages of this server may. May be repeated.", repeated=True,
+        metavar="ORIGIN",
+    ),
+}  # fmt: skip
+PAGE = {
+    "page": Option(
+        bool, False, "Serve a web page that shows the outputs of all models for a text."
+    ),
+    "sentences": Option(
+        str, None, "Text file with one sentence per line. The page searches its first "
+        f"{MOST_SENTENCES:,} lines for the nearest neighbours of a word.", needs="page",
+        metavar="FILE",
+    ),
+}  # fmt: skip
 WORK = {
     "max_batch_size": Option(
         int, 64, "Maximum number of sentences in a batch; 1 disables batching.", at_least=1
@@ -84,82 +134,28 @@ LIMITS = (
 )
 
 
-def add_server_flags(parser):
-    """Adds the arguments and flags of `tfreps serve` to a parser."""
-    parser.add_argument(
-        "folders", metavar="[NAME=]DIR", nargs="*",
-        help="Base path of a model: a folder with numbered versions. NAME is the name of the model "
-        "in requests and defaults to the folder's name.",
-    )  # fmt: skip
-    models = parser.add_argument_group("models", "Models and versions to serve.")
-    add = models.add_argument
-    about = (
-        "Model config file in the format of TensorFlow Serving, such as models.config, instead of "
-        "base paths."
+ARGUMENTS = {
+    "folders": Option(
+        str, [], "Base path of a model: a folder with numbered versions. NAME is the name of the "
+        "model in requests and defaults to the folder's name.", many=True, metavar="[NAME=]DIR",
     )
-    add("--model-config", metavar="FILE", help=about)
-    add(
-        "--label", metavar="NAME:LABEL=VERSION", action="append", default=[],
-        help="Label for a version of a model, for requests to /v1/models/NAME/labels/LABEL. The "
-        "version is served in addition to those of --versions. May be repeated.",
-    )  # fmt: skip
-    add(
-        "--versions", metavar="NAME:POLICY", action="append", default=[],
-        help="Versions of a model to serve: the newest (latest), the two newest "
-        "(latest:2), all versions (all), or those with the given numbers (3,4). "
-        "Defaults to latest. May be repeated.",
-    )  # fmt: skip
-    add_flags(models, MODELS)
-    about = "Load models that use files, the network or Python. By default, they are rejected."
-    add("--allow-file-ops", action="store_true", help=about)
-    about = "Send this sentence to the first model over REST and gRPC, print the answers, and exit."
-    add("--try", metavar="SENTENCE", dest="sentence", help=about)
-    addresses = parser.add_argument_group("addresses", "Ports, and clients that may use them.")
-    add_flags(addresses, PORTS)
-    add = addresses.add_argument
-    about = "Address to listen on; 0.0.0.0 accepts connections from other machines."
-    add("--host", default="127.0.0.1", help=about)
-    about = "TLS certificate (PEM) for both ports. Requires --tls-key."
-    add("--tls-cert", metavar="FILE", help=about)
-    add("--tls-key", metavar="FILE", help="Private key (PEM) of the TLS certificate.")
-    add(
-        "--allow-host", metavar="NAME", action="append", default=[],
-        help="Host name of this server, in addition to localhost and IP addresses. REST requests "
-        "to other names are rejected with HTTP status 403 if this option is given or --host is a "
-        "loopback address. May be repeated.",
-    )  # fmt: skip
-    add(
-        "--allow-origin", metavar="ORIGIN", action="append", default=[],
-        help="Web site whose pages may send requests, such as https://example.org; * allows all. "
-        "By default, only pages of this server may. May be repeated.",
-    )  # fmt: skip
-    add = parser.add_argument_group("page", "Web page on the REST port.").add_argument
-    about = "Serve a web page that shows the outputs of all models for a text."
-    add("--page", action="store_true", help=about)
-    about = (
-        f"Text file with one sentence per line. The page searches its first {MOST_SENTENCES:,} "
-        "lines for the nearest neighbours of a word."
-    )
-    add("--sentences", metavar="FILE", help=about)
-    add_flags(parser.add_argument_group("batches and limits", LIMITS), WORK)
+}  # fmt: skip
+GROUPS = [
+    Group("models", "Models and versions to serve.", MODELS),
+    Group("addresses", "Ports, and clients that may use them.", ADDRESSES),
+    Group("page", "Web page on the REST port.", PAGE),
+    Group("batches and limits", LIMITS, WORK),
+]
+# Arguments of the server whose flag has another name.
+FLAGS = {
+    "allowed_hosts": "--allow-host", "allowed_origins": "--allow-origin", "labels": "--label",
+}  # fmt: skip
 
 
 def check_server_options(options):
-    """Checks the options of `tfreps serve`.
-
-    Args:
-        options: namespace of all options of the program.
-
-    Raises:
-        ValueError: If an option is out of bounds, or two options do not fit together.
-    """
-    check_options(options, MODELS, PORTS, WORK)
+    """Raises ValueError if two options of `tfreps serve` do not fit together."""
     if bool(options.folders) == bool(options.model_config):
         given = "both" if options.folders else "neither"
         raise ValueError(f"Expected either base paths of models or --model-config; got {given}.")
-    if options.sentence is not None and options.workers > 1:
+    if vars(options)["try"] is not None and options.workers > 1:
         raise ValueError("--try requires --workers 1.")
-    if options.sentences and not options.page:
-        raise ValueError("--sentences requires --page.")
-    if bool(options.tls_cert) != bool(options.tls_key):
-        raise ValueError("--tls-cert and --tls-key must be given together.")

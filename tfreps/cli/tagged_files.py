@@ -1,11 +1,7 @@
 """Options and reading of tagged sentences, which all programs for taggers share."""
 
-from tfreps.cli.messages import say_notes
-from tfreps.cli.option_rules import with_flags
 from tfreps.cli.options import Option
-from tfreps.data import read_tagged
-from tfreps.data.labelled.tagged_sentences import FORMATS
-from tfreps.text import tags
+from tfreps.data.labelled.tagged_sentences import FORMATS, TaggedSentence, read_tagged
 
 
 def column(text):
@@ -18,6 +14,8 @@ def separator(text):
     return {"tab": "\t", "\\t": "\t", "space": " "}.get(text, text)
 
 
+SCHEMES = ["bio", "iob1", "bioes", "bilou", "bmes", "none"]
+PARTS = "train", "dev", "test"
 COLUMNS = {
     "token_column": Option(
         column, None, "Column of the tokens, counted from 0, or from the end if negative, or its "
@@ -36,39 +34,56 @@ COLUMNS = {
     ),
     "encoding": Option(str, "utf-8", "Encoding of the files."),
 }  # fmt: skip
+# Data of train-tagger and train-hmm.
 OPTIONS = {
+    "train": Option(
+        str, None, "Files with tagged sentences, or glob patterns.", many=True, required=True
+    ),
+    "dev": Option(
+        str, None, "Files with held-out tagged sentences, or glob patterns. The sentences are "
+        "used to select the best weights.", many=True,
+    ),
+    "test": Option(
+        str, None, "Files with tagged test sentences, or glob patterns. The final metrics are "
+        "measured on them.", many=True,
+    ),
     "format": Option(
         str, "conll", "Format of the files: columns (conll), CoNLL-U (conllu), JSON lines (json), "
         "or lines of Python dict literals (python).", FORMATS,
     ),
     **COLUMNS,
+    "scheme": Option(
+        str, None, "Tag scheme that marks the spans; none for tags such as parts of speech.",
+        SCHEMES, required=True,
+    ),
 }  # fmt: skip
+# Format of the input of tag and embed.
+TEXT_OR_TAGGED = Option(
+    str, "text", "Format of the file: one sentence per line (text), or one of the formats of "
+    "'tfreps train-tagger'; tags in the file are ignored.", ["text", *FORMATS],
+)  # fmt: skip
 
 
-def as_in_training(name, needs=()):
+def as_in_training(name: str, needs: str | tuple = ()) -> Option:
     """Returns the option `name` of `COLUMNS` with the value of the training data as default."""
     first = COLUMNS[name].about.partition(". ")[0].removesuffix(".")
     about = f"{first}. Defaults to that of the training data."
     return COLUMNS[name]._replace(default=None, about=about, needs=needs)
 
 
-def read_tagged_files(options, files, format="format", kept=None, read_tags=True):
+def read_tagged_files(
+    options, files, format="format", kept=None, read_tags=True
+) -> list[TaggedSentence]:
     """Reads tagged sentences as the options of a program describe them.
 
     Args:
-        options: namespace with the option `format` and some options of `COLUMNS`.
+        options: namespace with an option for the format and some options of `COLUMNS`.
         files: str, or list of str. Paths or glob patterns.
         format: str. Name of the option that contains the format. Defaults to `"format"`.
         kept: dict of the options of a run. They replace options that are `None`; columns and
             separator only if the run was trained on files of the same format. If `None`, there is
-            no run. Defaults to `None`.
+            no run.
         read_tags: bool. Whether to read tags. Defaults to `True`.
-
-    Returns:
-        list of `tfreps.data.TaggedSentence`.
-
-    Raises:
-        ValueError: If `read_tagged` raises an error. The message names flags instead of arguments.
     """
     kept = kept or {}
     kind = getattr(options, format) or kept.get("format", "conll")
@@ -76,20 +91,19 @@ def read_tagged_files(options, files, format="format", kept=None, read_tags=True
     same = ["encoding"] if kept.get("format", kind) != kind else COLUMNS
     reading |= {name: kept.get(name) for name in same if reading[name] is None}
     reading["encoding"] = reading["encoding"] or "utf-8"
-    try:
-        return read_tagged(files, kind, read_tags=read_tags, **reading)
-    except ValueError as error:
-        message = str(error).replace("`format`", f"`{format}`")
-        raise ValueError(with_flags(message, vars(options))) from error
+    return read_tagged(files, kind, read_tags=read_tags, **reading)
 
 
-def say_illegal(part, sentences, scheme):
+def read_parts(options) -> dict[str, list[TaggedSentence]]:
+    """Returns the sentences of --train, --dev and --test; `[]` for those that are not given."""
+    given = {part: getattr(options, part) for part in PARTS}
+    return {
+        part: read_tagged_files(options, files) if files else [] for part, files in given.items()
+    }
+
+
+def say_illegal(part: str, sentences: list[TaggedSentence], scheme: str | None) -> bool:
     """Checks tags against their scheme, and prints a warning about transitions that it forbids.
-
-    Args:
-        part: str. Option that names the files, such as `"train"`.
-        sentences: list of `tfreps.data.TaggedSentence`.
-        scheme: str. Tag scheme. `None` allows all tags.
 
     Returns:
         bool. Whether there is a forbidden transition.
@@ -97,13 +111,14 @@ def say_illegal(part, sentences, scheme):
     Raises:
         ValueError: If a tag is not valid in the scheme. The message names the file and the line.
     """
+    from tfreps.text import tags
+
     counts = [tags.check(s.tags, scheme, s.file, s.line) for s in sentences]
     broken = [s for s, count in zip(sentences, counts, strict=True) if count]
     if broken:
-        note = (
+        print(
             f"Warning: --{part} has {sum(counts):,} transitions that are illegal in {scheme!r}, in "
             f"{len(broken):,} of {len(sentences):,} sentences. The first such sentence starts in "
             f"line {broken[0].line} of {broken[0].file}."
         )
-        say_notes([note])
     return bool(broken)

@@ -5,10 +5,17 @@ import sys
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from tfreps.cli.options import Option
 from tfreps.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked
 from tfreps.files.utf8_files import check_line_ends, decode_utf8
 
 BLOCK_CHARACTERS = 1 << 18  # a block ends after this many, so that the first results appear early
+
+
+def line_limit(most: int) -> Option:
+    """Returns the option that limits the bytes of a line."""
+    about = "Maximum number of bytes in a line. A longer line is an error."
+    return Option(int, most, about, at_least=1)
 
 
 def read_texts(
@@ -43,20 +50,6 @@ def read_texts(
             block, size = [], 0
     if block:
         yield block
-
-
-def is_last(block: list[str], path: str | os.PathLike, at_once: int) -> bool:
-    """Returns True if a block of `read_texts` is known to be the last one.
-
-    The last block of a terminal, and a last block that has the maximum size, are not recognized.
-
-    Args:
-        block: list of str. Block that `read_texts` yielded.
-        path: str or path-like object. Path that `read_texts` was given.
-        at_once: int. Maximum number of lines that `read_texts` was given.
-    """
-    is_full = len(block) == at_once or sum(map(len, block)) >= BLOCK_CHARACTERS
-    return not is_full and not _is_terminal(path)
 
 
 def text_lines(file: BinaryIO, name: str, max_line_bytes: int | None = None) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Runs a program that trains: parses and checks options, and opens the run folder."""
+"""Runs a program that trains: checks what may change, and opens the run folder."""
 
 import os
 import shlex
@@ -7,13 +7,10 @@ import shutil
 from tfreps.callbacks.checkpoint_file import list_checkpoints
 from tfreps.callbacks.stop_signals import go_on_with, stopped_by_signals
 from tfreps.cli import distribute_options
-from tfreps.cli.messages import say_notes
-from tfreps.cli.option_rules import as_flag, naming_options, unused_options
-from tfreps.cli.options import add_flags, check_options, default_values, parse_options
-from tfreps.cli.precision_options import AUTO
-from tfreps.cli.program_help import program_parser
+from tfreps.cli.option_rules import unused_options
+from tfreps.cli.options import as_flag, default_values
+from tfreps.cli.training_options import AUTO, RUN
 from tfreps.data import find_files
-from tfreps.distribute.cluster import KINDS
 from tfreps.distribute.lost_workers import naming_lost_workers
 from tfreps.files.json_files import as_json
 from tfreps.runs.run_data import TRAINING_DATA, check_data, record_data
@@ -26,93 +23,48 @@ MAY_CHANGE = {"minutes", "checkpoint_every", "keep_checkpoints"}
 LENGTHS = {"epochs", "steps"}
 
 
-def make_parser(program, about, tables, groups=None, examples=()):
-    """Returns the parser of a program, with its own options and those of all training programs.
-
-    The options of all training programs are `--run`, `--resume`, `--distribute` and `--overwrite`.
+def run_training(program, options, train, free=()):
+    """Locks the run folder and trains.
 
     Args:
-        program: str. Name of the program, as in `tfreps <program>`.
-        about: str. Description that `--help` shows.
-        tables: dict from the title of a group to its table, which is a dict from names to `Option`.
-        groups: dict from the title of a group to its description. If `None`, there are no
-            descriptions. Defaults to `None`.
-        examples: tuple of str. Commands shown at the end of the help. Defaults to `()`.
-
-    Returns:
-        `argparse.ArgumentParser`.
-    """
-    parser = program_parser(f"tfreps {program}", about, examples)
-    add = parser.add_argument_group("run", "Folder of a new or a resumed run.").add_argument
-    about = "Run folder for the model, checkpoints, logs and results."
-    add("--run", metavar="RUN", required=True, help=about)
-    add("--resume", action="store_true", help="Resume the run in the --run folder.")
-    about = distribute_options.ABOUT
-    add("--distribute", choices=KINDS, help=about)
-    add("--overwrite", action="store_true", help="Replace an earlier run in the --run folder.")
-    for title, table in tables.items():
-        add_flags(parser.add_argument_group(title, (groups or {}).get(title)), table)
-    return parser
-
-
-def run_program(
-    program, parser, tables, train, argv=None, recipes=None, check=None, free=(), either=()
-):
-    """Parses and checks the options, locks the run folder, and trains.
-
-    Args:
-        program: str. Name of the program, as in `tfreps <program>`.
-        parser: parser that `make_parser` returned.
-        tables: dict from the title of a group to its table, which is a dict from names to `Option`.
-        train: function of the options and the run to resume (`None` for a new run) that returns the
-            exit code.
-        argv: list of str. Arguments after the name of the program. If `None`, the arguments of the
-            process are used. Defaults to `None`.
-        recipes: `pathlib.Path` of a folder of JSON files that `--config` accepts by name. If
-            `None`, there are no recipes. Defaults to `None`.
-        check: function of the options that raises a ValueError for values that the tables do not
-            exclude. If `None`, only the tables are checked. Defaults to `None`.
+        program: `tfreps.cli.program.Program`.
+        options: namespace of its options.
+        train: function of the options and the run to resume (`None` for a new run).
         free: tuple of str. Names of options that may differ when a run is resumed, in addition to
             `MAY_CHANGE`. Defaults to `()`.
-        either: tuple of str. Names of options that exclude each other. If one of them is given, the
-            values of all of them in the resumed run are ignored. Defaults to `()`.
-
-    Returns:
-        int. Exit code.
 
     Raises:
-        ValueError: If the options, the run folder or the data are invalid.
-        SystemExit: If `argparse` rejects the arguments or prints the help; see `parse_options`.
+        ValueError: If the run folder or the data are invalid.
         Stopped: If a signal ends the program.
     """
-    options = parse_options(parser, argv, recipes, either)
-    check_options(options, *tables.values())
-    if check is not None:
-        check(options)
     may_change = MAY_CHANGE.union(free, LENGTHS if is_length_free(options) else ())
     if getattr(options, "precision", None) == AUTO:  # a resumed run keeps its own; see `settle`
         may_change.add("precision")
-    if RunFolder(options.run, program, {}).data_path.is_file():
+    if RunFolder(options.run, program.name, {}).data_path.is_file():
         may_change.update(TRAINING_DATA)
-    defaults = default_values(*tables.values())
+    defaults = default_values(own_options(program))
     workers = distribute_options.open_workers(options)
     with (
         distribute_options.only_chief_prints(workers),
         naming_lost_workers(workers),
-        distribute_options.begin(workers, options, program, may_change, defaults) as earlier,
+        distribute_options.begin(workers, options, program.name, may_change, defaults) as earlier,
         stopped_by_signals(),
     ):
         if earlier is not None:
             if earlier.is_trained and not list_checkpoints(earlier.checkpoints_path):
                 check_unchanged(earlier, options, LENGTHS.union(free, ["keep_checkpoints"]))
-                say_notes([f"The run in {earlier.path} has ended: there is nothing to train."])
-                return 0
+                print(f"The run in {earlier.path} has ended: there is nothing to train.")
+                return
             check_same_data(earlier, options)
-        code = train(options, earlier)
-        run = RunFolder(options.run, program, {})
+        train(options, earlier)
+        run = RunFolder(options.run, program.name, {})
         if workers.is_chief and run.is_trained and not options.keep_checkpoints:
             shutil.rmtree(run.checkpoints_path, ignore_errors=True)
-        return code
+
+
+def own_options(program):
+    """Returns the options of a program, except those about the run folder."""
+    return {name: option for name, option in program.options.items() if name not in RUN}
 
 
 def is_length_free(options):
@@ -163,7 +115,7 @@ def check_same_data(run, options):
             of workers has changed and `worker_data` is `"files"`.
     """
     share = distribute_options.data_share(options)
-    with naming_options(options), share.workers.together():
+    with share.workers.together():
         share.check_resumed(run.checkpoints_path)
         check_data(run.path, data_files(options), {"train": share.own})
 
@@ -201,17 +153,16 @@ def data_files(options):
     return found
 
 
-def begin_run(program, options, earlier, tables):
+def begin_run(program, options, earlier):
     """Creates the run folder unless a run is resumed, and sets the command shown after a signal.
 
     The training data are recorded in the run folder unless this was done before. `fit_epochs`
     stores the new values of options that may differ when a run is resumed, after all checks.
 
     Args:
-        program: str. Name of the program.
-        options: namespace of all options of the program.
+        program: `tfreps.cli.program.Program`.
+        options: namespace of its options.
         earlier: `RunFolder` to resume. If `None`, a new one is created.
-        tables: dict from the title of a group to its table, which is a dict from names to `Option`.
 
     Returns:
         `tfreps.runs.run_folder.RunFolder`. The new or resumed run.
@@ -219,10 +170,10 @@ def begin_run(program, options, earlier, tables):
     Raises:
         ValueError: If the run folder cannot be created, or if `data_files` raises an error.
     """
-    stored, unused = vars(options), unused_options(options, *tables.values())
+    stored, unused = vars(options), unused_options(options, own_options(program))
     if earlier is None:
-        given = options.run, program, stored, options.overwrite, unused
-        run = distribute_options.create(options, program, lambda: RunFolder.create(*given))
+        given = options.run, program.name, stored, options.overwrite, unused
+        run = distribute_options.create(options, program.name, lambda: RunFolder.create(*given))
     else:
         run = earlier
         run.set_options(stored, unused)
@@ -241,3 +192,17 @@ def resume_command(run, distribute=None) -> str:
     """
     where = f" --distribute {distribute}" if distribute else ""
     return f"tfreps {run.program} --run {shlex.quote(str(run.path))} --resume{where}"
+
+
+def say_start(run, model, what):
+    """Prints the number of parameters, the run folder, and the command to watch the run.
+
+    Args:
+        run: `tfreps.runs.run_folder.RunFolder`.
+        model: Keras model that is trained.
+        what: str. End of the first line: the data and the number of steps.
+    """
+    print(
+        f"Training {model.count_params():,} parameters in {run.path}{what}.\n"
+        f"Watch it with: tensorboard --logdir {run.logs_path}"
+    )

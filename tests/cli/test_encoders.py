@@ -8,8 +8,8 @@ import pytest
 from tests import tiny_bert
 from tests.tiny_run import make_pretrainer
 from tfreps import models
-from tfreps.cli.encoder_kinds import CLASSIFIER, ENCODERS, HEADS, EncoderInputs
-from tfreps.cli.encoder_options import encoder_table, make_encoder
+from tfreps.cli.encoder_options import CLASSIFIER, ENCODERS, encoder_table
+from tfreps.cli.encoders import BUILDERS, EncoderInputs, make_encoder, make_linear
 from tfreps.cli.options import default_values
 from tfreps.runs.bert_loading import EncoderAndTokenizer
 from tfreps.text import TokenIndexer, WordVectors
@@ -109,18 +109,27 @@ def test_a_bert_reads_pieces_or_the_pieces_of_words():
     assert encoder(words([["dog", "sat"]]))["sequence_output"].shape == (1, 2, 16)
 
 
-def test_entries():
-    for name, kind in ENCODERS.items():
-        assert kind.name == name and set(kind.heads) <= set(HEADS) and kind.help
-    assert ENCODERS["cnn"].heads == (CLASSIFIER,)
-    pooled = [kind.name for kind in ENCODERS.values() if kind.pooling == "pooled"]
-    assert pooled == ["slstm", "cnn"]
-    assert [kind.name for kind in ENCODERS.values() if kind.gives_scores] == ["linear"]
-    assert [kind.name for kind in ENCODERS.values() if kind.brings_tokens] == ["bert"]
+def test_every_encoder_has_a_row_and_a_function():
+    assert list(ENCODERS) == list(BUILDERS)
 
 
-def test_encoders_that_share_an_option_share_its_row():
-    rows = {}
-    for kind in ENCODERS.values():
-        for name, row in kind.options.items():
-            assert rows.setdefault(name, row) is row, name
+def inputs():
+    return EncoderInputs(indexer(), 4)
+
+
+def test_a_linear_model_beside_the_encoder_only_when_asked_for():
+    assert make_linear(options(), inputs()) is None
+    linear = make_linear(options(linear_features=True), inputs())
+    assert (linear.units, linear.vocabulary_size, linear.dropout) == (4, 7, 0.0)
+    for given in ({"linear_features": True}, {"ngrams": 2}):
+        given = options(linear_dropout=0.5, **given)
+        assert make_linear(given, inputs()).dropout == 0.5
+    given = options(encoder="linear", linear_dropout=0.5)
+    assert make_encoder(given, inputs()).dropout == 0.5
+
+
+@pytest.mark.parametrize("ngrams, tables", [(1, 1), (2, 2), (3, 3)])
+def test_ngrams_are_those_of_the_text_each_once(ngrams, tables):
+    linear = make_linear(options(ngrams=ngrams), inputs())
+    every = linear.unigram_offsets, linear.bigram_offsets, linear.trigram_offsets
+    assert every == ((0,),) * ngrams + ((),) * (3 - ngrams) and len(linear.weights) == tables

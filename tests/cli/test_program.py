@@ -1,0 +1,306 @@
+"""Tests the command line of programs: precedence, invalid files, errors, and help."""
+
+import json
+import shlex
+
+import pytest
+
+from tfreps import __main__ as command
+from tfreps.cli import program as program_module
+from tfreps.cli.options import Option
+from tfreps.cli.program import Group, Program, default_text
+from tfreps.presets.preset_table import rows
+
+TABLE = {
+    "batch_size": Option(int, 32, "Rows.", at_least=1),
+    "rate": Option(float, 0.2, "Learning rate."),
+    "state": Option(str, "zero", "State.", ["zero", "warm"]),
+    "train": Option(str, ["a.txt"], "Files.", many=True),
+    "filters": Option(json.loads, None, "Filters."),
+    "tie": Option(bool, False, "Share weights."),
+    "skip": Option(bool, True, "Skip."),
+    "path": Option(str, None, "Path.", repeated=True),
+}
+RUN = {"run": Option(str, None, "Folder.", required=True, metavar="RUN")}
+OF_A_RUN = {
+    "resume": Option(bool, False, "Go on."),
+    "minutes": Option(float, None, "Minutes."),
+    "steps": Option(int, None, "Steps."),
+    "epochs": Option(int, None, "Epochs."),
+    "dev": Option(str, None, "Held-out files.", required=True),
+}
+TEXT = {"text": Option(str, None, "Text.")}
+
+
+def program(table=TABLE, arguments=TEXT, **more):
+    return Program("test", "Tests.", arguments, [Group("all", "Options.", RUN | table)], **more)
+
+
+def parse(tmp_path, config, *flags):
+    path = tmp_path / "config.json"
+    path.write_text(config if isinstance(config, str) else json.dumps(config))
+    return program().parse([*flags, "--config", str(path)])
+
+
+def test_flags_beat_the_file_which_beats_defaults(tmp_path):
+    config = {"run": "r", "batch_size": 8, "rate": 1, "filters": [[1, 2]], "train": ["b", "c"]}
+    more = {"tie": True, "skip": False, "path": ["p"]}
+    options = parse(tmp_path, {**config, **more}, "--batch-size", "4", "x.txt")
+    assert vars(options) == {**config, **more, "text": "x.txt", "batch_size": 4, "state": "zero"}
+    assert type(options.rate) is float
+    assert parse(tmp_path, config, "--train", "d").train == ["d"]
+    flags = ["--path", "a", "--path", "b", "--filters", "[[3]]", "--no-skip", "--run", "r"]
+    options = program().parse(flags)
+    assert (options.path, options.filters, options.skip) == (["a", "b"], [[3]], False)
+
+
+def parse_resumed(*flags, **more):
+    return program(TABLE | OF_A_RUN, {}, **more).parse(["--dev", "d", *flags])
+
+
+def test_a_run_that_goes_on_knows_its_options(tmp_path):
+    kept = {"run": "elsewhere", "resume": False, "batch_size": 8, "rate": 0.5, "tie": True}
+    kept |= {"minutes": 3.0, "gone_since": 1, "train": ["b"], "filters": [[1, 2]], "steps": 9}
+    (tmp_path / "options.json").write_text(json.dumps({"options": kept}))
+    line = ["--run", str(tmp_path), "--rate", "0.1"]
+    options = parse_resumed(*line, "--resume")
+    assert (options.rate, options.batch_size, options.tie) == (0.1, 8, True)
+    assert (options.train, options.filters, options.steps) == (["b"], [[1, 2]], 9)
+    assert (options.run, options.resume, options.minutes) == (str(tmp_path), True, None)
+    assert parse_resumed(*line).batch_size == 32
+    either = {"either": ("steps", "epochs")}
+    assert parse_resumed(*line, "--resume", **either).steps == 9
+    assert parse_resumed(*line, "--resume", "--epochs=2", **either).steps is None
+    either = {"either": ("batch_size", "epochs")}
+    assert parse_resumed(*line, "--resume", "--epochs", "2", **either).batch_size == 32
+    assert parse_resumed(*line, "--resume", "--batch-size", "4", **either).epochs is None
+    (tmp_path / "config.json").write_text('{"batch_size": 16, "resume": true}')
+    options = parse_resumed(*line, "--config", str(tmp_path / "config.json"))
+    assert (options.batch_size, options.tie) == (16, True)
+
+
+@pytest.mark.parametrize("head", ["[]", "{}", '{"options": 3}', None])
+def test_what_is_no_run_has_no_options(tmp_path, head):
+    if head is not None:
+        (tmp_path / "options.json").write_text(head)
+    if head == "[]":
+        with pytest.raises(ValueError, match="options.json: expected a JSON object"):
+            parse_resumed("--run", str(tmp_path), "--resume")
+    else:
+        assert parse_resumed("--run", str(tmp_path), "--resume").batch_size == 32
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("[" * 100_000, "options.json cannot be read as JSON: it is nested too dee"),
+        (
+            '{"options": {"batch_size": "8"}}',
+            "options.json: option 'batch_size': expected an integer; got ",
+        ),
+    ],
+)
+def test_a_damaged_run_is_named(tmp_path, text, message):
+    (tmp_path / "options.json").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        parse_resumed("--run", str(tmp_path), "--resume")
+
+
+def test_options_that_are_missing(tmp_path, capsys):
+    resumes = program(TABLE | OF_A_RUN, {})
+    with pytest.raises(ValueError, match="^--dev is missing: held-out files.$"):
+        resumes.parse(["--run", "r"])
+    with pytest.raises(ValueError, match="held-out files. There is no run in r to resume.$"):
+        resumes.parse(["--run", "r", "--resume"])
+    for missing in (resumes, program()):
+        with pytest.raises(SystemExit):
+            missing.parse([])
+        assert "error: the following arguments are required: --run. " in capsys.readouterr().err
+    shown = " ".join(resumes.parser().format_help().split())
+    assert "Held-out files. Required for a new run." in shown and "--run RUN Folder." in shown
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--batch-sise", "3"], "there is no option --batch-sise; did you mean --batch-size? See"),
+        (["--batch-sise=3"], "there is no option --batch-sise; did you mean --batch-size? See"),
+        (["--run", "r", "--zzzzzz"], "there is no option --zzzzzz. See"),
+        (["--run", "r", "--batch", "3"], "there is no option --batch"),
+        (["--run", "r", "--state", "c"], "argument --state: invalid choice: 'c'"),
+        (["--run", "r", "--batch-size", "x"], "argument --batch-size: invalid int value: 'x'"),
+    ],
+)
+def test_what_the_parser_rejects_is_one_line(words, message, capsys):
+    """Unknown flags get a suggestion, even if the flag that was meant is required."""
+    with pytest.raises(SystemExit) as raised:
+        program().parse(words)
+    error = capsys.readouterr().err
+    assert raised.value.code == 2 and message in error
+    assert error.count("\n") == 1 and error.endswith("See tfreps test --help.\n")
+
+
+def test_errors_of_flags_are_short(capsys):
+    with pytest.raises(SystemExit):
+        program().parse(["--run", "r", "--batch-size", "9" * 5000, "--state", "x\ny"])
+    assert len(capsys.readouterr().err) < 1000
+
+
+def test_words_with_spaces_and_words_after_dashes_are_no_flags():
+    texts = Program("test", "Tests.", {"texts": Option(str, None, "Texts.", many=True)}, [])
+    assert texts.parse(["--- a text", "--", "--text"]).texts == ["--- a text", "--text"]
+    assert program().parse(["--run", "r", "--", "-a.txt"]).text == "-a.txt"
+
+
+@pytest.mark.parametrize(
+    "config, message",
+    [
+        ({"batchsize": 8}, "no option 'batchsize'; did you mean 'batch_size'"),
+        ({"zzzzzz": 8}, "options are run, batch_size"),
+        ({"help": True}, "no option 'help'"),
+        ({"config": "x"}, "no option 'config'"),
+        ({"text": "x"}, "no option 'text'"),
+        ({"batch_size": "8"}, "'batch_size': expected an integer; got \"8\""),
+        ({"filters": "[[1"}, "'filters'"),
+        ("[1]", "expected a JSON object"),
+        ("{,}", "not a JSON file"),
+    ],
+)
+def test_a_wrong_file_is_an_error_that_names_the_key(tmp_path, config, message):
+    with pytest.raises(ValueError) as raised:
+        parse(tmp_path, config, "--run", "r")
+    assert message in str(raised.value) and "config.json" in str(raised.value)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(ValueError, match="No such file"):
+        program().parse(["--run", "r", "--config", str(tmp_path / "absent.json")])
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--run", "r", "--train", "a", ""], "--train is empty; expected a value"),
+        (["--run", "r", ""], "text is empty"),
+        (["--run", ""], "--run is empty"),
+        (["--run", "r", "--batch-size", "0"], "--batch-size must be at least 1; got 0."),
+    ],
+)
+def test_invalid_values(words, message):
+    with pytest.raises(ValueError, match=message):
+        program().parse(words)
+
+
+def test_a_recipe_is_found_by_its_name_and_a_file_by_its_path(tmp_path):
+    recipes = tmp_path / "recipes"
+    recipes.mkdir()
+    (recipes / "paper.json").write_text('{"batch_size": 10, "rate": 0.5}')
+    with_recipes = program(recipes=recipes)
+    options = with_recipes.parse(["--run", "r", "--config", "paper", "--rate", "0.1"])
+    assert (options.batch_size, options.rate) == (10, 0.1)
+    assert with_recipes.parse(["--run", "r"]).batch_size == 32
+    (tmp_path / "own.json").write_text('{"batch_size": 9}')
+    words = ["--run", "r", "--config", str(tmp_path / "own.json")]
+    assert with_recipes.parse(words).batch_size == 9
+    with pytest.raises(ValueError, match="Cannot read papers"):
+        with_recipes.parse(["--run", "r", "--config", "papers"])
+    shown = " ".join(with_recipes.parser().format_help().split())
+    assert "or the name of a recipe (paper). Flags override it." in shown
+
+
+@pytest.mark.parametrize("needs_tensorflow", [True, False])
+def test_errors_of_the_library_name_flags(monkeypatch, needs_tensorflow):
+    def work(options):
+        raise ValueError("`batch_size` with `tie=True`, `weights_file` and `fit` of `text`.")
+
+    started = []
+    monkeypatch.setattr(program_module, "start_tensorflow", lambda: started.append(True))
+    flags = {"weights_file": "--weights"}
+    with pytest.raises(ValueError) as raised:
+        program(flags=flags, tensorflow=needs_tensorflow).run(work, ["--run", "r"])
+    assert str(raised.value) == "--batch-size with --tie, --weights and `fit` of `text`."
+    assert bool(started) is needs_tensorflow
+    assert program(tensorflow=False).run(lambda options: options.batch_size, ["--run", "r"]) == 32
+    with pytest.raises(UnicodeDecodeError):  # keeps its type
+        program(tensorflow=False).run(lambda _: b"\xff".decode(), ["--run", "r"])
+
+
+@pytest.mark.parametrize(
+    "value, expected",
+    [
+        (3, " (default: 3)"),
+        (0, " (default: 0)"),
+        (1e-4, " (default: 0.0001)"),
+        ([3, 4], " (default: 3 4)"),
+        ("50 %", " (default: 50 %)"),
+        (True, " (default: on)"),
+        *((value, "") for value in (False, None, "", [])),
+    ],
+)
+def test_the_default_follows_the_first_sentence(value, expected):
+    kind = bool if isinstance(value, bool) else str
+    table = {"width": Option(kind, value, "Size. Above 1.5.", metavar="N")}
+    shown = Program("test", "Tests.", {}, [Group("all", "Options.", table)]).parser().format_help()
+    assert f"Size{expected}. Above 1.5.\n" in shown
+    assert default_text(value) == expected[11:-1]
+
+
+def test_lines_break_at_spaces_and_commands_stay(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    long = "tfreps count --with-a-long-flag --and-another-long-flag \\\n    --last"
+    about = "Number of the things, as in --with-a-long-flag and others."
+    counts = Program(
+        "count", "Counts. " * 10, {}, [Group("all", "All.", {"n": Option(int, 1, about)})], (long,)
+    )
+    text = counts.parser().format_help()
+    assert text.endswith(f"examples:\n  {long.replace(chr(10), chr(10) + '  ')}\n")
+    assert "--with-a-long-flag and" in text and max(map(len, text.splitlines()[:-3])) <= 50
+
+
+def programs():
+    """Yields all programs of tfreps by name."""
+    for name, (module, _) in command.PROGRAMS.items():
+        found = command.import_program(module)
+        if name == "plot":
+            yield from ((f"plot {kind}", each) for kind, each in found.PROGRAMS.items())
+        elif name != "predict":  # which runs without tfreps
+            yield name, found.PROGRAM
+
+
+PROGRAMS = dict(programs())
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_option_has_a_sentence_and_a_group(name):
+    for group in PROGRAMS[name].groups:
+        assert group.title and group.about.endswith("."), group.title
+    for option in (PROGRAMS[name].arguments | PROGRAMS[name].options).values():
+        about = option.about
+        assert about[:1].isupper() or about.startswith(("options.json", "gRPC")), about
+        assert about.endswith(".") and "None" not in about and "  " not in about, about
+        assert "(default:" not in about, about
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_help_ends_with_three_commands_that_the_program_accepts(name):
+    assert PROGRAMS[name].parser().format_help().startswith(f"usage: tfreps {name} ")
+    assert len(PROGRAMS[name].examples) == 3
+    for example in PROGRAMS[name].examples:
+        words = shlex.split(example.replace("\\\n", " "))
+        start = ["tfreps", *name.split()]
+        assert words[: len(start)] == start
+        words = words[len(start) :]
+        if name == "annotate" and "--" in words:
+            words = words[: words.index("--")]  # the rest are options of Beam
+        if "--resume" not in words:
+            PROGRAMS[name].parse(words)
+        for flag in "--bert", "--init", "--elmo":
+            if flag in words:
+                source = words[words.index(flag) + 1]
+                assert source in rows() or source.startswith(("runs/", "hf://")), source
+
+
+def test_the_overview_of_plot():
+    overview = command.import_program("training.plot").OVERVIEW
+    assert [example.split()[:2] for example in overview.examples] == [["tfreps", "plot"]] * 3
+    assert "curves: metrics of runs" in " ".join(overview.parser().format_help().split())
