@@ -13,7 +13,9 @@ from tests import tiny_run
 from tests.closeness import assert_close
 from tests.training import labelling
 from tests.training.labelling import SMALL, ask, history, results, train_tagger
-from tfreps.__main__ import import_program, main
+from tfreps.__main__ import main
+from tfreps.cli import tagged_files
+from tfreps.reports import evaluation
 from tfreps.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
 
@@ -262,7 +264,7 @@ def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
 def test_signals_before_the_first_step_and_in_the_evaluation(tmp_path, monkeypatch, capfd):
     """No file is incomplete, and --resume evaluates the trained model."""
     files = labelling.write_tagged(tmp_path, sizes=(16, 4, 4))
-    program, run = import_program("training.train_tagger"), tmp_path / "run"
+    run = tmp_path / "run"
     line = ["train-tagger", *files, "--scheme", "bio", "--no-use-crf", *EMBEDDINGS, "--epochs", "1"]
     line += ["--run", str(run)]
 
