@@ -99,7 +99,7 @@ test-slow: install
 # Beam and the newest TensorFlow Serving API need different versions of protobuf.
 test-beam: .venv-beam/.installed
 	.venv-beam/bin/python -m pytest -q $(SPREAD) tests/distribute/beam tests/serving/test_annotate.py \
-	  tests/benchmarks/test_annotate.py tests/benchmarks/test_annotate_faults.py
+	  tests/benchmarks/test_annotate.py
 
 .venv-beam/.installed: setup.py pyproject.toml
 	$(PYTHON) -m venv .venv-beam

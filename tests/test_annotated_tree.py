@@ -1,4 +1,4 @@
-"""The annotated tree has a comment on every line."""
+"""The annotated tree has a comment on every line, and its files are short."""
 
 import shutil
 
@@ -7,6 +7,7 @@ import pytest
 from tests import annotated_tree
 from tests.conftest import CHECKOUT
 
+LONGEST_FILE = 500
 needs_git = pytest.mark.skipif(
     shutil.which("git") is None or not (CHECKOUT / ".git").exists(),
     reason="needs a git checkout to know which files belong to it",
@@ -15,8 +16,16 @@ needs_git = pytest.mark.skipif(
 
 @needs_git
 def test_every_line_has_a_comment():
-    for line in annotated_tree.lines(annotated_tree.tracked_files()):
-        assert len(line.split(None, 1)) == 2, f"{line.strip()} has no docstring"
+    lines = annotated_tree.lines(annotated_tree.tracked_files())
+    assert [line for line in lines if len(line.split(None, 1)) < 2] == []
+
+
+@needs_git
+def test_files_are_short():
+    paths = [CHECKOUT / name for name in annotated_tree.tracked_files() if name.endswith(".py")]
+    assert [
+        str(path) for path in paths if path.read_text(encoding="utf-8").count("\n") > LONGEST_FILE
+    ] == []
 
 
 def test_lines(tmp_path):

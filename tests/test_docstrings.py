@@ -23,20 +23,19 @@ SLOW = {
 MASKING = {f"tfreps.data.masked_lm.{name}" for name in ("masked_lm_batches", "token_masking")}
 
 
-def parameter(path):
-    """Returns the name of a module with the marks that its examples need."""
-    name = ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__")
-    examples = [line for line in path.read_text("utf-8").splitlines() if ">>>" in line]
-    marks = [pytest.mark.slow] if name in SLOW else []
-    if any("bfloat16" in line for line in examples):
-        marks.append(pytest.mark.bfloat16)
-    return pytest.param(name, marks=marks)
+def modules():
+    """Yields the name of each module that has examples, with the marks that they need."""
+    for path in sorted((CHECKOUT / "tfreps").rglob("*.py")):
+        examples = [line for line in path.read_text("utf-8").splitlines() if ">>>" in line]
+        if examples:
+            name = ".".join(path.relative_to(CHECKOUT).with_suffix("").parts)
+            marks = [pytest.mark.slow] if name in SLOW else []
+            if any("bfloat16" in line for line in examples):
+                marks.append(pytest.mark.bfloat16)
+            yield pytest.param(name.removesuffix(".__init__"), marks=marks)
 
 
-MODULES = [parameter(path) for path in sorted((CHECKOUT / "tfreps").rglob("*.py"))]
-
-
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", modules())
 def test_docstring_examples(name, tmp_path, monkeypatch):
     """The examples run in a temporary folder."""
     if name.startswith("tfreps.distribute.beam."):

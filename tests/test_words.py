@@ -1,17 +1,12 @@
-"""Docstrings, comments, messages and pages are free of words that reveal a literal translation.
+"""Docstrings and pages are free of tell-tale words, and the library never mentions flags.
 
-The rules are in "Writing style" of CONTRIBUTING.md. In tests, only docstrings and
-comments are checked. Code in Markdown and ~~struck out~~ text is skipped.
+The words reveal a literal translation; "Writing style" of CONTRIBUTING.md lists them. Code in
+Markdown and ~~struck out~~ text is skipped.
 """
 
 import ast
-import io
 import re
-import tokenize
 
-import pytest
-
-from tests.annotated_tree import tracked_files
 from tests.conftest import CHECKOUT
 
 # Pattern: what to write instead.
@@ -36,11 +31,25 @@ WORDS = {
     r"(has|have|had) no say": "has no effect",
 }
 OPENERS = re.compile(r"(What|That|Whether|Of|How|Where|Which|Who|Whose|Why|Whatever|As) ")
+PRODUCT = [
+    path for room in ("tfreps", "training", "serving") for path in (CHECKOUT / room).rglob("*.py")
+]
+WRITTEN = ("_build", "auto_guides", "api", "programs", "files")  # folders of the build of docs/
+PAGES = [*CHECKOUT.glob("*.md"), *CHECKOUT.glob("[a-z]*/*.md")]
+PAGES += [p for p in CHECKOUT.glob("docs/*/**/*.md") if not set(p.parts) & set(WRITTEN)]
+FLAG = re.compile(r"(^|[\s(`'\"])--[a-z]")
+# Files of the library that mention flags, and whose flags they are. Code of programs may.
+FOREIGN = {
+    "tfreps/backend.py": "a command line of pip",
+    "tfreps/distribute/beam/beam_runners.py": "flags of Beam",
+    "tfreps/export/export_check.py": "a command line of saved_model_cli",
+    "tfreps/export/notes.py": "the notes in an export describe how to start servers",
+    "tfreps/export/text_counts.py": "its sentence in these notes",
+}
 
 
-def python_texts(name):
-    """Yields `(line number, text, whether it is a docstring)` of a Python file."""
-    source = (CHECKOUT / name).read_text(encoding="utf-8")
+def strings(source):
+    """Yields `(line number, text, whether it is a docstring)` of the strings of Python code."""
     tree = ast.parse(source)
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     docstrings = {
@@ -50,68 +59,66 @@ def python_texts(name):
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if node in docstrings or not name.startswith("tests/"):
-                yield node.lineno, node.value, node in docstrings
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.start[0], token.string, False
+            yield node.lineno, node.value, node in docstrings
 
 
-def markdown_texts(name):
-    """Yields `(line number, text, False)` of a Markdown file, line by line, without code."""
-    text = (CHECKOUT / name).read_text(encoding="utf-8")
+def prose(text):
+    """Returns the text of a Markdown page with its code and struck out text removed."""
     text = re.sub(r"^```.*?^```", lambda m: "\n" * m[0].count("\n"), text, flags=re.M | re.S)
-    for number, line in enumerate(text.splitlines(), 1):
-        yield number, re.sub(r"`[^`]*`|~~.*?~~", "", line), False
+    return re.sub(r"`[^`\n]*`|~~.*?~~", "", text)
 
 
 def texts():
-    for name in tracked_files():
-        if name.endswith(".py"):
-            yield from ((name, *found) for found in python_texts(name))
-        elif name.endswith(".md"):
-            yield from ((name, *found) for found in markdown_texts(name))
+    """Yields `(file, line number, text)` of every docstring of the product and every page."""
+    for path in PRODUCT:
+        for line, text, is_docstring in strings(path.read_text(encoding="utf-8")):
+            if is_docstring:
+                yield path.relative_to(CHECKOUT), line, text
+    for path in PAGES:
+        yield path.relative_to(CHECKOUT), 1, prose(path.read_text(encoding="utf-8"))
 
 
-def found(pattern, all_texts):
-    """Returns `file:line: sentence` for each match of a pattern."""
-    pattern = re.compile(rf"\b({pattern})\b", re.I)
-    places = []
-    for name, line, text, _ in all_texts:
-        for match in pattern.finditer(text):
-            around = " ".join(text[max(0, match.start() - 40) : match.end() + 40].split())
-            places.append(f"{name}:{line + text[: match.start()].count(chr(10))}: {around}")
-    return places
-
-
-@pytest.fixture(scope="module")
-def all_texts():
-    return list(texts())
-
-
-@pytest.mark.parametrize("pattern", WORDS)
-def test_no_tell_tale_words(all_texts, pattern):
-    places = found(pattern, all_texts)
-    assert not places, f"Write instead: {WORDS[pattern]}.\n" + "\n".join(places)
-
-
-def test_docstrings_begin_with_a_verb_or_a_noun(all_texts):
-    places = [
-        f"{name}:{line}: {text.splitlines()[0]}"
-        for name, line, text, is_docstring in all_texts
-        if is_docstring and text.strip() and OPENERS.match(text)
+def tell_tale_words(texts):
+    """Returns `file:line: words (what to write)` for each match of a pattern."""
+    return [
+        f"{name}:{line + text[: match.start()].count(chr(10))}: {match[0]!r} (write: {instead})"
+        for name, line, text in texts
+        for pattern, instead in WORDS.items()
+        for match in re.finditer(rf"\b({pattern})\b", text, re.I)
     ]
-    assert not places, "\n".join(places)
+
+
+def test_no_tell_tale_words():
+    assert tell_tale_words(texts()) == []
+
+
+def test_docstrings_begin_with_a_verb_or_a_noun():
+    found = [(name, line, text) for name, line, text in texts() if name.suffix == ".py"]
+    assert len(found) > 1000
+    assert [f"{name}:{line}: {text}" for name, line, text in found if OPENERS.match(text)] == []
+
+
+def flags_in(source):
+    """Returns the line numbers of strings, except docstrings, that contain a flag."""
+    return [line for line, text, is_docs in strings(source) if not is_docs and FLAG.search(text)]
+
+
+def test_the_library_never_mentions_flags():
+    found = []
+    for path in PRODUCT:
+        name = path.relative_to(CHECKOUT).as_posix()
+        if name.startswith("tfreps/") and not name.startswith(("tfreps/cli/", "tfreps/__main__")):
+            lines = flags_in(path.read_text(encoding="utf-8")) if name not in FOREIGN else []
+            found += [f"{name}:{line}" for line in lines]
+    assert found == []
 
 
 def test_what_is_found():
-    """Words are found in docstrings, comments and messages, and not in struck out text."""
-    rows = [("a.py", 3, "One line.\n\nIt goes\nunseen here, and goes unseen.", True)]
-    assert found("goes unseen", rows) == ["a.py:6: One line. It goes unseen here, and goes unseen."]
-    lines = list(python_texts("tests/test_words.py"))
-    assert any(is_docstring for _, _, is_docstring in lines)
-    assert any(text == "# Pattern: what to write instead." for _, text, _ in lines)
-    assert not any("reports, shows" == text for _, text, _ in lines)
-    pages = [text for _, text, _ in markdown_texts("CONTRIBUTING.md")]
-    assert any("is ignored, has no effect" in text for text in pages)
-    assert not any("goes unseen" in text for text in pages)
+    rows = [("a.py", 3, "One line.\n\nIt goes\nunseen here, and goes unseen.")]
+    assert tell_tale_words(rows) == [
+        "a.py:6: 'goes unseen' (write: is ignored; has no effect)",
+    ]
+    assert prose("a ~~beside~~ b `beside`\n```\nbeside\n```\n") == "a  b \n\n\n\n"
+    spoken = '"""With --flag."""\nx = "Give --flag."\ny = f"{x}: leave `--{x}` or --flag out"\n'
+    assert flags_in(spoken) == [2, 3]
+    assert flags_in("x = 'a---b', 'one -- two', '1--2'\n") == []

@@ -1,27 +1,21 @@
-"""Tests the benchmark of `tfreps annotate` on a small corpus."""
+"""The benchmarks of `tfreps annotate` print their rows for a small corpus."""
 
+import os
 import re
 
-import numpy as np
 import pytest
 
-from benchmarks import annotate
+from benchmarks import annotate, annotate_faults
+from benchmarks.annotate_runs import write_corpus
 from tests.tiny_run import make_run
 from tests.training import labelling
 
 
-def test_the_difference_is_the_largest():
-    assert annotate.difference([1, 2], np.float32([1, 2.5])) == 0.5
-    assert annotate.difference([], []) == 0
-
-
-def test_the_first_texts(tmp_path):
-    (tmp_path / "text").write_text("a\nb c\nd\n")
-    assert annotate.first_texts(tmp_path / "text", 2) == ["a", "b c"]
-
-
-def test_the_number_of_lstm_layers(tmp_path):
-    assert annotate.num_lstm_layers(make_run(tmp_path / "bilm")[0]) == 2
+def test_a_corpus_repeats_its_sentences_and_numbers_them(tmp_path):
+    (tmp_path / "a").write_text("one\n\ntwo two\n")
+    assert write_corpus(tmp_path / "out", [tmp_path / "a"], 5) == 2
+    lines = ["one", "two two", "1 one", "1 two two", "2 one"]
+    assert (tmp_path / "out").read_text().splitlines() == lines
 
 
 def test_every_task_prints_its_rows(tmp_path, capsys):
@@ -42,3 +36,17 @@ def test_every_task_prints_its_rows(tmp_path, capsys):
         assert len(rows) == 3, out
         assert all(float(row.split("|")[5]) <= 1e-6 for row in rows[1:]), rows
     assert "60 sentences, 50 of them distinct" in out
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="finds processes by /proc")
+def test_faults_print_a_line_for_each_part(tmp_path, capsys):
+    pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
+    (tmp_path / "text").write_text("the old river\nthree days of rain near the station\n")
+    export = annotate_faults.small_tagger(tmp_path / "export")
+    words = [str(export), "--text", str(tmp_path / "text"), "--sentences", "30000"]
+    assert annotate_faults.main([*words, "--lines", "2000"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"attempts [12]; 30,000 records; sorted bytes equal", out)
+    counts = "29,700 answered, 300 rejected of 30,000, 300 of them broken; 300 reasons written"
+    assert counts in out
+    assert re.search(r"memory: 2,000 lines in \d+ s; .*: (\d+, ){3}\d+ MB", out)

@@ -8,7 +8,6 @@ from safetensors.numpy import save_file
 
 from benchmarks import bert_parity
 from benchmarks.bert_cases import (
-    AESPRESSO_CONFIG,
     RAW_CONFIG,
     RAW_OPTIONS,
     RAW_PIECES,
@@ -21,7 +20,7 @@ from benchmarks.bert_cases import (
     shapes_of,
     write,
 )
-from tfreps.models import BertPretrainer, Tagger
+from tfreps.models import Tagger
 from tfreps.text import checkpoint_tokenizer, tokenize_texts
 
 KINDS = "BertForMaskedLM", bert_parity.NEXT
@@ -110,26 +109,6 @@ def test_fixtures_are_what_the_tests_of_converters_read(tmp_path, monkeypatch):
     assert shapes == {"layer_outputs": (18, 2, 2), "token_logits": (18, 5)}
 
 
-def test_aespressos_go_in_and_out(tmp_path):
-    shapes = shapes_of(AESPRESSO_CONFIG, "BertForPreTraining")
-    arrays = {
-        name if name.startswith("cls.") else f"bert.{name}": array_of(name, shape)
-        for name, shape in shapes.items()
-        if "position" not in name
-    }
-    path = tmp_path / "bert.model.epoch.3.safetensors"
-    save_file(arrays, path)
-    model = BertPretrainer.from_pretrained(path, max_positions=12)
-    (tmp_path / "expected").mkdir()
-    expected = bert_parity.outputs_of(model, AESPRESSO_CONFIG)
-    expected |= bert_parity.outputs_of(model.encoder, AESPRESSO_CONFIG)
-    np.savez(tmp_path / "expected" / "aespresso.npz", **expected)
-    assert bert_parity.aespresso(tmp_path) == [0.0]
-    request = json.loads((tmp_path / "saved" / "aespresso" / "request.json").read_text())
-    wanted = {"kind": "BertForPreTraining", "row": "aespresso, out", "expected": "aespresso"}
-    assert request == wanted
-
-
 @pytest.mark.slow
 def test_raw_texts(tmp_path):
     """Compares with the model on pieces: each word has the scores of its first piece."""
@@ -153,8 +132,3 @@ def test_raw_texts(tmp_path):
     assert len(gaps) == len(RAW_OPTIONS) * len(RAW_TEXTS) and max(gaps) < 1e-5
     np.savez(folder / "expected.npz", *(score[1:] for score in scores))
     assert max(bert_parity.raw_texts(tmp_path)) == float("inf")
-
-
-def test_what_the_peer_says_when_it_fails(tmp_path):
-    with pytest.raises(SystemExit, match="make failed in /bin/false"):
-        bert_parity.peer("/bin/false", "make", tmp_path)

@@ -35,19 +35,12 @@ def check_equal(result):
     assert result["weights"] < 2e-5
 
 
-def test_two_replicas_equal_one_device():
-    found = trained(2, *QUICK)
-    assert list(found) == list(QUICK)
-    for result in found.values():
-        check_equal(result)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("num_replicas", [2, 4])
-def test_the_gradient_of_one_step_is_that_of_one_device(num_replicas):
+@pytest.mark.few(1)
+@pytest.mark.parametrize("num_replicas, names", [(2, QUICK), (2, MODELS), (4, MODELS)])
+def test_the_gradient_of_one_step_is_that_of_one_device(num_replicas, names):
     """The norm of the difference is a few roundings of float32 (1.2e-7) of the norm."""
-    found = trained(num_replicas, "--gradients", *MODELS)
-    assert list(found) == list(MODELS)
+    found = trained(num_replicas, "--gradients", *names)
+    assert list(found) == list(names)
     for name, result in found.items():
         assert result["difference"] < 2e-6, name
 

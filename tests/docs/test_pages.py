@@ -15,42 +15,37 @@ def identifier(path):
     return str(path.relative_to(DOCS).with_suffix(""))
 
 
-@pytest.mark.parametrize("path", PAGES, ids=identifier)
-def test_code_runs_or_says_why_not(path):
+def test_code_runs_or_says_why_not():
     """Blocks that run parse; other Python has the reason in front of it."""
-    text = path.read_text(encoding="utf-8")
-    for kind, code, _ in page_code.blocks(text):
-        if kind == "run-python":
-            ast.parse(code)
-        else:
-            assert page_code.commands(code), code
-    for found in re.finditer(r"^```python\n", text, re.M):
-        before = text[: found.start()].rstrip("\n").rsplit("\n", 1)[-1]
-        assert re.match(r"% not run: \w", before), text[found.start() :][:200]
+    for path in PAGES:
+        text = path.read_text(encoding="utf-8")
+        for kind, code, _ in page_code.blocks(text):
+            if kind == "run-python":
+                ast.parse(code)
+            else:
+                assert page_code.commands(code), code
+        for found in re.finditer(r"^```python\n", text, re.M):
+            before = text[: found.start()].rstrip("\n").rsplit("\n", 1)[-1]
+            assert re.match(r"% not run: \w", before), text[found.start() :][:200]
 
 
-@pytest.fixture(scope="module")
-def flags():
-    """program -> its flags."""
+def test_commands_have_the_flags_of_their_programs():
     parser_of = extension("program_pages").parser_of
-    known = {}
+    flags = {}
     for program in set(PROGRAMS) - {"plot"}:  # whose pictures have parsers of their own
-        known[program] = {"--config", *parser_of(program)[0]._option_string_actions}
-    return known
-
-
-@pytest.mark.parametrize("path", [*PAGES, *GUIDES], ids=identifier)
-def test_commands_have_the_flags_of_their_programs(path, flags):
-    text = path.read_text(encoding="utf-8")
-    found = commands(text)
-    if path.suffix == ".py":
-        for call in re.findall(r'tfreps_program\(\s*f?"{1,3}(.*?)"{1,3}\s*\)', text, re.S):
-            found += launched(call)
-    for program, *words in found:
-        assert program in PROGRAMS, program
-        for word in words:
-            if program in flags and re.match(r"--\w", word):
-                assert word.split("=")[0] in flags[program], (program, word)
+        text = parser_of(program)[0].format_help()
+        flags[program] = {"--config", *re.findall(r"--[\w-]+", text)}
+    for path in [*PAGES, *GUIDES]:
+        text = path.read_text(encoding="utf-8")
+        found = commands(text)
+        if path.suffix == ".py":
+            for call in re.findall(r'tfreps_program\(\s*f?"{1,3}(.*?)"{1,3}\s*\)', text, re.S):
+                found += launched(call)
+        for program, *words in found:
+            assert program in PROGRAMS, (path, program)
+            for word in words:
+                if program in flags and re.match(r"--\w", word):
+                    assert word.split("=")[0] in flags[program], (path, program, word)
 
 
 def test_a_launched_program_is_a_command():

@@ -51,7 +51,7 @@ def test_the_readme_tells_every_input_and_output(tmp_path, functions):
     assert names == ["README.md", "batching.config", "models.config"]
 
 
-MAKERS = {"elmo": lambda: of_bilm(make_pretrainer()), "hmm": lambda: make_trained("hmm")}
+MAKERS = {"hmm": lambda: make_trained("hmm"), "elmo": lambda: of_bilm(make_pretrainer())}
 
 
 @pytest.mark.few(1)

@@ -27,13 +27,13 @@ def run_few(kind, folder):
     assert not found["problems"], "\n".join(found["problems"])
 
 
-def run_many(kind, module, folder):
+def run_many(kind, folder):
     """Runs all cases in another process, and in a new one after a crash or a hang."""
     first, last = FIRST, FIRST + max(int(kind.cases * SCALE), 1)
     together = dict.fromkeys(["cases", "taken", "seconds", "processor", "megabytes", "grown"], 0)
     problems, slowest = [], (0.0, first)
     while first < last and len(problems) < 20:
-        found = watched(kind, module, first, last, folder)
+        found = watched(kind, first, last, folder)
         problems += found["problems"]
         for key in "cases", "taken", "seconds", "processor":
             together[key] += found[key]
@@ -45,14 +45,14 @@ def run_many(kind, module, folder):
     assert not problems, f"{len(problems)} problems:\n" + "\n".join(problems)
 
 
-def watched(kind, module, first, last, folder):
+def watched(kind, first, last, folder):
     """Returns the report of a worker, or a description of its crash or hang."""
     with tempfile.TemporaryDirectory(dir=folder) as cases:
         report = pathlib.Path(folder, "report.json")
         number = pathlib.Path(f"{report}.number")
         for path in (report, number):
             path.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "tests.hostile.worker", module, kind.name]
+        command = [sys.executable, "-m", "tests.hostile.worker", kind.name]
         command += [str(first), str(last), cases, str(report)]
         path = os.pathsep.join([str(CHECKOUT), os.environ.get("PYTHONPATH", "")])
         with open(pathlib.Path(folder, "log.txt"), "w+b") as log:

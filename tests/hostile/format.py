@@ -20,6 +20,7 @@ class Format:
             six times this limit counts as hung.
         megabytes: Limit of the growth of the process's memory over all cases.
         address_gigabytes: Limit of the additional address space.
+        quick: If `True`, `make test` runs a few cases.
     """
 
     name: str
@@ -30,3 +31,4 @@ class Format:
     seconds: float = 5.0
     megabytes: float = 128.0
     address_gigabytes: float = 2.0
+    quick: bool = False

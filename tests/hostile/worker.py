@@ -1,10 +1,9 @@
 """Process that runs cases, so that a crash or a hang does not affect pytest.
 
-To run a single case with its traceback: `python -m tests.hostile.worker MODULE FORMAT NUMBER`.
+To run a single case with its traceback: `python -m tests.hostile.worker FORMAT NUMBER`.
 """
 
 import faulthandler
-import importlib
 import json
 import os
 import pathlib
@@ -22,11 +21,6 @@ MOST_PROBLEMS = 20
 
 class Wrong(Exception):
     """Problem that a case found."""
-
-
-def find(module, name):
-    """Returns the `Format` with this name from the `FORMATS` of a module."""
-    return next(f for f in importlib.import_module(module).FORMATS if f.name == name)
 
 
 def one_case(kind, number, ready, folder):
@@ -109,9 +103,8 @@ def limit_memory(gigabytes):
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def main(module, name, first, last, folder, report):
+def main(kind, first, last, folder, report):
     """Runs the cases `first` to `last` - 1, and writes the number of the current one to a file."""
-    kind, folder = find(module, name), pathlib.Path(folder)
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", ".*__array__ implementation doesn't accept a copy")
     # TensorFlow 2.21 with NumPy 2.5: how it reads float16 from a TensorProto.
@@ -130,14 +123,17 @@ def main(module, name, first, last, folder, report):
 
 
 if __name__ == "__main__":
+    from tests.hostile.formats import FORMATS
+
     faulthandler.enable()
-    if len(sys.argv) == 4:
-        kind = find(*sys.argv[1:3])
+    kind = FORMATS[sys.argv[1]]
+    if len(sys.argv) == 3:
         with tempfile.TemporaryDirectory() as new:
             os.chdir(new)
             folder = pathlib.Path(new)
-            print(one_case(kind, int(sys.argv[3]), kind.prepare(folder), folder))
+            print(one_case(kind, int(sys.argv[2]), kind.prepare(folder), folder))
     else:
-        main(*sys.argv[1:3], int(sys.argv[3]), int(sys.argv[4]), *sys.argv[5:7])
+        first, last, folder, report = sys.argv[2:]
+        main(kind, int(first), int(last), pathlib.Path(folder), report)
         sys.stdout.flush()
         os._exit(0)  # skips the exit handlers of libraries

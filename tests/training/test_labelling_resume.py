@@ -50,7 +50,11 @@ CLASSIFIER += [
 CLASSIFIER += ["--warmup-steps", "5"]
 
 
-def test_the_chosen_precision_is_stored_and_resumed_on_any_machine(tmp_path, monkeypatch, capsys):
+@pytest.mark.few(1)
+@pytest.mark.parametrize("flags", [[], ["--precision", "auto"]])
+def test_the_chosen_precision_is_stored_and_resumed_on_any_machine(
+    tmp_path, monkeypatch, capsys, flags
+):
     files, run = labelling.write_labelled(tmp_path, (30, 10, 10)), tmp_path / "run"
     products = "tfreps.models.precision.bfloat16_products"
     wide = ["--encoder", "slstm", "--units", "256", "--num-steps", "1", "--embedding-dim", "8"]
@@ -60,13 +64,11 @@ def test_the_chosen_precision_is_stored_and_resumed_on_any_machine(tmp_path, mon
     chosen = "Precision: bfloat16 (this CPU has AVX512_BF16 products).\n"
     assert chosen in capsys.readouterr().out
     monkeypatch.setattr(products, lambda: None)
-    for epochs, more in (2, []), (3, ["--precision", "auto"]):
-        labelling.train_classifier(files, run, "--epochs", epochs, *more, "--resume", sizes=wide)
-        printed = capsys.readouterr().out
-        assert "Precision:" not in printed and "Warning: this CPU has no bfloat16" in printed
-        assert RunFolder.open(run).options["precision"] == "bfloat16"
-        model = RunFolder.open(run).load_model()
-        assert model.dtype_policy.name == "mixed_bfloat16"
+    labelling.train_classifier(files, run, "--epochs", 2, *flags, "--resume", sizes=wide)
+    printed = capsys.readouterr().out
+    assert "Precision:" not in printed and "Warning: this CPU has no bfloat16" in printed
+    assert RunFolder.open(run).options["precision"] == "bfloat16"
+    assert RunFolder.open(run).load_model().dtype_policy.name == "mixed_bfloat16"
     given = [*files, *wide, *labelling.FAST, "--run", run, "--resume", "--precision", "float32"]
     err = labelling.refused(capsys, "train-classifier", *map(str, given))
     assert "was started with different options: precision." in err

@@ -2,7 +2,6 @@
 
 import grpc
 import numpy as np
-import pytest
 from google.protobuf.message import DecodeError
 from tensorflow_serving.apis import (
     get_model_metadata_pb2,
@@ -11,7 +10,6 @@ from tensorflow_serving.apis import (
     prediction_log_pb2,
 )
 
-from tests.hostile.campaign import run_few, run_many
 from tests.hostile.format import Format
 from tests.hostile.mutations import EDGES, mutated
 from tests.hostile.served import REFUSALS, Served
@@ -157,17 +155,13 @@ def warm_ups(ready, random, folder):
 FORMATS = [
     Format("gRPC messages", 12_000, Served, messages),
     Format("gRPC bytes", 2_000, channel, wire, seconds=20),
-    Format("TensorProto", 8_000, lambda folder: requests(), tensors, refusals=(ServingError,)),
+    Format(
+        "TensorProto",
+        8_000,
+        lambda folder: requests(),
+        tensors,
+        refusals=(ServingError,),
+        quick=True,
+    ),
     Format("warm-up requests", 500, warm_up_file, warm_ups),
 ]
-
-
-@pytest.mark.parametrize("kind", FORMATS[2:3], ids=lambda kind: kind.name)
-def test_few(kind, tmp_path):
-    run_few(kind, tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
-def test_many(kind, tmp_path):
-    run_many(kind, __name__, tmp_path)

@@ -2,9 +2,6 @@
 
 import json
 
-import pytest
-
-from tests.hostile.campaign import run_few, run_many
 from tests.hostile.format import Format
 from tests.hostile.mutations import mutated, mutated_json
 from tests.text.bert.whole_tokenizers import added, whole
@@ -74,7 +71,7 @@ def json_file(name, document, read, cases=6_000):
             path.unlink()
         return True
 
-    return Format(name, cases, lambda folder: None, ask)
+    return Format(name, cases, lambda folder: None, ask, quick=True)
 
 
 def bilm_tf(path, random):
@@ -178,15 +175,4 @@ def tokenizers(ready, random, folder):
     return True
 
 
-FORMATS.append(Format("tokenizer.json and others", 6_000, tokenizer_files, tokenizers))
-
-
-@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
-def test_few(kind, tmp_path):
-    run_few(kind, tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
-def test_many(kind, tmp_path):
-    run_many(kind, __name__, tmp_path)
+FORMATS.append(Format("tokenizer.json and others", 6_000, tokenizer_files, tokenizers, quick=True))

@@ -6,14 +6,12 @@ import gc
 import h5py
 import keras
 import numpy as np
-import pytest
 
 from tests import oracles
 from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
 from tests.convert.bert_folders import USUAL, arrays_of, as_google, google, google_config
 from tests.convert.bert_folders import hugging_face as hugging_face_folder
 from tests.convert.test_aespresso_bert import state_dict
-from tests.hostile.campaign import run_many
 from tests.hostile.folders import folder_format
 from tfreps.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
 from tfreps.convert import bilm_tf_checkpoint
@@ -145,9 +143,3 @@ FORMATS = [
     folder_format("checkpoints of bilm-tf", 600, write_checkpoint, read_checkpoint),
     folder_format("checkpoints of Google", 1_000, write_google, read_bert),
 ]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
-def test_many(kind, tmp_path):
-    run_many(kind, __name__, tmp_path)

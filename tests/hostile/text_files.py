@@ -3,9 +3,7 @@
 import gzip
 
 import numpy as np
-import pytest
 
-from tests.hostile.campaign import run_few, run_many
 from tests.hostile.format import Format
 from tests.hostile.mutations import mutated
 from tfreps.cli.text_streams import read_texts
@@ -58,7 +56,7 @@ def text_file(name, read, sources):
             path.unlink()
         return True
 
-    return Format(name, 6_000, lambda folder: None, ask)
+    return Format(name, 6_000, lambda folder: None, ask, quick=True)
 
 
 def vocabulary(path, random):
@@ -136,15 +134,4 @@ def vectors(ready, random, folder):
     return True
 
 
-FORMATS.append(Format("word vectors", 6_000, vector_files, vectors))
-
-
-@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
-def test_few(kind, tmp_path):
-    run_few(kind, tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
-def test_many(kind, tmp_path):
-    run_many(kind, __name__, tmp_path)
+FORMATS.append(Format("word vectors", 6_000, vector_files, vectors, quick=True))

@@ -6,9 +6,7 @@ import shutil
 import zipfile
 
 import keras
-import pytest
 
-from tests.hostile.campaign import run_few, run_many
 from tests.hostile.folders import changed, folder_format
 from tests.hostile.format import Format
 from tests.hostile.mutations import mutated
@@ -127,20 +125,8 @@ def histories(ready, random, folder):
 
 
 FORMATS = [
-    Format("models.config", 6_000, bases, model_configs),
-    Format("history.jsonl", 4_000, lambda folder: None, histories),
+    Format("models.config", 6_000, bases, model_configs, quick=True),
+    Format("history.jsonl", 4_000, lambda folder: None, histories, quick=True),
     Format(".keras files", 600, runs, keras_files, seconds=20, megabytes=512),
     folder_format("SavedModel folders", 1_500, write_export, read_export, seconds=20),
 ]
-
-
-@pytest.mark.parametrize("kind", FORMATS[:2], ids=lambda kind: kind.name)
-def test_few(kind, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    run_few(kind, tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
-def test_many(kind, tmp_path):
-    run_many(kind, __name__, tmp_path)

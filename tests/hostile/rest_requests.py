@@ -6,9 +6,6 @@ import json
 import re
 import socket
 
-import pytest
-
-from tests.hostile.campaign import run_many
 from tests.hostile.format import Format
 from tests.hostile.mutations import SNIPPETS, mutated, mutated_json
 from tests.hostile.served import STATUS, Served
@@ -122,9 +119,3 @@ FORMATS = [
     Format("REST paths and headers", 8_000, Served, heads),
     Format("HTTP bytes", 2_000, Served, raw, seconds=20),
 ]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
-def test_many(kind, tmp_path):
-    run_many(kind, __name__, tmp_path)

@@ -4,13 +4,10 @@ import contextlib
 import io
 import shutil
 
-import pytest
-
 from tests import known_models, tiny_bert, tiny_run
 from tests.bilm_tf_run import SIZE
-from tests.hostile.campaign import run_many
 from tests.hostile.folders import folder_format
-from tests.hostile.test_weights import forget, write_bilm, write_checkpoint
+from tests.hostile.weight_files import forget, write_bilm, write_checkpoint
 from tfreps.__main__ import main
 from tfreps.models import Tagger
 from tfreps.text.bert import WordPieceTokenizer
@@ -95,18 +92,3 @@ def program_format(name, cases, write, *arguments):
 
 
 FORMATS = [program_format(name, *program) for name, program in PROGRAMS.items()]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_whole_files_are_taken(name, tmp_path):
-    """Valid folders are accepted; otherwise the cases would be meaningless."""
-    _, write, *arguments = PROGRAMS[name]
-    write(tmp_path / "case")
-    assert run_program(tmp_path / "case", *arguments)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
-def test_many(kind, tmp_path):
-    run_many(kind, __name__, tmp_path)

@@ -1,0 +1,83 @@
+"""Peers run in environments of their own; here they run without their libraries."""
+
+import importlib
+import json
+import os
+import sys
+import types
+
+import pytest
+
+from benchmarks import bert_cases, peer_bert_cases, peer_bert_tokens, peer_loop, peer_word2vec
+
+SHAPE = json.dumps({"vocabulary_size": 9, "hidden_dim": 4, "num_layers": 1, "num_heads": 2})
+
+
+@pytest.mark.parametrize(
+    "name, words, prepared",
+    [
+        ("peer_bilm_tf", ["embed", "elmo_small", "3", "4"], ("embed", (1024, 128, 1), 3, 4)),
+        ("peer_crf", ["loss", "2", "3", "4", "1.0"], ("loss", 2, 3, 4, 1.0)),
+        ("peer_keras_hub", ["encode", SHAPE, "2"], ("encode", json.loads(SHAPE), 2)),
+        ("peer_transformers", ["encode", SHAPE, "2"], ("encode", json.loads(SHAPE), 2)),
+    ],
+)
+def test_peers_answer_with_the_call_of_their_arguments(monkeypatch, name, words, prepared):
+    module, given, answered = importlib.import_module(f"benchmarks.{name}"), [], []
+    monkeypatch.setattr(os, "environ", {})
+    monkeypatch.setattr(module, "prepare", lambda *sizes: given.append(sizes) or ("call", "more"))
+    monkeypatch.setattr(module, "answer", lambda *calls: answered.append(calls))
+    assert module.main(words) == 0
+    assert given == [prepared] and len(answered) == 1
+
+
+def test_the_loop_answers_each_line_with_that_many_seconds(monkeypatch, capsys):
+    chosen = []
+    monkeypatch.setattr("sys.stdin", ["2\n", "3\n"])
+    monkeypatch.setattr(peer_loop, "seconds", lambda call: {1: 3.0, 2: 2.0}[chosen[-1]])
+    peer_loop.answer(lambda: None, chosen.append)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert lines == ["ready", [2.0] * 2, [2.0] * 3] and chosen[-1] == 2
+
+
+def test_transformers_writes_what_it_can_and_we_the_rest(tmp_path):
+    class Model:
+        def save_pretrained(self, folder, max_shard_size=None):
+            natural = {"style": "late", "prefix": "bert.", "files": "single"}
+            bert_cases.write({**case, **natural}, folder)
+
+    case = {"kind": "BertForMaskedLM", "activation": "gelu", "sizes": "usual", "prefix": ""}
+    case |= {"style": "early", "files": "sharded"}
+    peer_bert_cases.write_case(Model(), case, tmp_path)
+    arrays = {}
+    for path in tmp_path.glob("*.safetensors"):
+        arrays |= peer_bert_cases.load_file(path)
+    assert {"embeddings.LayerNorm.gamma", "cls.predictions.decoder.bias"} <= set(arrays)
+
+
+def test_tokens_fill_in_the_ids(monkeypatch, tmp_path):
+    assert peer_bert_tokens.FILE.is_file()
+    path = tmp_path / "bert_pieces.json"
+    cases = {"vocabulary": ["a"], "texts": ["a", "é"], "options": [{"lowercase": True}]}
+    path.write_text(json.dumps(cases))
+    monkeypatch.setattr(peer_bert_tokens, "FILE", path)
+    monkeypatch.setattr(peer_bert_tokens, "peer_ids", lambda vocabulary, texts, options: [[0], [7]])
+    assert peer_bert_tokens.main([]) == 0
+    assert json.loads(path.read_text())["options"] == [{"lowercase": True, "ids": [[0], [7]]}]
+
+
+def test_word2vec_writes_whole_files(tmp_path, monkeypatch):
+    class Word2Vec:
+        def __init__(self, **options):
+            self.options, self.wv = options, self
+
+        def save_word2vec_format(self, path, binary):
+            assert path.endswith(".tmp") and not binary
+            with open(path, "w") as file:
+                file.write(f"{self.options['corpus_file']} {self.options['vector_size']}")
+
+    monkeypatch.setitem(sys.modules, "gensim", types.ModuleType("gensim"))
+    models = types.SimpleNamespace(Word2Vec=Word2Vec)
+    monkeypatch.setitem(sys.modules, "gensim.models", models)
+    assert peer_word2vec.main(["in.txt", str(tmp_path / "out.txt"), "--dim", "7"]) == 0
+    assert (tmp_path / "out.txt").read_text() == "in.txt 7"

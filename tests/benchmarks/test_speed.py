@@ -1,0 +1,232 @@
+"""The benchmarks of speed measure every row with small models, and print it."""
+
+import json
+import subprocess
+import sys
+import types
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from benchmarks import (
+    bert,
+    elmo,
+    gemm,
+    hmm,
+    initial_state,
+    int8_lstm,
+    int8_products,
+    lm_batches,
+    machine,
+    precision,
+    precision_models,
+    rows,
+    slstm,
+    startup,
+    taggers,
+    wide_products,
+)
+from benchmarks.in_turns import in_turns, peer_process
+from tests.closeness import assert_close
+from tfreps.models import BiLM
+from tfreps.models.sizes import BERT, ELMO
+from tfreps.text import batch_to_ids
+
+TINY_ELMO = {"filters": [[1, 8], [2, 8]], "num_highways": 1, "units": 16, "projection_dim": 4}
+TINY_BERT = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2, "max_positions": 64}
+# Benchmarks of rows, and the rows that are measured here.
+ROWS = [(bert, row) for row in bert.ROWS] + [(taggers, row) for row in taggers.ROWS]
+ROWS += [(elmo, "small-32x25-bfloat16"), (elmo, "train-small-128x20-float32")]
+ROWS += [(slstm, "train-32x30-float32"), (slstm, "encode-32x30-bfloat16-paper")]
+ROWS += [(precision, f"{row}-small") for row in ("elmo", "bert", "tagger", "classifier")]
+# A peer that answers immediately and reports one second for each call.
+PEER = """
+import json, sys
+print(json.dumps("ready"), flush=True)
+for line in sys.stdin:
+    print(json.dumps([1.0] * int(line)), flush=True)
+"""
+
+
+@pytest.fixture
+def small(monkeypatch):
+    for name in "elmo_small", "elmo_original":
+        monkeypatch.setitem(ELMO, name, TINY_ELMO)
+    for name in "bert_nano", "bert_6x384":
+        monkeypatch.setitem(BERT, name, TINY_BERT)
+    shape = {"vocabulary_size": 30001, "hidden_dim": 4, "num_layers": 1, "num_heads": 2}
+    for name in "base", "aespresso":
+        monkeypatch.setitem(bert.SHAPES, name, shape)
+    for name, (task, size, _, *rest) in list(bert.ROWS.items()):
+        monkeypatch.setitem(bert.ROWS, name, (task, size, 2, *rest))
+    for name, (task, _, _, _, *rest) in list(taggers.ROWS.items()):
+        monkeypatch.setitem(taggers.ROWS, name, (task, 2, 3, 4, *rest))
+    for kind, how in (
+        ("elmo", "elmo_small"),
+        ("bert", "bert_nano"),
+        ("tagger", {"encoder": "bilstm", "units": 8, "elmo": True}),
+        ("classifier", {"encoder": "bert"}),
+    ):
+        monkeypatch.setitem(precision.ROWS, f"{kind}-small", (kind, how, 3, 7))
+    for module, name, value in (
+        (gemm, "gemm", lambda *_, **__: 100.0),
+        (elmo, "TRAIN_VOCABULARY", 300),
+        (elmo, "TRAIN_NEGATIVES", 50),
+        (taggers, "STREAM", 3),
+        (precision_models, "VOCABULARY", 60),
+        (precision_models, "NEGATIVES", 20),
+        *((slstm, name, 4) for name in ("UNITS", "STEPS", "BATCH", "LENGTH")),
+        *((hmm, name, 30) for name in ("RANDOM_SENTENCES", "COUNTED")),
+        *((wide_products, name, 64) for name in ("INNER", "COLUMNS")),
+    ):
+        monkeypatch.setattr(module, name, value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "module, row", ROWS, ids=lambda value: value if isinstance(value, str) else value.__name__[11:]
+)
+def test_a_row(small, module, row, capsys):
+    result = module.measure(row, 2)
+    assert result["row"] == row
+    module.print_table([result])
+    assert row in capsys.readouterr().out
+
+
+def some_benchmark():
+    """Returns a benchmark of rows that measures nothing."""
+    return types.SimpleNamespace(
+        __spec__=types.SimpleNamespace(name="benchmarks.some"),
+        __doc__="Measures.",
+        measure=lambda row, repeats, peer_python=None: {"row": row, "repeats": repeats},
+        print_table=lambda results: print([result["row"] for result in results]),
+    )
+
+
+def test_each_row_runs_in_a_process_of_its_own(monkeypatch, capsys):
+    def run(command, **_):
+        commands.append(command)
+        return types.SimpleNamespace(returncode=code, stdout='noise\n{"row": "a-1"}\n', stderr="no")
+
+    commands, code, names = [], 0, ["a-1", "b-1"]
+    options = {"repeats": 7, "peers": {"peer_python": "a peer"}}
+    assert rows.run_rows(some_benchmark(), names, ["--row", "b-1"], **options) == 0
+    assert json.loads(capsys.readouterr().out) == {"row": "b-1", "repeats": 7}
+    monkeypatch.setattr(subprocess, "run", run)
+    argv = ["--only", "a", "--repeats", "3", "--peer-python", "P"]
+    assert rows.run_rows(some_benchmark(), names, argv, **options) == 0
+    line = ["-m", "benchmarks.some", "--row", "a-1", "--repeats", "3", "--peer-python", "P"]
+    assert commands == [[sys.executable, *line]]
+    assert capsys.readouterr().out.splitlines()[-1] == "['a-1']"
+    code = 1
+    with pytest.raises(SystemExit, match="a-1 failed:\nno"):
+        rows.run_rows(some_benchmark(), names, [], **options)
+
+
+def test_our_calls_alternate_with_those_of_a_peer():
+    calls = []
+    ours, theirs = in_turns(lambda: calls.append(1), 16, [sys.executable, "-c", PEER])
+    assert len(ours) == 16 and theirs == [1.0] * 16 and len(calls) == 16 + 5
+    with pytest.raises(OSError, match="without an answer"):
+        with peer_process([sys.executable, "-c", "raise SystemExit(1)"]):
+            pass
+
+
+def test_gemm_is_operations_by_seconds(monkeypatch):
+    monkeypatch.setattr(gemm, "SIZE", 64)
+    monkeypatch.setattr(gemm, "timed", lambda function, times: [1e-3, 2e-3, 9e-3])
+    assert gemm.gemm(warm_up=0.0) == 2 * 64**3 / 2e-3 / 1e9
+
+
+def test_the_machine_is_one_row(small, capsys):
+    assert machine.main([]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].endswith(" | 100 | 100 |")
+
+
+@pytest.mark.slow
+def test_hmm_prints_every_row(small, capsys):
+    """The program ends with an error if the tags differ from those of the loops."""
+    assert hmm.main(["--repeats", "1"]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()[:3]]
+    assert [row["row"] for row in found] == list(hmm.ROWS)
+    assert all(row["ratio"] > 0 for row in found)
+
+
+def test_forms_of_wide_products_compute_the_product(small, monkeypatch, capsys):
+    assert wide_products.main(["--rows", "4", "--repeats", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()[4:]
+    assert [line.split(" | ")[0].strip("| ") for line in lines] == [*wide_products.make_forms()]
+    rng, results = np.random.default_rng(0), []
+    x, kernel = rng.normal(size=[3, 5]), rng.normal(size=[5, 32])
+    monkeypatch.setattr(wide_products, "timed", lambda f, *given: results.append(f(*given)))
+    for name, make in wide_products.make_forms().items():
+        make(tf.constant(x, "float32"), tf.constant(kernel, "float32"))
+        y = results.pop()
+        y = tf.concat(y, 1) if isinstance(y, list) else tf.reshape(y, y.shape[-2:])
+        y = tf.transpose(y) if "transposed" in name else y
+        if "bias" in name:
+            y = y - np.pad(kernel[0], [0, wide_products.ZEROS]).astype("float32")
+        assert_close(y[:, :32], x @ kernel, name=name)
+
+
+@pytest.mark.slow
+def test_int8_layers_print_a_row_for_each_product(small, monkeypatch, capsys):
+    def product(x, kernel):  # also on machines without int8 products
+        return tf.cast(tf.cast(x, "bfloat16"), "float32") @ kernel
+
+    monkeypatch.setattr(int8_products, "int8_product", product)
+    assert int8_lstm.main(["--rows", "2", "--length", "5", "--repeats", "1"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")][1:]
+    assert [line.split(" | ")[0] for line in lines] == ["| float32", "| bfloat16", "| int8"]
+    assert all(0 < float(line.split(" | ")[3].rstrip(" |")) < 0.1 for line in lines[1:])
+
+
+@pytest.mark.slow
+def test_lm_batches_print_their_speed(capsys):
+    assert lm_batches.main(["--megabytes", "1", "--repeats", "1", "--shuffle"]) == 0
+    assert json.loads(capsys.readouterr().out)["tokens_per_second"] > 0
+
+
+@pytest.mark.slow
+def test_masked_lm_batches_print_their_speed(capsys):
+    pytest.importorskip("tensorflow_text", reason="masked language modeling needs it")
+    from benchmarks import masked_lm_batches
+
+    line = ["--megabytes", "1", "--repeats", "2", "--max-length", "64"]
+    assert masked_lm_batches.main(line) == 0
+    assert len(json.loads(capsys.readouterr().out)["batch_tokens_per_second_of_each_epoch"]) == 2
+
+
+@pytest.mark.slow
+def test_the_distance_between_initial_states():
+    bilm = BiLM(**TINY_ELMO, initial_state="carry")
+    batches = [[["a", "b"], ["c"], ["d", "e", "f"]]] * 3
+    expected = []
+    for batch in batches:
+        top = bilm(batch_to_ids(batch))["sequence_output"].numpy()
+        expected.append([top[row, : len(sentence)] for row, sentence in enumerate(batch)])
+    bilm.reset_states()
+    found = initial_state.compare(bilm, batches, expected)
+    assert_close(found["relative_distance"], 0.0)
+    assert_close(found["mean_cosine"], 1.0)
+    zero = initial_state.compare(bilm.with_initial_state("zero"), batches, expected)
+    assert zero["relative_distance"] > 1e-3
+
+
+def test_start_up_alternates_between_installations(monkeypatch, capsys, tmp_path):
+    def run(command, **_):
+        commands.append(command)
+        return types.SimpleNamespace(returncode=code, stdout="4\n3\n2\n1\n", stderr="no such run")
+
+    commands, code = [], 0
+    (tmp_path / "9").mkdir()
+    (tmp_path / "9" / "saved_model.pb").touch()
+    monkeypatch.setattr(startup.subprocess, "run", run)
+    given = ["--run", "R", "--export", str(tmp_path), "--before", "other", "--repeats", "2"]
+    assert startup.main([*given, "--only", "predict"]) == 0
+    assert [command[0] for command in commands] == [sys.executable, "other"] * 6
+    assert "| predict, in Python: first answer | 3.00 | 3.00 | 1.00 |" in capsys.readouterr().out
+    code = 2
+    with pytest.raises(SystemExit, match="import keras failed:\nno such run"):
+        startup.main(["--only", "keras"])
