@@ -18,7 +18,7 @@ COMMENTS = {
     "serving/config/": "TensorFlow Serving's own options: models, batches, monitoring, a canary",
     "serving/kubernetes/": "Deployment, service, scaling and storage of TensorFlow Serving",
     "serving/page/": "The page of `tfreps serve --page`: the answers of every model",
-    "tests/": "A twin for every source file, and checks of the whole tree",
+    "tests/": "Tests by package, and checks of the whole tree",
     "docs/": "The documentation site: guides that run, pages about other libraries, reference",
     "benchmarks/peers/": "The packages of each environment of `make peers`",
     "benchmarks/": "Programs that measure tokens per second and the speed of the machine",

@@ -8,6 +8,7 @@ from tests.catalogue_arrays import signature
 from tests.catalogue_entry import B, Entry
 from tests.catalogue_transformers import MASKED, MASKED_AXES
 from tfreps import models
+from tfreps.layers.ops.configurable import inner_layers
 from tfreps.optimizers import FusedAdam, GroupedOptimizer, LinearWarmup, TF1Adagrad, build_optimizer
 
 
@@ -103,7 +104,7 @@ def gradient_step(name, policy=None):
             loss = sum(tf.reduce_sum(y**2) for y in outputs if y.dtype.is_floating)
         optimizer.apply(tape.gradient(loss, weights), layer.trainable_variables)
 
-    parts = [*layer._flatten_layers()]
+    parts = [layer, *(part for _, part in inner_layers(layer))]
     specs = [signature(value, axes) for value, axes in entry.inputs.values()]
     return trace(step, *specs), all(part.supports_jit for part in parts)
 

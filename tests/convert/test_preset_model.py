@@ -14,6 +14,7 @@ from tfreps.convert.preset_model import is_hugging_face, read_preset_model, writ
 from tfreps.models import BertEncoder, BertPretrainer, BiLSTMEncoder, TokenEmbedder
 
 MODELS = [name for name, entry in CATALOGUE.items() if issubclass(entry.cls, keras.Model)]
+CLASSES = [name for name in MODELS if "," not in name]  # without variants
 # Calls the model of each folder on the inputs of its entry and compares all outputs. The weights
 # are equal to the last digit; products may use another number of threads.
 READ = """
@@ -43,9 +44,11 @@ def saved(name, folder):
     return model
 
 
-def test_every_model_is_equal_in_a_fresh_process(tmp_path):
+@pytest.mark.few(1)
+@pytest.mark.parametrize("names", [CLASSES, MODELS], ids=["classes", "variants"])
+def test_every_model_is_equal_in_a_fresh_process(tmp_path, names):
     folders = {}
-    for number, name in enumerate(MODELS):
+    for number, name in enumerate(names):
         entry, folder = CATALOGUE[name], str(tmp_path / str(number))
         model = saved(name, folder)
         outputs = tf.nest.flatten(entry.call(model, entry.arrays()))

@@ -8,6 +8,7 @@ import tensorflow as tf
 from tests import oracles_transformer
 from tests.closeness import assert_close
 from tfreps.layers import TransformerBlock
+from tfreps.layers.ops.configurable import inner_layers
 
 X = np.random.default_rng(3).normal(size=[4, 5, 6]).astype("float32")
 # Right padding, holes, left padding, no token.
@@ -155,7 +156,7 @@ def test_the_sizes_of_bert():
 
 def quantize_dense(model):
     """Quantises single layers, because Keras 3.12 has no `quantize(filters=...)`."""
-    for part in model._flatten_layers():
+    for _, part in inner_layers(model):
         if isinstance(part, keras.layers.Dense | keras.layers.EinsumDense):
             part.quantize("int8")
 

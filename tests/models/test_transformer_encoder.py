@@ -8,6 +8,7 @@ import tensorflow as tf
 from tests import oracles_transformer
 from tests.closeness import assert_close
 from tests.models import toy
+from tfreps.layers.ops.configurable import inner_layers
 from tfreps.models import Classifier, Tagger, TokenEmbedder, TransformerEncoder
 
 IDS = np.array([[1, 2, 3, 4, 5, 6], [6, 5, 4, 0, 0, 0], [0] * 6], "int32")
@@ -171,7 +172,7 @@ def test_quantises_to_int8_and_takes_lora():
     for block in encoder.blocks:
         block.attention.query_key_value.enable_lora(2)
     assert_close(encoder(features)["sequence_output"], before)
-    for part in encoder._flatten_layers():
+    for _, part in inner_layers(encoder):
         if isinstance(part, keras.layers.Dense | keras.layers.EinsumDense):
             part.quantize("int8")  # `encoder.quantize` warns about the others
     after = encoder(features)["sequence_output"].numpy()

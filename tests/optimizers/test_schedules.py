@@ -12,6 +12,15 @@ def rates(schedule, count):
     return [float(schedule(tf.constant(step, "int64"))) for step in range(count)]
 
 
+def rates_of(optimizer, count):
+    """Returns the learning rates of the first steps of an optimizer."""
+    found = []
+    for step in range(count):
+        optimizer.iterations.assign(step)
+        found.append(float(optimizer.learning_rate))
+    return found
+
+
 def test_rates():
     found = rates(LinearWarmup(2.0, total_steps=8, warmup_steps=4), 10)
     assert_close(found, [0.5, 1.0, 1.5, 2.0, 2.0, 1.5, 1.0, 0.5, 0, 0])
@@ -35,7 +44,8 @@ def test_comes_back_from_its_config():
     schedule = LinearWarmup(1.0, 10, 3)
     optimizer = keras.optimizers.Adam(schedule)
     loaded = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
-    assert loaded._learning_rate.get_config() == schedule.get_config()
+    assert loaded.get_config() == optimizer.get_config()
+    assert rates_of(loaded, 12) == rates(schedule, 12)
     name = keras.saving.get_registered_name(LinearWarmup)
     assert name == "tfreps>LinearWarmup"
 
@@ -71,6 +81,5 @@ def test_one_factor_cuts_several_rates_in_mid_training():
 def test_a_cut_rate_comes_back_from_its_config(rate):
     optimizer = keras.optimizers.Adam(CutRate(rate, 0.25))
     loaded = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
-    schedule = loaded._learning_rate
-    assert type(schedule) is CutRate and float(schedule.factor) == 0.25
-    assert_close(rates(schedule, 6), rates(CutRate(rate, 0.25), 6))
+    assert loaded.get_config() == optimizer.get_config()
+    assert_close(rates_of(loaded, 6), rates(CutRate(rate, 0.25), 6))

@@ -209,4 +209,5 @@ def test_the_optimizer():
     options.clip_norm, options.optimizer, options.schedule = 0.0, "lamb", "constant"
     optimizer = pretrain_bert.make_optimizer(options, 40)
     assert type(optimizer).__name__ == "Lamb" and optimizer.global_clipnorm is None
-    assert_close(float(optimizer._learning_rate(1000)), 5e-4)
+    optimizer.iterations.assign(1000)
+    assert_close(float(optimizer.learning_rate), 5e-4)

@@ -46,14 +46,22 @@ PROBLEMS = {
     "far apart": far_apart,
 }
 every_problem = pytest.mark.parametrize("name", PROBLEMS)
+# A graph is tested on one problem, since its operations are those of eager calls.
+CASES = [(name, "eager") for name in PROBLEMS] + [("three tags", "graph")]
+CASES += [
+    pytest.param(name, how, marks=pytest.mark.slow)
+    for how in ("graph", "XLA")
+    for name in PROBLEMS
+    if (name, how) not in CASES
+]
+every_case = pytest.mark.parametrize("name, how", CASES)
 
 
 def rows(problem):
     return range(len(problem.mask))
 
 
-@every_problem
-@every_way
+@every_case
 def test_the_log_normaliser_is_the_sum_over_all_paths(name, how):
     problem = PROBLEMS[name]()
     expected = [problem.log_normalizer(row) for row in rows(problem)]
@@ -62,8 +70,7 @@ def test_the_log_normaliser_is_the_sum_over_all_paths(name, how):
     assert_close(got, expected, magnitude=problem.magnitude)
 
 
-@every_problem
-@every_way
+@every_case
 def test_marginals_are_those_of_all_paths(name, how):
     problem = PROBLEMS[name]()
     got = called(chain.marginals, how)(*problem).numpy()
@@ -73,8 +80,7 @@ def test_marginals_are_those_of_all_paths(name, how):
     np.testing.assert_array_equal(got[~problem.mask], 0.0)
 
 
-@every_problem
-@every_way
+@every_case
 def test_viterbi_finds_the_best_path(name, how):
     problem = PROBLEMS[name]()
     tags, scores = called(chain.viterbi, how)(*problem)
@@ -86,8 +92,7 @@ def test_viterbi_finds_the_best_path(name, how):
     np.testing.assert_array_equal(tags.numpy()[~problem.mask], 0)
 
 
-@every_problem
-@every_way
+@every_case
 def test_k_best_are_the_first_of_all_paths(name, how):
     problem, k = PROBLEMS[name](), 7
     tags, scores = (x.numpy() for x in called(chain.k_best, how)(*problem, k=k))

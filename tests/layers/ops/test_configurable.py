@@ -8,6 +8,7 @@ import pytest
 
 from tests.closeness import assert_close
 from tfreps.layers import CRF, CharCNNEncoder, TransformerBlock
+from tfreps.layers.ops.configurable import inner_layers
 from tfreps.layers.transformer import activation_function
 from tfreps.models import BertEncoder, Classifier, Tagger
 from tfreps.runs.bert_loading import freeze_blocks
@@ -38,7 +39,7 @@ def make(**options):
 
 
 def modes(model):
-    return [getattr(part, "quantization_mode", None) for part in model._flatten_layers()]
+    return [getattr(part, "quantization_mode", None) for _, part in inner_layers(model)]
 
 
 def test_some_parts_of_a_nested_model(tmp_path):
@@ -94,10 +95,10 @@ def test_activations_are_those_of_keras(activation):
     x = np.random.default_rng(0).normal(size=[2, 3, 4]).astype("float32")
     block = TransformerBlock(num_heads=2, activation=activation)
     block(x)
-    inner = block.feed_forward_norm(block.attention_norm(x + block.attention(x)) * 0.0 + 1.0)
+    inner = block.attention_norm(x + block.attention(x))
     function = activation_function(activation)
-    expected = block.contract(function(block.expand(inner)))
-    assert_close(block._feed_forward(inner), expected)
+    expected = block.feed_forward_norm(inner + block.contract(function(block.expand(inner))))
+    assert_close(block(x), expected)
     again = TransformerBlock.from_config(block.get_config())
     assert again.activation == activation and again.get_config() == block.get_config()
     assert again.activate is block.activate
