@@ -10,7 +10,6 @@ compared with `tfreps.load(RUN)`, since the programs round what they write. The 
 have the extra `beam`.
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -19,6 +18,7 @@ import tempfile
 import numpy as np
 
 from benchmarks.annotate_runs import read_lines, read_schema, run_tfreps, write_corpus
+from benchmarks.rows import program_parser
 
 COMPARED = 10_000
 # Program and its arguments, and the outputs that `annotate` writes.
@@ -47,8 +47,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.annotate", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = program_parser("benchmarks.annotate", __doc__)
     add = parser.add_argument
     about = "Files with one tokenized sentence per line."
     add("--text", nargs="+", metavar="FILE", required=True, help=about)

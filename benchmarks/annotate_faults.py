@@ -10,7 +10,6 @@ tagger, and prints the largest resident memory of all processes in each quarter 
 environment must have the extra `beam`.
 """
 
-import argparse
 import contextlib
 import os
 import pathlib
@@ -27,6 +26,7 @@ from benchmarks.annotate_runs import (
     write_corpus,
 )
 from benchmarks.processes import processes_of, resident_mb
+from benchmarks.rows import program_parser
 
 BROKEN = [b"not UTF-8 \xff", b"x " * 150_000, b"a NUL \0 character"]
 
@@ -43,10 +43,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.annotate_faults", description=__doc__
-    )
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = program_parser("benchmarks.annotate_faults", __doc__)
     add = parser.add_argument
     add("export", metavar="EXPORT", help="Folder of an exported model that reads text.")
     about = "Files with one sentence per line."

@@ -14,7 +14,6 @@ and `save_preset` ("preset") write. `--fixtures FILE` writes some of the outputs
 FILE; the tests in tests/convert compare with them.
 """
 
-import argparse
 import collections
 import functools
 import json
@@ -36,6 +35,7 @@ from benchmarks.bert_cases import (
     folder_name,
     inputs_of,
 )
+from benchmarks.rows import program_parser
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, Tagger
 from tfreps.runs.bert_publishing import load_with_head
 from tfreps.text import tokenize
@@ -82,7 +82,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog="bert_parity", description=__doc__.split("\n")[0])
+    parser = program_parser("benchmarks.bert_parity", __doc__)
     about = "Python interpreter with the packages of benchmarks/peers/torch.txt."
     parser.add_argument("--peer-python", required=True, help=about)
     about = "JSON file to which to write outputs of transformers for the tests in tests/convert."

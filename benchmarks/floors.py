@@ -11,17 +11,16 @@ the eight test sets are averaged. For hotel_reviews, the n-grams have 1 to 3 cha
 naive Bayes).
 """
 
-import argparse
 import json
 
 from benchmarks.domains import DOMAINS, encoding_of, train_files
+from benchmarks.rows import program_parser
 from tfreps.data import read_labelled
 from tfreps.reports import auc
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.floors", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = program_parser("benchmarks.floors", __doc__)
     about = "Data set to measure the baselines on."
     parser.add_argument("table", choices=["fdu_mtl", "hotel_reviews"], help=about)
     parser.add_argument("--data", required=True, help="Folder of the data sets.")

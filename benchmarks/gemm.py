@@ -9,6 +9,8 @@ import time
 import numpy as np
 import tensorflow as tf
 
+from benchmarks.peer_loop import seconds
+
 SIZE = 2048
 WARM_UP_SECONDS = 3.0
 TIMES = 20
@@ -27,12 +29,7 @@ def gemm(warm_up=WARM_UP_SECONDS, dtype="float32"):
 
 def timed(function, times):
     """Calls a function a number of times and returns the seconds of each call."""
-    seconds = []
-    for _ in range(times):
-        begin = time.perf_counter()
-        function()
-        seconds.append(time.perf_counter() - begin)
-    return seconds
+    return [seconds(function) for _ in range(times)]
 
 
 def normalised(calls, tokens):
@@ -47,11 +44,11 @@ def normalised(calls, tokens):
         the range of the GFLOP/s of GEMM; `"normalised"`, the tokens per second divided by that
         median; and `"peak_memory_GiB"`, the peak memory of this process in GiB.
     """
-    rates, seconds = [gemm()], []
+    rates, times = [gemm()], []
     for part in np.array_split(np.arange(len(calls)), 4):
-        seconds += [timed(calls[i], 1)[0] for i in part]
+        times += [seconds(calls[i]) for i in part]
         rates.append(gemm(warm_up=0.5))
-    speed, rate = tokens / np.median(seconds), np.median(rates)
+    speed, rate = tokens / np.median(times), np.median(rates)
     return {
         "tokens_per_second": round(speed, 1),
         "gemm_gflops": round(float(rate)),

@@ -10,12 +10,12 @@ strings. The loops decode only the first sentences, about 15,000 tokens. At leas
 tags must equal those of HMMTagger; paths of equal probability may differ.
 """
 
-import argparse
 import json
 
 import numpy as np
 
 from benchmarks.gemm import timed
+from benchmarks.rows import program_parser
 from tfreps.data import read_tagged
 from tfreps.models import HMMTagger
 from tfreps.text import TagSet, Vocabulary
@@ -45,8 +45,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.hmm", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = program_parser("benchmarks.hmm", __doc__)
     about = "CoNLL file of tokens and tags. By default, random sentences are used."
     parser.add_argument("file", nargs="?", help=about)
     parser.add_argument(

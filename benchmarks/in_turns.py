@@ -4,7 +4,8 @@ import contextlib
 import json
 import pathlib
 import subprocess
-import time
+
+from benchmarks.peer_loop import seconds
 
 TURNS = 8
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
@@ -58,9 +59,3 @@ def peer_process(command):
         answer()
         yield batches
         process.stdin.close()
-
-
-def seconds(call):
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start

@@ -8,19 +8,19 @@ the mean cosine similarity of their token vectors, over the nine batches that do
 zeros.
 """
 
-import argparse
 import json
 import pathlib
 
 import h5py
 import numpy as np
 
+from benchmarks.rows import program_parser
 from tfreps.models import BiLM
 from tfreps.text import batch_to_ids
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.initial_state")
+    parser = program_parser("benchmarks.initial_state", __doc__)
     parser.add_argument("folder", type=pathlib.Path, help="Folder of the bilm-tf fixture.")
     folder = parser.parse_args(argv).folder
     lists = json.loads(folder.joinpath("lm_embeddings_sentences.json").read_text(encoding="utf-8"))

@@ -13,11 +13,11 @@ that the same sentence has other outputs in another batch. The layers of tfreps 
 products for this reason, and because they are fast only with weights that are constants.
 """
 
-import argparse
 import statistics
 from pydoc_data.topics import topics
 
-from benchmarks.in_turns import seconds
+from benchmarks.peer_loop import seconds
+from benchmarks.rows import program_parser
 
 
 def main(argv=None):
@@ -41,7 +41,7 @@ def main(argv=None):
 
 
 def parse_args(argv):
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = program_parser("benchmarks.int8_lstm", __doc__)
     parser.add_argument("--model", metavar="FOLDER", help="trained biLM. Default: random weights")
     parser.add_argument("--rows", type=int, default=32, help="sentences in a batch. Default: 32")
     parser.add_argument("--length", type=int, default=25, help="tokens of each. Default: 25")

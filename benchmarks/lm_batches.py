@@ -11,7 +11,6 @@ training, and `peak_memory_growth_MB` is the growth of the peak memory from a pa
 to the passes over the large one. Run nothing else on the machine.
 """
 
-import argparse
 import collections
 import json
 import os
@@ -21,6 +20,7 @@ import tempfile
 import time
 from pydoc_data.topics import topics
 
+from benchmarks.rows import program_parser
 from tfreps.data import LMBatches
 from tfreps.text import Vocabulary
 
@@ -34,8 +34,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.lm_batches", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = program_parser("benchmarks.lm_batches", __doc__)
     add = parser.add_argument
     add(
         "--megabytes",

@@ -9,7 +9,6 @@ program prints JSON with the tokens per second of reading (`read_documents`, onc
 making batches (`MaskedLMBatches`, in every epoch). Run nothing else on the machine.
 """
 
-import argparse
 import collections
 import json
 import os
@@ -19,6 +18,7 @@ import tempfile
 import time
 from pydoc_data.topics import topics
 
+from benchmarks.rows import program_parser
 from tfreps.data import MaskedLMBatches, read_documents
 from tfreps.text.bert import WordPieceTokenizer
 
@@ -31,10 +31,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.masked_lm_batches", description=__doc__
-    )
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = program_parser("benchmarks.masked_lm_batches", __doc__)
     add = parser.add_argument
     add(
         "--megabytes",

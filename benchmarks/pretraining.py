@@ -17,13 +17,13 @@ frequency for a long time before it learned which positions are adjacent. All fi
 RUNS/TABLE-inputs. Existing files are not changed, and interrupted training runs are resumed.
 """
 
-import argparse
 import pathlib
 import random
 import subprocess
 import sys
 
 from benchmarks.domains import DOMAINS, encoding_of, train_files
+from benchmarks.rows import program_parser
 from benchmarks.trainings import train_once
 from tfreps.data import read_labelled, read_tagged
 from tfreps.files.atomic_files import write_text
@@ -60,8 +60,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.pretraining", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = program_parser("benchmarks.pretraining", __doc__)
     parser.add_argument("table", choices=TABLES, help="Table whose inputs to create.")
     parser.add_argument("--data", required=True, help="Folder of the data sets.")
     parser.add_argument(

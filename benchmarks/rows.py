@@ -50,9 +50,17 @@ def run_rows(module, rows, argv, repeats, peers=None, grid=()):
     return 0
 
 
+def program_parser(program, description):
+    """Returns a parser for the options of a benchmark, with its docstring as the description."""
+    return argparse.ArgumentParser(
+        prog=f"python -m {program}",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
 def make_parser(program, description, rows, repeats, peers, grid=()):
-    parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = program_parser(program, description)
     add = parser.add_argument
     add("--only", default="", metavar="PART", help="Measure only rows whose name contains PART.")
     about = f"Number of timed batches per row. Defaults to {repeats}."

@@ -14,22 +14,20 @@ gradients of the same shapes, and "share" is that time divided by the time of a 
 back.
 """
 
-import argparse
 import json
 import os
 import pathlib
-import platform
-import re
 import sys
 import tempfile
 
+from benchmarks.machine import processor
+from benchmarks.rows import program_parser
 from tfreps.distribute.local_cluster import THREADS, local_addresses, threads_per_worker
 from tfreps.distribute.local_workers import run_workers
 
 PROGRAM = "benchmarks.scaling"
 MODELS = "bilm", "bert"
 COUNTED_STEPS = 3
-INSTRUCTIONS = "avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16"
 
 
 def main(argv=None):
@@ -37,7 +35,7 @@ def main(argv=None):
     if options.measure:
         measure(options)
         return 0
-    print(machine())
+    print(f"{processor()}, {threads_per_worker(1)} cores, 1 thread per worker")
     results = []
     for model in options.model:
         for workers in options.workers:
@@ -48,8 +46,7 @@ def main(argv=None):
 
 
 def parse(argv):
-    parser = argparse.ArgumentParser(prog=f"python -m {PROGRAM}", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = program_parser(PROGRAM, __doc__)
     add = parser.add_argument
     add(
         "--workers",
@@ -131,18 +128,6 @@ def measure(options):
         result[name] = round(reductions.seconds_to_reduce(*given), 4) if gradients else 0.0
     if workers.is_chief:
         pathlib.Path(options.result).write_text(json.dumps(result), encoding="utf-8")
-
-
-def machine():
-    """Returns a line with the processor, its instruction sets and the number of cores."""
-    path = pathlib.Path("/proc/cpuinfo")
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    name = re.search(r"model name\s*: (.+)", text)
-    flags = re.search(r"flags\s*: (.+)", text)
-    found = [flag for flag in INSTRUCTIONS if flags and flag in flags[1].split()]
-    sets = f" ({', '.join(found)})" if found else ""
-    cores = threads_per_worker(1)
-    return f"{name[1] if name else platform.processor()}{sets}, {cores} cores, 1 thread per worker"
 
 
 def print_table(results, with_bfloat16=False):

@@ -12,7 +12,6 @@ after 10,000 and 100,000 requests; and failures while new versions are loaded. T
 processes of their own, on the same cores as the server.
 """
 
-import argparse
 import functools
 import pathlib
 import shutil
@@ -21,6 +20,7 @@ import threading
 import time
 
 from benchmarks.processes import resident_mb
+from benchmarks.rows import program_parser
 from benchmarks.serving_arrivals import run_arrivals
 from benchmarks.serving_load import (
     grpc_client,
@@ -56,8 +56,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.serving", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = program_parser("benchmarks.serving", __doc__)
     about = (
         "Folder of an exported model that reads text and has one version. By default, an untrained "
         "tagger is exported."

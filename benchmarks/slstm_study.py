@@ -9,11 +9,11 @@ accuracy and time by text length. It draws two pictures. All models start from t
 benchmarks.pretraining and use the same seed.
 """
 
-import argparse
 import pathlib
 import time
 
 from benchmarks.domains import DOMAINS, encoding_of
+from benchmarks.rows import program_parser
 from benchmarks.trainings import run_folder, train_once
 from tfreps.data import read_labelled
 from tfreps.inference.load import load
@@ -64,8 +64,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.slstm_study", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = program_parser("benchmarks.slstm_study", __doc__)
     parser.add_argument("--data", required=True, help="Folder of the data sets.")
     parser.add_argument(
         "--runs",

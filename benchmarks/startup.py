@@ -13,7 +13,6 @@ and the first answer for a longer line. In the rows "without a trace", the model
 `tag` with a short text.
 """
 
-import argparse
 import os
 import pathlib
 import statistics
@@ -21,6 +20,7 @@ import subprocess
 import sys
 import time
 
+from benchmarks.rows import program_parser
 from tfreps.__main__ import PROGRAMS
 
 LINE = "The function returns a list of names ."
@@ -69,8 +69,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.startup", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = program_parser("benchmarks.startup", __doc__)
     add = parser.add_argument
     add("--only", default="", metavar="PART", help="Measure only rows whose name contains PART.")
     add("--repeats", type=int, default=5, help="Number of runs of a command. Defaults to 5.")

@@ -11,11 +11,11 @@ range over the seeds. Rows with their own word vectors, ELMo or BERT need the fi
 benchmarks.pretraining.
 """
 
-import argparse
 import pathlib
 import statistics
 
 from benchmarks.domains import DOMAINS, encoding_of
+from benchmarks.rows import program_parser
 from benchmarks.trainings import run_folder, train_once
 
 NER = (
@@ -192,8 +192,7 @@ def main(argv=None):
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = program_parser("benchmarks.tables", __doc__)
     parser.add_argument("table", choices=TABLES, help="Table to train and print.")
     parser.add_argument("--data", required=True, help="Folder of the data sets.")
     parser.add_argument(

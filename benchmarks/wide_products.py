@@ -10,10 +10,10 @@ to multiply at the speed of a 2048 x 2048 product (benchmarks/gemm.py): a produc
 it computes takes their sum.
 """
 
-import argparse
 import statistics
 
 from benchmarks.in_turns import seconds
+from benchmarks.rows import program_parser
 
 INNER, COLUMNS = 512, 16384
 ZEROS = 32  # columns that `widened` of tfreps appends to a kernel
@@ -50,9 +50,7 @@ def main(argv=None):
 
 
 def parse_args(argv):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = program_parser("benchmarks.wide_products", __doc__)
     parser.add_argument("--rows", type=int, default=32, help="Number of rows. Defaults to 32.")
     about = "Number of timed calls of each form. Defaults to 30."
     parser.add_argument("--repeats", type=int, default=30, help=about)

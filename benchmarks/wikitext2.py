@@ -12,7 +12,6 @@ benchmarks.gemm in GFLOP/s, which is comparable between machines. bilm-tf reache
 175.4 in 319 s on two cores at 465 GFLOP/s (GEMM).
 """
 
-import argparse
 import json
 import pathlib
 import subprocess
@@ -21,6 +20,7 @@ import tempfile
 import time
 
 from benchmarks.gemm import gemm
+from benchmarks.rows import program_parser
 
 TRAIN = (
     *("--filters", "[[1,32],[2,32],[3,64],[4,128],[5,256]]", "--num-highways", "1"),
@@ -31,8 +31,7 @@ MEASURE = ("--state", "carry", "--batch-size", "32", "--unroll-steps", "1")
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.wikitext2", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = program_parser("benchmarks.wikitext2", __doc__)
     parser.add_argument("text", help="Validation text of WikiText-2 (valid.txt).")
     parser.add_argument(
         "--seeds",
