@@ -20,7 +20,6 @@ import pathlib
 import sys
 import tempfile
 
-from benchmarks.machine import processor
 from benchmarks.rows import program_parser
 from tfreps.distribute.local_cluster import THREADS, local_addresses, threads_per_worker
 from tfreps.distribute.local_workers import run_workers
@@ -35,7 +34,7 @@ def main(argv=None):
     if options.measure:
         measure(options)
         return 0
-    print(f"{processor()}, {threads_per_worker(1)} cores, 1 thread per worker")
+    print(f"{threads_per_worker(1)} cores, 1 thread per worker")
     results = []
     for model in options.model:
         for workers in options.workers:

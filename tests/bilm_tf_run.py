@@ -33,24 +33,9 @@ def training_options(lstm=(), characters=(), **changes):
 
 def training_shapes(options):
     """Returns the shapes of the variables of bilm-tf's training graph, taken from its code."""
-    lstm, shapes = options["lstm"], {}
-    units, dim, size = lstm["dim"], lstm["projection_dim"], options["n_tokens_vocab"]
-    if "char_cnn" in options:
-        cnn = options["char_cnn"]
-        width, total = cnn["embedding"]["dim"], sum(count for _, count in cnn["filters"])
-        shapes["lm/char_embed"] = 261, width
-        for i, (length, count) in enumerate(cnn["filters"]):
-            shapes[f"lm/CNN/W_cnn_{i}"] = 1, length, width, count
-            shapes[f"lm/CNN/b_cnn_{i}"] = (count,)
-        for i in range(cnn["n_highway"]):
-            for part in "carry", "transform":
-                shapes[f"lm/CNN_high_{i}/W_{part}"] = total, total
-                shapes[f"lm/CNN_high_{i}/b_{part}"] = (total,)
-        if total != dim:
-            shapes["lm/CNN_proj/W_proj"] = total, dim
-            shapes["lm/CNN_proj/b_proj"] = (dim,)
-    else:
-        shapes["lm/embedding"] = size, dim
+    lstm, size = options["lstm"], options["n_tokens_vocab"]
+    units, dim = lstm["dim"], lstm["projection_dim"]
+    shapes = {f"lm/{name}": shape for name, shape in oracles.token_shapes(options, size).items()}
     for direction in ("RNN_0/", "RNN_1/") if options["bidirectional"] else ("",):
         for layer in range(lstm["n_layers"]):
             wrapper = f"multi_rnn_cell/cell_{layer}/" if lstm["n_layers"] > 1 else ""

@@ -42,11 +42,9 @@ def options_with(lstm=(), characters=()):
     return options
 
 
-def random_weights(options, vocabulary_size=20, scale=1.0, seed=0, directions=2):
-    """Returns random arrays with the names and shapes of bilm-tf's HDF5 files."""
-    rng, lstm = np.random.default_rng(seed), options["lstm"]
-    units, dim = lstm["dim"], lstm["projection_dim"]
-    shapes = {}
+def token_shapes(options, vocabulary_size):
+    """Returns the shapes of bilm-tf's arrays below the LSTMs."""
+    shapes, dim = {}, options["lstm"]["projection_dim"]
     if "char_cnn" in options:
         cnn = options["char_cnn"]
         width, total = cnn["embedding"]["dim"], sum(count for _, count in cnn["filters"])
@@ -63,6 +61,14 @@ def random_weights(options, vocabulary_size=20, scale=1.0, seed=0, directions=2)
             shapes["CNN_proj/b_proj"] = (dim,)
     else:
         shapes["embedding"] = vocabulary_size, dim
+    return shapes
+
+
+def random_weights(options, vocabulary_size=20, scale=1.0, seed=0, directions=2):
+    """Returns random arrays with the names and shapes of bilm-tf's HDF5 files."""
+    rng, lstm = np.random.default_rng(seed), options["lstm"]
+    units, dim = lstm["dim"], lstm["projection_dim"]
+    shapes = token_shapes(options, vocabulary_size)
     for direction in range(directions):
         for layer in range(lstm["n_layers"]):
             cell = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell/"

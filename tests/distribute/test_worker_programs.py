@@ -12,7 +12,9 @@ from tests.distribute.worker_programs import (
     check_same_training,
     killed_after,
     run_program,
+    tagger_line,
 )
+from tfreps.__main__ import main
 
 
 @pytest.fixture(scope="module", params=LINES)
@@ -25,9 +27,8 @@ def program(request, tmp_path_factory):
 
 
 def test_two_workers_train_like_one_process(tmp_path):
-    line = LINES["train-tagger"](tmp_path)
-    line[line.index("--epochs") + 1] = "1"
-    run_program(line, tmp_path / "one")
+    line = tagger_line(tmp_path, sizes=(21, 8, 6), epochs=1)
+    assert main([*line, "--keep-checkpoints", "--run", str(tmp_path / "one")]) == 0
     done = run_program(line, tmp_path / "two", workers=2)
     check_same_training(tmp_path / "two", tmp_path / "one")
     assert done.stdout.count("Wrote ") == 1  # only worker 0 prints
@@ -38,18 +39,10 @@ def test_two_workers_train_like_one_process(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("replicas", [2, 4])
-def test_replicas_train_like_one_device(program, replicas, tmp_path):
+@pytest.mark.parametrize("how", [{"replicas": 2}, {"replicas": 4}, {"workers": 2}, {"workers": 3}])
+def test_replicas_and_workers_train_like_one_device(program, how, tmp_path):
     line, expected = program
-    run_program(line, tmp_path / "run", replicas=replicas)
-    check_same_training(tmp_path / "run", expected)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", [2, 3])
-def test_workers_train_like_one_device(program, workers, tmp_path):
-    line, expected = program
-    run_program(line, tmp_path / "run", workers=workers)
+    run_program(line, tmp_path / "run", **how)
     check_same_training(tmp_path / "run", expected)
 
 

@@ -29,9 +29,9 @@ raise SystemExit(main(sys.argv[2:]))
 """
 
 
-def tagger_line(folder):
-    given = labelling.write_tagged(folder, sizes=(60, 20, 10))
-    return ["train-tagger", *given, "--scheme", "bio", *LABELLING, "--epochs", "3"]
+def tagger_line(folder, sizes=(60, 20, 10), epochs=3):
+    given = labelling.write_tagged(folder, sizes=sizes)
+    return ["train-tagger", *given, "--scheme", "bio", *LABELLING, "--epochs", str(epochs)]
 
 
 def classifier_line(folder):
