@@ -9,17 +9,9 @@ import time
 
 
 def write_corpus(path, sources, number):
-    """Writes sentences, one per line.
+    """Writes `number` sentences of the sources, one per line; returns how many the sources have.
 
-    Args:
-        path: str or path-like. File to write.
-        sources: list of path-like. Files with one sentence per line. If they have fewer sentences
-            than `number`, the sentences are repeated, each with the number of the repetition as its
-            first token.
-        number: int. Number of sentences to write.
-
-    Returns:
-        int. Number of sentences in `sources`.
+    Repeated sentences have the number of the repetition as their first token.
     """
     lines = []
     for source in sources:
@@ -33,18 +25,7 @@ def write_corpus(path, sources, number):
 
 
 def run_tfreps(words, log):
-    """Runs a `tfreps` program to its end.
-
-    Args:
-        words: list of str. Arguments of the `tfreps` command.
-        log: str or path-like. File to which the output of the program is added.
-
-    Returns:
-        float. Seconds from start to end.
-
-    Raises:
-        subprocess.CalledProcessError: If the program fails.
-    """
+    """Runs a `tfreps` program to its end, appends its output to `log`, and returns the seconds."""
     start = time.perf_counter()
     with start_tfreps(words, log) as process:
         pass

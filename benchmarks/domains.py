@@ -9,12 +9,7 @@ DOMAINS = (
 
 
 def encoding_of(domain):
-    """Returns the encoding of the files of a domain; two of the sixteen are not UTF-8.
-
-    Example:
-    >>> encoding_of("dvd"), encoding_of("baby")
-    ('latin-1', 'utf-8')
-    """
+    """Returns the encoding of the files of a domain; two of the sixteen are not UTF-8."""
     return "latin-1" if domain in ("MR", "dvd") else "utf-8"
 
 

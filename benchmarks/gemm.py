@@ -33,16 +33,9 @@ def timed(function, times):
 
 
 def normalised(calls, tokens):
-    """Measures the speed of calls, and of GEMM before, between and after the calls.
+    """Measures the tokens per second of calls, and GEMM before, between and after the calls.
 
-    Args:
-        calls: list of functions without arguments.
-        tokens: int. Number of tokens that each call processes.
-
-    Returns:
-        dict with the keys `"tokens_per_second"`; `"gemm_gflops"` and `"gemm_range"`, the median and
-        the range of the GFLOP/s of GEMM; `"normalised"`, the tokens per second divided by that
-        median; and `"peak_memory_GiB"`, the peak memory of this process in GiB.
+    "normalised" is the median speed divided by the median GFLOP/s of GEMM.
     """
     rates, times = [gemm()], []
     for part in np.array_split(np.arange(len(calls)), 4):

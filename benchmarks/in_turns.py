@@ -12,20 +12,9 @@ CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def in_turns(call, repeats, peer_command=None):
-    """Returns the seconds of our calls and of the same number of calls of a peer.
+    """Returns the seconds of our calls and of the same number of calls of a peer, if there is one.
 
-    Args:
-        call: function without arguments. It is called five times before it is timed.
-        repeats: int. Number of timed calls for each side. A number greater than 8 is rounded down
-            to a multiple of 8.
-        peer_command: list of str. Command of a program that calls `peer_loop.answer`. If `None`
-            (the default), there is no peer.
-
-    Returns:
-        Two lists of float. The second is empty if there is no peer.
-
-    Raises:
-        OSError: If the peer ends without an answer.
+    More than 8 calls are rounded down to a multiple of 8. The first five calls are not timed.
     """
     with contextlib.ExitStack() as stack:
         peer = stack.enter_context(peer_process(peer_command)) if peer_command else None

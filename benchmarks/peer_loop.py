@@ -9,15 +9,9 @@ import time
 
 
 def answer(call, set_threads=None):
-    """Times calls on request: reads numbers of calls from standard input and prints their seconds.
+    """Prints "ready", and for each number on standard input the seconds of that many calls.
 
-    The first line that it prints is `"ready"`. For each number, it then prints a JSON list.
-
-    Args:
-        call: function without arguments.
-        set_threads: function that sets the number of threads. One or two threads are chosen before
-            the first answer, whichever is faster. If `None` (the default), the number is not
-            changed.
+    With `set_threads`, one or two threads are chosen first, whichever is faster.
     """
     if set_threads is None:
         for _ in range(3):

@@ -30,14 +30,9 @@ TAGGER_BERT, TAGGER_ELMO = "bert_6x384", "elmo_small"
 
 
 def training_step(policy, kind, how, rows, length):
-    """Returns a function that runs one training step of a new model.
+    """Returns a function that runs one training step of a new model on a batch `[rows, length]`.
 
-    Args:
-        policy: str. Dtype policy of Keras.
-        kind: str. `"elmo"`, `"bert"`, `"tagger"` or `"classifier"`.
-        how: str or dict. Size of a biLM or BERT; options of a tagger or classifier.
-        rows: int. Number of rows in the batch.
-        length: int. Number of tokens in each row.
+    `kind` is one of elmo, bert, tagger and classifier; `how` its size or options.
     """
     keras.config.set_dtype_policy(policy)
     keras.utils.set_random_seed(1)

@@ -48,10 +48,7 @@ def count_bytes(gradients):
 
 
 def gathered_bytes(strategy, num_bytes):
-    """Returns the sum of a number of bytes over all workers.
-
-    Every worker must call the function.
-    """
+    """Returns the sum of a number of bytes over all workers, each of which must call this."""
     total = tf.function(
         lambda own: strategy.reduce("SUM", strategy.run(tf.identity, args=(own,)), axis=None)
     )
@@ -59,16 +56,9 @@ def gathered_bytes(strategy, num_bytes):
 
 
 def seconds_to_reduce(strategy, gradients, times, dtype=None):
-    """Returns the median time, in seconds, in which all replicas sum the gradients.
+    """Returns the median seconds in which all replicas sum the gradients, called by every worker.
 
-    Every worker must call the function.
-
-    Args:
-        strategy: `tf.distribute.Strategy`.
-        gradients: list of tensors and `tf.IndexedSlices`: a step of `recorded_gradients`.
-        times: int. Number of timed sums, after two sums that are not timed.
-        dtype: str. Type to which dense gradients are cast before the sum. The time includes this
-            cast and the cast back. If `None` (the default), they are not cast.
+    With `dtype`, dense gradients are cast to it before the sum, and back.
     """
     run = tf.function(lambda given: strategy.run(reduce_all, args=(given, dtype)), autograph=False)
     call = lambda: strategy.experimental_local_results(run(gradients))[0].numpy()  # noqa: E731

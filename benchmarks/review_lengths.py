@@ -14,12 +14,7 @@ QUANTILES = (
 
 
 def random_texts(count, vocabulary_size=30000):
-    """Returns random texts in random order, as lists of token ids, all of which are at least 5.
-
-    Example:
-    >>> [len(text) for text in random_texts(4)]
-    [97, 25, 52, 215]
-    """
+    """Returns random texts in random order, as lists of token ids, all of which are at least 5."""
     draw = random.Random(0)
     steps = len(QUANTILES) - 1
     lengths = []

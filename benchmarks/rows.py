@@ -10,23 +10,14 @@ def run_rows(module, rows, argv, repeats, peers=None, grid=()):
     """Runs a benchmark as a program.
 
     Args:
-        module: module of the benchmark. It has a docstring, `measure(row, repeats, **peers)`, which
-            returns a dict of JSON types, and `print_table(results)`.
+        module: module with a docstring, `measure(row, repeats, **peers)`, which returns a dict of
+            JSON types, and `print_table(results)`.
         rows: iterable of str. Names of the rows.
-        argv: list of str. Arguments of the program. If `None`, the arguments of the process are
-            used.
+        argv: list of str. Arguments of the program.
         repeats: int. Default number of timed batches per row.
-        peers: dict from names of arguments of `measure`, whose values are paths of Python
-            interpreters, to the packages that must be installed there. If `None` (the default),
-            there are no peers.
-        grid: iterable of str. Names of rows that are measured only with `--grid`, and then instead
-            of the others. If it is empty (the default), there is no such option.
-
-    Returns:
-        int. Exit code, which is 0.
-
-    Raises:
-        SystemExit: If the process of a row fails, or `argv` is invalid.
+        peers: dict from arguments of `measure`, which are paths of Python interpreters, to the
+            packages that must be installed there.
+        grid: iterable of str. Names of rows that `--grid` measures instead of the others.
     """
     program, peers = module.__spec__.name, peers or {}
     options = make_parser(program, module.__doc__, rows, repeats, peers, grid).parse_args(argv)

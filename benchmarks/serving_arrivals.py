@@ -11,21 +11,10 @@ SEED = 1
 
 
 def run_arrivals(port, message, per_second, seconds, connections=16):
-    """Sends requests over gRPC that arrive as a Poisson process (an "open loop").
+    """Sends requests over gRPC that arrive as a Poisson process; returns their `Load`.
 
     The latency of a request counts from the time at which it was due, so that a delay of the
     client itself does not hide that the server is slow.
-
-    Args:
-        port: int. The port of a server on this machine.
-        message: bytes. The request.
-        per_second: float. Mean number of requests per second.
-        seconds: float. Duration in seconds.
-        connections: int. Number of connections. Each request uses one of them at random. Defaults
-            to 16.
-
-    Returns:
-        `Load` of all requests.
     """
     generator = random.Random(SEED)
     methods = [grpc_method(port) for _ in range(connections)]

@@ -12,13 +12,7 @@ MOST_PROCESSES = 16
 
 
 class Load(NamedTuple):
-    """Result of a group of clients.
-
-    Args:
-        latencies: list of float. Time of each answer in seconds.
-        failures: list of str. Errors of the failed requests.
-        seconds: float. Total time in seconds.
-    """
+    """Latencies of the answers in seconds, errors of the failed requests, and total seconds."""
 
     latencies: list
     failures: list
@@ -29,12 +23,7 @@ class Load(NamedTuple):
         return len(self.latencies) / self.seconds
 
     def percentile(self, share):
-        """Returns the latency, in milliseconds, that a share of the answers did not exceed.
-
-        Example:
-        >>> Load([0.001, 0.002, 0.003, 0.004], [], 1.0).percentile(0.5)
-        2.0
-        """
+        """Returns the latency, in milliseconds, that a share of the answers did not exceed."""
         ordered = sorted(self.latencies)
         return 1000 * ordered[max(-(-int(share * 1000) * len(ordered) // 1000) - 1, 0)]
 
@@ -90,22 +79,7 @@ def rest_message(model, text):
 
 
 def run_processes(make_client, clients, seconds=None, requests=None):
-    """Runs concurrent clients in processes of their own, which do not share an interpreter lock.
-
-    Beyond 16 clients, every process runs several of them in threads.
-
-    Args:
-        make_client: picklable function without arguments that returns `(ask, close)`.
-        clients: int. Number of clients.
-        seconds: float. Duration in seconds; see `run_clients`.
-        requests: int. Number of requests of all clients together; see `run_clients`.
-
-    Returns:
-        `Load` of all clients.
-
-    Raises:
-        OSError: If a client cannot connect, or its first request fails.
-    """
+    """Runs clients as `run_clients` does, in up to 16 processes; returns their `Load`."""
     count = min(clients, MOST_PROCESSES)
     context = multiprocessing.get_context("spawn")
     pipes, processes = [], []
@@ -155,21 +129,18 @@ def client_process(pipe, make_client, clients, seconds, requests):
 
 
 def run_clients(make_client, clients, seconds=None, requests=None, connected=lambda: None):
-    """Runs concurrent clients in threads, for a number of seconds or a number of requests.
+    """Runs concurrent clients in threads; returns their `Load`.
 
     Args:
         make_client: function without arguments that returns `(ask, close)`.
         clients: int. Number of clients.
-        seconds: float. Duration in seconds. If `None` (the default), the clients stop only after
-            `requests` requests.
-        requests: int. Number of requests of all clients together. If `None` (the default), it is
-            not limited.
-
-    Returns:
-        `Load`. A client whose request fails continues with the next request.
+        seconds: float. Duration in seconds.
+        requests: int. Number of requests of all clients together.
+        connected: function that is called once the first request of each client, which is not
+            measured, is answered.
 
     Raises:
-        OSError: If a client cannot connect, or its first request, which is not measured, fails.
+        OSError: If the first request of a client fails. Later failures are counted.
     """
     left = iter(range(requests)) if requests else None
     lock, ready, start = threading.Lock(), threading.Barrier(clients + 1), threading.Event()
@@ -219,13 +190,7 @@ def median_ms(call, seconds):
 
 
 def times_of(call, seconds, pause=0.0):
-    """Returns the times of calls in this process, in seconds, after a warm-up.
-
-    Args:
-        call: function without arguments.
-        seconds: float. Duration in seconds.
-        pause: float. Number of seconds to sleep before each call. Defaults to 0.0.
-    """
+    """Returns the seconds of calls in this process after a warm-up, with a pause before each."""
     for _ in range(20):
         call()
     until, found = time.perf_counter() + seconds, []

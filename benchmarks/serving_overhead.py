@@ -15,17 +15,7 @@ PAUSED = f"model in this process, after pauses of {1000 * PAUSE:g} ms"
 
 
 def alternately(measures, rounds=ROUNDS):
-    """Returns the median times of several measurements in milliseconds.
-
-    Args:
-        measures: dict from names to functions without arguments that return a list of times in
-            seconds. In each round, all of them are called.
-        rounds: int. Number of rounds. Defaults to 5.
-
-    Example:
-    >>> alternately({"a": lambda: [0.002, 0.004, 0.008]})
-    {'a': 4.0}
-    """
+    """Returns the median of several measurements, each a function that returns seconds, in ms."""
     times = {name: [] for name in measures}
     for _ in range(rounds):
         for name, measure in measures.items():

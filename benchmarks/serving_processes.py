@@ -17,12 +17,7 @@ def serving(export, *flags):
 
 @contextlib.contextmanager
 def running(command, num_ports):
-    """Context manager that runs a module; yields its process and the ports that it prints.
-
-    Args:
-        command: list of str. The name of the module, followed by its arguments.
-        num_ports: int. Number of ports that the module prints.
-    """
+    """Context manager that runs a module; yields its process and the ports that it prints."""
     command = [sys.executable, "-m", *command]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -39,12 +34,7 @@ def running(command, num_ports):
 
 @contextlib.contextmanager
 def bare_server(make_client):
-    """Context manager that starts a bare gRPC server; yields its ports by protocol.
-
-    Args:
-        make_client: function without arguments that returns `(ask, close)`. The bare server answers
-            with as many bytes as `ask()` returns.
-    """
+    """Context manager that starts a bare gRPC server with answers as long as those of a client."""
     ask, close = make_client()
     size = len(ask())
     close()

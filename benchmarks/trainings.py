@@ -7,12 +7,7 @@ import sys
 
 
 def run_folder(runs, table, name):
-    """Returns the run folder of a training.
-
-    Example:
-    >>> run_folder("runs", "fdu_mtl", "TextCNN, own vectors-0/baby").as_posix()
-    'runs/fdu_mtl/textcnn--own-vectors-0/baby'
-    """
+    """Returns the run folder of a training."""
     folder = "".join(c if c.isalnum() or c in "/_" else "-" for c in name.lower())
     return pathlib.Path(runs, table, folder)
 
@@ -20,17 +15,7 @@ def run_folder(runs, table, name):
 def train_once(run, words, last="test"):
     """Returns the results of a run; trains or resumes it first unless it is finished.
 
-    Args:
-        run: `pathlib.Path` of the run folder. The output of the program is written to `RUN.log`.
-        words: list of str. Arguments of the `tfreps` command, including `--run RUN` and, if the
-            program can resume, `--resume`.
-        last: str. Key that results.json has only after the run is finished. Defaults to `"test"`.
-
-    Returns:
-        dict. The contents of results.json.
-
-    Raises:
-        subprocess.CalledProcessError: If the program fails.
+    `last` is a key that results.json has only after the run is finished.
     """
     finished = pathlib.Path(run, "results.json")
     if not finished.exists() or last not in json.loads(finished.read_text()):
