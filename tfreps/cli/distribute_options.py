@@ -1,4 +1,4 @@
-"""What a program needs to train on several devices or machines."""
+"""Options for training on several devices or machines, and their checks."""
 
 import contextlib
 import os
