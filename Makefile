@@ -24,7 +24,7 @@ help:
 	@echo "make bench       measures tokens per second on this machine, also of the peers that are installed"
 	@echo "make peers       installs the peers of make bench, each in an environment of .venv-peers"
 	@echo "make tree        prints the tree of the files, with a comment on each"
-	@echo "make api         updates the public API in tests/public_api.txt, and the stored help of the programs"
+	@echo "make api         updates the public API in tests/public_api.txt"
 	@echo "make docs        builds the documentation site in docs/_build/html and checks its links"
 	@echo "make wheel       builds dist/tfreps-*.whl"
 	@echo "make clean       removes the files that the other targets created, except .venv"
@@ -117,7 +117,6 @@ tree: install
 
 api: install
 	$(BIN)/python -m tests.public_api
-	$(BIN)/python -m tests.stored_help
 
 # Options with the Python of a peer, if the peer is installed: $(call peer,OPTION,NAME).
 peer = $(if $(wildcard .venv-peers/$2/.installed),--$1 .venv-peers/$2/bin/python)

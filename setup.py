@@ -57,7 +57,6 @@ setup(
     packages=find_packages(include=["tfreps", "tfreps.*"]) + list(PROGRAMS),
     package_dir={"tfreps": "tfreps", **PROGRAMS},
     package_data={
-        "tfreps.cli": ["stored_help.json"],
         "tfreps.presets": ["table.json"],
         "tfreps.training": ["recipes/*/*.json"],
         "tfreps.serving": ["page/*"],

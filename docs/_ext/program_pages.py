@@ -1,10 +1,11 @@
-"""Writes a reference page for each program from its parser."""
+"""Writes a reference page for each program from its table of options."""
 
-import argparse
 import inspect
 import re
 
 from tfreps.__main__ import PROGRAMS, import_program
+from tfreps.cli.options import as_flag
+from tfreps.cli.program import METAVARS
 
 FOLDER = "reference/programs"
 CONFIG = (
@@ -33,54 +34,38 @@ def write_pages(app):
             path.unlink()
 
 
-def parser_of(program, *kind):
-    """Returns the `argparse.ArgumentParser` of a program, and its docstring."""
-    module = import_program(PROGRAMS[program][0])
-    return module.make_parser(*kind), inspect.getdoc(module)
-
-
-def page(program):
+def page(name):
     """Returns the page of a program: its docstring, and its options in groups."""
-    kinds = [("attention",), ("positions",), ("curves",)] if program == "plot" else [()]
-    title, lines = f"tfreps {program}", []
-    for kind in kinds:
-        parser, doc = parser_of(program, *kind)
-        for number, group in enumerate(parser._action_groups):
-            actions = [a for a in group._group_actions if a.help != argparse.SUPPRESS]
-            if not actions:
-                continue
-            name = {"options": "General options", "positional arguments": "Arguments"}.get(
-                group.title, (group.title or f"Group {number}").capitalize()
-            )
-            name = " ".join([*kind, name])
-            lines += [name, "-" * len(name), ""]
-            if group.description:
-                lines += [escaped(group.description), ""]
-            for action in actions:
-                lines += option(action, parser.formatter_class(parser.prog)._expand_help(action))
-        if parser.epilog:
-            name = " ".join([*kind, "Examples"])
-            lines += [name, "-" * len(name), "", ".. code-block:: bash", ""]
-            lines += [f"    {line}".rstrip() for line in parser.epilog.strip().splitlines()[1:]]
-            lines.append("")
-    if reads_config(program):
-        flags = [flag for flag in parser._option_string_actions if flag.startswith("--")]
-        flag = next((flag for flag in flags if "-" in flag[2:]), flags[-1])
-        doc += f"\n\n{CONFIG.format(flag[2:].replace('-', '_'), flag)}{recipes(program)}"
+    module = import_program(PROGRAMS[name][0])
+    kinds = getattr(module, "PROGRAMS", {"": getattr(module, "PROGRAM", None)})
+    title, lines = f"tfreps {name}", []
+    for kind, program in kinds.items():
+        if program.arguments:
+            lines += heading(f"{kind} Arguments".strip())
+        for argument, row in program.arguments.items():
+            lines += definition(f"``{row.metavar or argument}``", program.help(row))
+        for group in program.groups:
+            lines += [
+                *heading(f"{kind} {group.title.capitalize()}".strip()),
+                escaped(group.about),
+                "",
+            ]
+            for option, row in group.options.items():
+                lines += definition(flags(option, row), program.help(row))
+        lines += [*heading(f"{kind} Examples".strip()), ".. code-block:: bash", ""]
+        for command in program.examples:
+            lines += [f"    {line}" for line in command.splitlines()]
+        lines.append("")
+    names = [name for name in program.options if "_" in name] or [*program.options, "config"]
+    doc = f"{inspect.getdoc(module)}\n\n{CONFIG.format(names[0], as_flag(names[0]))}"
+    if program.recipes:
+        recipes = ", ".join(f"``{recipe}``" for recipe in program.recipes)
+        doc += f" Instead of a file, it accepts these recipes: {recipes}."
     return "\n".join([title, "=" * len(title), "", *docstring(doc), "", *lines, ""])
 
 
-def reads_config(program):
-    """Returns True if the options of a program can be read from a file."""
-    module = import_program(PROGRAMS[program][0])
-    return hasattr(module, "parse_options") or hasattr(module, "training_program")
-
-
-def recipes(program):
-    """Returns the sentence about the files of options that a program accepts by name."""
-    folder = getattr(import_program(PROGRAMS[program][0]), "RECIPES", None)
-    names = [f"``{path.stem}``" for path in sorted(folder.glob("*.json"))] if folder else []
-    return f" Instead of a file, it accepts these recipes: {', '.join(names)}." if names else ""
+def heading(text):
+    return [text, "-" * len(text), ""]
 
 
 def docstring(doc):
@@ -96,18 +81,21 @@ def docstring(doc):
     return lines
 
 
-def option(action, about):
-    """Returns an option as a definition: its flags with the name of their value, and its help."""
-    value = ""
-    if action.nargs != 0:
-        value = argparse.HelpFormatter("")._format_args(
-            action, (action.metavar or action.dest).upper() if action.option_strings else ""
-        )
-    if action.choices and not action.metavar:
-        value = "{" + ",".join(map(str, action.choices)) + "}"
-    flags = [f"``{flag} {value}``" if value else f"``{flag}``" for flag in action.option_strings]
-    head = ", ".join(flags) or f"``{action.metavar or action.dest}``"
-    return [head, f"    {escaped(about) or '..'}", ""]
+def flags(name, row):
+    """Returns the flags of an option, with the name of their value."""
+    if row.kind is bool:
+        names = [name, f"no_{name}"] if row.default else [name]
+        return ", ".join(f"``{as_flag(each)}``" for each in names)
+    value = row.metavar or METAVARS.get(row.kind, name.upper())
+    if row.choices:
+        value = "{" + ",".join(map(str, row.choices)) + "}"
+    more = f" [{value} ...]" if row.many else ""
+    return f"``{as_flag(name)} {value}{more}``"
+
+
+def definition(term, about):
+    """Returns an item of a definition list."""
+    return [term, f"    {escaped(about.replace('%%', '%'))}", ""]
 
 
 def escaped(text):

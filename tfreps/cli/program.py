@@ -170,7 +170,7 @@ class Program:
             )
             parser.add_argument(
                 name, nargs=nargs, metavar=option.metavar, default=option.default,
-                choices=option.choices, help=self._help(option),
+                choices=option.choices, help=self.help(option),
             )  # fmt: skip
         general = parser.add_argument_group("general", "Options that every program has.")
         general.add_argument("-h", "--help", action="help", help="Show this help and exit.")
@@ -186,7 +186,7 @@ class Program:
 
     def _add(self, group, name, option, given):
         """Adds the flag of an option to a group of a parser."""
-        flag, help = as_flag(name), self._help(option)
+        flag, help = as_flag(name), self.help(option)
         if option.kind is bool:
             action = argparse.BooleanOptionalAction if option.default else "store_true"
             switch = group.add_argument(flag, action=action, default=option.default)
@@ -202,7 +202,7 @@ class Program:
             more["required"] = name not in given
         group.add_argument(flag, type=option.kind, default=option.default, help=help, **more)
 
-    def _help(self, option):
+    def help(self, option):
         """Returns the help of an option, with its default after the first sentence."""
         about, default = option.about, default_text(option.default)
         if isinstance(option.required, str):
