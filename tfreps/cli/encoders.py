@@ -16,15 +16,7 @@ from tfreps.models import (
 class EncoderInputs(NamedTuple):
     """Inputs that a program has read for an encoder.
 
-    Args:
-        indexer: `tfreps.text.TokenIndexer` or `PieceIndexer`. Maps tokens to ids.
-        num_classes: int. Number of tags or labels. Defaults to 1.
-        vectors: `tfreps.text.WordVectors`. Initial word vectors, in the order of the vocabulary.
-            If `None`, the initial vectors are random.
-        elmo: `Elmo` whose vectors are concatenated with the other vectors of each token, or `None`.
-        bert: `EncoderAndTokenizer` of the BERT model, or `None`.
-        stored: pair of ints `(layers, width)`. Number of layers and width of the vectors that
-            `tfreps embed` computed. Defaults to `(0, 0)`, which means that there are none.
+    `stored` has the number of layers and the width of the vectors that `tfreps embed` computed.
     """
 
     indexer: Any
@@ -117,27 +109,12 @@ BUILDERS = {  # for the rows of `tfreps.cli.encoder_options.ENCODERS`
 
 
 def make_encoder(options, inputs: EncoderInputs):
-    """Returns the encoder that the options of `encoder_table` describe, a Keras model.
-
-    Example:
-    >>> import argparse
-    >>> from tfreps.cli.encoder_options import encoder_table
-    >>> from tfreps.text import TokenIndexer
-    >>> options = {name: option.default for name, option in encoder_table("tagger").items()}
-    >>> options = argparse.Namespace(**{**options, "encoder": "transformer", "num_heads": 2})
-    >>> make_encoder(options, EncoderInputs(TokenIndexer.from_sentences([["a"]]))).num_heads
-    2
-    """
+    """Returns the encoder that the options of `encoder_table` describe, a Keras model."""
     return BUILDERS[options.encoder](options, inputs)
 
 
 def make_linear(options, inputs: EncoderInputs):
-    """Returns the linear model whose scores are added to those of an encoder.
-
-    Returns:
-        `LinearEncoder` for the argument `linear` of a `Tagger` or `Classifier`. `None` if neither
-        `linear_features` nor `ngrams` is set.
-    """
+    """Returns the `LinearEncoder` whose scores are added to those of an encoder, or `None`."""
     ngrams = getattr(options, "ngrams", None)  # taggers do not have this option
     sizes = inputs.indexer.vocabulary_size, inputs.num_classes
     more = {"dropout": options.linear_dropout, "name": "linear"}

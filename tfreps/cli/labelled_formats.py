@@ -33,14 +33,6 @@ OPTIONS = {
 
 
 def read_files(files: list[str], options) -> list[LabelledText]:
-    """Reads labelled texts, including empty ones, as the options describe them.
-
-    Args:
-        files: list of str. Paths, glob patterns or folders.
-        options: namespace with the options of `OPTIONS`.
-
-    Returns:
-        list of `LabelledText`.
-    """
+    """Reads labelled texts, including empty ones, as the options describe them."""
     how = {name: getattr(options, name) for name in OPTIONS}
     return read_labelled(files, **how, empty_texts="keep")

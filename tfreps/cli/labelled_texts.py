@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from tfreps.cli.labelled_formats import read_files
+from tfreps.cli.tagged_files import PARTS
 from tfreps.data import LabelledText, stratified_split
 from tfreps.runs.bert_loading import least, max_length
 from tfreps.text.bert.piece_indexer import piece_texts
@@ -14,12 +15,8 @@ MANY = 10  # so many texts with different labels are a sign that columns are swa
 class TextPart(NamedTuple):
     """One part of the data: its texts, their tokens and where their vectors are stored.
 
-    Args:
-        texts: list of `LabelledText`.
-        tokens: list of the tokens of each text.
-        num_cut: int. Number of texts that were truncated for a BERT model, counted before any
-            texts are held out.
-        stored: dict. Arguments of `SequenceBatches` that locate the stored vectors.
+    `num_cut` is the number of texts that were truncated for a BERT model, counted before any texts
+    are held out. `stored` has the arguments of `SequenceBatches` that locate the stored vectors.
     """
 
     texts: list[LabelledText]
@@ -28,8 +25,7 @@ class TextPart(NamedTuple):
     stored: dict
 
     @property
-    def labels(self):
-        """List of the labels of the texts."""
+    def labels(self) -> list[str]:
         return [text.label for text in self.texts]
 
     def take(self, places):
@@ -41,65 +37,47 @@ class TextPart(NamedTuple):
         )
 
 
-def read_parts(options, bert=None):
+def read_parts(options, bert=None) -> dict[str, TextPart]:
     """Reads all parts of the data; without `--dev`, holds out `--dev-share` of the training texts.
-
-    Args:
-        options: namespace of the options of `train-classifier`.
-        bert: `EncoderAndTokenizer` that `tfreps.cli.input_options.read_bert` returned, or `None`.
-
-    Returns:
-        dict of `"train"`, `"dev"` and `"test"` -> `TextPart`, without parts that were neither given
-        nor held out.
 
     Raises:
         ValueError: If a file is invalid, `cut_texts` raises an error, or there are too few texts
             to hold out a part of them.
     """
-    data = {part: read_part(options, bert, part) for part in ("train", "dev", "test")}
-    labels = data["train"].labels
+    parts = {part: read_part(options, bert, part) for part in PARTS if getattr(options, part)}
+    labels = parts["train"].labels
     if len(set(labels)) == len(labels) >= MANY:
         raise ValueError(
             f"--train has {len(labels)} texts with {len(labels)} different labels, such as "
             f"{labels[0][:60]!r}. Expected several texts of each label. If the labels are in "
             "another column, select the columns with --label-field and --text-field."
         )
-    if data["dev"] is None and options.dev_share:
+    if "dev" not in parts and options.dev_share:
         places = stratified_split(labels, options.dev_share, options.seed, single="keep")
-        data["train"], data["dev"] = (data["train"].take(part) for part in places)
-        if not (data["train"].texts and data["dev"].texts):
+        held_out = dict(zip(("train", "dev"), map(parts["train"].take, places), strict=True))
+        if not all(part.texts for part in held_out.values()):
             raise ValueError(
                 f"--dev-share {options.dev_share} of {len(labels)} texts leaves no texts for "
                 "training or none for evaluation. Give more texts, use --dev, or set --dev-share 0."
             )
-    return {part: texts for part, texts in data.items() if texts is not None}
+        parts = held_out | {part: texts for part, texts in parts.items() if part == "test"}
+    return parts
 
 
 def read_part(options, bert, part):
-    """Returns the `TextPart` of one option, such as "dev"; None if it is not given."""
-    files = getattr(options, part)
-    if not files:
-        return None
-    texts = read_files(files, options)
+    """Returns the `TextPart` of one option, such as "dev"."""
+    texts = read_files(getattr(options, part), options)
     tokens, num_cut = cut_texts(options, texts, bert)
     numbers = list(range(len(texts)))
     stored = {"vectors": getattr(options, f"{part}_vectors"), "vector_numbers": numbers}
     return TextPart(texts, tokens, num_cut, stored)
 
 
-def cut_texts(options, texts, bert=None):
-    """Tokenizes labelled texts, and truncates them for a BERT model.
+def cut_texts(options, texts, bert=None) -> tuple[list[list[str]], int]:
+    """Returns the tokens of labelled texts, and how many texts were truncated for a BERT model.
 
-    Args:
-        options: namespace with `tokens`, `max_length` and `too_long` of `train-classifier`.
-        texts: list of `tfreps.data.LabelledText`.
-        bert: `EncoderAndTokenizer` that `tfreps.cli.input_options.read_bert` returned. If `None`,
-            texts are not truncated here.
-
-    Returns:
-        Tuple `(tokens, num_cut)`. `tokens` is a list of the tokens of each text; for a BERT model,
-        these are its pieces, enclosed in the start and separator tokens. `num_cut` is the number of
-        texts that were truncated.
+    The tokens for a BERT model are its pieces, enclosed in the start and separator tokens. Texts
+    for other encoders are not truncated here.
 
     Raises:
         ValueError: If a text is too long and `too_long` is `"refuse"` (the message names the file
@@ -134,18 +112,8 @@ def cut_texts(options, texts, bert=None):
     return tokens, num_cut
 
 
-def check_labels(label_set, data, monitor):
-    """Checks that there are at least two labels, and exactly two if the monitor is `"val_auc"`.
-
-    Args:
-        label_set: `tfreps.text.TagSet` of the labels of the training texts.
-        data: dict that `read_parts` returned.
-        monitor: str. Metric by which the best weights are chosen.
-
-    Raises:
-        ValueError: If there are fewer than two labels; or, for `"val_auc"`, if there are more than
-            two or the held-out texts lack one of them.
-    """
+def check_labels(label_set, parts, monitor) -> None:
+    """Raises ValueError for fewer than two labels, or if the monitor cannot be measured."""
     if len(label_set) < 2:
         raise ValueError(
             f"All texts of --train have the label {label_set.names[0]!r}; expected at least "
@@ -158,7 +126,7 @@ def check_labels(label_set, data, monitor):
             f"--monitor val_auc needs exactly two labels; got {len(label_set)}. Use val_accuracy "
             "or val_loss."
         )
-    of_dev = set(data["dev"].labels) if "dev" in data else set()
+    of_dev = set(parts["dev"].labels) if "dev" in parts else set()
     if len(of_dev) == 1:
         raise ValueError(
             f"--monitor val_auc needs held-out texts of both labels; all held-out texts have the "

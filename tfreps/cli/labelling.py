@@ -8,12 +8,7 @@ from tfreps.reports import format_report
 
 
 def prepare(options, earlier):
-    """Sets the precision for the encoder, the seed and determinism, before weights are created.
-
-    Args:
-        options: namespace with the options of the program.
-        earlier: `tfreps.runs.run_folder.RunFolder` to resume. If `None`, the run is new.
-    """
+    """Sets the precision for the encoder, the seed and determinism, before weights are created."""
     name = ENCODERS[options.encoder].width
     width = getattr(options, name) if name else None
     fit_options.prepare(options, earlier, options.encoder, options.batch_rows, width)
@@ -22,20 +17,7 @@ def prepare(options, earlier):
 def read_inputs(options, sentences, num_classes, bert=None, words=True):
     """Reads the inputs of an encoder: vocabulary, word vectors and ELMo.
 
-    Args:
-        options: namespace of the options of the program.
-        sentences: list of list of str. Tokens of the training data.
-        num_classes: int. Number of tags or labels.
-        bert: `EncoderAndTokenizer` that `tfreps.cli.input_options.read_bert` returned, or `None`.
-        words: bool. Whether the tokens are words instead of pieces of the BERT model. Defaults to
-            `True`.
-
-    Returns:
-        `EncoderInputs`, without the size of stored vectors.
-
-    Raises:
-        ValueError: If `read_elmo`, `make_indexer` or `read_vectors` of `tfreps.cli.input_options`
-            raises an error.
+    `sentences` are the tokens of the training data: words, or pieces of the BERT model.
     """
     elmo = input_options.read_elmo(options)
     indexer = input_options.make_indexer(options, sentences, elmo, bert, words)
@@ -46,12 +28,8 @@ def read_inputs(options, sentences, num_classes, bert=None, words=True):
 def finish(run, model, best, measured, program):
     """Writes the results and the pictures of a run, and prints a summary.
 
-    Args:
-        run: `tfreps.runs.run_folder.RunFolder`.
-        model: `Tagger` or `Classifier` with the best weights.
-        best: dict that `tfreps.cli.fit_options.fit` returned.
-        measured: dict that maps each part of the data, such as `"test"`, to its metrics.
-        program: str. Program that applies the model, `"tag"` or `"classify"`.
+    `measured` maps each part of the data, such as `"test"`, to its metrics. `program` applies the
+    model.
     """
     run.write_results({**run.results(), "best": best, **measured})
     last = measured.get("test") or measured.get("dev") or {}

@@ -52,14 +52,7 @@ class Term(NamedTuple):
 
 
 def check_rules(options, table: Table) -> None:
-    """Checks the rules between options.
-
-    Args:
-        options: namespace with the options of the table.
-        table: dict of name -> `Option`.
-
-    Raises:
-        ValueError: If an option breaks a rule. The message names the flag of the first such option.
+    """Raises ValueError for the first option that breaks a rule.
 
     Example:
     >>> import argparse
@@ -98,10 +91,6 @@ def unused_options(options, table: Table) -> list[str]:
     `excludes` or `unused_with` holds, or another option that is given excludes it. Options that are
     `None` or an empty list, and switches that are off by default and not given, are not set. 0
     counts as a value.
-
-    Args:
-        options: namespace with the options of the table, for which `check_rules` raised no error.
-        table: dict of name -> `Option`.
     """
     given = [name for name in table if Term(name, ()).holds(options, table)]
     excluded = {rule for name in given for rule in _rules(table[name].excludes)} - set(given)
@@ -121,17 +110,7 @@ def unused_options(options, table: Table) -> list[str]:
 
 
 def brought_by(name: str, table: Table, but: tuple[str, ...] = ()) -> Table:
-    """Returns a copy of a table whose options exclude an option that determines them.
-
-    Args:
-        name: str. Option that determines the others, such as `"init"`.
-        table: dict of name -> `Option`.
-        but: tuple of names of options that may still be given. Defaults to `()`.
-
-    Example:
-    >>> brought_by("init", {"units": Option(int, None, "Width.")})["units"].excludes
-    ('init',)
-    """
+    """Returns a copy of a table whose options, except `but`, exclude one that determines them."""
     return {
         own: row if own in (name, *but) else row._replace(excludes=(name, *_rules(row.excludes)))
         for own, row in table.items()

@@ -84,41 +84,21 @@ def listed(words: list[str], last: str = "and") -> str:
 
 
 def first_line(doc: str | None) -> str:
-    """Returns the first line of a docstring; "" under `python -OO`, which removes docstrings.
-
-    Example:
-    >>> first_line("Counts.\\n\\nMuch more.")
-    'Counts.'
-    """
+    """Returns the first line of a docstring; "" under `python -OO`, which removes docstrings."""
     return (doc or "").partition("\n")[0]
 
 
 def default_values(table: dict[str, Option]) -> dict:
-    """Returns the default values of options.
-
-    Example:
-    >>> default_values({"units": Option(int, 9, "Width."), "fast": Option(bool, False, "Hurry.")})
-    {'units': 9, 'fast': False}
-    """
+    """Returns the default values of options."""
     return {name: option.default for name, option in table.items()}
 
 
 def check_value(name: str, value, option: Option) -> None:
-    """Checks a value that was given on the command line or in a file.
-
-    Args:
-        name: str. Flag or name of the argument, for error messages.
-        value: the value, or a list of values.
-        option: `Option`.
+    """Checks a value, or a list of values, that was given on the command line or in a file.
 
     Raises:
         ValueError: If the value is an empty string, a number that is not finite, out of bounds or
             an integer that does not fit in 32 bits, or if `must_be` rejects it.
-
-    Example:
-    >>> check_value("--units", 0, Option(int, 9, "Width.", at_least=1))
-    Traceback (most recent call last):
-    ValueError: --units must be at least 1; got 0.
     """
     values = value if isinstance(value, list | tuple) else [value]
     if "" in values:

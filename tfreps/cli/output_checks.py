@@ -16,29 +16,13 @@ OVERWRITE = Option(bool, False, "Replace the output file if it exists.")
 def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Path] = ()) -> None:
     """Checks that a program may write to a file, without changing the file.
 
-    A file that is not empty is replaced only if `overwrite` is `True`. Inputs are never replaced.
-    Empty files, devices and pipes such as `/dev/stdout` may be written to.
-
-    Args:
-        path: str or path-like object. Output file. If `None`, nothing is checked.
-        overwrite: bool. Whether the user gave `--overwrite`. Defaults to `False`.
-        inputs: iterable of str or path-like objects. Inputs of the program: files, folders
-            (including their contents), glob patterns, and `"-"` for standard input. Links to the
-            same file are recognized. Defaults to `()`.
+    A file that is not empty is replaced only if `overwrite` is `True`. Inputs (files, folders with
+    their contents, glob patterns, `"-"` for standard input) are never replaced, also if they are
+    links to the file. Empty files, devices and pipes such as `/dev/stdout` may be written to.
 
     Raises:
         ValueError: If the path is a folder, if its parent folder does not exist, if the file is an
             input, or if the file is not empty and `overwrite` is `False`.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "vocabulary.txt")
-        >>> check_output(path)
-        >>> _ = path.write_text("my own notes")
-        >>> check_output(path, overwrite=True)
-        >>> check_output(path, overwrite=True, inputs=[path])
-        Traceback (most recent call last):
-        ValueError: ...vocabulary.txt is an input of this command...
     """
     if path is None or is_stream(path):
         return

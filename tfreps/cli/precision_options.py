@@ -9,16 +9,8 @@ from tfreps.models.precision import Precision, bfloat16_is_slow, choose_precisio
 def settle(options, earlier, kind, rows, width=None, float16=False):
     """Replaces the value auto of `options.precision`, and prints the choice and its reason.
 
-    A resumed run keeps its precision. Workers on machines that differ train in float32. For
-    bfloat16 on a CPU without such products, a warning is printed.
-
-    Args:
-        options: namespace of all options of the program.
-        earlier: `tfreps.runs.run_folder.RunFolder` to resume. If `None`, the run is new.
-        kind: str. Kind of model, as in `tfreps.choose_precision`.
-        rows: int. Number of rows in a batch, over all replicas.
-        width: int. Width of the model. If `None` (the default), the model counts as wide.
-        float16: bool. Whether the program offers float16. Defaults to `False`.
+    A resumed run keeps its precision. Workers on machines that differ train in float32. `rows` is
+    the number of rows in a batch, over all replicas. A model without `width` counts as wide.
     """
     if options.precision == AUTO and earlier is not None:
         options.precision = earlier.options.get("precision", AUTO)
@@ -37,12 +29,7 @@ def settle(options, earlier, kind, rows, width=None, float16=False):
 
 
 def common(workers, choice):
-    """Returns the choice of all workers, or float32 if their choices differ.
-
-    Args:
-        workers: `tfreps.distribute.workers.Workers`.
-        choice: `Precision` that this worker has chosen.
-    """
+    """Returns the choice of all workers, or float32 if their choices differ."""
     names = {name for name, _ in workers.gather(choice)}
     if len(names) == 1:
         return choice

@@ -21,20 +21,11 @@ def line_limit(most: int) -> Option:
 def read_texts(
     path: str | os.PathLike, at_once: int, max_line_bytes: int | None = None
 ) -> Iterator[list[str]]:
-    """Yields the lines of a file in blocks.
+    """Yields the lines of a file, or of standard input for `"-"`, in blocks.
 
     A block ends when it has `at_once` lines or at least 262,144 characters. If the lines are read
-    from a terminal, each line is a block of its own.
-
-    Args:
-        path: str or path-like object. Path of the file, which is decompressed if its name ends in
-            `.gz`, or `"-"` for standard input.
-        at_once: int. Maximum number of lines in a block.
-        max_line_bytes: int. Maximum number of bytes in a line, without its line ending. If `None`,
-            lines may have any length. Defaults to `None`.
-
-    Yields:
-        list of str. Lines without line endings or surrounding white space, including empty lines.
+    from a terminal, each line is a block of its own. Lines have no line endings and no surrounding
+    white space. A file whose name ends in `.gz` is decompressed.
 
     Raises:
         ValueError: If the file cannot be read or is not valid text (see `text_lines`).
@@ -53,18 +44,10 @@ def read_texts(
 
 
 def text_lines(file: BinaryIO, name: str, max_line_bytes: int | None = None) -> Iterator[str]:
-    """Yields the lines of a binary file as text, without surrounding white space.
+    """Yields the lines of a binary file as text, without surrounding white space, and closes it.
 
-    A byte order mark at the start of the file is removed.
-
-    Args:
-        file: binary file that is open for reading. It is closed at the end.
-        name: str. Name of the file for error messages.
-        max_line_bytes: int. Maximum number of bytes in a line, without its line ending; a longer
-            line is not read to its end. If `None`, lines may have any length. Defaults to `None`.
-
-    Yields:
-        str. A line, which may be empty.
+    A byte order mark at the start of the file is removed. A line with more than `max_line_bytes`
+    bytes, not counting its line ending, is not read to its end.
 
     Raises:
         ValueError: If a line is too long, is not UTF-8 or contains a NUL byte or a carriage return
