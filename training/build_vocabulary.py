@@ -16,7 +16,7 @@ has one token per line.
 from tfreps.cli.options import Option, first_line
 from tfreps.cli.output_checks import OVERWRITE, check_output
 from tfreps.cli.program import Group, Program
-from tfreps.cli.progress import make_progress
+from tfreps.cli.progress import make_progress, of_totals
 from tfreps.data import count_tokens
 from tfreps.data.text_files import find_files, read_blocks
 from tfreps.text import CharacterTokenizer, Vocabulary
@@ -118,20 +118,15 @@ def build_characters(options):
     )
 
 
+def count_progress():
+    """Returns a function that prints the numbers of tokens and of distinct tokens so far."""
+    progress = of_totals(make_progress("distinct tokens"))
+    return lambda tokens, distinct: progress(distinct, tokens)
+
+
 def check_counts(counts, options):
     if not counts:
         raise ValueError(f"FILES must contain text; found no tokens in {' '.join(options.files)}.")
-
-
-def count_progress():
-    """Returns a function of the totals so far that prints the progress."""
-    progress, last = make_progress("distinct tokens"), [0, 0]
-
-    def show(tokens, distinct):
-        progress(distinct - last[1], tokens - last[0])
-        last[:] = tokens, distinct
-
-    return show
 
 
 if __name__ == "__main__":

@@ -13,8 +13,6 @@ contains the token of each id.
 import collections
 import hashlib
 import json
-import sys
-import time
 
 import numpy as np
 
@@ -22,6 +20,7 @@ from tfreps.cli import bilm_options
 from tfreps.cli.options import Option, first_line
 from tfreps.cli.output_checks import OVERWRITE, check_overwrite
 from tfreps.cli.program import Group, Program
+from tfreps.cli.progress import make_progress, of_totals
 from tfreps.cli.tagged_files import COLUMNS, TEXT_OR_TAGGED, read_tagged_files
 from tfreps.data import read_blocks
 from tfreps.files.atomic_files import is_stream
@@ -201,24 +200,23 @@ def write(options, file, encoder, counts):
     from tfreps.data.labelled.sentence_vectors import token_digest
 
     frequent = [token for token, count in counts.most_common(options.cache) if count > 1]
-    encoder.keep(frequent, progress("token vectors", len(frequent)))
-    index, digests, said = {}, [], progress("tokens", counts.total())
-    first = done = 0
+    progress = of_totals(make_progress("token vectors"))
+    encoder.keep(frequent, lambda done: progress(done, done))
+    index, digests, first, skipped = {}, [], 0, 0
+    progress = None
     for number, window in enumerate(windows(read_sentences(options))):
         index.update((text, str(first + i)) for i, (text, *_) in enumerate(window))
         tokens = [tokens for _, tokens, _ in window]
         digests += map(token_digest, tokens)
         if number < file.windows:
-            done += sum(map(len, tokens))
-            said(done, skipped=True)
+            skipped += sum(map(len, tokens))
         else:
+            progress = progress or make_progress("sentences", counts.total() - skipped)
             with file.window() as put:
                 for i, vectors in encoder.encode(tokens):
                     put(first + i, vectors)
-                    done += len(tokens[i])
-                    said(done)
+                    progress(1, len(tokens[i]))
         first += len(window)
-    said(done, last=True)
     file.finish(None if options.forget_sentences else index, digests)
 
 
@@ -235,24 +233,5 @@ def windows(sentences):
         yield window
 
 
-def progress(what, total):
-    """Returns a function that prints progress to standard error at intervals."""
-    start = shown = time.monotonic()
-    pause = 0.5 if sys.stderr.isatty() else 30
-    before = 0
-
-    def say(done, skipped=False, last=False):
-        nonlocal shown, before
-        before = done if skipped else before
-        now = time.monotonic()
-        if not last and now - shown < pause:
-            return
-        shown, rate = now, (done - before) / max(now - start, 1e-9)
-        left = (total - done) / rate if rate else 0
-        line = (
-            f"{done:,} of {total:,} {what}  {rate:,.0f}/s  {left // 60:.0f}:{left % 60:02.0f} left"
-        )
-        end = "\n" if last or pause > 1 else "\r"
-        print(f"{line:70}", end=end, file=sys.stderr, flush=True)
-
-    return say
+if __name__ == "__main__":
+    raise SystemExit(main())

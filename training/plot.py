@@ -12,6 +12,7 @@ from tfreps import plots
 from tfreps.cli.options import Option, as_flag, first_line
 from tfreps.cli.output_checks import check_output
 from tfreps.cli.program import Group, Program
+from tfreps.cli.start_tensorflow import start_tensorflow
 from tfreps.plots.curves import PLACES
 from tfreps.plots.position_maps import VIEWS
 from tfreps.runs.run_folder import RunFolder
@@ -147,16 +148,15 @@ CURVES = Program(
     tensorflow=False,
 )  # fmt: skip
 PROGRAMS = {"attention": ATTENTION, "positions": POSITIONS, "curves": CURVES}
-ABOUT = "; ".join(
-    f"{kind}: {program.about.removeprefix('Draws ').removesuffix('.')}"
-    for kind, program in PROGRAMS.items()
-)
 OVERVIEW = Program(
     "plot",
     first_line(__doc__),
     {
         "what": Option(
-            str, None, f"Kind of plot. {ABOUT}.", sorted(PROGRAMS), required=True, metavar="KIND"
+            str, None, "Kind of plot. attention: attention weights between the tokens of a text "
+            "as a heat map; positions: position vectors as a heat map, as curves or as the surface "
+            "of their products; curves: metrics of runs over their epochs or steps.",
+            sorted(PROGRAMS), required=True, metavar="KIND",
         )
     },
     [],
@@ -177,6 +177,7 @@ def write_picture(options, draw):
     check_picture(options.output, options.overwrite)
     path = plots.save_figure(draw(options), options.output)
     if options.tensorboard is not None:
+        start_tensorflow()
         plots.show_in_tensorboard(options.tensorboard, [path])
     print(path)
 

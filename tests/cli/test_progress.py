@@ -25,3 +25,13 @@ def test_a_terminal_sees_every_line_and_a_file_those_that_stay(capsys, monkeypat
     assert say() == "done\n"
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert say() == "\r\033[Khalf way\r\033[Kdone\n"
+
+
+def test_totals_and_the_time_that_is_left(monkeypatch, capsys):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    say = progress.of_totals(progress.make_progress("lines", 5000))
+    say(10, 600)
+    now[0] = 20.0
+    say(15, 1000)
+    assert capsys.readouterr().err == "15 lines, 1,000 tokens, 50 tokens/s, 1:20 left\n"

@@ -69,7 +69,7 @@ def test_bad_options(tmp_path, corpus):
 def test_options_from_a_file(corpus):
     config = corpus / "options.json"
     config.write_text('{"min_count": 9}')
-    message = "`min_count` 9 leaves no token in the vocabulary: the most frequent one, '.*', has"
+    message = "--min-count 9 leaves no token in the vocabulary: the most frequent one, '.*', has"
     with pytest.raises(ValueError, match=message):
         build(corpus, "--config", str(config))
     assert list(corpus.glob("v*")) == []
@@ -117,7 +117,7 @@ def test_characters_of_a_bert(tmp_path, capsys):
 
 
 def test_bad_options_of_characters(tmp_path, corpus):
-    with pytest.raises(ValueError, match="`max_size` must be greater than 20"):
+    with pytest.raises(ValueError, match="--max-size must be greater than 20"):
         characters(corpus, "d.json", "--max-size", "20")
     with pytest.raises(ValueError, match="--cased has no effect with --tokens spaces; it applies"):
         build(corpus, "--cased")

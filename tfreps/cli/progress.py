@@ -7,17 +7,11 @@ from collections.abc import Callable
 OFTEN, SELDOM = 1.0, 10.0  # seconds between lines: on a terminal, and otherwise
 
 
-def make_progress(what: str) -> Callable[[int, int], None]:
-    """Returns a function that counts items and tokens and prints their totals and the speed.
+def make_progress(what: str, total: int | None = None) -> Callable[[int, int], None]:
+    """Returns a function that counts items and tokens, and prints their numbers at intervals.
 
-    The lines are printed to standard error: at most one per second on a terminal, and at most one
-    every 10 seconds otherwise. A program that ends earlier prints none.
-
-    Args:
-        what: str. Name of the items, such as `"lines"`.
-
-    Returns:
-        function of two ints: the number of items and the number of tokens since the last call.
+    The lines are printed at most once per second on a terminal, and at most every 10 seconds
+    otherwise. They contain the speed and, if the total number of tokens is given, the time left.
 
     Example:
     >>> progress = make_progress("lines")
@@ -33,18 +27,29 @@ def make_progress(what: str) -> Callable[[int, int], None]:
         if now - last >= pause:
             last, rate = now, tokens / (now - begin)
             line = f"{things:,} {what}, {tokens:,} tokens, {rate:,.0f} tokens/s"
+            if total is not None and rate:
+                left = (total - tokens) / rate
+                line += f", {left // 60:.0f}:{left % 60:02.0f} left"
             print(line, file=sys.stderr, flush=True)
 
     return progress
 
 
-def say_progress(text, final=False, progress=False):
-    """Prints a line to standard error; on a terminal, replaces the last line if it was not final.
+def of_totals(progress: Callable[[int, int], None]) -> Callable[[int, int], None]:
+    """Returns a function of the numbers so far, which passes on those since its last call."""
+    before = [0, 0]
 
-    Args:
-        text: str. The line.
-        final: bool. Whether the line stays when the next one is printed. Defaults to `False`.
-        progress: bool. Whether the line is printed only on a terminal. Defaults to `False`.
+    def update(things: int, tokens: int) -> None:
+        progress(things - before[0], tokens - before[1])
+        before[:] = things, tokens
+
+    return update
+
+
+def say_progress(text, final=False, progress=False):
+    """Prints a line; on a terminal, replaces the last line if it was not final.
+
+    A line with `progress=True` is printed only on a terminal.
     """
     if sys.stderr.isatty():
         end = "\n" if final else ""
