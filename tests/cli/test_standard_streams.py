@@ -2,6 +2,7 @@
 
 import io
 import logging
+import os
 import sys
 
 from tfreps.cli import standard_streams
@@ -29,13 +30,13 @@ def test_a_closed_stderr_is_not_written_to(monkeypatch):
 
 
 def test_closed_streams_are_opened(monkeypatch):
-    for name in standard_streams.NAMES:
+    for name in ("stdin", "stdout", "stderr"):
         monkeypatch.setattr(sys, name, None)
-    monkeypatch.setattr(standard_streams, "_open_null", lambda number: None)
+    monkeypatch.setattr(os, "dup2", lambda *_: None)
     standard_streams.prepare()
     assert sys.stdin.readable() and sys.stdout.writable() and sys.stderr.writable()
     assert sys.stdout.encoding == "utf-8"
-    for name in standard_streams.NAMES:
+    for name in ("stdin", "stdout", "stderr"):
         getattr(sys, name).close()
 
 

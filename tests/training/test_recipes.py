@@ -17,6 +17,7 @@ def test_its_program_takes_it(path):
     assert program.PROGRAM.recipes[path.stem].parent.name == path.parent.name
     words = ["--run", "r", "--train", "t", "--config", path.stem]
     words += ["--scheme", "bio"] if path.parent.name == "train-tagger" else []
+    words += ["--bert", "b"] if json.loads(path.read_text()).get("encoder") == "bert" else []
     options = program.PROGRAM.parse(words)
     for name, value in json.loads(path.read_text()).items():
         assert getattr(options, name) == value

@@ -144,7 +144,7 @@ class Program:
             check_value(option.metavar or name, getattr(options, name), option)
         for name, option in self.options.items():
             value = getattr(options, name)
-            if option.required is True and not value and value != "":
+            if option.required is True and value in (None, []):
                 is_new = self.resumes and options.resume and name != "run"
                 hint = f" There is no run in {options.run} to resume." if is_new else ""
                 raise ValueError(f"{as_flag(name)} is missing: {as_clause(option.about)}.{hint}")

@@ -1,0 +1,21 @@
+"""The options that all programs that train share."""
+
+import pytest
+
+from tfreps.cli.program import Group, Program
+from tfreps.cli.training_options import LABELLING, OPTIMIZER, PRECISION, RUN_GROUP, SHARED
+
+PROGRAM = Program("train", "Trains.", {}, [RUN_GROUP, Group("training", "Length.", LABELLING)])
+
+
+def test_taggers_and_classifiers_have_all_of_them():
+    assert set(OPTIMIZER) | set(SHARED) < set(LABELLING)
+    options = PROGRAM.parse(["--run", "r", "--distribute", "none", "--average", "0.9"])
+    assert (options.run, options.distribute, options.average) == ("r", "none", 0.9)
+    assert options.precision == PRECISION.default == "auto"
+
+
+@pytest.mark.parametrize("other", [["--warmup-steps", "4"], ["--schedule", "linear"]])
+def test_rates_that_cannot_be_combined(other):
+    with pytest.raises(ValueError, match=f"--decay cannot be combined with {other[0]}"):
+        PROGRAM.parse(["--run", "r", "--decay", "0.9", *other])
