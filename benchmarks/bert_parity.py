@@ -36,10 +36,9 @@ from benchmarks.bert_cases import (
     inputs_of,
 )
 from benchmarks.rows import program_parser
+from tfreps.inference.load import load
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, Tagger
-from tfreps.runs.bert_publishing import load_with_head
 from tfreps.text import tokenize
-from tfreps.text.bert.piece_indexer import PieceIndexer
 
 NEXT = "BertForNextSentencePrediction"
 NOT_WRITTEN = NEXT, "ElectraForPreTraining"  # classes whose heads tfreps does not write
@@ -124,11 +123,10 @@ def raw_texts(folder):
     gaps = []
     for name in RAW_OPTIONS:
         source = folder / "raw" / name
-        model, tokenizer = load_with_head(source)
-        indexer, expected = PieceIndexer(tokenizer, words=True), np.load(source / "expected.npz")
+        tagger, expected = load(source), np.load(source / "expected.npz")
         for text, theirs in zip(RAW_TEXTS, expected.values(), strict=True):
-            words = tokenize(tf.constant([text]), tokenizer)  # [1, T]
-            mine = model(indexer(words))["emissions"][0].numpy()
+            words = tokenize(tf.constant([text]), tagger.tokenizer)  # [1, T]
+            mine = tagger.model(tagger.indexer(words))["emissions"][0].numpy()
             same = mine.shape == theirs.shape
             gaps.append(float(np.abs(mine - theirs).max()) if same else float("inf"))
     return gaps

@@ -61,7 +61,7 @@ def test_a_run_can_be_begun_anew_after_a_kill_at_any_file(tmp_path, earlier):
         killed = killed_in_a_fork(write, path, number)
         for name, content in expected.items():
             assert not (path / name).exists() or (path / name).read_bytes() == content
-        for name in ("options.json", "results.json", "assets.json"):
+        for name in ("options.json", "results.json", "manifest.json"):
             if (path / name).exists():
                 json.loads((path / name).read_text())
         if (path / "options.json").exists():

@@ -207,12 +207,12 @@ def run_from_bilm(options, trained):
 def run_from_bert(options, trained):
     """Creates a run folder from a published BERT model with a label or tag head."""
     from tfreps.models import BertEncoder
-    from tfreps.runs.bert_publishing import write_run as write_bert_run
+    from tfreps.runs.bert_publishing import write_labelling_run
 
     model, tokenizer = trained.model, trained.tokenizer
     run, given = options.to_run, {"bert": options.model, "scheme": options.scheme}
     with replacing(run, parents=True) as folder:
-        write_bert_run(model, tokenizer, folder, given)
+        write_labelling_run(model, tokenizer, folder, given)
     ask = "tag" if trained.is_tagger else "classify"
     spare = model.find(BertEncoder).vocabulary_size - len(tokenizer.vocabulary)
     if spare:

@@ -12,7 +12,6 @@ from tfreps import data
 from tfreps.cli.bert_options import GROUPS, SIZE, SIZES
 from tfreps.cli.options import first_line
 from tfreps.cli.program import Program
-from tfreps.runs.run_folder import RunFolder, is_run_folder
 from tfreps.text.bert import (
     CharacterTokenizer,
     WordPieceTokenizer,
@@ -107,7 +106,6 @@ def make_model(options, run):
 
     from tfreps.models import BertEncoder, BertPretrainer
     from tfreps.models.sizes import BERT
-    from tfreps.presets import fetched
     from tfreps.runs.bert_loading import load_pretrainer
 
     sizes = {name: getattr(options, name) for name in SIZES}
@@ -115,9 +113,9 @@ def make_model(options, run):
     next_sentence = options.next_sentence
     if options.init:
         policy = keras.config.dtype_policy()
-        with fetched(options.init) as init:
-            check_labels(options, init)
-            return load_pretrainer(init, next_sentence, dtype=policy.name, **sizes)
+        found = load_pretrainer(options.init, next_sentence, dtype=policy.name, **sizes)
+        check_labels(options, found.next_label)
+        return found.model, found.tokenizer
     is_kept = run and run.tokenizer_path.exists()
     tokenizer = read_tokenizer(run.tokenizer_path) if is_kept else make_tokenizer(options)
     encoder = BertEncoder(
@@ -129,17 +127,9 @@ def make_model(options, run):
     return BertPretrainer(encoder, next_sentence), tokenizer
 
 
-def check_labels(options, init):
-    """Raises ValueError if --next-label differs from the convention of the --init model."""
-    from tfreps.convert.bert_files import open_checkpoint
-
-    if not options.next_sentence or not init.exists():
-        return
-    if is_run_folder(init):
-        label = RunFolder.open(init, PROGRAM.name).options["next_label"]
-    else:
-        label = open_checkpoint(init).next_label
-    if label != options.next_label:
+def check_labels(options, label):
+    """Raises ValueError if --next-label differs from that of the --init model."""
+    if options.next_sentence and label != options.next_label:
         raise ValueError(
             f"--next-label must be {label}, the value that {options.init} was trained with; got "
             f"{options.next_label}."

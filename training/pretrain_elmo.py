@@ -48,32 +48,24 @@ def start(options):
     return run_training(PROGRAM, options, train, free=MAY_CHANGE)
 
 
-def initial_weights(options):
-    """Returns a context manager for the local path of --init, or for `None` without --init."""
-    from tfreps.presets import fetched
-
-    return fetched(options.init) if options.init else contextlib.nullcontext()
-
-
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, and prints the results."""
     from tfreps.cli import distribute_options, fit_options, precision_options, training_program
     from tfreps.distribute.epoch_loop import fit_epochs
     from tfreps.models.sizes import ELMO
     from tfreps.optimizers import build_optimizer
-    from tfreps.runs.bilm_continuation import restore_accumulators
+    from tfreps.runs.bilm_loading import restore_accumulators
 
     if options.resume and not earlier:
         print(f"There is no run in {options.run} to resume; starting a new run.", file=sys.stderr)
-    with initial_weights(options) as init:
-        vocabulary = read_vocabulary(options, init, earlier)
-    width = options.units or (None if init else ELMO[options.size or SIZE]["units"])
+    vocabulary = read_vocabulary(options, earlier)
+    width = options.units or (None if options.init else ELMO[options.size or SIZE]["units"])
     precision_options.settle(options, earlier, "elmo", options.batch_size, width, float16=True)
     fit_options.make_reproducible(options)
     distribute_options.check_rows("--batch-size", options.batch_size, options)
 
-    with distribute_options.scope(options), initial_weights(options) as init:
-        model, accumulators = make_model(options, init, vocabulary)
+    with distribute_options.scope(options):
+        model, accumulators = make_model(options, vocabulary)
     share = distribute_options.data_share(options)
     batches, counts = make_batches(options, model, vocabulary, share)
     validation, sample = make_held_out(options, model, vocabulary, counts, share)
@@ -103,22 +95,26 @@ def train(options, earlier):
     say_end(run, best)
 
 
-def read_vocabulary(options, init, earlier):
-    """Reads the vocabulary from the run to resume, else from --vocabulary, else from `init`."""
+def read_vocabulary(options, earlier):
+    """Reads the vocabulary from the run to resume, else from --vocabulary, else from --init."""
+    from tfreps.presets import fetched
+
     if earlier and earlier.vocabulary_path.exists():
         return earlier.vocabulary()
-    inherited = init and init / "vocabulary.txt"
-    if options.vocabulary is None and not (inherited and inherited.exists()):
-        raise ValueError("--vocabulary is missing. Create the file with tfreps build-vocabulary.")
-    return text.Vocabulary.read(options.vocabulary or inherited)
+    if options.vocabulary is not None:
+        return text.Vocabulary.read(options.vocabulary)
+    with fetched(options.init) if options.init else contextlib.nullcontext() as init:
+        if init is not None and (init / "vocabulary.txt").exists():
+            return text.Vocabulary.read(init / "vocabulary.txt")
+    raise ValueError("--vocabulary is missing. Create the file with tfreps build-vocabulary.")
 
 
-def make_model(options, init, vocabulary):
-    """Returns the pretrainer, new or loaded from `init`, and Adagrad's accumulators by path."""
+def make_model(options, vocabulary):
+    """Returns the pretrainer, new or loaded from --init, and Adagrad's accumulators by path."""
     from tfreps.models import BiLM, BiLMPretrainer
     from tfreps.models.precision import POLICIES
     from tfreps.models.sizes import ELMO
-    from tfreps.runs.bilm_continuation import continue_pretraining, set_vocabulary, word_options
+    from tfreps.runs.bilm_loading import continue_pretraining, set_vocabulary, word_options
 
     sizes = {name: getattr(options, name) for name in SIZES if name != "dropout"}
     sizes = {name: value for name, value in sizes.items() if value is not None}
@@ -136,8 +132,8 @@ def make_model(options, init, vocabulary):
         "dtype": changes["dtype"],
         "name": "pretrainer",
     }
-    if init:
-        return continue_pretraining(init, vocabulary, options.init_options, changes, **head)
+    if options.init:
+        return continue_pretraining(options.init, vocabulary, options.init_options, changes, **head)
     sizes = {"dropout": 0.1, **ELMO[options.size or SIZE], **sizes, **changes}
     sizes["use_skip_connections"] = options.use_skip_connections
     sizes["bidirectional"] = options.bidirectional

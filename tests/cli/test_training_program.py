@@ -19,6 +19,7 @@ from tfreps.cli.training_program import (
     say_start,
 )
 from tfreps.runs.run_folder import RunFolder
+from tfreps.runs.run_manifest import has_data
 
 DATA = {
     "train": Option(str, None, "Files.", many=True, required=True),
@@ -169,12 +170,12 @@ def test_moved_data(tmp_path, text):
 def test_the_paths_of_a_run_without_a_record_must_stay(tmp_path, text):
     folder = tmp_path / "run"
     run(folder)
-    (folder / "data.json").unlink()
+    (folder / "manifest.json").unlink()
     (tmp_path / "b.txt").write_text("a rose")
     with pytest.raises(ValueError, match="started with different options: train"):
         run(folder, "--resume", "--train", "b.txt")
     run(folder, "--resume")
-    assert (folder / "data.json").is_file()
+    assert has_data(folder)
 
 
 def test_data_files(tmp_path, text):

@@ -7,7 +7,7 @@ import pytest
 
 from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
 from tfreps.convert import bilm_tf, bilm_tf_checkpoint
-from tfreps.convert.bilm_files import find_files, is_published, is_training_folder
+from tfreps.convert.bilm_files import find_bilm_files, is_training_folder
 from tfreps.models import BiLM
 
 SENTENCES = np.array([["We", "met", "Ada"], ["Ada", "spoke", ""]])
@@ -37,8 +37,8 @@ def test_a_folder_that_was_saved(bilm, tmp_path):
 
 def test_names_as_published(bilm, tmp_path):
     pair = tmp_path / "elmo_2x4_options.json", tmp_path / "elmo_2x4_weights.hdf5"
-    bilm_tf.write(bilm, *pair)
-    assert find_files(tmp_path) == find_files(pair[0]) == pair
+    bilm_tf.write_weights(bilm, *pair)
+    assert find_bilm_files(tmp_path) == find_bilm_files(pair[0]) == pair
     assert_same(BiLM.from_pretrained(tmp_path), bilm)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -49,26 +49,26 @@ def test_names_as_published(bilm, tmp_path):
 
 def test_what_is_not_there(tmp_path):
     with pytest.raises(ValueError, match="options.json does not exist. Expected the options.json"):
-        find_files(tmp_path / "options.json")
+        find_bilm_files(tmp_path / "options.json")
     with pytest.raises(ValueError, match="expected one options.json with weights.hdf5.*found none"):
-        find_files(tmp_path)
+        find_bilm_files(tmp_path)
     for name in "a_options.json", "b_options.json", "b_weights.hdf5", "mine.json":
         (tmp_path / name).touch()
     for name in "a_options.json", "mine.json":
         with pytest.raises(ValueError, match=f"{name}: its weights were not found. Expected"):
-            find_files(tmp_path / name)
-    assert find_files(tmp_path)[0].name == "b_options.json"  # the others have no weights
+            find_bilm_files(tmp_path / name)
+    assert find_bilm_files(tmp_path)[0].name == "b_options.json"  # the others have no weights
     (tmp_path / "a_weights.hdf5").touch()
     with pytest.raises(ValueError, match="found a_options.json, b_options.json. Pass the path"):
-        find_files(tmp_path)
+        find_bilm_files(tmp_path)
     with pytest.raises(ValueError, match="expected one options.json or X_options.json; found a_"):
-        find_files(tmp_path, tmp_path / "a_weights.hdf5")
+        find_bilm_files(tmp_path, tmp_path / "a_weights.hdf5")
 
 
 def test_a_training_folder_of_bilm_tf(tmp_path):
     options = training_options()
     folder = write_training_folder(tmp_path / "run", options, training_arrays(options))
-    expected = bilm_tf_checkpoint.read(folder).model.bilm
+    expected = bilm_tf_checkpoint.read_training_folder(folder).model.bilm
     found = BiLM.from_pretrained(folder, max_batch_size=3)
     assert_same(found, expected)
     assert found.max_batch_size == 3
@@ -97,24 +97,27 @@ def test_a_warning_names_the_place_that_saves(tmp_path):
 def test_the_only_other_file_is_found(bilm, tmp_path, name):
     bilm.save_pretrained(tmp_path)
     (tmp_path / "weights.hdf5").rename(tmp_path / name)
-    assert find_files(tmp_path)[1] == find_files(tmp_path / "options.json")[1] == tmp_path / name
-    assert is_published(tmp_path) and not is_training_folder(tmp_path)
+    assert (
+        find_bilm_files(tmp_path)[1]
+        == find_bilm_files(tmp_path / "options.json")[1]
+        == tmp_path / name
+    )
+    assert not is_training_folder(tmp_path)
     assert_same(BiLM.from_pretrained(tmp_path), bilm)
     (tmp_path / "embeddings.hdf5").touch()
     for source in tmp_path, tmp_path / "options.json":
         with pytest.raises(ValueError, match=f"found embeddings.hdf5, {name}. Pass .*weights_file"):
-            find_files(source)
-    assert find_files(tmp_path, tmp_path / name)[1] == tmp_path / name
+            find_bilm_files(source)
+    assert find_bilm_files(tmp_path, tmp_path / name)[1] == tmp_path / name
     (tmp_path / "checkpoint").touch()  # bilm-tf exports its checkpoints to such a file
-    assert is_training_folder(tmp_path) and not is_published(tmp_path)
+    assert is_training_folder(tmp_path)
 
 
 def test_names_of_the_nlpl_repository(bilm, tmp_path):
     """Its archives contain options.json, model.hdf5 and vocab.txt."""
     bilm.save_pretrained(tmp_path)
     (tmp_path / "weights.hdf5").rename(tmp_path / "model.hdf5")
-    assert is_published(tmp_path) and not is_published(tmp_path / "absent")
-    assert find_files(tmp_path)[1].name == "model.hdf5"
+    assert find_bilm_files(tmp_path)[1].name == "model.hdf5"
     again = BiLM.from_pretrained(tmp_path)
     for ours, theirs in zip(again.weights, bilm.weights, strict=True):
         np.testing.assert_array_equal(ours, theirs)

@@ -61,7 +61,7 @@ def test_what_is_read_and_written_is_bit_equal(tmp_path, case, name):
     options, weights, paths = files(tmp_path, *CASES[case])
     model = BiLM.from_pretrained(*paths, **({"name": name} if name else {}))
     with warned(model):
-        bilm_tf.write(model, tmp_path / "again.json", tmp_path / "again.hdf5")
+        bilm_tf.write_weights(model, tmp_path / "again.json", tmp_path / "again.hdf5")
     again = arrays_of(tmp_path / "again.hdf5")
     assert again.keys() == weights.keys()
     for key, array in weights.items():
@@ -82,7 +82,7 @@ def test_kept_states_are_not_part_of_the_format(tmp_path):
     _, weights, paths = files(tmp_path)
     for state in ("warm", "carry"):
         bilm = BiLM.from_pretrained(*paths, initial_state=state)
-        bilm_tf.write(bilm, tmp_path / "o", tmp_path / "w")
+        bilm_tf.write_weights(bilm, tmp_path / "o", tmp_path / "w")
         assert arrays_of(tmp_path / "w").keys() == weights.keys()
 
 
@@ -103,7 +103,7 @@ def test_token_embeddings_stand_for_the_character_network(tmp_path):
     vectors = by_characters.encode_tokens(batch_to_ids([words]))[0]
     with h5py.File(tmp_path / "embedding.hdf5", "w") as file:
         file["embedding"] = vectors.numpy()
-    by_tokens = bilm_tf.read(
+    by_tokens = bilm_tf.read_weights(
         *paths, tmp_path / "embedding.hdf5", sentence_start_id=2, sentence_end_id=4
     )
     assert by_tokens.vocabulary_size == 6
@@ -137,7 +137,7 @@ def test_wrong_token_embeddings(tmp_path, content, message):
             for name, array in content.items():
                 file[name] = array
     with pytest.raises(ValueError, match=message) as error:
-        bilm_tf.read(*paths, path)
+        bilm_tf.read_weights(*paths, path)
     assert str(path) in str(error.value)
 
 
@@ -292,7 +292,7 @@ def test_nothing_half_written_stays(tmp_path, monkeypatch):
 
     monkeypatch.setattr(h5py.File, "__setitem__", fail_at_fifth)
     with pytest.raises(OSError, match="No space left"):
-        bilm_tf.write(model, target / "options.json", target / "weights.hdf5")
+        bilm_tf.write_weights(model, target / "options.json", target / "weights.hdf5")
     assert sorted(os.listdir(target)) == ["options.json", "weights.hdf5"]
     assert (target / "weights.hdf5").read_text() == "the old weights"
     assert (target / "options.json").read_text() == "the old options"
@@ -303,16 +303,16 @@ def test_both_files_are_written_or_none(tmp_path):
     model = BiLM.from_pretrained(*paths)
     before = sorted(os.listdir(tmp_path))
     with pytest.raises(OSError):
-        bilm_tf.write(model, tmp_path / "nowhere" / "options.json", tmp_path / "w.hdf5")
+        bilm_tf.write_weights(model, tmp_path / "nowhere" / "options.json", tmp_path / "w.hdf5")
     with pytest.raises(OSError):
-        bilm_tf.write(model, tmp_path / "o.json", tmp_path / "nowhere" / "w.hdf5")
+        bilm_tf.write_weights(model, tmp_path / "o.json", tmp_path / "nowhere" / "w.hdf5")
     assert sorted(os.listdir(tmp_path)) == before
 
 
 def test_a_model_in_one_direction_is_not_written(tmp_path):
     single = BiLM(filters=[[1, 4]], units=4, projection_dim=4, bidirectional=False)
     with pytest.raises(ValueError, match="this model has one direction"):
-        bilm_tf.write(single, tmp_path / "o.json", tmp_path / "w.hdf5")
+        bilm_tf.write_weights(single, tmp_path / "o.json", tmp_path / "w.hdf5")
     assert os.listdir(tmp_path) == []
 
 

@@ -85,7 +85,9 @@ def assert_equal(got, expected):
 def test_every_array_lands_where_it_belongs(tmp_path, case):
     options = training_options(**CASES[case])
     arrays = training_arrays(options)
-    model, accumulators = bilm_tf_checkpoint.read(write_training_folder(tmp_path, options, arrays))
+    model, accumulators = bilm_tf_checkpoint.read_training_folder(
+        write_training_folder(tmp_path, options, arrays)
+    )
     weights = {path: w.numpy() for path, w in bilm_tf_checkpoint.weights_of(model).items()}
     plain = {name: array for name, array in arrays.items() if not name.endswith("/Adagrad")}
     assert_equal(weights, mapped(plain, options, "", 0.0))
@@ -96,11 +98,13 @@ def test_every_array_lands_where_it_belongs(tmp_path, case):
 def test_options(tmp_path):
     options = training_options()
     folder = write_training_folder(tmp_path, options, training_arrays(options))
-    model = bilm_tf_checkpoint.read(folder).model
+    model = bilm_tf_checkpoint.read_training_folder(folder).model
     assert (model.vocabulary_size, model.num_sampled, model.batch_size) == (SIZE, 8, 3)
     assert (model.clip_norm, model.tied, model.bilm.dropout) == (7.5, False, 0.25)
     assert model.bilm.bidirectional and model.bilm.cell_clip == 0.4
-    changed = bilm_tf_checkpoint.read(folder, {"dropout": 0.5}, num_sampled=None, batch_size=2)
+    changed = bilm_tf_checkpoint.read_training_folder(
+        folder, {"dropout": 0.5}, num_sampled=None, batch_size=2
+    )
     assert (changed.model.num_sampled, changed.model.batch_size) == (None, 2)
     assert changed.model.bilm.dropout == 0.5
 
@@ -111,7 +115,7 @@ def test_the_old_format_and_no_accumulators(tmp_path):
     arrays = training_arrays(options, slots=False)
     folder = write_training_folder(tmp_path, options, arrays, v1.train.SaverDef.V1)
     assert (folder / "model.ckpt-1234").is_file()
-    model, accumulators = bilm_tf_checkpoint.read(folder)
+    model, accumulators = bilm_tf_checkpoint.read_training_folder(folder)
     np.testing.assert_array_equal(model.softmax.kernel.numpy(), arrays["lm/softmax/W"])
     assert accumulators == {}
 
@@ -122,7 +126,7 @@ def test_a_folder_that_was_moved(tmp_path):
     write_training_folder(tmp_path / "there", options, training_arrays(options))
     here = shutil.move(tmp_path / "there", tmp_path / "here")
     assert str(tmp_path / "there") in (here / "checkpoint").read_text()
-    assert len(bilm_tf_checkpoint.read(here).accumulators) > 10
+    assert len(bilm_tf_checkpoint.read_training_folder(here).accumulators) > 10
 
 
 def change(arrays, name):
@@ -159,7 +163,7 @@ def test_wrong_arrays(tmp_path, mistake, message):
     arrays = change(training_arrays(options), mistake)
     write_training_folder(tmp_path, options, arrays)
     with pytest.raises(ValueError, match=message):
-        bilm_tf_checkpoint.read(tmp_path)
+        bilm_tf_checkpoint.read_training_folder(tmp_path)
 
 
 def without(options, section, key):
@@ -176,14 +180,14 @@ def test_options_without_a_key(tmp_path, section, key):
     arrays = training_arrays(options)
     write_training_folder(tmp_path, without(options, section, key), arrays)
     with pytest.raises(ValueError, match=f"options.json.*{key}` is missing"):
-        bilm_tf_checkpoint.read(tmp_path)
+        bilm_tf_checkpoint.read_training_folder(tmp_path)
 
 
 def test_options_of_another_run(tmp_path):
     arrays = training_arrays(training_options())
     write_training_folder(tmp_path, training_options(lstm={"n_layers": 1}), arrays)
     with pytest.raises(ValueError, match="missing: lm/RNN_0/rnn/lstm_cell/bias.*"):
-        bilm_tf_checkpoint.read(tmp_path)
+        bilm_tf_checkpoint.read_training_folder(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +205,7 @@ def test_broken_folders(tmp_path, spoil, message):
     options = training_options()
     spoil(write_training_folder(tmp_path, options, training_arrays(options)))
     with pytest.raises(ValueError, match=message):
-        bilm_tf_checkpoint.read(tmp_path)
+        bilm_tf_checkpoint.read_training_folder(tmp_path)
 
 
 def cut(path):
@@ -210,4 +214,4 @@ def cut(path):
 
 def test_no_folder(tmp_path):
     with pytest.raises(ValueError, match="options.json"):
-        bilm_tf_checkpoint.read(tmp_path / "nowhere")
+        bilm_tf_checkpoint.read_training_folder(tmp_path / "nowhere")

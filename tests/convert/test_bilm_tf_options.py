@@ -8,7 +8,7 @@ import pytest
 from tfreps.convert.bilm_tf_options import (
     TRAINING_KEYS,
     as_json,
-    read,
+    read_options,
     training_options,
     unlike_allennlp,
 )
@@ -58,7 +58,7 @@ def changed(**values):
 
 
 def test_published_options(tmp_path):
-    assert read(written(tmp_path, PUBLISHED)) == {
+    assert read_options(written(tmp_path, PUBLISHED)) == {
         "units": 1024,
         "projection_dim": 128,
         "num_layers": 2,
@@ -77,16 +77,16 @@ def test_published_options(tmp_path):
 
 def test_training_options_mean_the_same(tmp_path):
     training = {**changed(char_cnn__n_characters=261), **TRAINING}
-    assert read(written(tmp_path, training)) == read(written(tmp_path, PUBLISHED))
+    assert read_options(written(tmp_path, training)) == read_options(written(tmp_path, PUBLISHED))
 
 
 def test_unknown_options_are_named_in_a_warning(tmp_path, caplog):
     """Options that bilm-tf writes in training give no warning."""
     training = {**PUBLISHED, **TRAINING, **dict.fromkeys(TRAINING_KEYS, 1)}
-    assert read(written(tmp_path, training)) == read(written(tmp_path, PUBLISHED))
+    assert read_options(written(tmp_path, training)) == read_options(written(tmp_path, PUBLISHED))
     assert not caplog.records
     options = {**changed(lstm__peepholes=True, char_cnn__embedding__scale=2), "norm": {"eps": 1}}
-    assert read(written(tmp_path, options)) == read(written(tmp_path, PUBLISHED))
+    assert read_options(written(tmp_path, options)) == read_options(written(tmp_path, PUBLISHED))
     (record,) = caplog.records
     assert record.levelname == "WARNING"
     names = "`char_cnn.embedding.scale`, `lstm.peepholes`, `norm`"
@@ -101,13 +101,13 @@ def test_what_may_be_left_out(tmp_path):
         char_cnn__n_highway=...,
         char_cnn__n_characters=...,
     )
-    options = read(written(tmp_path, missing))
+    options = read_options(written(tmp_path, missing))
     assert options["num_layers"] == 1 and options["num_highways"] == 0
     assert options["cell_clip"] is None and options["projection_clip"] is None
 
 
 def test_no_char_cnn_is_a_token_model(tmp_path):
-    options = read(written(tmp_path, changed(char_cnn=...)))
+    options = read_options(written(tmp_path, changed(char_cnn=...)))
     assert options["vocabulary_size"] is not None and not options["filters"]
 
 
@@ -129,7 +129,7 @@ def test_what_is_written_reads_back(tmp_path, vocabulary_size):
         vocabulary_size=vocabulary_size,
     )
     config = model.get_config()
-    options = read(written(tmp_path, as_json(config)))
+    options = read_options(written(tmp_path, as_json(config)))
     if vocabulary_size:  # the size is that of the array in the weights
         options["vocabulary_size"], options["filters"] = 30, config["filters"]
     assert options == {name: config[name] for name in options}
@@ -233,14 +233,14 @@ def test_bytes_that_are_no_text(tmp_path, content):
     path = tmp_path / "options.json"
     path.write_bytes(content)
     with pytest.raises(ValueError, match="options.json, line 1: expected UTF-8 text"):
-        read(path)
+        read_options(path)
 
 
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(ValueError, match="Cannot read .*nowhere.json: No such file"):
-        read(tmp_path / "nowhere.json")
+        read_options(tmp_path / "nowhere.json")
     with pytest.raises(ValueError, match="Cannot read .*: Is a directory"):
-        read(tmp_path)
+        read_options(tmp_path)
 
 
 def test_one_direction_cannot_be_written():

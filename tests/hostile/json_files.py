@@ -75,7 +75,7 @@ def json_file(name, document, read, cases=6_000):
 
 
 def bilm_tf(path, random):
-    found = bilm_tf_options.read(path)
+    found = bilm_tf_options.read_options(path)
     assert max(found["units"], found["projection_dim"]) <= 2**24
     if random.random() < 0.5:
         bilm_tf_options.training_options(read_json(path), str(path))

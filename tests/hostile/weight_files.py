@@ -69,7 +69,7 @@ def write_checkpoint(folder):
 
 
 def read_checkpoint(folder, random):
-    forget(bilm_tf_checkpoint.read(folder))
+    forget(bilm_tf_checkpoint.read_training_folder(folder))
 
 
 def read_bert(folder, random):

@@ -148,7 +148,9 @@ def test_a_training_folder_of_bilm_tf(tmp_path):
     write_training_folder(tmp_path / "run", options, training_arrays(options))
     tokens = [*VOCABULARY.tokens, "zebra"]
     found = load(tmp_path / "run", vocabulary=Vocabulary(tokens))
-    theirs = bilm_tf_checkpoint.weights_of(bilm_tf_checkpoint.read(tmp_path / "run").model)
+    theirs = bilm_tf_checkpoint.weights_of(
+        bilm_tf_checkpoint.read_training_folder(tmp_path / "run").model
+    )
     for name, weight in bilm_tf_checkpoint.weights_of(found.model).items():
         np.testing.assert_array_equal(weight, theirs[name], err_msg=name)
     assert found("the zebra").vectors.shape == (2, 2, 8)
@@ -236,7 +238,7 @@ def test_nothing_to_load(tmp_path):
     with pytest.raises(ValueError, match="as a path, a name or an address; got None. `tfreps.pre"):
         load(None)
     with pytest.raises(
-        ValueError, match="contains no model that can be loaded. Expected one of: a run folder"
+        ValueError, match="no model that can be loaded, but nothing. Expected one of: a run folder"
     ):
         load(tmp_path)
     (tmp_path / "options.json").write_text("{")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfreps.inference.one_trace import trace_once
+from tfreps.inference.loaded_model import trace_once
 
 
 class Sum(keras.Model):

@@ -2,7 +2,7 @@ import pathlib
 
 import pytest
 
-from tfreps.presets.cache_folder import cache_folder, folder_of, locked
+from tfreps.presets.cache_folder import cache_folder, folder_of, missing
 
 
 def test_the_folder_follows_keras(monkeypatch, tmp_path):
@@ -20,5 +20,13 @@ def test_sources_have_folders_of_their_own():
 def test_a_folder_that_cannot_be_created(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="Set the environment variable KERAS_HOME"):
-        with locked(tmp_path / "file/x/y"):
+        with missing(tmp_path / "file/x/y"):
             pass
+
+
+def test_what_is_there_is_not_missing(tmp_path):
+    with missing(tmp_path / "a") as is_missing:
+        assert is_missing
+        (tmp_path / "a").write_text("whole")
+    with missing(tmp_path / "a") as is_missing:
+        assert not is_missing

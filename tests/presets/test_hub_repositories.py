@@ -9,7 +9,7 @@ import pytest
 from huggingface_hub import constants
 from huggingface_hub.utils import close_session
 
-from tfreps.presets.hub_repositories import Repository, download, parse, upload
+from tfreps.presets.hub_repositories import Repository, download_repository, parse, upload_folder
 
 FILES = {
     "config.json": b"{}",
@@ -58,7 +58,7 @@ def test_addresses_that_are_none(address):
 
 
 def test_only_what_is_read_is_downloaded(hub, commit):
-    folder = download(NAME)
+    folder = download_repository(NAME)
     assert names(folder) == ["config.json", "model.safetensors", "vocab.txt"]
     assert (folder / "model.safetensors").read_bytes() == FILES["model.safetensors"]
     assert folder.name == commit
@@ -67,33 +67,33 @@ def test_only_what_is_read_is_downloaded(hub, commit):
 
 def test_revisions_and_folders(hub, commit):
     later = hub.add("someone/their-tagger", {**FILES, "config.json": b'{"later": 1}'})
-    assert (download(f"{NAME}@{commit}") / "config.json").read_bytes() == b"{}"
-    assert (download(f"{NAME}@main") / "config.json").read_bytes() == b'{"later": 1}'
+    assert (download_repository(f"{NAME}@{commit}") / "config.json").read_bytes() == b"{}"
+    assert (download_repository(f"{NAME}@main") / "config.json").read_bytes() == b'{"later": 1}'
     assert later != commit
-    assert names(download(f"{NAME}@{commit}/small")) == ["options.json", "weights.hdf5"]
+    assert names(download_repository(f"{NAME}@{commit}/small")) == ["options.json", "weights.hdf5"]
 
 
 def test_a_cached_model_needs_no_request(hub, commit, monkeypatch):
-    folder = download(NAME)
+    folder = download_repository(NAME)
     hub.asked.clear()
-    assert download(f"{NAME}@{commit}") == folder and hub.asked == []
+    assert download_repository(f"{NAME}@{commit}") == folder and hub.asked == []
     hub.shutdown()
     hub.server_close()  # no connection: the branch is looked up in the cache
-    assert download(NAME) == folder
+    assert download_repository(NAME) == folder
 
 
 def test_offline(hub, commit, monkeypatch):
-    folder = download(NAME)
+    folder = download_repository(NAME)
     hub.asked.clear()
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     close_session()
     try:
-        assert download(NAME) == folder
+        assert download_repository(NAME) == folder
         with pytest.raises(
             ValueError,
             match="other/model cannot be downloaded: it is not completely in the cache, and HF_",
         ):
-            download("hf://other/model")
+            download_repository("hf://other/model")
     finally:
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
         close_session()
@@ -110,7 +110,7 @@ def test_offline(hub, commit, monkeypatch):
 )
 def test_what_is_not_there(hub, commit, address, message):
     with pytest.raises(ValueError, match=message) as error:
-        download(address)
+        download_repository(address)
     assert "\n" not in str(error.value)
 
 
@@ -118,7 +118,7 @@ def test_what_is_not_there(hub, commit, address, message):
 def test_weights_that_are_never_downloaded(hub, name):
     hub.add("a/b", {"config.json": b"{}", name: b"weights"})
     with pytest.raises(ValueError, match="neither weights.hdf5 nor a safetensors .* never downlo"):
-        download("hf://a/b")
+        download_repository("hf://a/b")
     assert [path.rsplit("/", 1)[-1] for path in hub.downloads()] == ["config.json"]
 
 
@@ -126,20 +126,21 @@ def test_weights_that_are_never_downloaded(hub, name):
 def test_a_hub_that_does_not_answer(hub, commit, status):
     hub.statuses["/api/models/someone/their-tagger/revision/main"] = status
     with pytest.raises(ValueError, match=f"the Hub answered {status}") as error:
-        download(NAME)
+        download_repository(NAME)
     assert "\n" not in str(error.value)
 
 
 def test_names_that_leave_the_folder_are_not_downloaded(hub, tmp_path):
     hub.add("evil/model", {"../../../../escaped_options.json": b"{}", "weights.hdf5": b""})
-    assert names(download("hf://evil/model")) == ["weights.hdf5"]
+    assert names(download_repository("hf://evil/model")) == ["weights.hdf5"]
     assert not list(tmp_path.rglob("escaped*"))
 
 
 def test_a_killed_download_is_continued(hub, commit, tmp_path):
     """The process is killed while it waits for the rest of the weights."""
     hub.cuts[f"/someone/their-tagger/resolve/{commit}/model.safetensors"] = [100_000] + [0] * 3
-    code = f"from tfreps.presets.hub_repositories import download; download({NAME!r})"
+    code = "from tfreps.presets.hub_repositories import download_repository as download"
+    code += f"; download({NAME!r})"
     home = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home"), "HF_HUB_DISABLE_XET": "1"}
     process = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, **home})
     path = f"GET /someone/their-tagger/resolve/{commit}/model.safetensors"
@@ -162,13 +163,13 @@ def test_upload_and_download(hub, tmp_path):
     (folder / "config.json").write_text('{"mine": 1}')
     (folder / "weights.hdf5").write_text("weights")
     (folder / "README.md").write_text("---\nlicense: mit\n---\n# mine\n")
-    url = upload(folder, "hf://me/mine")
+    url = upload_folder(folder, "hf://me/mine")
     assert url.startswith(f"{hub.url}/me/mine/commit/")
     assert hub.repositories["me/mine"]["main"]["README.md"].startswith(b"---")
-    assert (download("hf://me/mine") / "config.json").read_text() == '{"mine": 1}'
+    assert (download_repository("hf://me/mine") / "config.json").read_text() == '{"mine": 1}'
     (folder / "config.json").write_text('{"mine": 2}')
-    upload(folder, "hf://me/mine")  # the repository exists
-    assert (download("hf://me/mine") / "config.json").read_text() == '{"mine": 2}'
+    upload_folder(folder, "hf://me/mine")  # the repository exists
+    assert (download_repository("hf://me/mine") / "config.json").read_text() == '{"mine": 2}'
 
 
 def test_an_upload_without_permission(hub, tmp_path):
@@ -176,7 +177,7 @@ def test_an_upload_without_permission(hub, tmp_path):
     pathlib.Path(tmp_path, "config.json").write_text("{}")
     message = "cannot be uploaded: the Hub answered 403. Log in with `hf auth login`"
     with pytest.raises(ValueError, match=message):
-        upload(tmp_path, "hf://me/mine")
+        upload_folder(tmp_path, "hf://me/mine")
 
 
 def test_an_upload_without_connection(hub, tmp_path):
@@ -184,4 +185,4 @@ def test_an_upload_without_connection(hub, tmp_path):
     hub.shutdown()
     hub.server_close()
     with pytest.raises(ValueError, match=r"cannot be uploaded: .*\. Check the connection, and try"):
-        upload(tmp_path, "hf://me/mine")
+        upload_folder(tmp_path, "hf://me/mine")

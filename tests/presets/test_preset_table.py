@@ -5,7 +5,14 @@ import re
 import pytest
 
 from tfreps.presets import preset_table
-from tfreps.presets.preset_table import Preset, PresetFile, PresetTable, download, rows, table
+from tfreps.presets.preset_table import (
+    Preset,
+    PresetFile,
+    PresetTable,
+    download_preset,
+    rows,
+    table,
+)
 
 FILES = {"options.json": b"{}", "weights.hdf5": b"weights"}
 
@@ -65,16 +72,16 @@ def test_it_is_printed_as_a_table(hub):
 
 
 def test_the_second_source_is_asked(hub, tiny):
-    folder = download("tiny")
+    folder = download_preset("tiny")
     assert {path.name: path.read_bytes() for path in folder.glob("[ow]*")} == FILES
     hub.asked.clear()
-    assert download("tiny") == folder and hub.asked == []
+    assert download_preset("tiny") == folder and hub.asked == []
 
 
 def test_no_source_answers(hub, tiny):
     hub.files.clear()
     with pytest.raises(ValueError) as error:
-        download("tiny")
+        download_preset("tiny")
     text = str(error.value)
     assert text.startswith("options.json of tiny cannot be downloaded.") and "\n" not in text
     assert text.count("the server answered 404") == 2
@@ -88,7 +95,7 @@ def test_unverified_facts_are_printed_when_they_are_used(hub, tiny, monkeypatch)
     with pytest.warns(
         UserWarning, match="tiny: these facts .* not be verified: licence; checksums"
     ):
-        download("tiny")
+        download_preset("tiny")
 
 
 def test_hf_endpoint_applies(hub, tiny, monkeypatch):
@@ -96,7 +103,7 @@ def test_hf_endpoint_applies(hub, tiny, monkeypatch):
     urls = [preset_table.HUB + f"a/b/resolve/main/{name}" for name in FILES]
     files = [file._replace(urls=[url]) for file, url in zip(tiny.files, urls, strict=True)]
     monkeypatch.setattr(preset_table, "rows", lambda: {"tiny": tiny._replace(files=files)})
-    assert (download("tiny") / "weights.hdf5").read_bytes() == b"weights"
+    assert (download_preset("tiny") / "weights.hdf5").read_bytes() == b"weights"
 
 
 def test_the_file_is_json_with_unique_names():

@@ -70,7 +70,7 @@ def test_errors_name_the_source(hub, tmp_path):
 
 def test_a_local_folder_comes_before_a_name(tmp_path, monkeypatch):
     (tmp_path / "runs").mkdir()
-    monkeypatch.setattr(preset_table, "download", lambda name: tmp_path / "runs")
+    monkeypatch.setattr(preset_table, "download_preset", lambda name: tmp_path / "runs")
     assert fetch("elmo_small") == tmp_path / "runs"
     (tmp_path / "elmo_small").mkdir()
     assert str(fetch("elmo_small")) == "elmo_small"

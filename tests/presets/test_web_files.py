@@ -8,7 +8,7 @@ from huggingface_hub import constants
 from huggingface_hub.utils import close_session
 
 from tfreps.presets import web_files
-from tfreps.presets.web_files import cached_path, download
+from tfreps.presets.web_files import cached_path, download_file
 
 CONTENT = bytes(range(256)) * 1000
 
@@ -24,32 +24,32 @@ def names(path):
 
 
 def test_a_file_is_downloaded_once(hub, url):
-    path = download(url)
+    path = download_file(url)
     assert path.read_bytes() == CONTENT and names(path) == ["weights.hdf5"]
     asked = list(hub.asked)
-    assert download(url) == path and hub.asked == asked
+    assert download_file(url) == path and hub.asked == asked
     assert all("authorization" not in {n.lower() for n in sent} for sent in hub.headers)
 
 
 def test_redirects_are_followed(hub, url):
-    assert download(f"{hub.url}/redirect/elmo/weights.hdf5").read_bytes() == CONTENT
+    assert download_file(f"{hub.url}/redirect/elmo/weights.hdf5").read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("kind", ["sha256", "sha1"])
 def test_a_checksum_is_checked_before_the_file_has_its_name(hub, url, kind):
     digest = hashlib.new(kind, CONTENT).hexdigest()
     with pytest.raises(ValueError, match=f"its checksum is {digest}; expected 0") as error:
-        download(url, "0" * len(digest))
+        download_file(url, "0" * len(digest))
     assert "\n" not in str(error.value)
     assert names(cached_path(url)) == []
-    path = download(url, digest)
+    path = download_file(url, digest)
     path.write_bytes(b"damaged")  # in the cache
-    assert download(url, digest).read_bytes() == CONTENT
+    assert download_file(url, digest).read_bytes() == CONTENT
 
 
 def test_a_wrong_size_is_found_before_the_download(hub, url):
     with pytest.raises(ValueError, match="has 256,000 bytes; expected 256,001"):
-        download(url, size=256_001)
+        download_file(url, size=256_001)
     assert hub.downloads() == []
 
 
@@ -57,41 +57,41 @@ def test_a_wrong_size_is_found_before_the_download(hub, url):
 def test_other_answers(hub, url, status):
     hub.statuses["/files/elmo/weights.hdf5"] = status
     with pytest.raises(ValueError, match=f"cannot be downloaded: the server answered {status}"):
-        download(url)
+        download_file(url)
 
 
 def test_a_server_that_answers_no_head(hub, url):
     hub.statuses["/files/elmo/weights.hdf5"] = 405
     with pytest.raises(ValueError, match="the server answered 405"):  # nor GET
-        download(url)
+        download_file(url)
 
 
 def test_no_server(hub):
     with pytest.raises(ValueError, match=r"http://127.0.0.1:9/a.zip cannot be downloaded: .*Check"):
-        download("http://127.0.0.1:9/a.zip")
+        download_file("http://127.0.0.1:9/a.zip")
 
 
 def test_a_slow_server(hub, url, monkeypatch):
     monkeypatch.setattr(web_files, "TIMEOUT", 0.1)
     hub.delays["/files/elmo/weights.hdf5"] = 1
     with pytest.raises(ValueError, match="cannot be downloaded: .*Check the address"):
-        download(url)
+        download_file(url)
 
 
 def test_a_cached_file_in_a_folder_that_cannot_be_written(hub, url, monkeypatch):
-    path = download(url)
+    path = download_file(url)
 
-    def refuse(path):
-        raise PermissionError(13, "Permission denied", str(path))
+    def refuse(lock):
+        raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(web_files, "locked", refuse)
-    assert download(url) == path
+    monkeypatch.setattr("filelock.FileLock.acquire", refuse)
+    assert download_file(url) == path
 
 
 def test_a_cut_connection_is_resumed(hub, url, monkeypatch):
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     hub.cuts["/files/elmo/weights.hdf5"] = [100_000, 50_000]
-    assert download(url).read_bytes() == CONTENT
+    assert download_file(url).read_bytes() == CONTENT
     ranges = [sent["range"] for sent in hub.headers if "range" in sent]
     assert [int(r.split("=")[1].strip("-")) > 0 for r in ranges] == [True, True]
 
@@ -101,11 +101,11 @@ def test_a_connection_that_is_always_cut(hub, url, monkeypatch):
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     hub.cuts["/files/elmo/weights.hdf5"] = [70_000] + [0] * 6
     with pytest.raises(ValueError, match="A partial download is resumed if"):
-        download(url)
+        download_file(url)
     [name] = names(cached_path(url))
     assert re.fullmatch(r"weights\.hdf5\.\w{8}\.incomplete", name)
     hub.asked.clear(), hub.headers.clear()
-    assert download(url).read_bytes() == CONTENT
+    assert download_file(url).read_bytes() == CONTENT
     assert (
         hub.headers[-1]["range"].startswith("bytes=") and "bytes=0-" not in hub.headers[-1]["range"]
     )
@@ -116,9 +116,9 @@ def test_a_file_that_changed_is_not_continued(hub, url, monkeypatch):
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     hub.cuts["/files/elmo/weights.hdf5"] = [70_000] + [0] * 6
     with pytest.raises(ValueError, match="cannot be downloaded"):
-        download(url)
+        download_file(url)
     hub.files["elmo/weights.hdf5"] = CONTENT[::-1]
-    assert download(url).read_bytes() == CONTENT[::-1]
+    assert download_file(url).read_bytes() == CONTENT[::-1]
 
 
 def test_a_server_without_ranges_starts_again(hub, url, monkeypatch):
@@ -126,18 +126,20 @@ def test_a_server_without_ranges_starts_again(hub, url, monkeypatch):
     path = "/files/elmo/weights.hdf5"
     hub.no_ranges.add(path)
     hub.cuts[path] = [100_000]
-    assert download(url).read_bytes() == CONTENT
+    assert download_file(url).read_bytes() == CONTENT
 
 
 def test_offline(hub, url, monkeypatch):
-    path = download(url)
+    path = download_file(url)
     hub.asked.clear()
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     close_session()
     try:
-        assert download(url) == path
-        with pytest.raises(ValueError, match="other.hdf5 has not been downloaded yet, and HF_HUB"):
-            download(url.replace("weights", "other"))
+        assert download_file(url) == path
+        with pytest.raises(
+            ValueError, match="other.hdf5 cannot be downloaded: HF_HUB_OFFLINE is set"
+        ):
+            download_file(url.replace("weights", "other"))
     finally:
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
         close_session()
@@ -147,7 +149,7 @@ def test_offline(hub, url, monkeypatch):
 def _download_after(barrier, url, home, results):
     os.environ["KERAS_HOME"] = home
     barrier.wait()
-    results.put(download(url).read_bytes() == CONTENT)
+    results.put(download_file(url).read_bytes() == CONTENT)
 
 
 def test_processes_at_once_download_once(hub, url, tmp_path):
@@ -167,7 +169,7 @@ def test_a_full_disk_leaves_nothing_under_the_name(hub, url, monkeypatch):
 
     monkeypatch.setattr(web_files, "check_space", full)
     with pytest.raises(OSError, match="No space left") as error:
-        download(url)
+        download_file(url)
     assert error.value.filename == str(cached_path(url))
     assert not cached_path(url).exists()
 
@@ -176,13 +178,13 @@ def test_a_cache_that_cannot_be_written(hub, url, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("KERAS_HOME", str(tmp_path / "file"))
     with pytest.raises(ValueError, match="Cannot write to the download folder.*KERAS_HOME"):
-        download(url)
+        download_file(url)
 
 
 @pytest.mark.parametrize("name", ["a b.hdf5", "größe.hdf5", "[x]*?.hdf5"])
 def test_names_with_spaces_and_other_letters(hub, name):
     hub.files[f"elmo/{name}"] = b"content"
-    path = download(f"{hub.url}/files/elmo/{web_files.urllib.parse.quote(name)}")
+    path = download_file(f"{hub.url}/files/elmo/{web_files.urllib.parse.quote(name)}")
     assert path.name == name and path.read_bytes() == b"content"
 
 

@@ -4,7 +4,7 @@ import zipfile
 import pytest
 
 from tfreps.presets import zip_archives
-from tfreps.presets.zip_archives import is_zip, unpack
+from tfreps.presets.zip_archives import unpack
 
 
 @pytest.fixture(autouse=True)
@@ -102,7 +102,6 @@ def test_a_part_of_an_archive(tmp_path, cache, share):
     content = archive(tmp_path / "whole.zip", {"a": "x" * 999, "b": "y" * 999}).read_bytes()
     path = tmp_path / "a.zip"
     path.write_bytes(content[: int(share * len(content))])
-    assert not is_zip(path)
     with pytest.raises(ValueError, match="cannot be extracted: .*download it again"):
         unpack(path)
 

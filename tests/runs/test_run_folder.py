@@ -14,6 +14,7 @@ from tfreps.files.atomic_files import is_temporary
 from tfreps.runs import run_folder
 from tfreps.runs.run_folder import RunFolder, is_run_folder
 from tfreps.runs.run_lock import RunInUse
+from tfreps.runs.run_manifest import MANIFEST, has_data, record_data
 
 
 @pytest.fixture
@@ -126,12 +127,7 @@ def test_results(run):
     ]
 
 
-@pytest.fixture
-def no_classes(monkeypatch):
-    monkeypatch.setattr(run_folder, "register_classes", lambda: None)
-
-
-def test_model_comes_back(run, no_classes):
+def test_model_comes_back(run):
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
     run.save_model(model)
     x = np.ones((1, 3), np.float32)
@@ -155,7 +151,7 @@ def test_a_failed_save_keeps_the_model_of_before(run):
     assert not [path for path in run.path.iterdir() if is_temporary(path.name)]
 
 
-def test_loading_a_model_that_is_not_there_or_torn(run, no_classes):
+def test_loading_a_model_that_is_not_there_or_torn(run):
     with pytest.raises(ValueError, match="not saved a model yet"):
         run.load_model()
     run.save_model(keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)]))
@@ -164,7 +160,7 @@ def test_loading_a_model_that_is_not_there_or_torn(run, no_classes):
         run.load_model()
 
 
-def test_a_model_with_code_inside_is_refused(run, no_classes):
+def test_a_model_with_code_inside_is_refused(run):
     shout = keras.layers.Lambda(lambda x: x + 1)
     run.save_model(keras.Sequential([keras.Input((3,)), shout]))
     with pytest.raises(ValueError, match="model.keras contains code"):
@@ -292,7 +288,7 @@ def test_names_stay_those_of_before(run):
         run.keep(run.tags_path, writer("O\n"))
     assert run.tags_path.read_text() == "O\nB-X\n"
     names = {path.name for path in run.path.iterdir()}
-    assert names == {"assets.json", "logs", "options.json", "tags.txt"}
+    assert names == {"manifest.json", "logs", "options.json", "tags.txt"}
     assert run.labels_path.name == "labels.txt" and run.pictures_path.name == "pictures"
 
 
@@ -318,10 +314,10 @@ def test_open_refuses_wrong_names_of_unused_options(tmp_path, unused):
 
 
 def test_the_record_of_the_data_belongs_to_the_run(run):
-    run.data_path.write_text("{}")
-    assert run.data_path in run_folder.run_files(run.path)
+    record_data(run.path, {"train": []})
+    assert run.path / MANIFEST in run_folder.run_files(run.path)
     RunFolder.create(run.path, "pretrain-elmo", {}, overwrite=True)
-    assert not run.data_path.exists()
+    assert not has_data(run.path)
 
 
 def test_folders_that_are_no_run_folders(run, tmp_path):

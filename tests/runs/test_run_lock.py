@@ -1,6 +1,7 @@
 """One process at a time writes into a run folder; the lock ends with its process."""
 
 import errno
+import fcntl
 import json
 import os
 import signal
@@ -10,7 +11,6 @@ import sys
 import pytest
 
 from tests.conftest import CHECKOUT
-from tfreps.runs import run_lock
 from tfreps.runs.run_lock import LOCK, RunInUse, locked
 
 # Takes the lock, prints a line and waits to be killed.
@@ -68,7 +68,7 @@ def test_a_folder_is_made_and_goes_again_if_nothing_was_written(tmp_path):
 
 
 def test_a_lock_that_is_removed_while_it_is_opened_is_taken_anew(tmp_path, monkeypatch):
-    flock, calls = run_lock.fcntl.flock, []
+    flock, calls = fcntl.flock, []
 
     def slow(file, how):
         calls.append(how)
@@ -76,29 +76,25 @@ def test_a_lock_that_is_removed_while_it_is_opened_is_taken_anew(tmp_path, monke
             (tmp_path / LOCK).unlink()  # the other process has finished
         return flock(file, how)
 
-    monkeypatch.setattr(run_lock.fcntl, "flock", slow)
+    monkeypatch.setattr(fcntl, "flock", slow)
     with locked(tmp_path, "train-tagger"):
         assert len(calls) == 2 and names(tmp_path) == [LOCK]
 
 
-@pytest.mark.parametrize("kind", ["file system", "Windows"])
-def test_without_locks_it_is_told_and_nothing_is_locked(tmp_path, monkeypatch, caplog, kind):
+def test_without_locks_a_warning_is_logged_and_nothing_is_locked(tmp_path, monkeypatch, caplog):
     def none(file, how):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    if kind == "Windows":
-        monkeypatch.setattr(run_lock, "fcntl", None)
-    else:
-        monkeypatch.setattr(run_lock.fcntl, "flock", none)
+    monkeypatch.setattr(fcntl, "flock", none)
     with locked(tmp_path, "train-tagger"), locked(tmp_path, "train-tagger"):
         assert names(tmp_path) == []
     assert caplog.text.count(f"{tmp_path} cannot be locked") == 2
 
 
-def test_other_failures_are_told(tmp_path, monkeypatch):
+def test_other_failures_are_reported(tmp_path, monkeypatch):
     def broken(file, how):
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(run_lock.fcntl, "flock", broken)
+    monkeypatch.setattr(fcntl, "flock", broken)
     with pytest.raises(OSError, match="Input/output"), locked(tmp_path, "train-tagger"):
         pass

@@ -44,7 +44,7 @@ def test_a_run_folder(exported_elmo):
 def test_published_files(run, tmp_path, capsys):
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
     bilm = run[1].bilm
-    bilm_tf.write(bilm, *files)
+    bilm_tf.write_weights(bilm, *files)
     folder = tmp_path / "base" / "8"
     (tmp_path / "base" / "7").mkdir(parents=True)
     to = ["--to", str(folder.parent), "--explain"]
@@ -60,7 +60,7 @@ def test_published_files(run, tmp_path, capsys):
 def test_published_files_of_words(tmp_path, capsys):
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5", "words.txt")]
     bilm = make_pretrainer(vocabulary_size=len(VOCABULARY)).bilm
-    bilm_tf.write(bilm, *files[:2])
+    bilm_tf.write_weights(bilm, *files[:2])
     VOCABULARY.write(files[2])
     command = ["export", "--options", files[0], "--weights", files[1], "--to", str(tmp_path)]
     assert main(command) == 0

@@ -137,7 +137,7 @@ def test_a_training_folder(training_folder, text, tmp_path, capsys):
     assert f"tfreps evaluate-lm {run} --text FILES" in out and "over 20 tokens" in out
     assert f"tfreps pretrain-elmo --init {old}" in out
     folder = RunFolder.open(run, "convert")
-    model, expected = folder.load_model(), bilm_tf_checkpoint.read(old).model
+    model, expected = folder.load_model(), bilm_tf_checkpoint.read_training_folder(old).model
     assert isinstance(model, BiLMPretrainer) and folder.vocabulary().tokens == TWENTY
     theirs = bilm_tf_checkpoint.weights_of(expected)
     for name, weight in bilm_tf_checkpoint.weights_of(model).items():
@@ -174,7 +174,7 @@ def test_what_belongs_together(capsys, arguments):
 
 def spoiled(tmp_path, model, spoil):
     files = tmp_path / "options.json", tmp_path / "weights.hdf5"
-    bilm_tf.write(model, *files)
+    bilm_tf.write_weights(model, *files)
     spoil(*files)
     return ["--options", files[0], "--weights", files[1]]
 

@@ -87,7 +87,7 @@ def test_layers(run, text, tmp_path, flags, combine):
 def test_warm_float16_and_published_files(run, text, tmp_path, capsys):
     bilm, output = run[1].bilm, tmp_path / "v.hdf5"
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
-    bilm_tf.write(bilm, *files)
+    bilm_tf.write_weights(bilm, *files)
     flags = ["--state", "warm", "--dtype", "float16", "--forget-sentences"]
     tfreps("--options", files[0], "--weights", files[1], text, "--output", output, *flags)
     with h5py.File(output) as file:
@@ -259,7 +259,7 @@ WORDS = {"vocabulary_size": len(VOCABULARY)}
 def test_published_files_of_words(text, tmp_path, capsys):
     bilm, output = make_pretrainer(**WORDS).bilm, tmp_path / "v.hdf5"
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
-    bilm_tf.write(bilm, *files)
+    bilm_tf.write_weights(bilm, *files)
     command = ["--options", files[0], "--weights", files[1], text, "--output", str(output)]
     assert main(["embed", *command]) == 2
     assert "this biLM reads token ids" in capsys.readouterr().err

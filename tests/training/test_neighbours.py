@@ -56,7 +56,7 @@ def test_the_nearest_tokens(run, small_corpus, capsys):
 
 def test_published_files_of_words(small_corpus, tmp_path, capsys):
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5", "words.txt")]
-    bilm_tf.write(make_pretrainer(vocabulary_size=len(VOCABULARY)).bilm, *files[:2])
+    bilm_tf.write_weights(make_pretrainer(vocabulary_size=len(VOCABULARY)).bilm, *files[:2])
     VOCABULARY.write(files[2])
     flags = ["--options", files[0], "--weights", files[1], "--vocabulary", files[2]]
     text = small_corpus / "train-00.txt"

@@ -35,7 +35,7 @@ def test_from_a_run_with_its_vocabulary(trained, corpus, tmp_path):
 def test_from_published_weights_for_another_vocabulary(corpus, tmp_path):
     source = BiLM(filters=[[1, 4]], units=6, projection_dim=2, num_layers=1, num_highways=0)
     files = tmp_path / "options.json", tmp_path / "weights.hdf5"
-    bilm_tf.write(source, *files)
+    bilm_tf.write_weights(source, *files)
     (tmp_path / "vocabulary.txt").write_text("".join(token + "\n" for token in SMALL))
     more = ["--init", files[1], "--vocabulary", tmp_path / "vocabulary.txt", *STILL]
     more += ["--num-sampled", "0"]
@@ -70,7 +70,7 @@ def test_from_a_training_folder_of_bilm_tf(corpus, tmp_path):
         skip_blank=True,
     )
     batch = next(iter(batches.dataset()))
-    nll, _ = bilm_tf_checkpoint.read(old).model(batch)
+    nll, _ = bilm_tf_checkpoint.read_training_folder(old).model(batch)
     logged = history(run)[0]["training/training_perplexity"]
     assert_close(logged, np.exp(nll.numpy().mean()))
 

@@ -26,7 +26,10 @@ def run(tmp_path):
 
 def test_a_folder_and_an_address(hub, run, tmp_path, capsys):
     assert command.main(["publish", run, str(tmp_path / "mine")]) == 0
-    assert f"Wrote {tmp_path / 'mine'}: README.md, assets.json," in capsys.readouterr().out
+    assert (
+        f"Wrote {tmp_path / 'mine'}: README.md, config.json, manifest.json,"
+        in capsys.readouterr().out
+    )
     given = ["publish", run, "hf://me/tagger", "--private", "--message", "More data"]
     assert command.main(given) == 0
     printed = capsys.readouterr().out

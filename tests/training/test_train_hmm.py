@@ -68,7 +68,8 @@ def test_a_run_folder(short_grid, corpus, tmp_path, capsys):
     assert "test  precision / recall / F1, token-weighted: 1.0000" in printed
     assert f"Next: tfreps tag {run}" in printed
 
-    assert set(json.loads((run / "assets.json").read_text())) == {"vocabulary.txt", "tags.txt"}
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert set(manifest["assets"]) == {"vocabulary.txt", "tags.txt"}
     trained = load(run)
     answers = trained.tag([["Ada", "left", "New", "York", "."], [], ["Oslo"]])
     assert answers[0].tags == ["S-PER", "O", "B-LOC", "E-LOC", "O"]

@@ -31,8 +31,8 @@ def test_it_learns_the_rule_and_says_how_well(tagger, tagged):
     assert f1(tagger, "dev") >= 0.97 and f1(tagger) >= 0.95
     names = {path.name for path in tagger.iterdir()}
     assert names == {
-        *("options.json", "results.json", "model.keras", "vocabulary.txt", "tags.txt", "data.json"),
-        *("assets.json", "logs", "pictures"),
+        *("options.json", "results.json", "model.keras", "vocabulary.txt", "tags.txt"),
+        *("manifest.json", "logs", "pictures"),
     }
     assert (tagger / "tags.txt").read_text().split("\n") == [
         *("O", "B-LOC", "I-LOC", "B-NUM", "B-PER", "I-PER", ""),
@@ -282,8 +282,8 @@ def test_signals_before_the_first_step_and_in_the_evaluation(tmp_path, monkeypat
     assert capfd.readouterr().err.endswith(f"stopped by SIGTERM. {command}")
     names = {path.name for path in run.iterdir()}
     assert names == {
-        *("options.json", "results.json", "model.keras", "vocabulary.txt", "tags.txt", "data.json"),
-        *("assets.json", "checkpoints", "logs"),
+        *("options.json", "results.json", "model.keras", "vocabulary.txt", "tags.txt"),
+        *("manifest.json", "checkpoints", "logs"),
     }
     assert set(results(run)) == {"training"}
     assert main(["train-tagger", "--run", str(run), "--resume"]) == 0

@@ -13,8 +13,8 @@ from tfreps.cli.training_options import AUTO, RUN
 from tfreps.data import find_files
 from tfreps.distribute.lost_workers import naming_lost_workers
 from tfreps.files.json_files import as_json
-from tfreps.runs.run_data import TRAINING_DATA, check_data, record_data
 from tfreps.runs.run_folder import RunFolder
+from tfreps.runs.run_manifest import TRAINING_DATA, check_data, has_data, record_data
 
 # Options that may differ when a run is resumed. `LENGTHS` may differ only if the learning rate does
 # not depend on the length of the run, and `TRAINING_DATA` only if the content of the files is that
@@ -40,7 +40,7 @@ def run_training(program, options, train, free=()):
     may_change = MAY_CHANGE.union(free, LENGTHS if is_length_free(options) else ())
     if getattr(options, "precision", None) == AUTO:  # a resumed run keeps its own; see `settle`
         may_change.add("precision")
-    if RunFolder(options.run, program.name, {}).data_path.is_file():
+    if has_data(options.run):
         may_change.update(TRAINING_DATA)
     defaults = default_values(own_options(program))
     workers = distribute_options.open_workers(options)
@@ -111,8 +111,8 @@ def check_same_data(run, options):
 
     Raises:
         ValueError: If a file does not exist, if the number, order or content of the files has
-            changed since the run was started, if the run's `data.json` is invalid, or if the number
-            of workers has changed and `worker_data` is `"files"`.
+            changed since the run was started, if the run's `manifest.json` is invalid, or if the
+            number of workers has changed and `worker_data` is `"files"`.
     """
     share = distribute_options.data_share(options)
     with share.workers.together():
@@ -177,7 +177,7 @@ def begin_run(program, options, earlier):
     else:
         run = earlier
         run.set_options(stored, unused)
-    if run.writes and not run.data_path.exists():
+    if run.writes and not has_data(run.path):
         record_data(run.path, data_files(options))
     go_on_with(resume_command(run, options.distribute))
     return run

@@ -26,7 +26,7 @@ DEFAULTS = {
 UNTOLD = ("num_heads", "normalize_positions")
 
 
-def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
+def open_aespresso(path: str | os.PathLike) -> Checkpoint:
     """Opens the state dict of an aespresso model that was converted to safetensors.
 
     The sizes of the model follow from the shapes of the arrays. The labels of the next-sentence

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -64,6 +65,25 @@ class Checkpoint(NamedTuple):
     next_label: int = 0
 
 
+def check_vocabulary_file(folder: Path, checkpoint: Checkpoint) -> None:
+    """Raises a ValueError if vocab.txt has more tokens than the checkpoint's token table has rows.
+
+    Fewer tokens are accepted: the sizes of some tables were rounded up, and no token belongs to
+    their last rows. A missing file is accepted as well.
+    """
+    path = folder / "vocab.txt"
+    if not path.is_file():
+        return
+    lines = path.read_bytes().split(b"\n")
+    count = len(lines) - (not lines[-1])
+    size = checkpoint.options["vocabulary_size"]
+    if count > size:
+        raise ValueError(
+            f"{path} has {count} tokens, but the token table of {checkpoint.source} has {size} "
+            "rows, so it is the vocabulary of another model. Put the original file back."
+        )
+
+
 def read_encoder(checkpoint: Checkpoint, **overrides) -> BertEncoder:
     """Reads the encoder of a checkpoint, as described in `BertEncoder.from_pretrained`."""
     return _read(checkpoint, overrides, [], lambda encoder: (encoder, {}))
@@ -115,12 +135,13 @@ def read_pretrainer(
 
 def read_classifier(
     checkpoint: Checkpoint,
-    labels: Sequence[str] | None,
-    encoder_options: Mapping,
+    labels: Sequence[str] | None = None,
+    encoder_options: Mapping | None = None,
     next_sentence: bool = False,
     **options,
 ) -> Classifier:
     """Reads the encoder and the label head, as described in `Classifier.from_pretrained`."""
+    encoder_options = encoder_options or {}
     if next_sentence:
         found, rows = _second_task(checkpoint)
     else:
@@ -152,7 +173,10 @@ def read_classifier(
 
 
 def read_tagger(
-    checkpoint: Checkpoint, tags: Sequence[str] | None, encoder_options: Mapping, **options
+    checkpoint: Checkpoint,
+    tags: Sequence[str] | None = None,
+    encoder_options: Mapping | None = None,
+    **options,
 ) -> Tagger:
     """Reads the encoder and the tag head, as described in `Tagger.from_pretrained`."""
     found, rows = _head(checkpoint, Tagger, "ForSequenceClassification")
@@ -164,7 +188,7 @@ def read_tagger(
         model = Tagger(encoder, _renamed(found, tags, "tags", checkpoint), **options)
         return model, head_weights(model)
 
-    return _read(checkpoint, encoder_options, rows, make)
+    return _read(checkpoint, encoder_options or {}, rows, make)
 
 
 def pretrainer_weights(model: BertPretrainer) -> dict[str, object]:

@@ -1,53 +1,50 @@
-"""Reads and writes published biLM files; also reads bilm-tf training folders."""
+"""Finds the files of published biLMs and of bilm-tf training folders, and reads and writes them."""
 
 import os
 import pathlib
 
-from tfreps.convert import bilm_tf, bilm_tf_checkpoint
+from tfreps.convert.bilm_tf import write_weights
+from tfreps.convert.bilm_tf_checkpoint import read_training_folder
 from tfreps.models.bilm import BiLM
 
 OPTIONS = "options.json"
 WEIGHTS = "weights.hdf5"
-HDF5 = "*.hdf5", "*.h5"
+HDF5 = ".hdf5", ".h5"
+BILM_SUFFIXES = ".json", *HDF5
 
 
-def read(
-    source: str | os.PathLike, weights_file: str | os.PathLike | None = None, **model_options
-) -> BiLM:
-    """Loads a `BiLM`; see `BiLM.from_pretrained`."""
-    source = pathlib.Path(source)
-    if weights_file is None and is_training_folder(source):
-        carries = model_options.get("initial_state") == "carry"
-        if carries:  # which `BiLMPretrainer` does not support
-            model_options["initial_state"] = "zero"
-        model = bilm_tf_checkpoint.read(source, model_options).model.bilm
-        if carries:
-            return model.with_initial_state("carry")
-        if model.initial_state == "warm":
-            model.warm_up()
-        return model
-    options_file, found = find_files(source, weights_file)
-    return bilm_tf.read(options_file, found, **model_options)
+def read_training_bilm(folder: str | os.PathLike, **model_options) -> BiLM:
+    """Loads the `BiLM` of a bilm-tf training folder, without its softmax."""
+    carries = model_options.get("initial_state") == "carry"
+    if carries:  # which `BiLMPretrainer` does not support
+        model_options["initial_state"] = "zero"
+    model = read_training_folder(folder, model_options).model.bilm
+    if carries:
+        return model.with_initial_state("carry")
+    if model.initial_state == "warm":
+        model.warm_up()
+    return model
 
 
-def write(model: BiLM, folder: str | os.PathLike) -> None:
+def write_bilm(model: BiLM, folder: str | os.PathLike) -> None:
     """Writes `options.json` and `weights.hdf5`; see `BiLM.save_pretrained`."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    bilm_tf.write(model, folder / OPTIONS, folder / WEIGHTS)
+    write_weights(model, folder / OPTIONS, folder / WEIGHTS)
 
 
-def find_files(
+def find_bilm_files(
     source: str | os.PathLike, weights_file: str | os.PathLike | None = None
 ) -> tuple[pathlib.Path, pathlib.Path]:
     """Finds the options file and the weights file of a published biLM.
 
     Args:
-        source: str or path-like. Path of an options file, or of a folder that contains exactly one
-            options file with its weights next to it. The weights of `options.json` are expected in
-            `weights.hdf5`, and those of `X_options.json`, where X is any text, in `X_weights.hdf5`.
-            Otherwise, the only HDF5 file that does not belong to another options file is used,
-            such as `model.hdf5` in the archives of the NLPL repository.
+        source: str or path-like. Path of an options file, of HDF5 weights with one options file
+            next to them, or of a folder that contains exactly one options file with its weights.
+            The weights of `options.json` are expected in `weights.hdf5`, and those of
+            `X_options.json`, where X is any text, in `X_weights.hdf5`. Otherwise, the only HDF5
+            file that does not belong to another options file is used, such as `model.hdf5` in the
+            archives of the NLPL repository.
         weights_file: str or path-like. Path of the weights. If `None`, they are expected next to
             the options. Defaults to `None`.
 
@@ -55,20 +52,20 @@ def find_files(
         Tuple `(options_file, weights_file)` of two `pathlib.Path`.
 
     Raises:
-        ValueError: If `source` is a folder that does not contain exactly one options file with its
-            weights (exactly one options file, if `weights_file` is given), or if `weights_file` is
-            `None` and `source` does not exist, or the folder has no weights or several files that
-            could be the weights.
+        ValueError: If the files cannot be found, or several could be meant.
 
     Example:
     >>> pathlib.Path("small_options.json").touch(), pathlib.Path("small_weights.hdf5").touch()
     (None, None)
-    >>> [path.name for path in find_files(".")]
+    >>> [path.name for path in find_bilm_files(".")]
     ['small_options.json', 'small_weights.hdf5']
     """
     source = pathlib.Path(source)
     if source.is_dir():
         source = _only_options(source, needs_weights=weights_file is None)
+    elif source.suffix in HDF5:
+        usual = source.with_name(source.name.removesuffix(WEIGHTS) + OPTIONS)
+        return usual if usual.is_file() else _only_options(source.parent), source
     if weights_file is not None:
         return source, pathlib.Path(weights_file)
     if not source.exists():
@@ -76,7 +73,7 @@ def find_files(
             f"{source} does not exist. Expected the options.json of a biLM, a folder with an "
             "options.json and its HDF5 weights, or a bilm-tf training folder."
         )
-    found = _beside(source)
+    found = _weights_of(source)
     if found is None:
         others = ", ".join(path.name for path in _hdf5_files(source.parent)) or "none"
         raise ValueError(
@@ -87,7 +84,18 @@ def find_files(
     return source, found
 
 
-def _beside(options_file):
+def is_training_folder(path: pathlib.Path) -> bool:
+    """Returns True if a folder has an options.json and TF 1 checkpoints but no published weights.
+
+    HDF5 files with unusual names, to which bilm-tf exports its checkpoints, are ignored.
+    """
+    usual = map(_usual_weights, path.glob(f"*{OPTIONS}"))
+    if not (path / OPTIONS).is_file() or any(weights.exists() for weights in usual):
+        return False
+    return (path / "checkpoint").exists() or any(path.glob("model.ckpt*"))
+
+
+def _weights_of(options_file):
     """Returns the path of the weights of an options file in its folder, or `None` if unknown."""
     own = _usual_weights(options_file)
     if own is not None and own.exists():
@@ -105,13 +113,13 @@ def _usual_weights(options_file):
 
 
 def _hdf5_files(folder):
-    return sorted(path for pattern in HDF5 for path in folder.glob(pattern))
+    return sorted(path for path in folder.iterdir() if path.suffix in HDF5)
 
 
-def _only_options(folder, needs_weights):
+def _only_options(folder, needs_weights=False):
     found = sorted(folder.glob(f"*{OPTIONS}"))
     if needs_weights and len(found) > 1:
-        found = [path for path in found if _beside(path) is not None]
+        found = [path for path in found if _weights_of(path) is not None]
     if len(found) != 1:
         names = ", ".join(path.name for path in found) or "none"
         wanted = f"{OPTIONS} or X_{OPTIONS}"
@@ -120,23 +128,3 @@ def _only_options(folder, needs_weights):
         advice = "Pass the path of the options.json that you want." if found else "Check the path."
         raise ValueError(f"{folder}: expected one {wanted}; found {names}. {advice}")
     return found[0]
-
-
-def is_published(source: str | os.PathLike) -> bool:
-    """Returns True if a path is a folder with an options file that has its weights next to it."""
-    source = pathlib.Path(source)
-    if not source.is_dir() or is_training_folder(source):
-        return False
-    return any(_beside(path) is not None for path in source.glob(f"*{OPTIONS}"))
-
-
-def is_training_folder(source: str | os.PathLike) -> bool:
-    """Returns True if a path is a folder with TF 1 checkpoints but no published weights.
-
-    HDF5 files with unusual names, to which bilm-tf exports its checkpoints, are ignored.
-    """
-    source = pathlib.Path(source)
-    usual = map(_usual_weights, source.glob(f"*{OPTIONS}"))
-    if not source.is_dir() or any(path.exists() for path in usual):
-        return False
-    return (source / "checkpoint").exists() or any(source.glob("model.ckpt*"))

@@ -37,7 +37,7 @@ def table(model_options: dict) -> list[Row]:
     return rows
 
 
-def read(
+def read_weights(
     options_file: str | os.PathLike,
     weights_file: str | os.PathLike,
     embedding_file: str | os.PathLike | None = None,
@@ -57,7 +57,7 @@ def read(
         ValueError: If a file is missing or damaged, if an option is missing or invalid, or if the
             files do not belong together.
     """
-    options = bilm_tf_options.read(options_file)
+    options = bilm_tf_options.read_options(options_file)
     source = str(weights_file)
     embedding_source = str(embedding_file)
     with _open(weights_file) as file:
@@ -96,7 +96,9 @@ def read(
     return model
 
 
-def write(model: BiLM, options_file: str | os.PathLike, weights_file: str | os.PathLike) -> None:
+def write_weights(
+    model: BiLM, options_file: str | os.PathLike, weights_file: str | os.PathLike
+) -> None:
     """Writes `options.json` and an HDF5 file for bilm-tf and AllenNLP, each atomically.
 
     The arrays are float32 and have the names that bilm-tf reads. (For models with one layer or one

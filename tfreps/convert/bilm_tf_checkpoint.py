@@ -42,7 +42,7 @@ def table(model_options: dict, vocabulary_size: int, tied: bool) -> list[Row]:
     return [*rows, Row("lm/softmax/b", (vocabulary_size,), "softmax/bias")]
 
 
-def read(
+def read_training_folder(
     folder: str | os.PathLike, model_changes: dict | None = None, **pretrainer_options
 ) -> Restored:
     """Loads the newest checkpoint of a bilm-tf training folder.
@@ -76,7 +76,7 @@ def read(
     if options["vocabulary_size"] is not None:
         options["vocabulary_size"] = vocabulary_size
     reader, source = _open(folder)
-    check_size(reader, source)
+    check_data_size(reader, source)
     shapes = {name: tuple(shape) for name, shape in reader.get_variable_to_shape_map().items()}
     rows = table(options, vocabulary_size, tied)
     slots = [row._replace(foreign=row.foreign + ADAGRAD) for row in rows]
@@ -112,7 +112,7 @@ def weights_of(model: BiLMPretrainer) -> dict[str, object]:
     return {**bilm_tf.weights_of(model.bilm), **softmax}
 
 
-def check_size(reader, prefix: str | os.PathLike) -> None:
+def check_data_size(reader, prefix: str | os.PathLike) -> None:
     """Checks that a checkpoint's data files have all the bytes that its index claims.
 
     Args:

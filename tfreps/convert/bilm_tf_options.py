@@ -40,7 +40,7 @@ TRAINING_KEYS = (
 )
 
 
-def read(path: str | os.PathLike) -> dict:
+def read_options(path: str | os.PathLike) -> dict:
     """Reads the `options.json` of HDF5 weights and returns keyword arguments for `BiLM`.
 
     Training options are ignored. Unknown keys are ignored with a logged warning that names them.

@@ -7,9 +7,9 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps.convert import hugging_face_config
-from tfreps.convert.bert_checkpoint import Checkpoint
+from tfreps.convert.bert_checkpoint import Checkpoint, check_vocabulary_file
 from tfreps.convert.bert_names import GoogleNames
-from tfreps.convert.bilm_tf_checkpoint import UNREADABLE, check_size
+from tfreps.convert.bilm_tf_checkpoint import UNREADABLE, check_data_size
 from tfreps.convert.safetensors_files import Arrays
 from tfreps.files.json_files import read_json
 from tfreps.files.lfs_pointers import refuse_pointer
@@ -18,7 +18,7 @@ CONFIG = "bert_config.json"
 USUAL = "bert_model.ckpt"
 
 
-def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
+def open_google(path: str | os.PathLike) -> Checkpoint:
     """Opens a checkpoint from Google's code; checks the sizes of its files but reads no arrays yet.
 
     `gelu` in a Google config means the tanh approximation. For arrays that were trained with the
@@ -48,7 +48,9 @@ def open_checkpoint(path: str | os.PathLike) -> Checkpoint:
     options = hugging_face_config.encoder_options(config, str(config_file))
     if options["activation"] == "gelu":
         options["activation"] = "gelu_tanh"
-    return Checkpoint(str(prefix), config, options, GoogleNames(), _arrays(prefix))
+    checkpoint = Checkpoint(str(prefix), config, options, GoogleNames(), _arrays(prefix))
+    check_vocabulary_file(prefix.parent, checkpoint)
+    return checkpoint
 
 
 def _arrays(prefix: Path) -> Arrays:
@@ -65,7 +67,7 @@ def _arrays(prefix: Path) -> Arrays:
             "with those of the originals."
         ) from error
     shapes = {name: tuple(shape) for name, shape in shapes.items()}
-    check_size(reader, prefix)
+    check_data_size(reader, prefix)
 
     def array(name: str) -> np.ndarray:
         try:

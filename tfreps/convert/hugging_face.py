@@ -8,7 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tfreps.convert import hugging_face_config, safetensors_files
-from tfreps.convert.bert_checkpoint import Checkpoint, head_weights, pretrainer_weights
+from tfreps.convert.bert_checkpoint import (
+    Checkpoint,
+    check_vocabulary_file,
+    head_weights,
+    pretrainer_weights,
+)
 from tfreps.convert.bert_families import BERT, Family, family_for, family_in, table_dim
 from tfreps.convert.bert_names import LABELS, HuggingFaceNames
 from tfreps.convert.bert_table import (
@@ -28,7 +33,7 @@ from tfreps.models.piece_encoder import PieceEncoder
 from tfreps.models.tagger import Tagger
 
 
-def open_checkpoint(folder: str | os.PathLike) -> Checkpoint:
+def open_hugging_face(folder: str | os.PathLike) -> Checkpoint:
     """Opens a Hugging Face folder; checks the config and the headers but reads no arrays yet.
 
     Args:
@@ -47,13 +52,21 @@ def open_checkpoint(folder: str | os.PathLike) -> Checkpoint:
     "models/distilbert/modeling_distilbert.py" and "models/electra/modeling_electra.py".
     """
     config_file = Path(folder) / "config.json"
+    if not config_file.is_file():
+        raise ValueError(
+            f"{folder}: expected config.json next to the weights; there is none. Add the original "
+            "file: no other file states the number of attention heads or the variant of GELU."
+        )
     config = read_json(config_file)
     options = hugging_face_config.encoder_options(config, str(config_file))
     family = family_in(config, str(config_file))
     arrays = safetensors_files.open_folder(folder)
     if is_tensorflow(arrays.shapes):
         arrays = renamed(arrays)
-    return Checkpoint(str(folder), config, options, names_in(arrays.shapes, family), arrays)
+    names = names_in(arrays.shapes, family)
+    checkpoint = Checkpoint(str(folder), config, options, names, arrays)
+    check_vocabulary_file(Path(folder), checkpoint)
+    return checkpoint
 
 
 def names_in(shapes: Mapping, family: Family = BERT) -> HuggingFaceNames:

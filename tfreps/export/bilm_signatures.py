@@ -7,7 +7,7 @@ from tfreps.export.bilm_scoring import Scoring
 from tfreps.export.signature_base import LENGTHS, TEXT, TOKENS, asset_folder
 from tfreps.export.stored_weights import StoredWeights
 from tfreps.models import BiLM, BiLMPretrainer, Elmo
-from tfreps.runs.bilm_runs import check_vocabulary
+from tfreps.runs.vocabulary_checks import check_vocabulary
 from tfreps.text.tokenizers import split_tokens
 
 

@@ -150,16 +150,7 @@ class TextAttention(NamedTuple):
 
 
 def token_places(text: str, tokens: Sequence[str]) -> list[tuple[int, int]] | None:
-    """Finds the positions of tokens in their text.
-
-    Args:
-        text: str. The raw text.
-        tokens: sequence of str. The tokens of the text, from left to right.
-
-    Returns:
-        list of tuples `(start, end)` of two ints, one tuple per token, or `None` if the tokens do
-        not occur in the text in this order. `start` is the index of the first character of the
-        token, and `end` is the index after its last character.
+    """Returns the `(start, end)` of each token in its text, or `None` without all in order.
 
     Example:
     >>> token_places("Ada, here.", ["Ada", ",", "here", "."])

@@ -13,22 +13,8 @@ POSITIONS = 100  # default number of sinusoidal positions, which have no upper l
 def piece_attention(encoder, tokenizer, text, second=None, longest=None) -> TextAttention:
     """Returns the attention of a BERT model for a text, or for two texts as two segments.
 
-    Args:
-        encoder: `BertEncoder`.
-        tokenizer: `WordPieceTokenizer` or `CharacterTokenizer`. The tokenizer of the encoder.
-        text: str. Raw text.
-        second: str or None. Raw text of the second segment. If `None`, there is only one segment.
-            Defaults to `None`.
-        longest: int or None. Number of pieces, special tokens included, that a text without a
-            second one is truncated to. If `None`, it is not truncated. Defaults to `None`.
-
-    Returns:
-        `TextAttention` with T pieces and float32 probabilities of shape `[L, H, T, T]` (layer,
-        head, from, to). Each row sums to 1.
-
-    Raises:
-        ValueError: If a text has no tokens, or if the number of pieces, special tokens included, is
-            larger than the number of learned positions or the `max_length` of the tokenizer.
+    `longest` is the number of pieces, special tokens included, that a text without a second one is
+    truncated to. The probabilities are float32 `[L, H, T, T]` (layer, head, from, to).
     """
     texts = [_pieces(tokenizer, each) for each in (text, second) if each is not None]
     if second is None:
@@ -44,18 +30,7 @@ def piece_attention(encoder, tokenizer, text, second=None, longest=None) -> Text
 
 
 def transformer_of(model, source="The model"):
-    """Returns the Transformer encoder inside a model.
-
-    Args:
-        model: Any tfreps model.
-        source: str or path-like. Name of the model in the error message. Defaults to `"The model"`.
-
-    Returns:
-        `BertEncoder` or `TransformerEncoder`.
-
-    Raises:
-        ValueError: If the model has no Transformer.
-    """
+    """Returns the `BertEncoder` or `TransformerEncoder` inside a model, or raises a ValueError."""
     found = model.find(BertEncoder, TransformerEncoder)
     if found is None:
         kinds = " with ".join(type(part).__name__ for part in model.all_parts())
@@ -67,19 +42,9 @@ def transformer_of(model, source="The model"):
 
 
 def position_table(encoder, length: int | None = None):
-    """Returns the position vectors that an encoder adds to its first tokens.
+    """Returns the position vectors that an encoder adds to its first tokens, float32 `[length, D]`.
 
-    Args:
-        encoder: `BertEncoder` or `TransformerEncoder`.
-        length: int or None. Number of positions. If `None`, all learned positions or 100 sinusoidal
-            positions are returned. Defaults to `None`.
-
-    Returns:
-        float32 array of shape `[length, hidden_dim]`.
-
-    Raises:
-        ValueError: If the encoder has no position vectors, or has fewer learned positions than
-            `length`.
+    Without a length, they are all learned positions, or 100 sinusoidal ones, which have no limit.
 
     Example:
     >>> from tfreps.models import BertEncoder

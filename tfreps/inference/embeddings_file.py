@@ -160,12 +160,7 @@ class EmbeddingsFile:
 
 
 def read_options(path: str | os.PathLike) -> dict:
-    """Reads the options that a complete file was written with.
-
-    Raises:
-        ValueError: If the path is not an HDF5 file that was written by tfreps, or if the file is
-            damaged.
-    """
+    """Reads the options that a complete file of `tfreps embed` was written with."""
     try:
         with open_hdf5(path) as file, naming_damage(path, OPTIONS_ATTRIBUTE):
             if file.attrs.get_id(OPTIONS_ATTRIBUTE).dtype.kind != "S":  # bytes of a known size
@@ -184,12 +179,7 @@ def read_options(path: str | os.PathLike) -> dict:
 
 
 def read_vectors(path: str | os.PathLike, sentence: str) -> np.ndarray:
-    """Reads the vectors of a sentence, which must be spelled exactly as in the encoded text.
-
-    Raises:
-        ValueError: If the file does not exist, does not contain the sentence, has no index of
-            sentences, or is damaged.
-    """
+    """Reads the vectors of a sentence, which must be spelled exactly as in the encoded text."""
     with open_hdf5(path) as file:
         with naming_damage(path, "its list of arrays"):
             has_index = SENTENCE_INDEX in file

@@ -3,11 +3,9 @@
 import logging
 import os
 import pathlib
-from collections.abc import Callable
-from typing import NamedTuple
 
-from tfreps.convert.bert_files import is_checkpoint
-from tfreps.convert.bilm_files import find_files, is_training_folder
+from tfreps.convert.bert_checkpoint import read_encoder
+from tfreps.convert.bilm_files import find_bilm_files
 from tfreps.files.json_files import read_json
 from tfreps.inference.loaded_model import LoadedModel
 from tfreps.inference.text_bert import TextBert
@@ -25,7 +23,8 @@ from tfreps.models import (
     Tagger,
 )
 from tfreps.models.precision import bfloat16_is_slow
-from tfreps.presets import fetch, fetched
+from tfreps.models.whole_model import WholeModel
+from tfreps.presets import fetch
 from tfreps.runs.bert_loading import (
     changed_encoder,
     has_vocabulary,
@@ -34,28 +33,13 @@ from tfreps.runs.bert_loading import (
     published_tokenizer,
     run_tokenizer,
 )
-from tfreps.runs.bert_publishing import has_head, load_with_head
-from tfreps.runs.bilm_continuation import continue_checkpoint
-from tfreps.runs.bilm_runs import check_vocabulary, load_published_bilm
-from tfreps.runs.labelling_runs import check_names, check_table
-from tfreps.runs.preset_run import PROGRAM
-from tfreps.runs.run_folder import OPTIONS, RunFolder, is_run_folder
+from tfreps.runs.bert_publishing import has_head, read_with_head
+from tfreps.runs.bilm_loading import continue_training_folder, read_published_bilm, run_vocabulary
+from tfreps.runs.locate import BERT, BILM_FILES, KERAS_FILE, RUN, TRAINING_FOLDER, locate
+from tfreps.runs.model_files import NO_PROGRAM
+from tfreps.runs.vocabulary_checks import check_class_names, check_token_table
 from tfreps.text import TokenIndexer, Vocabulary
 from tfreps.text.bert.piece_indexer import PieceIndexer
-
-
-class Place(NamedTuple):
-    """Kind of path that `load` accepts.
-
-    Args:
-        name: str. Name in error messages.
-        is_here: function from a path to a bool, which is True if the path is of this kind.
-        open: function from a path and a dict of the given options to a `LoadedModel`.
-    """
-
-    name: str
-    is_here: Callable
-    open: Callable
 
 
 def load(
@@ -87,6 +71,7 @@ def load(
       or, with a tag or label head, `TextTagger` or `TextClassifier`.
     - A folder that `save_preset` wrote: the class above that matches its model, or `LoadedModel`,
       which cannot read text, if the folder lacks the vocabulary or tokenizer that the model needs.
+    - A `.keras` file: `LoadedModel`.
 
     All classes have the attributes `model` (the Keras model) and `source` (the path, name or
     address). All except `LoadedModel` are in `tfreps.inference`.
@@ -131,37 +116,18 @@ def load(
         "num_layers": num_layers,
     }
     given = {name: value for name, value in options.items() if value is not None}
-    with fetched(path) as local:
+    with locate(path) as found:
         if weights_file is not None:
             given["weights_file"] = fetch(weights_file)
-        place = next((place for place in PLACES if place.is_here(local)), None)
-        if place is None:
-            expected = ", ".join(place.name for place in PLACES)
-            raise ValueError(
-                f"{path} contains no model that can be loaded. Expected one of: {expected}."
-            )
-        found = place.open(local, given)
-    if local != pathlib.Path(path):
-        found.source = path
-    _warn_if_slow(found.model, path)
-    return found
+        loaded = OPENERS[found.kind](found, given)
+    if found.path != pathlib.Path(path):
+        loaded.source = path
+    _warn_if_slow(loaded.model, path)
+    return loaded
 
 
 def load_as(kind: type[LoadedModel], path: str | os.PathLike, **options) -> LoadedModel:
-    """Loads a model with `load` and checks its class.
-
-    Args:
-        kind: type. The expected class, such as `TextTagger`.
-        path: str or path-like. Path, name or address of the model.
-        **options: Options of `load`.
-
-    Returns:
-        An instance of `kind`.
-
-    Raises:
-        ValueError: If the loaded object is not an instance of `kind`, or if `load` raises a
-            ValueError.
-    """
+    """Loads a model with `load`; raises a ValueError if it is not an instance of `kind`."""
     found = load(path, **options)
     if not isinstance(found, kind):
         name = type(found.model).__name__
@@ -171,8 +137,8 @@ def load_as(kind: type[LoadedModel], path: str | os.PathLike, **options) -> Load
 
 def _warn_if_slow(model, path):
     """Logs a warning if a model computes in bfloat16 on a CPU without bfloat16 products."""
-    layers = model._flatten_layers()
-    if bfloat16_is_slow() and any(layer.compute_dtype == "bfloat16" for layer in layers):
+    parts = model.all_parts() if isinstance(model, WholeModel) else [model]
+    if bfloat16_is_slow() and any(part.compute_dtype == "bfloat16" for part in parts):
         logging.getLogger(__name__).warning(
             "%s computes in bfloat16, as it did in training, but this CPU has no bfloat16 "
             "products. On a CPU with AVX2 only, encoding in bfloat16 took 1.75 times as long as in "
@@ -181,42 +147,22 @@ def _warn_if_slow(model, path):
         )
 
 
-# Functions that test whether a path is of a certain kind.
+# Functions that open each kind of files with the given options.
 
 
-def _is_training_folder(path):
-    return is_training_folder(path) and _is_of_bilm_tf(path / OPTIONS)
-
-
-def _is_published_bilm(path):
-    is_file = path.is_file() and (path.suffix == ".json" or _is_of_bilm_tf(path))
-    return is_file or any(_is_of_bilm_tf(file) for file in path.glob(f"*{OPTIONS}"))
-
-
-def _is_of_bilm_tf(options_file):
-    """Returns True if an options.json is from bilm-tf; run folders have a file of that name too."""
-    try:
-        return "lstm" in read_json(options_file)
-    except ValueError:
-        return False
-
-
-# Functions that open each kind of path with the given options.
-
-
-def _open_run(path, given):
-    run = RunFolder.open(path)
+def _open_run(found, given):
+    run = found.open()
     model = run.load_model()
-    if run.program == PROGRAM and not _has_text(run, model):
-        _check_options(path, "a model without a vocabulary", given)
-        return LoadedModel(model, path)
+    if run.program == NO_PROGRAM and not _has_text(run, model):
+        _check_options(run.path, "a model without a vocabulary", given)
+        return LoadedModel(model, run.path)
     for kinds, open_model in MODELS.items():
         if isinstance(model, kinds):
-            found = open_model(run, model, given)
-            found.run = run
-            return found
+            loaded = open_model(run, model, given)
+            loaded.run = run
+            return loaded
     expected = ", ".join(kind.__name__ for kinds in MODELS for kind in kinds)
-    raise ValueError(f"{path} contains a {type(model).__name__}; expected one of: {expected}.")
+    raise ValueError(f"{run.path} contains a {type(model).__name__}; expected one of: {expected}.")
 
 
 def _has_text(run, model):
@@ -227,42 +173,47 @@ def _has_text(run, model):
     return is_known and (run.vocabulary_path.exists() or run.tokenizer_path.exists())
 
 
-def _open_training_folder(path, given):
-    _check_options(path, "a bilm-tf checkpoint", given, "vocabulary", "initial_state")
+def _open_keras_file(found, given):
+    _check_options(found.path, "a model without a vocabulary", given)
+    return LoadedModel(found.open(), found.path)
+
+
+def _open_training_folder(found, given):
+    _check_options(found.path, "a bilm-tf checkpoint", given, "vocabulary", "initial_state")
     if "vocabulary" not in given:
         raise ValueError(
             "`vocabulary` is missing: a bilm-tf training folder requires it. Pass the vocabulary "
-            f"that the model in {path} was trained with."
+            f"that the model in {found.path} was trained with."
         )
     vocabulary = _vocabulary(given["vocabulary"])
-    model, _ = continue_checkpoint(path, vocabulary)
-    return TextBiLM(model, vocabulary, given.get("initial_state", "zero"), path)
+    model, _ = continue_training_folder(found.path, vocabulary)
+    return TextBiLM(model, vocabulary, given.get("initial_state", "zero"), found.path)
 
 
-def _open_published_bilm(path, given):
+def _open_bilm_files(found, given):
     names = "weights_file", "vocabulary", "initial_state"
-    _check_options(path, "a published biLM", given, *names)
-    options_file, weights_file = find_files(path, given.get("weights_file"))
+    _check_options(found.path, "a published biLM", given, *names)
+    files = find_bilm_files(found.path, given.get("weights_file"))
     vocabulary = given.get("vocabulary")
-    beside = path / "vocabulary.txt"
-    if vocabulary is None and beside.is_file() and "char_cnn" not in read_json(options_file):
-        vocabulary = beside  # a folder with a biLM that reads token ids
+    own = found.path / "vocabulary.txt"
+    if vocabulary is None and own.is_file() and "char_cnn" not in read_json(files[0]):
+        vocabulary = own  # a folder with a biLM that reads token ids
     vocabulary = None if vocabulary is None else _vocabulary(vocabulary)
-    state = given.get("initial_state", "zero")
-    bilm = load_published_bilm(options_file, weights_file, vocabulary, state)
-    return TextBiLM(bilm, vocabulary, None, path)
+    bilm = read_published_bilm(files, vocabulary, given.get("initial_state", "zero"))
+    return TextBiLM(bilm, vocabulary, None, found.path)
 
 
-def _open_checkpoint(path, given):
-    if has_head(path):
+def _open_checkpoint(found, given):
+    checkpoint, path = found.open(), found.path
+    if has_head(checkpoint):
         _check_options(path, "a BERT model with a label or tag head", given, "scheme")
-        model, tokenizer = load_with_head(path, given.get("scheme"))
+        model, tokenizer = read_with_head(checkpoint, path, given.get("scheme"))
         longest = max_length(model.find(BertEncoder), tokenizer)
         if isinstance(model, Classifier):
             return TextClassifier(model, PieceIndexer(tokenizer), "bert", longest, path)
         return TextTagger(model, PieceIndexer(tokenizer, words=True), "bert", longest, path)
     _check_options(path, "a BERT model without a label or tag head", given, "num_layers")
-    encoder = BertEncoder.from_pretrained(path, **given)
+    encoder = read_encoder(checkpoint, **given)
     tokenizer = published_tokenizer(path, encoder) if has_vocabulary(path) else None
     return TextBert(encoder, tokenizer, path)
 
@@ -272,20 +223,19 @@ def _open_checkpoint(path, given):
 
 def _tagger_of(run, model, given):
     _check_options(run.path, "a tagger", given)
-    check_names(run.tags_path, model.tags, "tag")
+    check_class_names(run.tags_path, model.tags, "tag")
     return TextTagger(model, *_reading(run, model, words=True))
 
 
 def _classifier_of(run, model, given):
     _check_options(run.path, "a classifier", given)
-    check_names(run.labels_path, model.labels, "label")
+    check_class_names(run.labels_path, model.labels, "label")
     return TextClassifier(model, *_reading(run, model, words=False))
 
 
 def _bilm_of(run, model, given):
     _check_options(run.path, "a biLM with its own vocabulary", given, "initial_state")
-    vocabulary = run.vocabulary() if run.vocabulary_path.exists() else None
-    check_vocabulary(model, vocabulary, run.path)
+    vocabulary = run_vocabulary(run, model)
     return TextBiLM(model, vocabulary, given.get("initial_state", "zero"), run.path)
 
 
@@ -305,7 +255,7 @@ def _reading(run, model, words):
         longest = least(longest, max_length(model.find(BertEncoder), tokenizer))
         return PieceIndexer(tokenizer, words), tokens, longest, run.path
     vocabulary = run.vocabulary()
-    check_table(run.vocabulary_path, vocabulary, model)
+    check_token_table(run.vocabulary_path, vocabulary, model)
     indexer = TokenIndexer(
         vocabulary,
         lowercase=run.options.get("lowercase", False),
@@ -336,13 +286,13 @@ ABOUT = {
     "scheme": "a published BERT model with a tag head",
     "num_layers": "a BERT model without a label or tag head",
 }
-# Tried in this order; the first match opens the path.
-PLACES = (
-    Place("a run folder of tfreps", is_run_folder, _open_run),
-    Place("a bilm-tf training folder", _is_training_folder, _open_training_folder),
-    Place("the options.json of a published biLM", _is_published_bilm, _open_published_bilm),
-    Place("a published BERT model (Google, Hugging Face)", is_checkpoint, _open_checkpoint),
-)
+OPENERS = {
+    RUN: _open_run,
+    TRAINING_FOLDER: _open_training_folder,
+    BILM_FILES: _open_bilm_files,
+    KERAS_FILE: _open_keras_file,
+    **dict.fromkeys(BERT, _open_checkpoint),
+}
 MODELS = {
     (Tagger, HMMTagger): _tagger_of,
     (Classifier,): _classifier_of,

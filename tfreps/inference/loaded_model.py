@@ -1,8 +1,7 @@
 """LoadedModel: base class of the objects that `tfreps.load` returns."""
 
 from tfreps.inference.attention import transformer_of
-from tfreps.presets.model_presets import upload
-from tfreps.runs.preset_run import write_preset
+from tfreps.runs.model_files import save_preset, upload_preset
 
 
 class LoadedModel:
@@ -60,7 +59,7 @@ class LoadedModel:
             ValueError: If the folder exists and is not empty, or if the model cannot be stored.
             OSError: If the folder cannot be written.
         """
-        write_preset(
+        save_preset(
             self.model,
             folder,
             run=self.run,
@@ -90,7 +89,7 @@ class LoadedModel:
                 fails.
             OSError: If the temporary folder cannot be written.
         """
-        return upload(self, address, message, private)
+        return upload_preset(self, address, message, private)
 
     def _reading(self):
         """Returns the options that determine how text is read, by their names in a run folder."""
@@ -101,3 +100,15 @@ class LoadedModel:
         on = "" if inner is None else f" on {type(inner).__name__}"
         of = "" if self.source is None else f" of {self.source}"
         return f"<{type(self).__name__}: {type(self.model).__name__}{on}{of}>"
+
+
+def trace_once(model, signature) -> None:
+    """Traces the prediction of a model for batches of all shapes.
+
+    Without it, Keras traces the first batch, and again when the length, the number of rows or
+    another axis first differs. Each trace takes as long as the first. `signature` maps the names
+    of the features of a batch to their `tf.TensorSpec`.
+    """
+    model.make_predict_function()
+    if not model.run_eagerly:
+        model.predict_function.get_concrete_function([(signature,)])

@@ -142,12 +142,9 @@ class SentenceEncoder:
         return tf.cast(layers, self.dtype)
 
     def _number(self, sentences):
-        """Numbers the tokens of sentences, including the sentence boundaries.
+        """Returns the row of each token, int32 `[B, T+2]`, and the list of new, distinct tokens.
 
-        Returns:
-            Tuple `(rows, new)`. `rows` is int32 `[B, T+2]`: the row of each token in a table of the
-            kept vectors, followed by those of `new`. `new` is the list of the distinct tokens whose
-            vectors are not kept.
+        The rows are those of a table of the kept vectors, followed by those of the new tokens.
         """
         longest = max(map(len, sentences)) + 2
         rows = np.zeros([len(sentences), longest], np.int32)
@@ -238,15 +235,10 @@ def _int32(*shape):
 
 
 def batches_by_length(lengths, budget):
-    """Groups sentences of similar length, shortest first.
+    """Yields the indices of sentences in groups of similar length, shortest first.
 
-    Args:
-        lengths: int array of shape `[N]`. Number of tokens of each sentence.
-        budget: int. Maximum number of tokens in a group, including padding and two boundaries
-            per sentence. A sentence that exceeds the budget forms its own group.
-
-    Yields:
-        list of int. Indices of the sentences in a group.
+    A group has at most `budget` tokens, including padding and two boundaries per sentence, unless
+    it is a single sentence.
 
     Example:
     >>> list(batches_by_length(np.array([3, 1, 9, 1]), budget=10))

@@ -6,8 +6,7 @@ import tensorflow as tf
 
 from tfreps.inference.answers import TextAttention, TextVectors
 from tfreps.inference.attention import piece_attention
-from tfreps.inference.loaded_model import LoadedModel
-from tfreps.inference.one_trace import trace_once
+from tfreps.inference.loaded_model import LoadedModel, trace_once
 from tfreps.models import BertEncoder, BertPretrainer
 from tfreps.runs.bert_loading import max_length
 from tfreps.text.text_lists import check_list

@@ -7,8 +7,7 @@ import tensorflow as tf
 
 from tfreps.data import SequenceBatches
 from tfreps.inference.answers import TextAttention
-from tfreps.inference.loaded_model import LoadedModel
-from tfreps.inference.one_trace import trace_once
+from tfreps.inference.loaded_model import LoadedModel, trace_once
 from tfreps.text.text_lists import check_list
 from tfreps.text.tokenizers import tokenize_texts
 
@@ -16,20 +15,7 @@ BATCH_TOKENS = 4096
 
 
 class TextModel(LoadedModel):
-    """Trained tagger or classifier for raw texts.
-
-    Args:
-        model: `Tagger`, `HMMTagger` or `Classifier`.
-        indexer: The indexer used in training: `tfreps.text.TokenIndexer`, or `PieceIndexer` for a
-            BERT model.
-        tokens: str. Tokenization of raw text: `"spaces"`, `"characters"` or `"words"`, which
-            `tfreps.text.tokenize` defines, or `"bert"` for the word boundaries of the BERT
-            tokenizer. Defaults to `"spaces"`.
-        max_length: int. A classifier truncates texts to this number of tokens (for a BERT model,
-            pieces including `[CLS]` and `[SEP]`). A tagger on a BERT model raises an error for
-            sentences with more pieces, and any other tagger requires `None`. If `None`, the length
-            is not limited. Defaults to `None`.
-        source: str or path-like. Path that the model was loaded from. Defaults to `None`.
+    """Trained tagger or classifier for raw texts; the subclasses describe the arguments.
 
     Attributes:
         tokenizer: Tokenizer of a BERT model, or `None` for other models.
@@ -78,23 +64,7 @@ class TextModel(LoadedModel):
         return SequenceBatches(tokens, targets, self.indexer, **options)
 
     def attention(self, text: str, second: str | None = None) -> TextAttention:
-        """Returns the attention of the Transformer inside the model for a text.
-
-        Args:
-            text: str. Raw text, which is tokenized and truncated as in training.
-            second: str. Second text, which a classifier on a BERT model reads as the second
-                segment. Must be `None` for any other model. Defaults to `None`.
-
-        Returns:
-            `TextAttention` with T tokens and float32 probabilities of shape `[L, H, T, T]` (layer,
-            head, from, to). Each row sums to 1.
-
-        Raises:
-            ValueError: If the model has no attention, if the text has no tokens, or if a second
-                text is given to any model except a classifier on a BERT model.
-            tf.errors.InvalidArgumentError: If the text, after truncation, has more tokens than the
-                model has learned positions.
-        """
+        """Returns the attention for a text that the model reads as tokens; see the subclasses."""
         encoder = self.transformer
         if second is not None:
             raise ValueError(

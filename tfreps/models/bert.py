@@ -16,7 +16,7 @@ from tfreps.layers.transformer import (
     layer_norm,
     read_blocks,
 )
-from tfreps.models.registry import converter
+from tfreps.models.stored import model_files
 from tfreps.models.whole_model import WholeModel, feature, with_optional
 
 # Names that other libraries give to the inputs.
@@ -277,7 +277,7 @@ class BertEncoder(WholeModel, keras.Model):
         >>> len(BertEncoder.from_pretrained("bert_tiny", num_layers=1).blocks)
         1
         """
-        return converter(cls, "source").read(cls, path, **overrides)
+        return model_files().from_pretrained(cls, path, **overrides)
 
     def save_pretrained(self, path):
         """Writes `config.json` and `model.safetensors` for Hugging Face transformers.
@@ -296,7 +296,7 @@ class BertEncoder(WholeModel, keras.Model):
                 `DistilBertModel` or `ElectraModel`, or if the folder contains
                 `model.safetensors.index.json`.
         """
-        converter(type(self), "pretrained").write(self, path)
+        model_files().save_pretrained(self, path)
 
     def _read(self, features, training, kept=None):
         """Returns a tuple of the layers (a list of `x_0` and each block's output) and the mask.

@@ -9,7 +9,7 @@ from tfreps.layers.ops.replicas import sum_over_replicas
 from tfreps.layers.transformer import activation_function, layer_norm
 from tfreps.metrics import Perplexity
 from tfreps.models.own_loss import TARGETS_IN_FEATURES, OwnLossModel, features_of
-from tfreps.models.registry import converter
+from tfreps.models.stored import model_files
 from tfreps.models.whole_model import feature
 
 
@@ -162,7 +162,7 @@ class BertPretrainer(OwnLossModel, keras.Model):
                 next-sentence head is loaded, or if the masked-token head does not share the token
                 table or the activation of the encoder.
         """
-        return converter(cls, "source").read(cls, path, next_sentence, **overrides)
+        return model_files().from_pretrained(cls, path, next_sentence=next_sentence, **overrides)
 
     def save_pretrained(self, path, next_label=0):
         """Writes a folder that `BertForPreTraining` of Hugging Face transformers can load.
@@ -181,7 +181,7 @@ class BertPretrainer(OwnLossModel, keras.Model):
                 the encoder (see `BertEncoder.save_pretrained`), or if the folder contains
                 `model.safetensors.index.json`.
         """
-        converter(type(self), "pretrained").write(self, path, next_label)
+        model_files().save_pretrained(self, path, next_label)
 
     def _token_logits(self, x):
         dim = self.encoder.table_dim

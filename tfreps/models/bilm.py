@@ -7,7 +7,7 @@ from tfreps.layers.char_cnn import CharCNNEncoder
 from tfreps.layers.elmo_bilstm import ElmoBiLSTM, flatten_states, unflatten_states
 from tfreps.models.copy_weights import copy_weights
 from tfreps.models.features import check_features
-from tfreps.models.registry import converter
+from tfreps.models.stored import model_files
 from tfreps.models.whole_model import WholeModel, feature
 from tfreps.text.char_ids import character_ids, sentence_end_ids, sentence_start_ids
 from tfreps.text.tokenizers import split_tokens
@@ -357,8 +357,8 @@ class BiLM(WholeModel, keras.Model):
         >>> BiLM.from_pretrained("elmo_mine", initial_state="warm").filters
         [[1, 8]]
         """
-        options = {"initial_state": initial_state, **kwargs}
-        return converter(cls, "source").read(cls, source, weights_file, **options)
+        options = {"weights_file": weights_file, "initial_state": initial_state, **kwargs}
+        return model_files().from_pretrained(cls, source, **options)
 
     def save_pretrained(self, folder):
         """Writes `options.json` and `weights.hdf5` for bilm-tf and AllenNLP.
@@ -373,7 +373,7 @@ class BiLM(WholeModel, keras.Model):
             ValueError: If the model is unidirectional or has an option that the format does not
                 support.
         """
-        converter(type(self), "pretrained").write(self, folder)
+        model_files().save_pretrained(self, folder)
 
     def _to_ids(self, ids):
         mask = None

@@ -10,7 +10,7 @@ from tfreps.layers.pooling import Pooling
 from tfreps.metrics import AreaUnderCurve, SentenceLoss
 from tfreps.models.mean_loss import mean_of_rows, over_replicas
 from tfreps.models.own_loss import METRICS, OwnLossModel, checked_y
-from tfreps.models.registry import converter
+from tfreps.models.stored import model_files
 
 POOLINGS = *LAYER_POOLINGS, "pooled"
 
@@ -238,9 +238,8 @@ class Classifier(OwnLossModel, keras.Model):
             ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, the head is missing
                 or does not choose one of several labels, or an option does not match the head.
         """
-        return converter(cls, "source").read(
-            cls, path, labels, encoder_options or {}, next_sentence, **options
-        )
+        options = {"labels": labels, "encoder_options": encoder_options, **options}
+        return model_files().from_pretrained(cls, path, next_sentence=next_sentence, **options)
 
     def save_pretrained(self, path):
         """Writes a folder for Hugging Face transformers.
@@ -258,7 +257,7 @@ class Classifier(OwnLossModel, keras.Model):
                 has a hidden layer or a linear model, or the folder contains
                 `model.safetensors.index.json`.
         """
-        converter(type(self), "pretrained").write(self, path)
+        model_files().save_pretrained(self, path)
 
     @property
     def classes(self):

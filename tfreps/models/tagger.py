@@ -10,7 +10,7 @@ from tfreps.layers.ops.replicas import num_replicas
 from tfreps.metrics import SentenceLoss, SpanF1, TokenAccuracy
 from tfreps.models.mean_loss import mean_of_rows, over_replicas
 from tfreps.models.own_loss import OwnLossModel, checked_y
-from tfreps.models.registry import converter
+from tfreps.models.stored import model_files
 from tfreps.text.tags.tag_sequences import allowed_transitions
 
 CONSTRAIN = "both", "decode", "none"
@@ -294,7 +294,8 @@ class Tagger(OwnLossModel, keras.Model):
             ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, the checkpoint has
                 no such head, or an option does not match the head.
         """
-        return converter(cls, "source").read(cls, path, tags, encoder_options or {}, **options)
+        options = {"tags": tags, "encoder_options": encoder_options, **options}
+        return model_files().from_pretrained(cls, path, **options)
 
     def save_pretrained(self, path):
         """Writes a folder that `BertForTokenClassification` of Hugging Face transformers can load.
@@ -309,7 +310,7 @@ class Tagger(OwnLossModel, keras.Model):
                 `BertEncoder.save_pretrained` rejects it, the model has a CRF, no projection or a
                 linear model, or the folder contains `model.safetensors.index.json`.
         """
-        converter(type(self), "pretrained").write(self, path)
+        model_files().save_pretrained(self, path)
 
     @property
     def classes(self):

@@ -8,7 +8,7 @@ import tensorflow as tf
 from tfreps.layers.ops.configurable import Configurable, argument_names
 from tfreps.layers.ops.replicas import num_replicas, sum_over_replicas
 from tfreps.models.fit_inputs import check_fit_inputs
-from tfreps.models.registry import converter
+from tfreps.models.stored import model_files
 from tfreps.optimizers.summed_gradients import apply_summed
 
 
@@ -46,9 +46,9 @@ class WholeModel(Configurable):
             source: str or path-like. A name in `tfreps.presets.table()`, such as
                 `"elmo_original"`; `"hf://owner/repository[@revision][/folder]"`; a URL; a path that
                 TensorFlow reads, such as `"gs://bucket/folder"`; or a local file, folder or zip
-                archive. The source must contain what `save_preset` or a tfreps program wrote, or
-                published weights in a format that `from_pretrained` of the class reads (for `Elmo`,
-                `BiLM.from_pretrained`).
+                archive. The source must contain what `save_preset` or a tfreps program wrote, a
+                `.keras` file, or published weights in a format that `from_pretrained` of the class
+                reads (for `Elmo`, `BiLM.from_pretrained`).
             **options: Options of `from_pretrained`, only for published weights. For `Elmo`, its
                 options other than `bilm`, unless the source contains an `Elmo`.
 
@@ -67,7 +67,7 @@ class WholeModel(Configurable):
         >>> TextCNN.from_preset("my_text_cnn").num_filters
         4
         """
-        return converter(cls, "preset").read(cls, source, **options)
+        return model_files().from_preset(cls, source, **options)
 
     def save_preset(self, folder):
         """Writes the model to a folder that `from_preset` and `tfreps.load` read.
@@ -84,7 +84,7 @@ class WholeModel(Configurable):
             ValueError: If the folder exists and is not empty, or the model cannot be stored.
             OSError: If the folder cannot be written.
         """
-        converter(type(self), "preset").write(self, folder)
+        model_files().save_preset(self, folder)
 
     def upload_preset(self, address, message="Upload with tfreps", private=None):
         """Uploads the folder that `save_preset` writes to a repository on the Hugging Face Hub.
@@ -108,7 +108,7 @@ class WholeModel(Configurable):
                 fails.
             OSError: If the temporary folder cannot be written.
         """
-        return converter(type(self), "hub").write(self, address, message, private)
+        return model_files().upload_preset(self, address, message, private)
 
     @property
     def trainable(self):

@@ -24,11 +24,7 @@ def cache_folder() -> pathlib.Path:
 
 
 def folder_of(kind: str, source: str) -> pathlib.Path:
-    """Returns the folder in the cache in which the files of a source are stored.
-
-    Args:
-        kind: str. Kind of source, such as `"urls"`, which names the parent folder.
-        source: str. The source. The first 16 digits of its SHA-256 are the name of the folder.
+    """Returns the folder in the cache for the files of a source, such as a URL.
 
     Example:
     >>> folder_of("urls", "https://host/folder").parent.name
@@ -38,18 +34,22 @@ def folder_of(kind: str, source: str) -> pathlib.Path:
 
 
 @contextlib.contextmanager
-def locked(path: pathlib.Path) -> Iterator[None]:
-    """Context manager that only one process at a time can enter for a path.
+def missing(path: pathlib.Path, is_complete=os.path.exists) -> Iterator[bool]:
+    """Context manager that yields whether a path must still be written, by one process at a time.
 
-    The parent folder of the path is created if it does not exist. The lock of a process that was
-    killed is released by the operating system.
+    The lock of a process that was killed is released by the operating system.
 
     Args:
         path: `pathlib.Path`. Path of the file or folder that the block writes.
+        is_complete: function from the path to a bool, which is True if nothing must be written.
+            Defaults to `os.path.exists`.
 
     Raises:
         ValueError: If the parent folder cannot be created or written to.
     """
+    if is_complete(path):
+        yield False
+        return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = filelock.FileLock(path.with_name(f".{path.name}.lock"))
@@ -60,6 +60,6 @@ def locked(path: pathlib.Path) -> Iterator[None]:
             "the environment variable KERAS_HOME to a folder that can be written to."
         ) from error
     try:
-        yield
+        yield not is_complete(path)  # False if another process was faster
     finally:
         lock.release()

@@ -1,24 +1,22 @@
 """Repositories on the Hugging Face Hub: addresses, downloads and uploads."""
 
-import contextlib
+import glob
 import os
 import pathlib
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import huggingface_hub
 from huggingface_hub.errors import (
     GatedRepoError,
-    HfHubHTTPError,
     HFValidationError,
-    LocalEntryNotFoundError,
     LocalTokenNotFoundError,
-    OfflineModeIsEnabled,
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
 from huggingface_hub.utils import validate_repo_id
+
+from tfreps.presets.connection_errors import HUB, LOGIN, naming_source
 
 SCHEME = "hf://"
 ELSEWHERE = "Download the files by other means and pass their folder instead."
@@ -43,7 +41,7 @@ FILES = (
     "vocabulary.txt",
     "tags.txt",
     "labels.txt",
-    "assets.json",
+    "manifest.json",
     "results.json",
 )
 
@@ -90,11 +88,12 @@ def parse(address: str) -> Repository:
     try:
         validate_repo_id(match[1])
     except HFValidationError as error:
-        raise ValueError(f"{address} does not name a repository: {_line(error)}.") from error
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{address} does not name a repository: {reason}") from error
     return Repository(match[1], match[2], folder)
 
 
-def download(address: str) -> pathlib.Path:
+def download_repository(address: str) -> pathlib.Path:
     """Downloads the files of a model from the Hub and returns their folder in the cache.
 
     `huggingface_hub` downloads the files: its environment variables (`HF_HOME`, `HF_ENDPOINT`,
@@ -115,8 +114,8 @@ def download(address: str) -> pathlib.Path:
         OSError: If a file cannot be written to the cache.
     """
     found = parse(address)
-    prefix = f"{_literal(found.folder)}/" if found.folder else ""
-    with _explained(address, found, "downloaded", ELSEWHERE):
+    prefix = f"{glob.escape(found.folder)}/" if found.folder else ""
+    with _naming(address, found, "downloaded", ELSEWHERE):
         snapshot = huggingface_hub.snapshot_download(
             found.name,
             revision=found.revision,
@@ -133,7 +132,7 @@ def download(address: str) -> pathlib.Path:
     return folder
 
 
-def upload(
+def upload_folder(
     folder: str | os.PathLike,
     address: str,
     message: str = "Upload with tfreps",
@@ -157,7 +156,7 @@ def upload(
             Hub does not answer, or the token does not permit the upload.
     """
     found = parse(address)
-    with _explained(address, found, "uploaded", "Check the connection, and try again."):
+    with _naming(address, found, "uploaded", "Check the connection, and try again."):
         api = huggingface_hub.HfApi(library_name="tfreps")
         api.create_repo(found.name, private=private, exist_ok=True)
         commit = api.upload_folder(
@@ -170,63 +169,13 @@ def upload(
     return str(commit.commit_url)
 
 
-@contextlib.contextmanager
-def _explained(address: str, found: Repository, done: str, hint: str) -> Iterator[None]:
-    """Context manager that raises errors of `huggingface_hub` as short ValueErrors."""
-    try:
-        yield
-    except LocalEntryNotFoundError as error:
-        reason = f"it is not completely in the cache, and {_reason(error)}"
-        raise ValueError(f"{address} cannot be {done}: {reason}. {hint}") from error
-    except OfflineModeIsEnabled as error:
-        raise ValueError(f"{address} cannot be {done}: {_reason(error)}. {hint}") from error
-    except GatedRepoError as error:
-        raise ValueError(
-            f"{address} is gated: accept its conditions on its page, and log in with `hf auth "
-            "login` or set HF_TOKEN."
-        ) from error
-    except RepositoryNotFoundError as error:
-        raise ValueError(
-            f"{address} does not exist, or it is private. Check the name, or log in with `hf auth "
-            "login` or set HF_TOKEN."
-        ) from error
-    except RevisionNotFoundError as error:
-        raise ValueError(
-            f"{address} has no revision {found.revision or 'main'!r}. Use a branch, a tag or a "
-            "commit of the repository."
-        ) from error
-    except HfHubHTTPError as error:
-        code = getattr(error.response, "status_code", None)
-        reason = f"the Hub answered {code}" if code else _line(error)
-        login = " Log in with `hf auth login` or set HF_TOKEN." if code in (401, 403) else ""
-        raise ValueError(f"{address} cannot be {done}: {reason}.{login}") from error
-    except LocalTokenNotFoundError as error:
-        raise ValueError(
-            f"{address} needs a token: log in with `hf auth login` or set HF_TOKEN."
-        ) from error
-    except OSError as error:
-        if error.errno is not None and error.filename is not None:
-            raise
-        raise ValueError(f"{address} cannot be {done}: {_line(error)}. {hint}") from error
-    except Exception as error:
-        if "http" not in type(error).__module__:
-            raise
-        raise ValueError(f"{address} cannot be {done}: {_line(error)}. {hint}") from error
-
-
-def _reason(error: Exception) -> str:
-    cause = error.__cause__
-    if isinstance(error, OfflineModeIsEnabled) or isinstance(cause, OfflineModeIsEnabled):
-        return "HF_HUB_OFFLINE is set"
-    if isinstance(cause, HfHubHTTPError) and cause.response is not None:
-        return f"the Hub answered {cause.response.status_code}"
-    return "the Hub does not answer"
-
-
-def _literal(folder: str) -> str:
-    """Escapes the characters of a folder's name that have a special meaning in patterns."""
-    return re.sub(r"([\[*?])", r"[\1]", folder)
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".")[:200] or type(error).__name__
+def _naming(address: str, found: Repository, done: str, hint: str):
+    """Returns a context manager that raises errors of `huggingface_hub` as short ValueErrors."""
+    revision = f"has no revision {found.revision or 'main'!r}."
+    sentences = {
+        GatedRepoError: f"is gated: accept its conditions on its page. {LOGIN}",
+        RepositoryNotFoundError: f"does not exist, or it is private. Check the name. {LOGIN}",
+        RevisionNotFoundError: f"{revision} Use a branch, a tag or a commit of the repository.",
+        LocalTokenNotFoundError: f"needs a token. {LOGIN}",
+    }
+    return naming_source(address, done, hint, HUB, sentences)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from huggingface_hub import constants
 
-from tfreps.presets import web_files
 from tfreps.presets.cache_folder import cache_folder
+from tfreps.presets.web_files import download_file
 
 TABLE = "table.json"
 HUB = "https://huggingface.co/"  # replaced by the value of HF_ENDPOINT
@@ -96,16 +96,10 @@ def rows() -> dict[str, Preset]:
     return {name: _row(name, row) for name, row in json.loads(text).items()}
 
 
-def download(name: str) -> pathlib.Path:
+def download_preset(name: str) -> pathlib.Path:
     """Downloads the files of a row of the table to the cache, once, and returns their folder.
 
     If a row has facts that could not be verified, a UserWarning lists them before a download.
-
-    Args:
-        name: str. Name of the row.
-
-    Returns:
-        `pathlib.Path`. The folder.
 
     Raises:
         KeyError: If the table has no such row.
@@ -131,7 +125,7 @@ def _download_file(preset: Preset, file: PresetFile, folder: pathlib.Path) -> No
     for url in file.urls:
         try:
             address = url.replace(HUB, constants.ENDPOINT + "/", 1)
-            web_files.download(address, file.checksum, file.size, folder / file.name)
+            download_file(address, file.checksum, file.size, folder / file.name)
             return
         except ValueError as error:
             reasons.append(str(error))

@@ -7,8 +7,9 @@ import pathlib
 import re
 from collections.abc import Iterator
 
-from tfreps.presets import hub_repositories, preset_table, web_files, zip_archives
+from tfreps.presets import hub_repositories, preset_table, zip_archives
 from tfreps.presets.remote_files import copy_remote, is_remote
+from tfreps.presets.web_files import download_file
 
 # Last parts of the names of files that belong together.
 PAIR = "options.json", "weights.hdf5"
@@ -58,7 +59,7 @@ def fetch(source: str | os.PathLike) -> pathlib.Path:
             "a URL, or a repository such as hf://google-bert/bert-base-chinese."
             + _suggestion(os.fspath(source))
         )
-    return zip_archives.unpack(path) if zip_archives.is_zip(path) else path
+    return zip_archives.unpack(path) if path.suffix == ".zip" and path.is_file() else path
 
 
 @contextlib.contextmanager
@@ -97,7 +98,7 @@ def fetched(
 
 def _local(source: str) -> pathlib.Path:
     if source.startswith(hub_repositories.SCHEME):
-        return hub_repositories.download(source)
+        return hub_repositories.download_repository(source)
     if source.startswith(("https://", "http://")):
         return _from_url(source)
     if source.startswith("file://"):
@@ -106,7 +107,7 @@ def _local(source: str) -> pathlib.Path:
         return copy_remote(source)
     path = pathlib.Path(source)
     if not path.exists() and source in preset_table.rows():
-        return preset_table.download(source)
+        return preset_table.download_preset(source)
     return path
 
 
@@ -134,7 +135,7 @@ def _from_url(url: str) -> pathlib.Path:
     """Downloads a file, or both files of a biLM; returns the path of the file or the options."""
     for own, other in (PAIR, PAIR[::-1]):
         if (address := url.partition("?")[0]).endswith(own):
-            beside = web_files.download(url.replace(address, address.removesuffix(own) + other, 1))
-            path = web_files.download(url)
-            return path if own == PAIR[0] else beside
-    return web_files.download(url)
+            pair = url.replace(address, address.removesuffix(own) + other, 1)
+            paths = {other: download_file(pair), own: download_file(url)}
+            return paths[PAIR[0]]
+    return download_file(url)

@@ -2,25 +2,18 @@
 
 import os
 import pathlib
-import shutil
 import stat
 import zipfile
 import zlib
 
 from tfreps.files.atomic_files import replacing
 from tfreps.files.disk_errors import check_space
-from tfreps.presets.cache_folder import folder_of, locked
+from tfreps.presets.cache_folder import folder_of, missing
 
 LARGEST_RATIO = 100  # an archive may unpack to at most this many times its size
 MOST_MEMBERS = 10_000
 MACOS = ("__MACOSX", ".DS_Store")  # what the archives of macOS contain in addition to the files
 BROKEN = zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError
-
-
-def is_zip(path: str | os.PathLike) -> bool:
-    """Returns True if a path is a zip archive whose name ends in `.zip`."""
-    path = pathlib.Path(path)
-    return path.suffix == ".zip" and path.is_file() and zipfile.is_zipfile(path)
 
 
 def unpack(path: str | os.PathLike) -> pathlib.Path:
@@ -29,12 +22,6 @@ def unpack(path: str | os.PathLike) -> pathlib.Path:
     An archive that was extracted before and has not changed is not extracted again. If the archive
     contains nothing but one folder, that folder is returned. The files that macOS adds to archives
     are ignored.
-
-    Args:
-        path: str or path-like. Path of the archive.
-
-    Returns:
-        `pathlib.Path`. The folder.
 
     Raises:
         ValueError: If the archive is damaged or encrypted, contains links or unsafe paths, or would
@@ -53,10 +40,9 @@ def unpack(path: str | os.PathLike) -> pathlib.Path:
     path = pathlib.Path(path).resolve()
     found = path.stat()
     folder = folder_of("zips", f"{path} {found.st_size} {found.st_mtime_ns}")
-    if not folder.is_dir():
-        with locked(folder):
-            if not folder.is_dir():
-                _extract(path, folder)
+    with missing(folder) as is_missing:
+        if is_missing:
+            _extract(path, folder)
     inside = list(folder.iterdir())
     return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
 
@@ -69,23 +55,12 @@ def _extract(path: pathlib.Path, folder: pathlib.Path) -> None:
             check_space(folder, size)
             with replacing(folder) as temporary:
                 temporary.mkdir()
-                for member in members:
-                    _extract_member(archive, member, temporary)
+                archive.extractall(temporary, members)  # checks the CRC
     except BROKEN as error:
         raise ValueError(
             f"{path} cannot be extracted: {error or type(error).__name__}. It may be incomplete: "
             "compare its size with that of the original, and download it again."
         ) from error
-
-
-def _extract_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: pathlib.Path):
-    target = folder / member.filename
-    if member.is_dir():
-        target.mkdir(parents=True, exist_ok=True)
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with archive.open(member) as source, open(target, "wb") as file:  # checks the CRC
-        shutil.copyfileobj(source, file)
 
 
 def _check(path: pathlib.Path, members: list[zipfile.ZipInfo]) -> int:

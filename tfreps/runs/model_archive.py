@@ -1,4 +1,4 @@
-"""Writes model archives (.keras), checks them for damage and explains loading errors."""
+"""Writes and loads `.keras` files; checks them for damage and explains errors."""
 
 import os
 import zipfile
@@ -13,14 +13,10 @@ BROKEN = zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeE
 
 
 def save_archive(model, path: str | os.PathLike) -> None:
-    """Saves a model without the state of its optimizer, its loss and its metrics.
+    """Saves a `.keras` file without the state of the optimizer, the loss and the metrics.
 
     The state of Adam is twice as large as the weights. Compile the loaded model before
     training it further.
-
-    Args:
-        model: `keras.Model`.
-        path: str or path-like. Path of the `.keras` file.
     """
     if not model.compiled:
         model.save(path)
@@ -33,16 +29,21 @@ def save_archive(model, path: str | os.PathLike) -> None:
         model.optimizer, model.compiled = optimizer, True
 
 
+def load_archive(path: str | os.PathLike):
+    """Loads a `.keras` file, without compiling the model or running any code from the file."""
+    check_archive(path)
+    import keras
+
+    import tfreps.models  # noqa: F401 registers all classes that a file may contain
+
+    try:
+        return keras.models.load_model(path, compile=False, safe_mode=True)
+    except Exception as error:  # zip, HDF5, JSON and Keras raise different errors
+        raise ValueError(refusal(path, error)) from error
+
+
 def check_archive(path: str | os.PathLike) -> None:
-    """Checks that a file is a complete archive with correct checksums.
-
-    Args:
-        path: str or path-like. Path of the `.keras` file.
-
-    Raises:
-        ValueError: If the file is damaged or incomplete, or would unpack to more than
-            `LARGEST_RATIO` times its size.
-        FileNotFoundError: If the file does not exist.
+    """Raises a ValueError if a `.keras` file is damaged, incomplete or too large when unpacked.
 
     Example:
     >>> import pathlib, tempfile
@@ -70,14 +71,7 @@ def check_archive(path: str | os.PathLike) -> None:
 
 
 def refusal(path: str | os.PathLike, error: Exception) -> str:
-    """Returns the error message for an archive that Keras cannot load.
-
-    The message omits Keras's advice to turn safe mode off.
-
-    Args:
-        path: str or path-like. Path of the `.keras` file.
-        error: Exception. The error that Keras raised.
-    """
+    """Returns an error message for an archive, without Keras's advice to turn safe mode off."""
     message = " ".join(str(error).split())
     if any(word in message for word in UNSAFE):
         return (

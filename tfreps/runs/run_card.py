@@ -17,17 +17,8 @@ PATHS = {*INPUTS, "init_options", "model", "weights", "checkpoint"} - set(DATA)
 def run_card(run: RunFolder) -> dict:
     """Returns the arguments of `tfreps.files.model_card.ModelCard` that a run folder provides.
 
-    If the run was interrupted, a warning that says so is logged.
-
-    Args:
-        run: `RunFolder` of a run that saved a model.
-
-    Returns:
-        dict with `training` (the program and the options that apply and are set), `data` (a dict
-        from each part of the data, such as "train", to the names of its files), `metrics` (the
-        result of `tfreps.files.model_card.measured`) and, only if the run stopped before the end,
-        `unfinished` (a sentence that says where it stopped). Only the last component of the path
-        of a file or folder is included.
+    If the run was interrupted, a warning that says so is logged. Only the last component of the
+    path of a file or folder is included.
 
     Example:
         >>> import tempfile
@@ -54,18 +45,6 @@ def shared_options(run: RunFolder) -> dict:
     """Returns the options of a run for publication, with only the last component of each path.
 
     Options that say where the output is or how the process ran are left out.
-
-    Args:
-        run: `RunFolder`.
-
-    Returns:
-        dict. The options.
-
-    Example:
-        >>> import tempfile
-        >>> options = {"train": ["home/me/a.txt"], "resume": True, "tokens": "words"}
-        >>> shared_options(RunFolder.create(tempfile.mkdtemp() + "/run", "train-hmm", options))
-        {'train': ['a.txt'], 'tokens': 'words'}
     """
     found = {}
     for name, value in run.options.items():
@@ -78,18 +57,7 @@ def shared_options(run: RunFolder) -> dict:
 
 
 def stopped_where(run: RunFolder) -> str:
-    """Returns a sentence that says where an unfinished run stopped, or `""` for a finished run.
-
-    Args:
-        run: `RunFolder`.
-
-    Example:
-        >>> import tempfile
-        >>> run = RunFolder.create(tempfile.mkdtemp() + "/run", "train-tagger", {})
-        >>> run.write_results({"unfinished": {"unit": "epoch", "done": 2, "planned": 5}})
-        >>> stopped_where(run)
-        'The run stopped after epoch 2 of 5.'
-    """
+    """Returns a sentence that says where an unfinished run stopped, or `""` for a finished run."""
     found = run.results().get("unfinished")
     if not isinstance(found, dict) or set(found) != {"unit", "done", "planned"}:
         return ""

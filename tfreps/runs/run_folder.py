@@ -1,7 +1,6 @@
 """RunFolder: a folder with the options, files, model and results of one training run."""
 
 import contextlib
-import importlib
 import os
 import pathlib
 import shutil
@@ -9,10 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from tfreps.files.atomic_files import is_temporary, replacing
 from tfreps.files.json_files import as_json, read_json, write_json
-from tfreps.runs.model_archive import check_archive, refusal, save_archive
-from tfreps.runs.run_assets import ASSETS, check_assets, record_asset
-from tfreps.runs.run_data import DATA
+from tfreps.runs.model_archive import load_archive, save_archive
 from tfreps.runs.run_lock import LOCK, RunInUse, locked
+from tfreps.runs.run_manifest import MANIFEST, check_assets, record_asset
 
 FORMAT_VERSION = 3
 OPTIONS, RESULTS, MODEL = "options.json", "results.json", "model.keras"
@@ -22,7 +20,7 @@ VOCABULARY, TAGS, LABELS = "vocabulary.txt", "tags.txt", "labels.txt"
 TOKENIZER = "tfreps_tokenizer.json"
 CHECKPOINTS, LOGS, PICTURES = "checkpoints", "logs", "pictures"
 CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TOKENIZER, TAGS, LABELS)
-CONTENTS += (CHECKPOINTS, LOGS, PICTURES, ASSETS, DATA)  # removed in reverse order
+CONTENTS += (CHECKPOINTS, LOGS, PICTURES, MANIFEST)  # removed in reverse order
 
 # Options that name input files or folders, which a new run must not overwrite.
 INPUTS = "train", "dev", "test", "validation", "unlabelled", "vocabulary", "vectors", "init"
@@ -38,9 +36,8 @@ class RunFolder:
         tfreps_tokenizer.json  the tokenizer of a BERT model, with its vocabulary
         tags.txt               the tags of a tagger
         labels.txt             the labels of a classifier
-        assets.json            sizes and hashes of the vocabulary, tokenizer, tag and label files,
-                               which `open` checks
-        data.json              sizes and hashes of the training data (`tfreps.runs.run_data`)
+        manifest.json          sizes and hashes of the four files above, which `open` checks, and of
+                               the training data (`tfreps.runs.run_manifest`)
         model.keras            the best model so far
         checkpoints/           checkpoints to resume from (`tfreps.callbacks.checkpoint_file`),
                                until training ends
@@ -60,8 +57,8 @@ class RunFolder:
 
     Attributes:
         options_path, results_path, model_path, vocabulary_path, tokenizer_path, tags_path,
-            labels_path, data_path, checkpoints_path, logs_path, pictures_path: `pathlib.Path` of
-            the file or folder.
+            labels_path, checkpoints_path, logs_path, pictures_path: `pathlib.Path` of the file or
+            folder.
         writes: bool. Whether this process writes into the folder.
 
     Example:
@@ -92,7 +89,6 @@ class RunFolder:
         self.tokenizer_path = self.path / TOKENIZER
         self.tags_path = self.path / TAGS
         self.labels_path = self.path / LABELS
-        self.data_path = self.path / DATA
         self.checkpoints_path = self.path / CHECKPOINTS
         self.logs_path = self.path / LOGS
         self.pictures_path = self.path / PICTURES
@@ -201,24 +197,7 @@ class RunFolder:
         free: Iterable[str] = (),
         defaults: dict | None = None,
     ) -> "RunFolder | None":
-        """Checks the folder as `begin` does, without writing into it.
-
-        Args:
-            path: str or path-like. Path of the folder.
-            program: str. Name of the program that an existing run must have.
-            options: dict. Options of the program, including `resume` and `overwrite` (bool).
-            free: iterable of str. Options that may differ from those of the resumed run. Defaults
-                to `()`.
-            defaults: dict. Values of options that were added to the program after the run was
-                started. Defaults to `None`.
-
-        Returns:
-            The `RunFolder` to resume, or `None` if there is none.
-
-        Raises:
-            ValueError: In the same cases as `begin`, except that another process may write into the
-                folder.
-        """
+        """Returns the run to resume, or `None`; checks the folder like `begin`, without a lock."""
         if not options["resume"] or not (pathlib.Path(path) / OPTIONS).exists():
             cls.check_free(path, options["overwrite"])
             check_inputs(path, options)
@@ -290,7 +269,7 @@ class RunFolder:
             `RunFolder`. The run.
 
         Raises:
-            ValueError: If the path is not a run folder, its options.json or assets.json is not
+            ValueError: If the path is not a run folder, its options.json or manifest.json is not
                 valid, it is a run of another program or format version, or a vocabulary,
                 tokenizer, tag or label file is missing or differs from the original.
         """
@@ -301,18 +280,24 @@ class RunFolder:
             )
         head = read_head(path / OPTIONS)
         check_version(path, head["format_version"])
-        wanted = (program,) if isinstance(program, str) else tuple(program or ())
-        if wanted and head["program"] not in wanted:
+        run = cls(path, head["program"], head["options"], head.get("unused"))
+        if program is not None:
+            run.check_program(*([program] if isinstance(program, str) else program))
+        check_assets(path)
+        return run
+
+    def check_program(self, *programs: str) -> "RunFolder":
+        """Returns the run itself; raises a ValueError if another program trained it."""
+        if self.program not in programs:
             raise ValueError(
-                f"{path} is a run of `tfreps {head['program']}`; expected a run of "
-                + " or ".join(f"`tfreps {name}`" for name in wanted)
+                f"{self.path} is a run of `tfreps {self.program}`; expected a run of "
+                + " or ".join(f"`tfreps {name}`" for name in programs)
                 + "."
             )
-        check_assets(path)
-        return cls(path, head["program"], head["options"], head.get("unused"))
+        return self
 
     def keep(self, path: pathlib.Path, write: Callable[[pathlib.Path], None]) -> None:
-        """Writes a file of the run and records its size and hash in assets.json.
+        """Writes a file of the run and records its size and hash in manifest.json.
 
         Args:
             path: `pathlib.Path`. Path of the file, such as `vocabulary_path`. An existing file must
@@ -390,18 +375,12 @@ class RunFolder:
                 tfreps or contains code.
         """
         if self.is_preset:
-            return importlib.import_module("tfreps.convert.preset_model").read_preset_model(
-                self.path
-            )
+            from tfreps.convert.preset_model import read_preset_model
+
+            return read_preset_model(self.path)
         if not self.model_path.is_file():
             raise ValueError(f"{self.path} contains no {MODEL}: its run has not saved a model yet.")
-        check_archive(self.model_path)
-        register_classes()
-        keras = importlib.import_module("keras")
-        try:
-            return keras.models.load_model(self.model_path, compile=False, safe_mode=True)
-        except Exception as error:  # zip, HDF5, JSON and Keras raise different errors
-            raise ValueError(refusal(self.model_path, error)) from error
+        return load_archive(self.model_path)
 
     def vocabulary(self):
         """Reads vocabulary.txt and returns it as a `tfreps.text.Vocabulary`."""
@@ -484,8 +463,3 @@ def clear_run(path: pathlib.Path) -> None:
             shutil.rmtree(item)
         else:
             item.unlink(missing_ok=True)
-
-
-def register_classes() -> None:
-    """Registers all classes that a model file may contain, by importing `tfreps.models`."""
-    importlib.import_module("tfreps.models")

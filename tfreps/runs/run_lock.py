@@ -8,13 +8,13 @@ import os
 import pathlib
 import socket
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
+import filelock
+
+from tfreps.files.json_files import read_json
 
 LOCK = "run.lock"
-UNSUPPORTED = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
+SECONDS = 0.1  # time for another process, which has just finished, to remove its file
+UNSUPPORTED = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
 class RunInUse(ValueError):
@@ -25,9 +25,9 @@ class RunInUse(ValueError):
 def locked(folder: str | os.PathLike, program: str):
     """Context manager that prevents other processes from writing into a run folder.
 
-    It holds a kernel lock (`flock`) on the file `run.lock` in the folder. The lock ends with its
-    process, even if the process is killed, so a leftover file does not lock the folder. On Windows
-    and on file systems without locks, a warning is logged and nothing is locked.
+    It holds a lock of `filelock` on the file `run.lock` in the folder. The lock ends with its
+    process, even if the process is killed, so a leftover file does not lock the folder. On file
+    systems that support no locks, a warning is logged and nothing is locked.
 
     Args:
         folder: str or path-like. The run folder. If it does not exist, it is created, and removed
@@ -47,61 +47,41 @@ def locked(folder: str | os.PathLike, program: str):
     folder = pathlib.Path(folder)
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    file = _take(folder / LOCK, program)
+    path = folder / LOCK
+    lock = filelock.FileLock(path)
+    try:
+        lock.acquire(timeout=SECONDS)
+        holder = {"pid": os.getpid(), "host": socket.gethostname(), "program": program}
+        path.write_text(json.dumps(holder), encoding="utf-8")
+    except filelock.Timeout:
+        raise RunInUse(f"{folder} is in use: {_holder(path)}. {_REMEDY}") from None
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        if error.errno not in UNSUPPORTED:
+            raise
+        logging.getLogger(__name__).warning(
+            "%s cannot be locked: its file system supports no locks. Make sure that no other "
+            "process writes into this folder.",
+            folder,
+        )
     try:
         yield
     finally:
-        if file is not None:
-            (folder / LOCK).unlink(missing_ok=True)  # before closing, which releases the lock
-            file.close()
-        for path in missing:
+        path.unlink(missing_ok=True)  # before the release, after which it may be another's
+        lock.release()
+        for each in missing:
             with contextlib.suppress(OSError):  # it is not empty
-                path.rmdir()
+                each.rmdir()
 
 
-def _take(path, program):
-    """Locks the file and returns it open, or returns `None` if locks are not supported."""
-    while fcntl is not None:
-        file = open(path, "a+", encoding="utf-8")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            with file:
-                if isinstance(error, BlockingIOError):
-                    raise RunInUse(_who(file, path.parent)) from None
-            path.unlink(missing_ok=True)
-            if error.errno not in UNSUPPORTED:
-                raise
-            break
-        if _is_there(file, path):
-            file.truncate(0)
-            json.dump({"pid": os.getpid(), "host": socket.gethostname(), "program": program}, file)
-            file.flush()
-            return file
-        file.close()  # the process that held the lock has just removed the file
-    logging.getLogger(__name__).warning(
-        "%s cannot be locked: locks are not available on Windows and on some file systems. Make "
-        "sure that no other process writes into this folder.",
-        path.parent,
-    )
-    return None
+_REMEDY = "Wait until it ends, or choose another folder."
 
 
-def _is_there(file, path):
-    """Returns True if the path still refers to the open file."""
+def _holder(path: pathlib.Path) -> str:
+    """Returns the clause that names the process that holds the lock."""
     try:
-        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
-    except FileNotFoundError:
-        return False
-
-
-def _who(file, folder):
-    """Returns the error message, which names the process that holds the lock."""
-    file.seek(0)
-    try:
-        holder = json.loads(file.read())
+        holder = read_json(path)
         on = "" if holder["host"] == socket.gethostname() else f" on {holder['host']}"
-        who = f"process {holder['pid']}{on} (`tfreps {holder['program']}`) is writing to it"
-    except (ValueError, KeyError, TypeError):  # the file is being written right now
-        who = "another process is writing to it"
-    return f"{folder} is in use: {who}. Wait until it ends, or choose another folder."
+        return f"process {holder['pid']}{on} (`tfreps {holder['program']}`) is writing to it"
+    except (ValueError, KeyError):  # the file is being written right now
+        return "another process is writing to it"

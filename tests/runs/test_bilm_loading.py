@@ -3,19 +3,25 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
-from tests.tiny_run import VOCABULARY, make_run
+from tests.closeness import assert_close
+from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps.convert import bilm_tf, bilm_tf_checkpoint
 from tfreps.models import Elmo
 from tfreps.optimizers import TF1Adagrad
-from tfreps.runs.bilm_continuation import continue_pretraining, restore_accumulators
+from tfreps.runs.bilm_loading import (
+    continue_pretraining,
+    read_published_bilm,
+    restore_accumulators,
+)
 from tfreps.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
 
 OTHER = Vocabulary(["<UNK>", "</S>", "<S>", *"the river of money".split()])
 TWENTY = Vocabulary([*VOCABULARY.tokens, "zebra"])
-WORDS = {"filters": [], "vocabulary_size": len(VOCABULARY), "num_layers": 1}
+ONE_LAYER = {"filters": [], "vocabulary_size": len(VOCABULARY), "num_layers": 1}
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +77,7 @@ def test_a_model_without_softmax(run, tmp_path):
 @pytest.mark.parametrize("beside", [True, False])
 def test_published_weights(run, tmp_path, beside):
     options = tmp_path / ("options.json" if beside else "other.json")
-    bilm_tf.write(run[1].bilm, options, tmp_path / "weights.hdf5")
+    bilm_tf.write_weights(run[1].bilm, options, tmp_path / "weights.hdf5")
     model, _ = continue_pretraining(
         tmp_path / "weights.hdf5", OTHER, None if beside else options, {"dtype": "mixed_bfloat16"}
     )
@@ -120,7 +126,7 @@ def test_accumulators_are_for_adagrad(run):
 
 
 def test_token_ids_belong_to_their_vocabulary(tmp_path):
-    path, source = make_run(tmp_path / "run", **WORDS)
+    path, source = make_run(tmp_path / "run", **ONE_LAYER)
     model, _ = continue_pretraining(path, VOCABULARY)
     assert_same_bilm(model, source)
     with pytest.raises(ValueError, match="reads token ids of its own vocabulary"):
@@ -129,7 +135,7 @@ def test_token_ids_belong_to_their_vocabulary(tmp_path):
     with pytest.raises(ValueError, match="of 19 tokens, but mine.txt has 7"):
         continue_pretraining(path, Vocabulary(OTHER.tokens, "mine.txt"))
     files = tmp_path / "options.json", tmp_path / "weights.hdf5"
-    bilm_tf.write(source.bilm, *files)
+    bilm_tf.write_weights(source.bilm, *files)
     moved = Vocabulary([*VOCABULARY.tokens[3:], "<UNK>", "<S>", "</S>"])
     model, _ = continue_pretraining(files[1], moved)
     assert (model.bilm.sentence_start_id, model.bilm.sentence_end_id) == (18, 19)
@@ -140,9 +146,59 @@ def test_token_ids_belong_to_their_vocabulary(tmp_path):
 def test_bad_sources(run, tmp_path):
     with pytest.raises(ValueError, match="nowhere"):
         continue_pretraining(tmp_path / "nowhere", VOCABULARY)
-    with pytest.raises(ValueError, match="Cannot read .*options.json"):
+    with pytest.raises(ValueError, match="contains no model that can be loaded, but nothing"):
         continue_pretraining(tmp_path, VOCABULARY)
     options = training_options(characters=None)
     folder = write_training_folder(tmp_path / "old", options, training_arrays(options))
     with pytest.raises(ValueError, match="of 20 tokens, but .* has 19"):
         continue_pretraining(folder, VOCABULARY)
+
+
+@pytest.mark.slow
+def test_published_files(tmp_path):
+    bilm = make_pretrainer().bilm
+    files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
+    bilm_tf.write_weights(bilm, *files)
+    found = read_published_bilm(files, None, initial_state="warm")
+    expected = bilm.with_initial_state("warm")(SENTENCES)["sequence_output"]
+    assert_close(found(SENTENCES)["sequence_output"], expected)
+
+
+def test_a_run_without_a_bilm(tmp_path):
+    run = RunFolder.create(tmp_path / "run", "other", {})
+    inputs = keras.Input([2])
+    run.save_model(keras.Model(inputs, keras.layers.Dense(1)(inputs)))
+    with pytest.raises(ValueError, match="expected a biLM"):
+        continue_pretraining(run.path, VOCABULARY)
+
+
+WORDS = {"vocabulary_size": len(VOCABULARY)}
+SHORTER = Vocabulary(VOCABULARY.tokens[:-1], source="other.txt")
+SWAPPED = Vocabulary(["</S>", "<S>", *VOCABULARY.tokens[2:]], source="other.txt")
+SENTENCES = tf.constant(["the dog left", "zebra"])
+
+
+def test_the_vocabulary_of_another_run(tmp_path):
+    path, _ = make_run(tmp_path / "run")
+    SHORTER.write(tmp_path / "run" / "vocabulary.txt")
+    with pytest.raises(ValueError, match=r"run has 19 tokens, but .*run/vocabulary.txt has 18"):
+        continue_pretraining(path, VOCABULARY)
+
+
+def test_published_files_of_words(tmp_path):
+    bilm = make_pretrainer(**WORDS, sentence_start_id=2, sentence_end_id=1).bilm
+    files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
+    bilm_tf.write_weights(bilm, *files)
+    found = read_published_bilm(files, SWAPPED)
+    ids = tf.constant([[4, 3, 0]])
+    expected = bilm(ids)["sequence_output"]
+    assert_close(found(ids)["sequence_output"], expected)
+    with pytest.raises(ValueError, match="weights.hdf5 has .*other.txt has"):
+        read_published_bilm(files, SHORTER)
+
+
+def test_a_vocabulary_of_no_use(tmp_path):
+    files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
+    bilm_tf.write_weights(make_pretrainer().bilm, *files)
+    with pytest.raises(ValueError, match="reads characters; got other.txt. Omit `vocabulary`"):
+        read_published_bilm(files, SHORTER)

@@ -1,17 +1,41 @@
-"""Continues biLM pre-training from run folders, checkpoints or published weights."""
+"""Loads biLMs with their vocabularies, and continues their pre-training."""
 
 import os
 from pathlib import Path
 
-from tfreps.convert import bilm_tf_checkpoint
-from tfreps.convert.bilm_files import find_files, is_published
-from tfreps.convert.bilm_tf_checkpoint import Restored
-from tfreps.models import BiLM, BiLMPretrainer
+from tfreps.convert.bilm_files import HDF5
+from tfreps.convert.bilm_tf import read_weights
+from tfreps.convert.bilm_tf_checkpoint import Restored, read_training_folder, weights_of
+from tfreps.models import BiLM, BiLMPretrainer, Elmo
 from tfreps.models.copy_weights import copy_weights
 from tfreps.optimizers import TF1Adagrad, build_optimizer
-from tfreps.runs.bilm_runs import PretrainedBiLM, load_bilm, load_published_bilm
-from tfreps.runs.run_folder import CONFIG, MODEL
+from tfreps.runs.locate import BILM, RUN, TRAINING_FOLDER, locate
+from tfreps.runs.vocabulary_checks import check_vocabulary
 from tfreps.text import Vocabulary
+
+
+def read_published_bilm(files, vocabulary: Vocabulary | None, initial_state: str = "zero") -> BiLM:
+    """Reads a `BiLM` from its options file and weights file, and checks its vocabulary.
+
+    A vocabulary must not be given for a biLM that reads characters. Without one, the ids of `<S>`
+    and `</S>` of a biLM that reads token ids are 1 and 2.
+    """
+    ends = {} if vocabulary is None else boundary_options(vocabulary)
+    bilm = read_weights(*files, initial_state=initial_state, **ends)
+    if vocabulary is not None and bilm.vocabulary_size is None:
+        raise ValueError(
+            f"`vocabulary` does not apply to {files[0]}, which reads characters; got "
+            f"{vocabulary.source}. Omit `vocabulary`."
+        )
+    check_vocabulary(bilm, vocabulary, files[1])
+    return bilm
+
+
+def run_vocabulary(run, model) -> Vocabulary | None:
+    """Reads the vocabulary of the run folder of a biLM and checks it, or returns `None`."""
+    vocabulary = run.vocabulary() if run.vocabulary_path.exists() else None
+    check_vocabulary(model, vocabulary, run.path)
+    return vocabulary
 
 
 def continue_pretraining(
@@ -24,11 +48,11 @@ def continue_pretraining(
     """Builds a pretrainer for the tokens of `vocabulary` with the weights of an earlier model.
 
     Args:
-        source: str or path-like. One of the following: HDF5 weights of bilm-tf or AllenNLP, their
-            options.json, or the folder with both (the softmax is newly initialized); a bilm-tf
-            training folder (the softmax and Adagrad's accumulators are restored); or a run folder
-            of tfreps (the softmax is restored if the model is a `BiLMPretrainer` and the vocabulary
-            is the same).
+        source: str or path-like. Path, name or address of one of the following: HDF5 weights of
+            bilm-tf or AllenNLP, their options.json, or the folder with both (the softmax is newly
+            initialized); a bilm-tf training folder (the softmax and Adagrad's accumulators are
+            restored); or a run folder of tfreps (the softmax is restored if the model is a
+            `BiLMPretrainer` and the vocabulary is the same).
         vocabulary: `tfreps.text.Vocabulary`. The tokens to predict. It may differ from the
             source's vocabulary only if the model reads characters and `source` is a run folder or
             HDF5 weights.
@@ -50,31 +74,34 @@ def continue_pretraining(
             the source's vocabulary where that is not allowed. Only the sizes are compared, unless
             `source` is a run folder that contains its vocabulary.
     """
-    source = Path(source)
     changes = dict(bilm_options or {})
-    if not source.exists():
-        raise ValueError(
-            f"Cannot continue training: {source} does not exist. Give HDF5 weights, a bilm-tf "
-            "training folder or a run folder of tfreps."
-        )
-    if source.suffix == ".json" or is_published(source):
-        options_file, source = find_files(source)
-    elif source.is_dir() and not any((source / name).exists() for name in (MODEL, CONFIG)):
-        return continue_checkpoint(source, vocabulary, changes, **pretrainer_options)
-    model = _from_bilm(source, vocabulary, options_file, changes, pretrainer_options)
+    with locate(source, RUN, *BILM) as found:
+        if found.kind is TRAINING_FOLDER:
+            return continue_training_folder(found.path, vocabulary, changes, **pretrainer_options)
+        if found.kind is RUN:
+            run = found.open()
+            old = run.load_model()
+            if not isinstance(old, BiLM | BiLMPretrainer | Elmo):
+                raise ValueError(
+                    f"{run.path} contains a {type(old).__name__}; expected a biLM saved by `tfreps "
+                    "pretrain-elmo`."
+                )
+            own = run_vocabulary(run, old)
+        else:
+            is_alone = options_file is not None and found.path.suffix in HDF5
+            old = read_weights(*(options_file, found.path) if is_alone else found.open())
+            own, changes = None, {"dropout": 0.1, **changes}
+        model = _from_bilm(old, own, found.path, vocabulary, changes, pretrainer_options)
     set_vocabulary(model, vocabulary)
     return Restored(model, {})
 
 
-def continue_checkpoint(
-    folder: str | os.PathLike,
-    vocabulary: Vocabulary,
-    bilm_options: dict | None = None,
-    **pretrainer_options,
+def continue_training_folder(
+    folder: Path, vocabulary: Vocabulary, bilm_options: dict | None = None, **pretrainer_options
 ) -> Restored:
     """Continues from a bilm-tf training folder, as `continue_pretraining` describes."""
     changes = {**boundary_options(vocabulary), **(bilm_options or {})}
-    restored = bilm_tf_checkpoint.read(folder, changes, **pretrainer_options)
+    restored = read_training_folder(folder, changes, **pretrainer_options)
     _check_size(folder, restored.model.vocabulary_size, vocabulary)
     set_vocabulary(restored.model, vocabulary)
     return restored
@@ -86,7 +113,7 @@ def restore_accumulators(model: BiLMPretrainer, accumulators: dict) -> None:
     if accumulators and isinstance(optimizer, TF1Adagrad):
         build_optimizer(model)
         named = zip(model.trainable_variables, optimizer.accumulators, strict=True)
-        paths = {id(w): path for path, w in bilm_tf_checkpoint.weights_of(model).items()}
+        paths = {id(w): path for path, w in weights_of(model).items()}
         for weight, accumulator in named:
             accumulator.assign(accumulators[paths[id(weight)]])
 
@@ -110,31 +137,28 @@ def boundary_options(vocabulary: Vocabulary) -> dict:
     }
 
 
-def _from_bilm(source, vocabulary, options_file, changes, pretrainer_options) -> BiLMPretrainer:
-    if source.is_dir():
-        found = load_bilm(source)
-    else:
-        bilm = load_published_bilm(options_file or source.with_name("options.json"), source)
-        found = PretrainedBiLM(bilm, bilm, None)
-        changes = {"dropout": 0.1, **changes}
-    is_same = found.vocabulary is not None and found.vocabulary.tokens == vocabulary.tokens
-    if found.bilm.vocabulary_size is not None:
-        _check_size(source, found.bilm.vocabulary_size, vocabulary)
-        if found.vocabulary is not None and not is_same:
+def _from_bilm(old, own, source, vocabulary, changes, pretrainer_options) -> BiLMPretrainer:
+    """Builds a pretrainer from a model and its own vocabulary, which may be `None`."""
+    theirs = old.find(BiLM)
+    is_same = own is not None and own.tokens == vocabulary.tokens
+    if theirs.vocabulary_size is not None:
+        _check_size(source, theirs.vocabulary_size, vocabulary)
+        if own is not None and not is_same:
             raise ValueError(
                 f"{source} reads token ids of its own vocabulary, and {vocabulary.source} is a "
                 "different vocabulary. Use the vocabulary of the earlier run, or train a new model."
             )
         changes = {**changes, **boundary_options(vocabulary)}
-    bilm = BiLM.from_config({**found.bilm.get_config(), **changes, "trainable": True, "frozen": []})
-    keeps_softmax = is_same and isinstance(found.model, BiLMPretrainer)
-    tied = keeps_softmax and found.model.tied
+    config = {**theirs.get_config(), "initial_state": "zero", **changes}
+    bilm = BiLM.from_config({**config, "trainable": True, "frozen": []})
+    keeps_softmax = is_same and isinstance(old, BiLMPretrainer)
+    tied = keeps_softmax and old.tied
     model = BiLMPretrainer(bilm, len(vocabulary), tied=tied, **pretrainer_options)
-    copy_weights(bilm, found.bilm, ["token_encoder", "bilstm"])
+    copy_weights(bilm, theirs, ["token_encoder", "bilstm"])
     if keeps_softmax:  # everything except the number of draws, which restarts at 0
-        model.softmax.bias.assign(found.model.softmax.bias)
+        model.softmax.bias.assign(old.softmax.bias)
         if not tied:
-            model.softmax.kernel.assign(found.model.softmax.kernel)
+            model.softmax.kernel.assign(old.softmax.kernel)
     return model
 
 

@@ -1,4 +1,4 @@
-"""Each kind of checkpoint is detected; any other path raises a clear error."""
+"""Each kind of model files is found and opened; any other path raises a clear error."""
 
 import shlex
 import subprocess
@@ -15,32 +15,48 @@ from tests.convert.bert_folders import (
     google_config,
     hugging_face,
 )
-from tfreps.convert import bert_files, safetensors_files
-from tfreps.models import BertEncoder
+from tfreps.convert import safetensors_files
+from tfreps.models import BertEncoder, BiLM
+from tfreps.runs.locate import (
+    AESPRESSO,
+    BERT,
+    BILM_FILES,
+    GOOGLE,
+    HUGGING_FACE,
+    KERAS_FILE,
+    RUN,
+    TRAINING_FOLDER,
+    locate,
+)
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 438\n"
 
 
+def opened(path):
+    with locate(path, *BERT) as found:
+        return found.open()
+
+
 def test_a_folder_with_both_is_hugging_faces(tmp_path):
     google(tmp_path, as_google(arrays_of(USUAL)), google_config(USUAL))
-    assert bert_files.open_checkpoint(tmp_path).source.endswith("bert_model.ckpt")
+    assert opened(tmp_path).source.endswith("bert_model.ckpt")
     hugging_face(tmp_path)
-    assert bert_files.open_checkpoint(tmp_path).source == str(tmp_path)
-    assert bert_files.open_checkpoint(tmp_path / "model.safetensors").source == str(tmp_path)
-    assert bert_files.open_checkpoint(tmp_path / "bert_model.ckpt").options["activation"] != "gelu"
+    assert opened(tmp_path).source == str(tmp_path)
+    assert opened(tmp_path / "model.safetensors").source == str(tmp_path)
+    assert opened(tmp_path / "bert_model.ckpt").options["activation"] != "gelu"
 
 
 def test_a_folder_of_google_with_a_config_of_hugging_face_beside_it(tmp_path):
     google(tmp_path, as_google(arrays_of(USUAL)), google_config(USUAL))
     (tmp_path / "config.json").write_text("{}")
-    assert bert_files.open_checkpoint(tmp_path).source.endswith("bert_model.ckpt")
+    assert opened(tmp_path).source.endswith("bert_model.ckpt")
 
 
 def test_a_vocabulary_of_another_size(tmp_path):
     vocabulary = hugging_face(tmp_path) / "vocab.txt"
     for text in "a\n" * 19, "a\n" * 18 + "a", "a\r\n" * 5:  # fewer tokens: a rounded-up table
         vocabulary.write_text(text)
-        bert_files.open_checkpoint(tmp_path)
+        opened(tmp_path)
     vocabulary.write_text("a\n" * 20)
     with pytest.raises(
         ValueError, match="vocab.txt has 20 tokens, but the token table of .* 19 rows"
@@ -76,8 +92,11 @@ def with_pickles(path):
         (lambda path: None, "does not exist. Expected a local path"),
         (without("config.json"), "expected config.json next to the weights; there is none"),
         (without("model.safetensors"), "expected model.safetensors or .*; found config.json"),
-        (only("readme.md"), "contains readme.md. Expected a Hugging Face folder"),
-        (lambda path: path.mkdir(), "contains nothing. Expected a Hugging Face folder"),
+        (only("readme.md"), "loaded, but readme.md. Expected one of: a Hugging Face folder"),
+        (
+            lambda path: path.mkdir(),
+            "loaded, but nothing. Expected one of: a Hugging Face folder",
+        ),
         (with_keras_file, "tf_model.h5 is a file of transformers 4(.|\n)*TFBertModel as Model; M"),
         (with_pickles, "pytorch_model-1.bin is a pickle, which tfreps never(.|\n)*weights_only"),
         (only("config.json", "{"), "config.json is not a JSON file"),
@@ -93,7 +112,9 @@ def test_folders_that_are_no_checkpoint(tmp_path, make, message):
 
 def test_a_file_of_something_else(tmp_path):
     (tmp_path / "vocab.txt").write_text("Park\n")
-    with pytest.raises(ValueError, match="vocab.txt is not a BERT checkpoint. Expected a Hug"):
+    with pytest.raises(
+        ValueError, match="vocab.txt is not a model that can be loaded. Expected one"
+    ):
         BertEncoder.from_pretrained(tmp_path / "vocab.txt")
 
 
@@ -134,13 +155,38 @@ def test_the_command_that_converts_a_pickle(tmp_path, name):
     assert written == "({'a': '1', 'b': '2'}, {'format': 'pt'})"
 
 
-def test_what_looks_like_a_checkpoint(tmp_path):
-    assert bert_files.is_checkpoint(hugging_face(tmp_path / "bert"))
+def kind_of(path):
+    with locate(path) as found:
+        return found.kind
+
+
+def test_each_kind_of_files(tmp_path):
+    bert = hugging_face(tmp_path / "bert")
+    assert kind_of(bert) is kind_of(bert / "model.safetensors") is HUGGING_FACE
     run, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("the"))
-    assert not bert_files.is_checkpoint(run) and not bert_files.is_checkpoint(tmp_path / "nowhere")
-    assert bert_files.is_checkpoint("bert.model.epoch.3.safetensors")
-    (tmp_path / "bert_model.ckpt.index").write_bytes(b"")
-    assert bert_files.is_checkpoint(tmp_path / "bert_model.ckpt")
-    assert bert_files.is_checkpoint(tmp_path / "bert_model.ckpt.index")
-    (tmp_path / "bert_config.json").write_text("{}")
-    assert bert_files.is_checkpoint(tmp_path)
+    assert kind_of(run) is RUN and kind_of(run / "model.keras") is KERAS_FILE
+    (tmp_path / "bert.model.epoch.3.safetensors").touch()
+    assert kind_of(tmp_path / "bert.model.epoch.3.safetensors") is AESPRESSO
+    (tmp_path / "bert_model.ckpt.index").touch()
+    for name in "bert_model.ckpt", "bert_model.ckpt.index", ".":
+        assert kind_of(tmp_path / name) is GOOGLE
+    bilm = BiLM(filters=[[1, 4]], units=4, projection_dim=2)
+    bilm.save_pretrained(tmp_path / "elmo")
+    for name in "elmo", "elmo/options.json", "elmo/weights.hdf5":
+        assert kind_of(tmp_path / name) is BILM_FILES
+    (tmp_path / "elmo" / "weights.hdf5").unlink()
+    (tmp_path / "elmo" / "checkpoint").touch()
+    assert kind_of(tmp_path / "elmo") is TRAINING_FOLDER
+    bilm.save_preset(tmp_path / "preset")
+    assert kind_of(tmp_path / "preset") is RUN
+
+
+def test_what_is_there_is_named(tmp_path):
+    BiLM(filters=[[1, 4]], units=4, projection_dim=2).save_pretrained(tmp_path / "elmo")
+    with pytest.raises(ValueError, match="elmo is the options.json of a published biLM. Expected"):
+        BertEncoder.from_preset(tmp_path / "elmo")
+    (tmp_path / "export" / "1").mkdir(parents=True)
+    (tmp_path / "export" / "1" / "saved_model.pb").touch()
+    for folder in tmp_path / "export", tmp_path / "export" / "1":
+        with pytest.raises(ValueError, match="is an export, which `tfreps serve` and"):
+            kind_of(folder)

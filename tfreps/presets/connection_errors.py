@@ -1,0 +1,56 @@
+"""naming_source: reports errors of downloads and uploads in one sentence that names the source."""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+
+from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
+
+HUB = "the Hub"
+LOGIN = "Log in with `hf auth login` or set HF_TOKEN."
+
+
+@contextlib.contextmanager
+def naming_source(
+    source: str,
+    done: str,
+    hint: str,
+    server: str = "the server",
+    sentences: Mapping[type[Exception], str] | None = None,
+) -> Iterator[None]:
+    """Context manager that raises errors of a connection as ValueErrors; errors of the disk pass.
+
+    Args:
+        source: str. Address that the message names.
+        done: str. `"downloaded"` or `"uploaded"`.
+        hint: str. Advice at the end of the message.
+        server: str. Name of the server. Defaults to `"the server"`.
+        sentences: dict from classes of errors to messages for them, without the source. Defaults to
+            `None`.
+    """
+    try:
+        yield
+    except Exception as error:
+        for kind, sentence in (sentences or {}).items():
+            if isinstance(error, kind):
+                raise ValueError(f"{source} {sentence}") from error
+        is_of_disk = None not in (getattr(error, "errno", None), getattr(error, "filename", None))
+        if is_of_disk or not isinstance(error, OSError) and "http" not in type(error).__module__:
+            raise
+        reason, hint = _reason(error, server, hint)
+        raise ValueError(f"{source} cannot be {done}: {reason}. {hint}") from error
+
+
+def _reason(error: BaseException, server: str, hint: str) -> tuple[str, str]:
+    """Returns the reason of an error, and the hint for it."""
+    if isinstance(error, LocalEntryNotFoundError):
+        cause, own = error.__cause__, f"{server} does not answer"
+        if isinstance(cause, OfflineModeIsEnabled) or getattr(cause, "response", None) is not None:
+            own, hint = _reason(cause, server, hint)
+        return f"it is not completely in the cache, and {own}", hint
+    if isinstance(error, OfflineModeIsEnabled):
+        return "HF_HUB_OFFLINE is set", "Unset it, or pass the path of a local copy."
+    code = getattr(getattr(error, "response", None), "status_code", None)
+    if code is None:
+        text = " ".join(str(error).split()).rstrip(".")[:200]
+        return text or type(error).__name__, hint
+    return f"{server} answered {code}", LOGIN if server == HUB and code in (401, 403) else hint
