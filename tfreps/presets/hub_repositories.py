@@ -49,13 +49,9 @@ WEIGHTS = ".hdf5", ".safetensors"
 
 
 class Repository(NamedTuple):
-    """Address of a model on the Hub.
+    """Name, revision and folder of a model on the Hub.
 
-    Args:
-        name: str. Owner and name of the repository, separated by a slash.
-        revision: str. Branch, tag or commit. If `None` (the default), the default branch is used.
-        folder: str. Folder inside the repository. If `""` (the default), it is the whole
-            repository.
+    Without a revision, the default branch is used; the folder `""` is the whole repository.
     """
 
     name: str
@@ -64,16 +60,7 @@ class Repository(NamedTuple):
 
 
 def parse(address: str) -> Repository:
-    """Parses the address of a model on the Hub.
-
-    Args:
-        address: str. Address of the form `hf://owner/repository[@revision][/folder]`.
-
-    Returns:
-        `Repository`.
-
-    Raises:
-        ValueError: If the address does not have this form, or the name is not valid.
+    """Parses an address `hf://owner/repository[@revision][/folder]`, or raises a ValueError.
 
     Example:
     >>> parse("hf://someone/their-tagger@v1.0/small")
@@ -94,18 +81,12 @@ def parse(address: str) -> Repository:
 
 
 def download_repository(address: str) -> pathlib.Path:
-    """Downloads the files of a model from the Hub and returns their folder in the cache.
+    """Downloads the files of a model and returns their folder, which must not be changed.
 
     `huggingface_hub` downloads the files: its environment variables (`HF_HOME`, `HF_ENDPOINT`,
     `HF_TOKEN`, `HF_HUB_OFFLINE`) and its progress bars apply, interrupted downloads are resumed,
     and files that are in its cache are not downloaded again. Only the `FILES` that tfreps reads
     are downloaded.
-
-    Args:
-        address: str. Address of the form `hf://owner/repository[@revision][/folder]`.
-
-    Returns:
-        `pathlib.Path`. The folder, which must not be changed.
 
     Raises:
         ValueError: If the address is not valid, if there is no such repository, revision or folder,
@@ -138,18 +119,10 @@ def upload_folder(
     message: str = "Upload with tfreps",
     private: bool | None = None,
 ) -> str:
-    """Uploads a folder to a repository on the Hub. The repository is created if it does not exist.
+    """Uploads a folder to a repository, which is created if needed, and returns the commit's URL.
 
-    Args:
-        folder: str or path-like. The folder to upload.
-        address: str. Address of the form `hf://owner/repository[@revision][/folder]`. The revision
-            must be a branch that exists.
-        message: str. Message of the commit. Defaults to "Upload with tfreps".
-        private: bool. Whether a new repository is private. If `None`, the owner's default setting
-            applies. Defaults to `None`.
-
-    Returns:
-        str. URL of the commit.
+    The revision of the address must be a branch that exists. If `private` is `None`, the owner's
+    default setting applies to a new repository.
 
     Raises:
         ValueError: If the address is not valid, the branch does not exist, no token was found, the

@@ -39,10 +39,8 @@ def download_file(
         url: str. URL of the file, with `http` or `https`.
         checksum: str. SHA-256 or SHA-1 of the file in hexadecimal digits, which is compared with
             the file in each call. If `None`, the file is not checked. Defaults to `None`.
-        size: int. Size of the file in bytes. If `None`, the size is not checked. Defaults to
-            `None`.
-        path: str or path-like. Path at which the file is stored. If `None`, the file is stored in
-            `cache_folder()`. Defaults to `None`.
+        size: int. Size of the file in bytes, if it is known. Defaults to `None`.
+        path: str or path-like. Path of the file. Defaults to `cached_path(url)`.
 
     Raises:
         ValueError: If the URL is not valid, if the server does not answer or has no such file, if

@@ -7,13 +7,13 @@ from tfreps.convert.bert_checkpoint import Checkpoint, read_classifier, read_tag
 from tfreps.convert.bert_table import has, label_rows
 from tfreps.convert.hugging_face import TAG_TASK, layout, write_model
 from tfreps.convert.model_cards import write_model_card
-from tfreps.files.atomic_files import write_text
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, PieceEncoder, Tagger
 from tfreps.models.copy_weights import copy_weights
 from tfreps.runs.bert_loading import least, max_length, published_tokenizer
+from tfreps.runs.model_files import asset_writers
 from tfreps.runs.run_card import run_card
 from tfreps.runs.run_folder import RunFolder
-from tfreps.text.bert import read_tokenizer, write_checkpoint_tokenizer, write_tokenizer
+from tfreps.text.bert import read_tokenizer, write_checkpoint_tokenizer
 
 
 def read_with_head(checkpoint: Checkpoint, path: pathlib.Path, scheme: str | None = None):
@@ -63,13 +63,10 @@ def has_head(checkpoint: Checkpoint) -> bool:
 
 def write_labelling_run(model, tokenizer, folder: str | os.PathLike, options: dict) -> None:
     """Writes a run folder like those of `tfreps train-classifier` and `tfreps train-tagger`."""
-    is_tagger = isinstance(model, Tagger)
-    program = "train-tagger" if is_tagger else "train-classifier"
+    program = "train-tagger" if isinstance(model, Tagger) else "train-classifier"
     run = RunFolder.create(folder, program, {**options, "encoder": "bert", "tokens": "bert"})
-    run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
-    names, path = (model.tags, run.tags_path) if is_tagger else (model.labels, run.labels_path)
-    text = "".join(name + "\n" for name in names)
-    run.keep(path, lambda path: write_text(path, text))
+    for name, write in asset_writers(model, tokenizer=tokenizer).items():
+        run.keep(run.path / name, write)
     run.save_model(model)
 
 

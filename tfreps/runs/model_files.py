@@ -90,7 +90,7 @@ def save_preset(
         path.mkdir()
         copy = RunFolder(path, program, {**shared, **(options or {})}, run and run.unused)
         copy.write_options()
-        for name, write in _assets(model, vocabulary, tokenizer).items():
+        for name, write in asset_writers(model, vocabulary, tokenizer).items():
             copy.keep(path / name, write)
         write_preset_model(model, path, next_label=shared.get("next_label", 0))
         if tokenizer is not None and is_hugging_face(model):
@@ -109,22 +109,22 @@ def upload_preset(model, address: str, message: str, private: bool | None) -> st
         return hub_repositories.upload_folder(folder, address, message, private)
 
 
-def _assets(model, vocabulary, tokenizer) -> dict[str, Callable]:
-    """Returns a dict from the names of text files to the functions that write them."""
+def asset_writers(model, vocabulary=None, tokenizer=None) -> dict[str, Callable]:
+    """Returns a dict from names of files in a run folder to the functions that write them."""
     found = {}
     if vocabulary is not None:
         found[VOCABULARY] = vocabulary.write
     if tokenizer is not None:
         found[TOKENIZER] = lambda path: write_tokenizer(tokenizer, path)
     if isinstance(model, Tagger | HMMTagger):
-        found[TAGS] = lambda path: write_text(path, _lines(model.tags))
+        found[TAGS] = lambda path: _write_lines(path, model.tags)
     if isinstance(model, Classifier):
-        found[LABELS] = lambda path: write_text(path, _lines(model.labels))
+        found[LABELS] = lambda path: _write_lines(path, model.labels)
     return found
 
 
-def _lines(names) -> str:
-    return "".join(f"{name}\n" for name in names)
+def _write_lines(path, names) -> None:
+    write_text(path, "".join(f"{name}\n" for name in names))
 
 
 def _part(cls, model, source, options):
