@@ -72,8 +72,7 @@ def read_bert(options, pooler=False):
     changes["attention_dropout"] = options.bert_dropout
     changes = {name: value for name, value in changes.items() if value is not None}
     policy = keras.config.dtype_policy().name
-    with fetched(options.bert) as path:
-        bert = load_encoder(path, pooler=pooler, dtype=policy, **changes)
+    bert = load_encoder(options.bert, pooler=pooler, dtype=policy, **changes)
     if options.bert_from_scratch:
         bert = bert._replace(encoder=BertEncoder.from_config(bert.encoder.get_config()))
     freeze_blocks(bert.encoder, options.freeze_blocks or 0)
