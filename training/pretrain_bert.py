@@ -113,9 +113,8 @@ def make_model(options, run):
     next_sentence = options.next_sentence
     if options.init:
         policy = keras.config.dtype_policy()
-        found = load_pretrainer(options.init, next_sentence, dtype=policy.name, **sizes)
-        check_labels(options, found.next_label)
-        return found.model, found.tokenizer
+        label = options.next_label if next_sentence else None
+        return load_pretrainer(options.init, next_sentence, label, dtype=policy.name, **sizes)
     is_kept = run and run.tokenizer_path.exists()
     tokenizer = read_tokenizer(run.tokenizer_path) if is_kept else make_tokenizer(options)
     encoder = BertEncoder(
@@ -125,15 +124,6 @@ def make_model(options, run):
         **{**BERT[options.size or SIZE], **sizes},
     )
     return BertPretrainer(encoder, next_sentence), tokenizer
-
-
-def check_labels(options, label):
-    """Raises ValueError if --next-label differs from that of the --init model."""
-    if options.next_sentence and label != options.next_label:
-        raise ValueError(
-            f"--next-label must be {label}, the value that {options.init} was trained with; got "
-            f"{options.next_label}."
-        )
 
 
 def make_tokenizer(options):

@@ -54,7 +54,7 @@ def test_a_run_goes_on_with_other_dropout_and_precision(tmp_path):
     old = make()
     old.encoder.trainable = False
     source = write_run(tmp_path / "run", old)
-    model, tokenizer, _ = load_pretrainer(source, dropout=0.1)
+    model, tokenizer = load_pretrainer(source, dropout=0.1)
     assert_equal(model, old)
     assert model.encoder.dropout == 0.1 and model.encoder.trainable and model.next_sentence
     assert tokenizer.vocabulary == PIECES
@@ -76,13 +76,17 @@ def test_next_sentences_can_be_left_but_not_begun(tmp_path):
     assert not load_pretrainer(source).model.next_sentence
     with pytest.raises(ValueError, match="trained without next-sentence"):
         load_pretrainer(source, next_sentence=True)
+    with pytest.raises(
+        ValueError, match="`next_label` must be 0, the value that .*without"
+    ):
+        load_pretrainer(source, next_label=1)
 
 
 def test_a_checkpoint_with_its_vocabulary(tmp_path):
     old = make()
     old.save_pretrained(tmp_path)
     (tmp_path / "vocab.txt").write_text("\n".join(PIECES) + "\n", encoding="utf-8")
-    model, tokenizer, _ = load_pretrainer(tmp_path)
+    model, tokenizer = load_pretrainer(tmp_path)
     assert_equal(model, old)
     assert tokenizer.vocabulary == PIECES and model.next_sentence
 

@@ -23,11 +23,10 @@ EMBEDDINGS = (  # layers of a `BertEncoder` before its blocks; some encoders lac
 
 
 class PretrainedBert(NamedTuple):
-    """`BertPretrainer`, its tokenizer, and its label of a sentence that follows the first."""
+    """`BertPretrainer` and its tokenizer of `tfreps.text.bert`."""
 
     model: Any
     tokenizer: Any
-    next_label: int
 
 
 class EncoderAndTokenizer(NamedTuple):
@@ -63,7 +62,10 @@ def load_encoder(source: str | os.PathLike, **changes) -> EncoderAndTokenizer:
 
 
 def load_pretrainer(
-    source: str | os.PathLike, next_sentence: bool | None = None, **changes
+    source: str | os.PathLike,
+    next_sentence: bool | None = None,
+    next_label: int | None = None,
+    **changes,
 ) -> PretrainedBert:
     """Loads a pre-trained BERT model with its heads to continue pre-training.
 
@@ -71,6 +73,8 @@ def load_pretrainer(
         source: str or path-like. As in `load_encoder`; it must contain a `BertPretrainer`.
         next_sentence: bool. Whether the model has the second pre-training task, next-sentence
             prediction. If `None` (the default), it has this task if the source does.
+        next_label: int. Label that the source must have for a second sentence that follows the
+            first. If `None` (the default), any label is accepted.
         **changes: Options of `BertEncoder` that replace those of the source and do not affect the
             weights, such as `dropout`; for a checkpoint, also those that
             `BertPretrainer.from_pretrained` supports.
@@ -78,22 +82,23 @@ def load_pretrainer(
     Raises:
         ValueError: If the source does not exist or cannot be read, is a run of another program,
             contains no `BertPretrainer`, has no head for next-sentence prediction although
-            `next_sentence` is `True`, or has the vocabulary of another model.
+            `next_sentence` is `True`, has another `next_label`, or has the vocabulary of another
+            model.
     """
     with locate(source, RUN, *BERT) as found:
         if found.kind is RUN:
             run = _of_program(found.open())
+            _check_label(next_label, run.options.get("next_label", 0), run.path)
             model = _continued(_pretrainer(run.load_model(), run), run, next_sentence, changes)
             tokenizer = run_tokenizer(run, model.encoder)
-            next_label = run.options.get("next_label", 0)
         else:
             checkpoint = found.open()
+            _check_label(next_label, checkpoint.next_label, found.path)
             model = read_pretrainer(checkpoint, next_sentence, **changes)
             tokenizer = published_tokenizer(found.path, model.encoder)
-            next_label = checkpoint.next_label
     if not model.next_sentence and model.encoder.pooler_dense is not None:
         model.encoder.pooler_dense.trainable = False  # its output is not used
-    return PretrainedBert(model, tokenizer, next_label)
+    return PretrainedBert(model, tokenizer)
 
 
 def run_tokenizer(run, encoder):
@@ -160,6 +165,13 @@ def changed_encoder(old, path, changes):
 
 def _folder_of(path: pathlib.Path) -> pathlib.Path:
     return path if path.is_dir() else path.parent
+
+
+def _check_label(wanted: int | None, own: int, path) -> None:
+    if wanted not in (None, own):
+        raise ValueError(
+            f"`next_label` must be {own}, the value that {path} was trained with; got {wanted}."
+        )
 
 
 def _of_program(run):

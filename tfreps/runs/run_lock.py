@@ -8,8 +8,6 @@ import os
 import pathlib
 import socket
 
-import filelock
-
 from tfreps.files.json_files import read_json
 
 LOCK = "run.lock"
@@ -44,6 +42,8 @@ def locked(folder: str | os.PathLike, program: str):
     ...     print("locked")
     locked
     """
+    import filelock  # only programs that write into a run need it
+
     folder = pathlib.Path(folder)
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
@@ -57,6 +57,7 @@ def locked(folder: str | os.PathLike, program: str):
         raise RunInUse(f"{folder} is in use: {_holder(path)}. {_REMEDY}") from None
     except OSError as error:
         path.unlink(missing_ok=True)
+        lock.release()
         if error.errno not in UNSUPPORTED:
             raise
         logging.getLogger(__name__).warning(
