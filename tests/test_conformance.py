@@ -68,10 +68,10 @@ def test_the_catalogue_is_complete():
 
 @every_class
 def test_arguments_are_attributes_are_the_config(name):
-    entry = CATALOGUE[name]
-    options, layer = entry.options(), entry.cls(**entry.options())
+    entry, options = CATALOGUE[name], CATALOGUE[name].options()
     arguments = list(inspect.signature(entry.cls.__init__).parameters)[1:-1]  # self, kwargs
-    for moment in ("fresh", "after a call"):
+    layers_of = {"fresh": entry.cls(**entry.options()), "after a call": made(name)[0]}
+    for moment, layer in layers_of.items():
         config = layer.get_config()
         for argument in arguments:
             assert argument in config, f"{argument} is missing in the config, {moment}"
@@ -80,7 +80,6 @@ def test_arguments_are_attributes_are_the_config(name):
             assert getattr(layer, argument) == config[argument]
             if argument in options:
                 assert config[argument] == options[argument], f"{argument}, {moment}"
-        entry.call(layer, entry.arrays())
 
 
 @every
@@ -330,8 +329,7 @@ def test_weights_of_low_precision(name, policy):
 
 @every_class
 def test_every_trainable_weight_gets_a_gradient(name):
-    entry = CATALOGUE[name]
-    layer = entry.make()
+    entry, (layer, _) = CATALOGUE[name], made(name)
     rng = np.random.default_rng(2)
     with tf.GradientTape() as tape:
         outputs = tf.nest.flatten(entry.call(layer, entry.arrays(), training=True))

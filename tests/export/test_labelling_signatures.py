@@ -79,7 +79,7 @@ def test_tokens_beyond_their_length_are_ignored(tmp_path):
         ask(tmp_path / "1", "tokens", tokens=tokens, sequence_len=tf.constant([4, 1]))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("explain", [True, False])
 def test_the_model_is_traced_once_and_once_more_to_explain(explain, monkeypatch):
     trained = make_trained("plain")

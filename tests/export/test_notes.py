@@ -54,7 +54,7 @@ def test_the_readme_tells_every_input_and_output(tmp_path, functions):
 MAKERS = {"hmm": lambda: make_trained("hmm"), "elmo": lambda: of_bilm(make_pretrainer())}
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MAKERS)
 def test_the_requests_in_the_readme_work(tmp_path, kind):
     base = tmp_path / kind

@@ -325,7 +325,8 @@ def test_a_tag_that_does_not_exist_in_fit():
         crf_model().fit([np.zeros([2, 4, 2]), np.full([2, 4], 7)], verbose=0)
 
 
-@pytest.mark.parametrize("l2", [0.0, 0.1])
+@pytest.mark.few(1)
+@pytest.mark.parametrize("l2", [0.1, 0.0])
 def test_losses_of_other_layers_in_float64(l2, floatx64):
     """Four tokens with equal scores and three tags, and an L2 penalty of 0.01 on six ones."""
     model = crf_model(l2=l2)
@@ -334,6 +335,7 @@ def test_losses_of_other_layers_in_float64(l2, floatx64):
     assert {term.dtype for term in model.losses} == {tf.float64}
 
 
+@pytest.mark.slow
 def test_the_mask_of_keras_is_used():
     """Old models with `mask_zero=True` train on the same loss as with an explicit mask."""
     words, tags = np.array([[3, 5, 2, 0, 0], [4, 1, 0, 0, 0]]), np.array([[0, 1, 2, 0, 0]] * 2)

@@ -76,9 +76,7 @@ def test_next_sentences_can_be_left_but_not_begun(tmp_path):
     assert not load_pretrainer(source).model.next_sentence
     with pytest.raises(ValueError, match="trained without next-sentence"):
         load_pretrainer(source, next_sentence=True)
-    with pytest.raises(
-        ValueError, match="`next_label` must be 0, the value that .*without"
-    ):
+    with pytest.raises(ValueError, match="`next_label` must be 0, the value that .*without"):
         load_pretrainer(source, next_label=1)
 
 

@@ -50,7 +50,7 @@ CLASSIFIER += [
 CLASSIFIER += ["--warmup-steps", "5"]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [[], ["--precision", "auto"]])
 def test_the_chosen_precision_is_stored_and_resumed_on_any_machine(
     tmp_path, monkeypatch, capsys, flags
