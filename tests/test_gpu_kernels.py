@@ -105,7 +105,7 @@ def test_calls_and_gradients_in_low_precision(name, policy):
     assert without_kernel(gradient_step(name, policy)[0]) == expected("calls", name)
 
 
-@pytest.mark.parametrize("name", some(TRAINED, "BertPretrainer", "BiLMPretrainer", "Tagger, CRF"))
+@pytest.mark.parametrize("name", some(TRAINED, "BiLMPretrainer"))
 def test_steps(name):
     assert set().union(*map(without_kernel, steps(name))) == expected("steps", name)
 

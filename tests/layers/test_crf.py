@@ -335,7 +335,6 @@ def test_losses_of_other_layers_in_float64(l2, floatx64):
     assert {term.dtype for term in model.losses} == {tf.float64}
 
 
-@pytest.mark.slow
 def test_the_mask_of_keras_is_used():
     """Old models with `mask_zero=True` train on the same loss as with an explicit mask."""
     words, tags = np.array([[3, 5, 2, 0, 0], [4, 1, 0, 0, 0]]), np.array([[0, 1, 2, 0, 0]] * 2)

@@ -152,7 +152,7 @@ def test_a_killed_download_is_continued(hub, commit, tmp_path):
     process.wait()
     assert not list((tmp_path / "hub_cache").rglob("snapshots/*/model.safetensors"))
     hub.cuts.clear()
-    download(NAME)
+    download_repository(NAME)
     [found] = (tmp_path / "hub_cache").rglob("snapshots/*/model.safetensors")
     assert found.read_bytes() == FILES["model.safetensors"]
 

@@ -130,7 +130,7 @@ PROGRAMS = {
 
 
 # Every kind of source with one program; the slow tests have all programs with all kinds.
-QUICK = {("tag", "hub"), ("embed", "zip"), ("evaluate", "url"), ("embed, preset", "folder")}
+QUICK = {("tag", "hub"), ("evaluate", "url"), ("embed, preset", "zip")}
 CASES = [
     pytest.param(*case, marks=[] if case in QUICK else pytest.mark.slow)
     for case in itertools.product(PROGRAMS, SOURCES)
