@@ -119,7 +119,6 @@ PROGRAM = Program(
         "\\\n    --output vectors --output-format parquet",
     ),
     usage="tfreps annotate EXPORT INPUT [INPUT ...] --output DIR [options] [-- BEAM OPTIONS]",
-    tensorflow=False,  # Beam's workers import it
 )
 
 
