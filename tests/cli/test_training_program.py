@@ -58,7 +58,7 @@ def run(folder, *words, **more):
 
     words = ["--run", str(folder), *words]
     words += [] if "--resume" in words else ["--train", "a.txt"]
-    run_training(PROGRAM, PROGRAM.parse(words), train, **more)
+    PROGRAM.run(lambda options: run_training(PROGRAM, options, train, **more), words)
     return seen[0]
 
 
@@ -87,7 +87,7 @@ def end(folder, *words):
         begun.write_results({"best": {"steps": 5}})
 
     words = ["--run", str(folder), "--train", "a.txt", *words]
-    run_training(PROGRAM, PROGRAM.parse(words), train)
+    PROGRAM.run(lambda options: run_training(PROGRAM, options, train), words)
     return list_checkpoints(folder / "checkpoints")
 
 
