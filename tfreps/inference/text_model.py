@@ -46,19 +46,10 @@ class TextModel(LoadedModel):
         return tokenize_texts(texts, self.tokens)
 
     def batches(self, tokens, targets=None, **options) -> SequenceBatches:
-        """Returns the batches in which sentences or texts are read, shortest first.
+        """Returns the `SequenceBatches` in which sentences or texts are read, shortest first.
 
-        Args:
-            tokens: list of lists of str. The tokens of each sentence or text.
-            targets: list. The tag ids or the label id of each sentence or text. If `None`, the
-                batches have no targets. Defaults to `None`.
-            **options: Options of `tfreps.data.SequenceBatches`.
-
-        Returns:
-            `tfreps.data.SequenceBatches`.
-
-        Raises:
-            ValueError: If `SequenceBatches` raises a ValueError.
+        `targets` are the tag ids or the label id of each of them; `options` are those of the
+        batches.
         """
         options = {"batch_tokens": BATCH_TOKENS, "max_length": self.max_length, **options}
         return SequenceBatches(tokens, targets, self.indexer, **options)

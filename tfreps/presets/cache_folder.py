@@ -37,15 +37,8 @@ def folder_of(kind: str, source: str) -> pathlib.Path:
 def missing(path: pathlib.Path, is_complete=os.path.exists) -> Iterator[bool]:
     """Context manager that yields whether a path must still be written, by one process at a time.
 
-    The lock of a process that was killed is released by the operating system.
-
-    Args:
-        path: `pathlib.Path`. Path of the file or folder that the block writes.
-        is_complete: function from the path to a bool, which is True if nothing must be written.
-            Defaults to `os.path.exists`.
-
-    Raises:
-        ValueError: If the parent folder cannot be created or written to.
+    `is_complete` is True for a path that need not be written. The lock of a process that was killed
+    is released by the operating system. A folder that cannot be written to is a ValueError.
     """
     if is_complete(path):
         yield False

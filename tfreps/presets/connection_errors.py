@@ -19,13 +19,8 @@ def naming_source(
 ) -> Iterator[None]:
     """Context manager that raises errors of a connection as ValueErrors; errors of the disk pass.
 
-    Args:
-        source: str. Address that the message names.
-        done: str. `"downloaded"` or `"uploaded"`.
-        hint: str. Advice at the end of the message.
-        server: str. Name of the server. Defaults to `"the server"`.
-        sentences: dict from classes of errors to messages for them, without the source. Defaults to
-            `None`.
+    `done` is `"downloaded"` or `"uploaded"`, `hint` is advice at the end of the message, and
+    `sentences` maps classes of errors to messages for them, without the source.
     """
     try:
         yield

@@ -33,20 +33,14 @@ def download_file(
     The file gets its final name only when it is complete. An interrupted download is resumed by
     the next call if the server supports this and the file on the server has not changed. The
     progress bar, retries and timeouts are those of `huggingface_hub`. With `HF_HUB_OFFLINE=1`,
-    nothing is downloaded.
+    nothing is downloaded. Any failure except that of the disk is a ValueError.
 
     Args:
         url: str. URL of the file, with `http` or `https`.
         checksum: str. SHA-256 or SHA-1 of the file in hexadecimal digits, which is compared with
-            the file in each call. If `None`, the file is not checked. Defaults to `None`.
+            the file in each call. Defaults to `None`.
         size: int. Size of the file in bytes, if it is known. Defaults to `None`.
         path: str or path-like. Path of the file. Defaults to `cached_path(url)`.
-
-    Raises:
-        ValueError: If the URL is not valid, if the server does not answer or has no such file, if
-            the size or the checksum is not the expected one, if `HF_HUB_OFFLINE` is set and the
-            file has not been downloaded, or if its folder cannot be written to.
-        OSError: If there is no room on the disk.
     """
     path = pathlib.Path(path or cached_path(url))
     with missing(path, functools.partial(_is_right, checksum=checksum)) as is_missing:

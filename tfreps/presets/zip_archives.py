@@ -17,16 +17,11 @@ BROKEN = zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeE
 
 
 def unpack(path: str | os.PathLike) -> pathlib.Path:
-    """Extracts a zip archive into the cache and returns the folder.
+    """Extracts a zip archive into the cache, once; returns the folder, or the only folder in it.
 
-    An archive that was extracted before and has not changed is not extracted again. If the archive
-    contains nothing but one folder, that folder is returned. The files that macOS adds to archives
-    are ignored.
-
-    Raises:
-        ValueError: If the archive is damaged or encrypted, contains links or unsafe paths, or would
-            unpack to more than `MOST_MEMBERS` files or more than `LARGEST_RATIO` times its size.
-        OSError: If the archive cannot be read, or there is no room on the disk.
+    The files that macOS adds to archives are ignored. An archive that is damaged or encrypted,
+    contains links or unsafe paths, or would unpack to more than `MOST_MEMBERS` files or more than
+    `LARGEST_RATIO` times its size is a ValueError.
 
     Example:
     >>> import tempfile

@@ -39,18 +39,10 @@ class EncoderAndTokenizer(NamedTuple):
 def load_encoder(source: str | os.PathLike, **changes) -> EncoderAndTokenizer:
     """Loads the encoder of a pre-trained BERT model; all of its weights are trainable.
 
-    Args:
-        source: str or path-like. Run folder of `tfreps pretrain-bert`, folder that `save_preset`
-            wrote, or checkpoint that `BertEncoder.from_pretrained` supports, with its vocabulary in
-            the same folder; or a name or address of these.
-        **changes: Options of `BertEncoder` that replace those of the source: `num_layers` to load
-            only the first Transformer blocks, `pooler=False`, `dropout`, `attention_dropout` or
-            `dtype`.
-
-    Raises:
-        ValueError: If the source does not exist or cannot be read, is a run of another program,
-            contains no BERT encoder or no tokenizer, has fewer blocks than requested, lacks a
-            requested pooler, or has the vocabulary of another model.
+    The source is a run folder of `tfreps pretrain-bert`, a folder that `save_preset` wrote, or a
+    checkpoint that `BertEncoder.from_pretrained` supports, with its vocabulary in the same folder;
+    or a name or address of these. `changes` are options of `BertEncoder` that replace those of the
+    source: `num_layers`, `pooler=False`, `dropout`, `attention_dropout` or `dtype`.
     """
     with locate(source, RUN, *BERT) as found:
         if found.kind is not RUN:
@@ -71,19 +63,11 @@ def load_pretrainer(
 
     Args:
         source: str or path-like. As in `load_encoder`; it must contain a `BertPretrainer`.
-        next_sentence: bool. Whether the model has the second pre-training task, next-sentence
-            prediction. If `None` (the default), it has this task if the source does.
+        next_sentence: bool. Whether the model has the head for next-sentence prediction. If `None`
+            (the default), it has this head if the source does.
         next_label: int. Label that the source must have for a second sentence that follows the
             first. If `None` (the default), any label is accepted.
-        **changes: Options of `BertEncoder` that replace those of the source and do not affect the
-            weights, such as `dropout`; for a checkpoint, also those that
-            `BertPretrainer.from_pretrained` supports.
-
-    Raises:
-        ValueError: If the source does not exist or cannot be read, is a run of another program,
-            contains no `BertPretrainer`, has no head for next-sentence prediction although
-            `next_sentence` is `True`, has another `next_label`, or has the vocabulary of another
-            model.
+        **changes: Options of `BertEncoder` that replace those of the source.
     """
     with locate(source, RUN, *BERT) as found:
         if found.kind is RUN:

@@ -17,24 +17,12 @@ from tfreps.text.bert import read_tokenizer, write_checkpoint_tokenizer
 
 
 def read_with_head(checkpoint: Checkpoint, path: pathlib.Path, scheme: str | None = None):
-    """Reads a published tagger or classifier and the tokenizer that it was trained with.
+    """Returns the published tagger or classifier at a path, and its tokenizer.
 
     The model is a tagger if its `architectures` include a class such as
     `BertForTokenClassification`, or if it has no `architectures` and a scheme is given. A tagger
-    predicts one tag per word from the word's first piece (see `PieceEncoder`).
-
-    Args:
-        checkpoint: `Checkpoint` at `path`, with a tag or label head.
-        path: `pathlib.Path`. Path of the checkpoint, with its vocabulary.
-        scheme: str. Tag scheme of a tagger (see `tfreps.text.tags`). If `"none"` or `None`, the
-            tags of a tagger have no spans. Defaults to `None`.
-
-    Returns:
-        Tuple `(model, tokenizer)` of a `Classifier` or `Tagger` and its tokenizer.
-
-    Raises:
-        ValueError: If a scheme is given for a classifier, if the tags do not belong to it, or if
-            the checkpoint or its vocabulary is not valid.
+    predicts one tag per word from the word's first piece (see `PieceEncoder`); with the scheme
+    `"none"` or `None`, its tags have no spans.
     """
     kinds = checkpoint.config.get("architectures") or ()
     has_tags = any(str(kind).endswith(TAG_TASK) for kind in kinds)

@@ -56,23 +56,16 @@ def continue_pretraining(
         vocabulary: `tfreps.text.Vocabulary`. The tokens to predict. It may differ from the
             source's vocabulary only if the model reads characters and `source` is a run folder or
             HDF5 weights.
-        options_file: str or path-like. `options.json` of the HDF5 weights, used only if `source` is
-            the file of the weights. If `None`, the one next to the weights is used. Defaults to
-            `None`.
-        bilm_options: dict. Options of `BiLM` that replace those of the source, such as `dropout`
-            or `dtype`. With HDF5 weights, `dropout` defaults to 0.1. Defaults to `None`.
+        options_file: str or path-like. `options.json` of `source`, if that is a file of HDF5
+            weights. If `None` (the default), the one next to the weights is used.
+        bilm_options: dict. Options of `BiLM` that replace those of the source. With HDF5 weights,
+            `dropout` defaults to 0.1. Defaults to `None`.
         **pretrainer_options: Options of `BiLMPretrainer`, except `tied`, which depends on `source`.
 
     Returns:
-        `Restored`, a tuple `(model, accumulators)`. `model` is a `BiLMPretrainer`, whose character
-        table is set if it reads characters. `accumulators` is a dict from paths of weights to
-        Adagrad's accumulators, for `restore_accumulators`; it is empty unless `source` is a bilm-tf
-        training folder.
-
-    Raises:
-        ValueError: If the source does not exist or cannot be read, or if `vocabulary` differs from
-            the source's vocabulary where that is not allowed. Only the sizes are compared, unless
-            `source` is a run folder that contains its vocabulary.
+        `Restored`, a tuple `(model, accumulators)` of a `BiLMPretrainer` and a dict from paths of
+        weights to Adagrad's accumulators, which is empty unless `source` is a bilm-tf training
+        folder.
     """
     changes = dict(bilm_options or {})
     with locate(source, RUN, *BILM) as found:

@@ -73,11 +73,7 @@ def save_preset(
 
     The folder is written under a temporary name and renamed when it is complete. `run` is the
     `RunFolder` of the run that trained the model, if any; `options`, such as `tokens`, say how text
-    is read, and replace those of the run.
-
-    Raises:
-        ValueError: If `folder` exists and is not an empty folder, or the model cannot be stored.
-        OSError: If the folder cannot be written.
+    is read, and replace those of the run. A folder that is not empty is a ValueError.
     """
     folder = pathlib.Path(folder)
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):

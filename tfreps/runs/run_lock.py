@@ -25,22 +25,9 @@ def locked(folder: str | os.PathLike, program: str):
 
     It holds a lock of `filelock` on the file `run.lock` in the folder. The lock ends with its
     process, even if the process is killed, so a leftover file does not lock the folder. On file
-    systems that support no locks, a warning is logged and nothing is locked.
-
-    Args:
-        folder: str or path-like. The run folder. If it does not exist, it is created, and removed
-            at the end if it is still empty.
-        program: str. Name of the program, which appears in the error message of the other process.
-
-    Raises:
-        RunInUse: If another process holds the lock.
-        OSError: If the folder cannot be created, or the file cannot be written or locked.
-
-    Example:
-    >>> import tempfile
-    >>> with locked(tempfile.mkdtemp(), "train-tagger"):
-    ...     print("locked")
-    locked
+    systems that support no locks, a warning is logged and nothing is locked. A folder that does not
+    exist is created, and removed at the end if it is still empty. `program` appears in the error
+    message of the other process, a `RunInUse`.
     """
     import filelock  # only programs that write into a run need it
 

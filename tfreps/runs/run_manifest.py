@@ -62,11 +62,9 @@ def has_data(folder: str | os.PathLike) -> bool:
 def record_data(folder: str | os.PathLike, files: Files) -> None:
     """Writes the name, the size and the SHA-256 of each data file to the manifest.
 
-    Args:
-        folder: str or path-like. Run folder.
-        files: dict from the name of an option to the paths of its files, in the order in which they
-            are read. A folder counts as one file, whose content is the names and contents of the
-            files `CLASS/FILE` in it. Devices and pipes are left out.
+    `files` maps the name of an option to the paths of its files in the order in which they are
+    read. A folder counts as one file, whose content is the names and contents of the files
+    `CLASS/FILE` in it. Devices and pipes are left out.
     """
     found = {
         name: [{"name": path.name, **_record(path)} for path in _kept(paths)]
@@ -78,21 +76,10 @@ def record_data(folder: str | os.PathLike, files: Files) -> None:
 def check_data(
     folder: str | os.PathLike, files: Files, own: Mapping[str, slice] | None = None
 ) -> None:
-    """Checks that data files have the content that `record_data` recorded, if it did.
+    """Raises a ValueError if data files differ from those that `record_data` recorded, if it did.
 
-    The names of the files may differ, but not their order.
-
-    Args:
-        folder: str or path-like. Run folder.
-        files: dict from the name of an option to the paths of its files, as in `record_data`.
-        own: dict from the name of an option to the `slice` of its files that this process reads
-            and checks. All files of other options are checked. If `None` (the default), all files
-            are checked.
-
-    Raises:
-        ValueError: If the number of files of an option differs (the message names the option), if
-            the size or the SHA-256 of a file differs (the message names the option and the file),
-            or if the manifest is not valid.
+    The names of the files may differ, but not their order. `own` maps the name of an option to the
+    `slice` of its files that this process checks; all files of other options are checked.
 
     Example:
     >>> import pathlib, tempfile

@@ -14,17 +14,10 @@ MOST_SPARE = 1024  # maximum number of rows of the token table without a token
 
 
 def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model") -> None:
-    """Checks that a vocabulary matches the data that a model stores about its own vocabulary.
+    """Raises a ValueError if a vocabulary does not match what a biLM stores about its own.
 
-    Args:
-        model: `BiLM`, `BiLMPretrainer` or `Elmo`.
-        vocabulary: `tfreps.text.Vocabulary`. If `None`, nothing is checked.
-        source: str or path-like. Name of the model in error messages. Defaults to `"The model"`.
-
-    Raises:
-        ValueError: If the vocabulary differs from the model's in its size, in the lines of `<S>`
-            and `</S>`, or in the spelling of a token (which the character table of a
-            `BiLMPretrainer` stores).
+    These are its size, the lines of `<S>` and `</S>`, and for a `BiLMPretrainer` the spelling of
+    each token, which its character table stores. If `vocabulary` is `None`, nothing is checked.
 
     Example:
     >>> from tfreps.models import BiLM
