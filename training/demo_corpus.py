@@ -12,7 +12,7 @@ import pathlib
 import re
 
 from tfreps.cli.options import Option, first_line
-from tfreps.cli.output_checks import check_overwrite
+from tfreps.cli.output_checks import CORPUS, check_overwrite
 from tfreps.cli.program import Group, Program
 from tfreps.data.python_text import SENTENCE_END, paragraphs, python_documents
 from tfreps.files.atomic_files import write_text
@@ -40,10 +40,7 @@ PROGRAM = Program(
             ),
         }),
         Group("output", "Folder and size of the corpus.", {
-            "output": Option(
-                str, None, "Folder in which to write the corpus.", required=True, metavar="FOLDER"
-            ),
-            "overwrite": Option(bool, False, "Replace the corpus in the --output folder."),
+            **CORPUS,
             "max_tokens": Option(
                 int, 3_000_000, "Stop after about this many tokens.", at_least=1
             ),

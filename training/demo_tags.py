@@ -13,7 +13,7 @@ import pathlib
 import re
 
 from tfreps.cli.options import Option, first_line, listed
-from tfreps.cli.output_checks import check_overwrite
+from tfreps.cli.output_checks import CORPUS, check_overwrite
 from tfreps.cli.program import Group, Program
 from tfreps.data.python_text import SENTENCE_END, docstring_documents, paragraphs
 from tfreps.files.atomic_files import write_text
@@ -31,10 +31,7 @@ PROGRAM = Program(
     {},
     [
         Group("output", "Folder and size of the corpus.", {
-            "output": Option(
-                str, None, "Folder in which to write the corpus.", required=True, metavar="FOLDER"
-            ),
-            "overwrite": Option(bool, False, "Replace the corpus in the --output folder."),
+            **CORPUS,
             "max_sentences": Option(
                 int, 20_000, "Stop after about this many sentences, but not before each file has "
                 "at least one.", at_least=10,

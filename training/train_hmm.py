@@ -12,9 +12,11 @@ import numpy as np
 
 from tfreps import data, text
 from tfreps.cli import tagged_files
+from tfreps.cli.encoder_options import WORDS
 from tfreps.cli.option_rules import unused_options
 from tfreps.cli.options import Option, first_line
 from tfreps.cli.program import Group, Program
+from tfreps.cli.training_options import RUN
 from tfreps.data.text_files import read_lines
 from tfreps.runs.run_folder import RunFolder
 from tfreps.text.tokenizers import TOKENIZERS
@@ -43,16 +45,7 @@ DATA = {
         "in --unlabelled: at white space (spaces), into characters (characters), or into words and "
         "punctuation marks (words).", TOKENIZERS,
     ),
-    "lowercase": Option(
-        bool, False, "Convert tokens to lower case before they are looked up in the vocabulary."
-    ),
-    "digits_to_zero": Option(
-        bool, False, "Replace every digit with 0 before tokens are looked up in the vocabulary."
-    ),
-    "min_count": Option(
-        int, 1, "Treat tokens that occur fewer than N times in the training data as unknown.",
-        at_least=1,
-    ),
+    **{name: WORDS[name] for name in ("lowercase", "digits_to_zero", "min_count")},
 }  # fmt: skip
 COUNTS = {
     "smoothing": Option(
@@ -93,11 +86,10 @@ PROGRAM = Program(
     {},
     [
         Group("run", "Folder of the run.", {
-            "run": Option(
-                str, None, "Run folder for the model, vocabulary, tags and results.",
-                required=True, metavar="RUN",
+            "run": RUN["run"]._replace(
+                about="Run folder for the model, vocabulary, tags and results."
             ),
-            "overwrite": Option(bool, False, "Replace an earlier run in the --run folder."),
+            "overwrite": RUN["overwrite"],
         }),
         Group("data", "Training and evaluation files, their format and vocabulary.", DATA),
         Group("counts", "Estimation of probabilities from counts.", COUNTS),

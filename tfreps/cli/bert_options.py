@@ -3,7 +3,7 @@
 from tfreps.cli.option_rules import brought_by
 from tfreps.cli.options import Option
 from tfreps.cli.program import Group
-from tfreps.cli.training_options import RUN_GROUP, SHARED, WORKER_DATA
+from tfreps.cli.training_options import LABELLING, OPTIMIZER, RUN_GROUP, SHARED, WORKER_DATA
 
 SIZE = "bert_6x384"
 
@@ -106,13 +106,8 @@ MODEL = {
 }  # fmt: skip
 TRAINING = {
     "epochs": Option(int, 40, "Maximum number of passes over the training text.", at_least=1),
-    "patience": Option(
-        int, None, "Stop after this many epochs without a better validation metric.",
-        at_least=1, needs="validation",
-    ),
-    "batch_tokens": Option(
-        int, 4096, "Maximum number of tokens in a batch, padding included.", at_least=1
-    ),
+    "patience": LABELLING["patience"]._replace(default=None, needs="validation"),
+    "batch_tokens": LABELLING["batch_tokens"]._replace(default=4096),
     "batch_rows": Option(
         int, None, "Maximum number of texts in a batch. By default, only --batch-tokens limits the "
         "size of a batch.", at_least=1,
@@ -130,18 +125,12 @@ TRAINING = {
         int, None, "Number of batches until the highest learning rate is reached. Defaults to a "
         "tenth of all batches.", at_least=0,
     ),
-    "schedule": Option(
-        str, "linear", "How the learning rate changes after the warmup: not at all (constant), or "
-        "linearly to 0 by the end of the last epoch (linear).", ["linear", "constant"],
-    ),
+    "schedule": OPTIMIZER["schedule"]._replace(default="linear"),
     "weight_decay": Option(
         float, 0.01, "Decoupled weight decay of all weights except biases and layer "
         "normalization.", at_least=0,
     ),
-    "clip_norm": Option(
-        float, 1.0, "Maximum norm of the gradient over all weights; 0 turns clipping off.",
-        at_least=0,
-    ),
+    "clip_norm": OPTIMIZER["clip_norm"]._replace(default=1.0),
     **SHARED,
     "log_every": Option(
         int, 100, "Number of steps between two log entries within an epoch.", at_least=1

@@ -5,7 +5,7 @@ import json
 from tfreps.cli.option_rules import brought_by
 from tfreps.cli.options import Option
 from tfreps.cli.program import Group
-from tfreps.cli.training_options import PRECISION, RUN_GROUP, SHARED, WORKER_DATA
+from tfreps.cli.training_options import OPTIMIZER, PRECISION, RUN_GROUP, SHARED, WORKER_DATA
 
 CHANGEABLE = "dropout", "precision"  # options of a model that can be changed with --init
 
@@ -140,10 +140,7 @@ TRAINING = {
         int, 0, "Number of steps over which the learning rate rises linearly from 0. Has an effect "
         "only with --schedule cosine.", at_least=0, unused_with="schedule=constant",
     ),
-    "clip_norm": Option(
-        float, 10.0, "Maximum norm of the gradient over all weights; 0 turns clipping off.",
-        at_least=0,
-    ),
+    "clip_norm": OPTIMIZER["clip_norm"]._replace(default=10.0),
     "reset_probability": Option(
         float, 0.01, "Probability that a row of a batch starts from the fixed initial state of the "
         "biLM instead of the state after the previous batch; 0 never resets a row.", at_least=0,
@@ -156,7 +153,7 @@ TRAINING = {
 }  # fmt: skip
 LOGS = {
     "log_every": Option(int, 100, "Number of steps between two log entries.", at_least=1),
-    "checkpoint_every": Option(int, 1000, "Number of steps between two checkpoints.", at_least=1),
+    "checkpoint_every": SHARED["checkpoint_every"]._replace(default=1000),
     "keep_checkpoints": SHARED["keep_checkpoints"],
     "evaluate_every": Option(
         int, None, "Number of steps between two evaluations. Defaults to the number of steps in "

@@ -10,6 +10,13 @@ from tfreps.files.atomic_files import check_place, is_stream
 
 Path = str | os.PathLike
 OUTPUT = Option(str, None, "File to write. Defaults to standard output.", metavar="FILE")
+# The folder that demo-corpus and demo-tags write.
+CORPUS = {
+    "output": Option(
+        str, None, "Folder in which to write the corpus.", required=True, metavar="FOLDER"
+    ),
+    "overwrite": Option(bool, False, "Replace the corpus in the --output folder."),
+}
 OVERWRITE = Option(bool, False, "Replace the output file if it exists.")
 
 

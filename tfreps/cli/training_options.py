@@ -105,7 +105,10 @@ OPTIMIZER = {
 LABELLING = {
     "epochs": Option(int, 30, "Maximum number of passes over the training data.", at_least=1),
     "patience": Option(
-        int, 5, "Stop after this many epochs without a better dev metric.", at_least=1
+        int,
+        5,
+        "Stop after this many epochs without a better metric of the held-out data.",
+        at_least=1,
     ),
     "batch_tokens": Option(
         int, 2048, "Maximum number of tokens in a batch, padding included.", at_least=1
