@@ -9,8 +9,7 @@ alternates with the same command of another installation of tfreps, and the last
 quotient. With --cpu, the seconds are those of all CPU cores together, which depend less on other
 load. The rows of --run and --export time a command as a user sees it, and steps in a process
 that has imported everything: loading, the first answer, which traces functions, the second answer,
-and the first answer for a longer line. In the rows "without a trace", the model runs eagerly, as in
-`tag` with a short text.
+and the first answer for a longer line.
 """
 
 import os
@@ -33,7 +32,6 @@ from tfreps.inference.load import load
 folder, line, clock = *sys.argv[1:3], getattr(time, sys.argv[3])
 times = [clock()]
 tagger = load(folder)
-tagger.model.run_eagerly = sys.argv[4:] == ["eagerly"]
 times.append(clock())
 for text in line, line, f"{line} {line} {line}":
     tagger(text)
@@ -89,7 +87,6 @@ def commands(options):
     if options.run:
         found["tag"] = ["-I", "-m", "tfreps", "tag", options.run]
         found["tag, in Python"] = ["-I", "-c", TAGGER, options.run, LINE, clock]
-        found["tag, in Python without a trace"] = [*found["tag, in Python"], "eagerly"]
     if options.export:
         models = pathlib.Path(options.export).glob("*/saved_model.pb")
         version = max((path.parent for path in models), key=lambda path: int(path.name))
