@@ -35,7 +35,7 @@ def modules():
             yield pytest.param(name.removesuffix(".__init__"), marks=marks)
 
 
-@pytest.mark.parametrize("name", modules())
+@pytest.mark.parametrize("name", list(modules()))
 def test_docstring_examples(name, tmp_path, monkeypatch):
     """The examples run in a temporary folder."""
     if name.startswith("tfreps.distribute.beam."):
