@@ -29,7 +29,7 @@ every_layer = pytest.mark.parametrize(
         for n in CATALOGUE  # `Name, variant` is not the name of a layer
     ],
 )
-# Exports of models contain the layers, so that exports of single layers are slow tests.
+# Files and exports of models contain the layers, so that those of single layers are slow tests.
 every_exported = pytest.mark.parametrize(
     "name",
     [
@@ -95,7 +95,7 @@ def test_all_are_registered_under_tfreps():
         assert keras.saving.get_registered_name(cls) == f"tfreps>{cls.__name__}"
 
 
-@every_class
+@every_exported
 def test_saves_and_loads(name, tmp_path):
     entry = CATALOGUE[name]
     layer = entry.make()
@@ -249,7 +249,7 @@ def test_unknown_batch_and_length_compile(name):
     assert function.experimental_get_tracing_count() == 1
 
 
-@every
+@every_class
 def test_padding_changes_nothing(name):
     """With two more columns of padding, outputs on real tokens are equal up to rounding."""
     entry, (layer, outputs) = CATALOGUE[name], made(name)
@@ -269,7 +269,7 @@ def own(output, axes, row, length):
     return take(output, axes, "S", slice(0, length + 2)).astype("float64")
 
 
-@every
+@every_class
 def test_one_by_one_is_together(name):
     entry, (layer, together) = CATALOGUE[name], made(name)
     for row, length in enumerate(LENGTHS):

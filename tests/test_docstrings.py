@@ -12,10 +12,14 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 SLOW = {
     f"tfreps.{name}"
     for name in (
+        "data.masked_lm.masked_lm_batches",
         "export.bilm_signatures",
         "export.open_for_export",
+        "inference.load",
         "inference.text_bilm",
         "inference.text_tagger",
+        "layers.crf",
+        "models.tagger",
         "models.whole_model",
     )
 }

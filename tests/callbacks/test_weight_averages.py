@@ -37,6 +37,7 @@ class Kept(keras.callbacks.Callback):
         self.kernels.append(self.model.layers[-1].kernel.numpy())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("grouped", [False, True])
 def test_measured_and_saved_with_averages_and_trained_without(grouped):
     kept, saved = Kept(), []

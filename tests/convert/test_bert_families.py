@@ -185,7 +185,7 @@ def test_heads_that_hugging_face_has_no_place_for(tmp_path):
         BertPretrainer(encoder, next_sentence=False).save_pretrained(tmp_path)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     [

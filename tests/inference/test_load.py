@@ -129,6 +129,7 @@ def test_a_published_bilm(tmp_path):
         np.testing.assert_array_equal(weight, other)
 
 
+@pytest.mark.slow
 def test_a_published_bilm_of_words(tmp_path):
     bilm = make_pretrainer(**WORDS).bilm
     bilm.save_pretrained(tmp_path)

@@ -320,6 +320,7 @@ def crf_model(**options):
     return model
 
 
+@pytest.mark.slow
 def test_a_tag_that_does_not_exist_in_fit():
     with pytest.raises(tf.errors.InvalidArgumentError, match="`tags` must lie in 0..2"):
         crf_model().fit([np.zeros([2, 4, 2]), np.full([2, 4], 7)], verbose=0)

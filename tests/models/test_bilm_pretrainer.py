@@ -129,7 +129,7 @@ CASES = {
 COMPILED = "clip active, sampled", "token ids, sampled, clip active"  # the others run eagerly
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "case",
     [pytest.param(c, marks=pytest.mark.slow if c == COMPILED[0] else ()) for c in CASES],

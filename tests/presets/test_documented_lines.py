@@ -59,6 +59,7 @@ def test_a_revision_of_the_hub(hub, tmp_path):
         assert_close(found, wanted)
 
 
+@pytest.mark.slow
 def test_a_tagger_that_reads_raw_text(hub):
     indexer = TokenIndexer.from_sentences([["Ada", "lives"]])
     mine = TextTagger(HMMTagger(indexer.vocabulary_size, ["O", "B-PER"]), indexer)

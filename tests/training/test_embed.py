@@ -106,6 +106,7 @@ bank NN B-LOC\r
 """
 
 
+@pytest.mark.slow
 def test_tagged_sentences_are_those_of_training(run, tmp_path, capsys):
     text, output = tmp_path / "eng.train", tmp_path / "v.hdf5"
     text.write_text(CONLL, encoding="utf-8")

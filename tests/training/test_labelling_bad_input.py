@@ -93,7 +93,7 @@ def test_tags_and_tokens_of_different_number(files, tmp_path, capsys):
     assert "line 2: expected as many tags in 'label' as tokens in 'text'; got 1 and 2" in err
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -242,6 +242,7 @@ def test_the_training_sample_has_sentences_of_all_lengths(tmp_path):
     assert abs(positions.mean() - (lengths + 1).mean()) < 3
 
 
+@pytest.mark.slow
 def test_a_run_that_diverges_ends_and_saves_no_model(corpus, tmp_path, capsys):
     command = flags(corpus, tmp_path / "run", *LEAST, "--learning-rate", "1e30", sizes=[])
     assert main(command) == 2

@@ -267,6 +267,7 @@ def test_resuming_on_moved_and_on_other_text(short, corpus, tmp_path, capsys):
     assert err.count("\n") == 1 and RunFolder.open(arguments[1]).options == stored
 
 
+@pytest.mark.slow
 def test_resuming_where_nothing_is_begins(corpus, tmp_path):
     run = pretrain(
         corpus, tmp_path / "run", *LEAST, "--resume", steps=2, sizes=[], validation=False

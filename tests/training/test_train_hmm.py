@@ -152,6 +152,7 @@ def test_a_new_tag(corpus, tmp_path, part):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_files_in_latin_1_with_illegal_transitions(tmp_path, capsys):
     text = "-DOCSTART-\tO\n\nSan Jos\xe9\tS-LOC\nAda\tE-PER\n"
     (tmp_path / "a.tsv").write_bytes(text.encode("latin-1"))
