@@ -21,8 +21,12 @@ import sys
 import tempfile
 
 from benchmarks.rows import program_parser
-from tfreps.distribute.local_cluster import THREADS, local_addresses, threads_per_worker
-from tfreps.distribute.local_workers import run_workers
+from tfreps.distribute.local_workers import (
+    THREADS,
+    local_addresses,
+    run_workers,
+    threads_per_worker,
+)
 
 PROGRAM = "benchmarks.scaling"
 MODELS = "bilm", "bert"
@@ -95,9 +99,9 @@ def measure(options):
     import numpy as np
 
     from benchmarks import reductions, scaling_models
-    from tfreps.distribute.replica_loop import ReplicaLoop
     from tfreps.distribute.strategies import open_strategy
     from tfreps.distribute.workers import Workers
+    from tfreps.fitting.replica_loop import ReplicaLoop
 
     strategy = open_strategy("multiworker")
     workers = Workers(strategy)

@@ -26,11 +26,12 @@ MAY_IMPORT = {
     "runs": {"convert", "files", "models", "optimizers", "presets", "text"},
     "inference": {"convert", "data", "files", "layers", "models", "presets", "runs", "text"},
     "distribute": {"callbacks", "files", "layers", "runs"},
+    "fitting": {"callbacks", "distribute", "layers"},
     "export": {"files", "inference", "layers", "models", "runs", "text"},
     "server": {"files"},
     "cli": {
         "__init__",
-        *("callbacks", "data", "distribute", "files", "inference", "layers", "models"),
+        *("callbacks", "data", "distribute", "files", "fitting", "inference", "layers", "models"),
         *("optimizers", "plots", "presets", "reports", "runs", "text"),
     },
     "backend": set(),

@@ -46,9 +46,10 @@ def start(options):
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, and prints the results."""
+    from tfreps.callbacks import EpochLog
     from tfreps.cli import distribute_options, fit_options, training_program
     from tfreps.cli.progress import say_progress
-    from tfreps.distribute.epoch_loop import fit_epochs
+    from tfreps.fitting.epoch_loop import FitPlan, fit_epochs
     from tfreps.models.sizes import BERT
     from tfreps.optimizers import build_optimizer
 
@@ -83,20 +84,17 @@ def train(options, earlier):
     sizes["parameters"] = model.count_params()
     run.write_results({**run.results(), "training": sizes})
     training_program.say_start(run, model, f": {steps:,} steps")
-    best = fit_epochs(
-        model,
-        train_batches,
-        validation,
-        run,
+    plan = FitPlan(
         options.epochs,
         "val_masked_perplexity",
-        patience=options.patience,
-        minutes=options.minutes,
+        options.patience,
+        options.minutes,
         checkpoint_every=options.checkpoint_every,
         resume=options.resume,
-        log_every=options.log_every,
-        say=say_progress,
     )
+    length = options.epochs, train_batches.num_tokens, options.minutes, options.log_every
+    log = EpochLog(run.logs_path, *length, say=say_progress)
+    best = fit_epochs(model, train_batches, validation, run, plan, [log])
     say_end(run, best)
 
 

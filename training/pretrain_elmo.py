@@ -51,7 +51,7 @@ def start(options):
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, and prints the results."""
     from tfreps.cli import distribute_options, fit_options, precision_options, training_program
-    from tfreps.distribute.epoch_loop import fit_epochs
+    from tfreps.fitting.epoch_loop import FitPlan, fit_epochs
     from tfreps.models.sizes import ELMO
     from tfreps.optimizers import build_optimizer
     from tfreps.runs.bilm_loading import restore_accumulators
@@ -78,20 +78,20 @@ def train(options, earlier):
 
     run = training_program.begin_run(PROGRAM, options, earlier)
     run.keep(run.vocabulary_path, vocabulary.write)
-    best = fit_epochs(
-        model,
-        share.batches(epochs),
-        validation,
-        run,
+    plan = FitPlan(
         epochs.num_epochs,
         "val_perplexity",
         minutes=options.minutes,
         measure_when_over=True,
         checkpoint_every=options.checkpoint_every,
         resume=options.resume,
-        log=make_log(options, run, epochs.total_steps, sample),
-        begun=lambda step: say_start(run, model, step, epochs.total_steps, per_pass),
     )
+    log = make_log(options, run, epochs.total_steps, sample)
+
+    def begun(step):
+        say_start(run, model, step, epochs.total_steps, per_pass)
+
+    best = fit_epochs(model, share.batches(epochs), validation, run, plan, [log], begun)
     say_end(run, best)
 
 

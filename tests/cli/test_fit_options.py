@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tests.distribute.test_epoch_loop import Batches
+from tests.fitting.test_epoch_loop import Batches
 from tests.line_model import make_model, options
 from tfreps.cli import fit_options
 from tfreps.runs.run_folder import RunFolder

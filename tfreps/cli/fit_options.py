@@ -3,9 +3,10 @@
 import keras
 import tensorflow as tf
 
+from tfreps.callbacks import EpochLog, RateCuts, WeightAverages
 from tfreps.cli import optimizer_options, precision_options
 from tfreps.cli.progress import say_progress
-from tfreps.distribute.epoch_loop import fit_epochs
+from tfreps.fitting.epoch_loop import FitPlan, fit_epochs
 from tfreps.models.precision import POLICIES
 from tfreps.optimizers import build_optimizer
 
@@ -73,19 +74,18 @@ def fit(model, batches, validation, run, monitor, options):
             "No text is held out: the last weights are saved instead of the best ones. --patience "
             "and --plateau-decay have no effect."
         )
-    return fit_epochs(
-        model,
-        batches,
-        validation,
-        run,
+    plan = FitPlan(
         options.epochs,
         monitor,
-        patience=options.patience,
-        minutes=options.minutes,
+        options.patience,
+        options.minutes,
         checkpoint_every=options.checkpoint_every,
         resume=options.resume,
-        rate_factor=factor,
-        plateau_decay=options.plateau_decay,
-        average=options.average > 0,
-        say=say_progress,
     )
+    length = options.epochs, batches.num_tokens, options.minutes
+    callbacks = [EpochLog(run.logs_path, *length, say=say_progress)]
+    if factor is not None:
+        callbacks.append(RateCuts(factor, options.plateau_decay, monitor))
+    if options.average:
+        callbacks.append(WeightAverages(run.save_model))
+    return fit_epochs(model, batches, validation, run, plan, callbacks)

@@ -1,3 +1,3 @@
-"""Trains models epoch by epoch on one device, several devices or several workers."""
+"""Devices and workers that train one model together, and bulk inference (beam)."""
 
 __all__: list[str] = []  # internal: not part of the public API

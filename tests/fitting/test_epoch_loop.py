@@ -11,10 +11,10 @@ import pytest
 import tensorflow as tf
 
 from tests.line_model import make_model
-from tfreps.callbacks import EpochLog
+from tfreps.callbacks import EpochLog, RateCuts, WeightAverages
 from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps.callbacks.stop_signals import Stopped, is_asked, stopped_by_signals
-from tfreps.distribute.epoch_loop import fit_epochs
+from tfreps.fitting.epoch_loop import FitPlan, fit_epochs
 from tfreps.optimizers import CutRate, GroupedOptimizer
 
 
@@ -57,11 +57,19 @@ def make_run(folder):
     )
 
 
-def fit(run, model=None, epochs=4, **options):
+def fit(run, model=None, epochs=4, callbacks=(), **options):
     model, batches = model or make_model(), Batches()
-    options = {"checkpoint_every": 2, **options}
-    result = fit_epochs(model, batches, Batches(), run, epochs, "val_mae", **options)
+    plan = FitPlan(epochs, "val_mae", **{"checkpoint_every": 2, **options})
+    callbacks = [EpochLog(run.logs_path, epochs, batches.num_tokens), *callbacks]
+    result = fit_epochs(model, batches, Batches(), run, plan, callbacks)
     return model, batches, result
+
+
+def fit_averages(run, **options):
+    model = make_model()
+    adam = keras.optimizers.Adam(0.1, use_ema=True, ema_momentum=0.9)
+    model.compile(GroupedOptimizer(adam, {}), "mse", metrics=["mae"])
+    return fit(run, model, callbacks=[WeightAverages(run.save_model)], **options)
 
 
 def lines(folder):
@@ -173,12 +181,7 @@ def asks(monkeypatch, kind, moment, step):
     ],
 )
 def test_a_signal_ends_a_run_that_goes_on_bit_by_bit(tmp_path, monkeypatch, average, moment, step):
-    def run_one(run, **more):
-        model = make_model()
-        adam = keras.optimizers.Adam(0.1, use_ema=average, ema_momentum=0.9)
-        model.compile(GroupedOptimizer(adam, {}), "mse", metrics=["mae"])
-        return fit(run, model, average=average, **more)
-
+    run_one = fit_averages if average else fit
     whole_run, run = make_run(tmp_path / "whole"), make_run(tmp_path / "stopped")
     whole, _, result = run_one(whole_run)
     asks(monkeypatch, EpochLog, moment, step)
@@ -207,8 +210,8 @@ def test_a_run_with_cuts_ends_as_if_it_had_not_been_killed(tmp_path):
     def run_one(folder, **given):
         model, factor = make_model(), tf.Variable(1.0)
         model.compile(keras.optimizers.Adam(CutRate(5.0, factor)), "mse", metrics=["mae"])
-        more = {"patience": 9, "rate_factor": factor, "plateau_decay": 0.5, **given}
-        result = fit(make_run(folder), model, **more)[2]
+        cuts = RateCuts(factor, 0.5, "val_mae")
+        result = fit(make_run(folder), model, callbacks=[cuts], patience=9, **given)[2]
         return model, factor, result
 
     model, factor, result = run_one(tmp_path / "whole", epochs=6)
@@ -223,11 +226,9 @@ def test_a_run_with_cuts_ends_as_if_it_had_not_been_killed(tmp_path):
 @pytest.mark.slow
 def test_a_run_with_averages_ends_as_if_it_had_not_been_killed(tmp_path):
     def run_one(folder, **given):
-        model = make_model()
-        adam = keras.optimizers.Adam(0.1, use_ema=True, ema_momentum=0.9)
-        model.compile(GroupedOptimizer(adam, {}), "mse", metrics=["mae"])
         run = make_run(folder)
-        return model, run, fit(run, model, average=True, **given)[2]
+        model, _, result = fit_averages(run, **given)
+        return model, run, result
 
     model, whole, result = run_one(tmp_path / "whole", epochs=4)
     run_one(tmp_path / "torn", epochs=2)
@@ -278,6 +279,6 @@ def test_results_say_how_far_an_unfinished_run_has_come(tmp_path, monkeypatch, c
 def test_a_run_that_is_counted_in_steps(tmp_path):
     run, batches = make_run(tmp_path), Batches()
     batches.total_steps = 18
-    given = {"minutes": 1e-9, "measure_when_over": True}
-    fit_epochs(make_model(), batches, Batches(), run, 4, "val_mae", **given)
+    plan = FitPlan(4, "val_mae", minutes=1e-9, measure_when_over=True)
+    fit_epochs(make_model(), batches, Batches(), run, plan, [EpochLog(run.logs_path)])
     assert run.results() == {"unfinished": {"unit": "step", "done": 1, "planned": 18}}
