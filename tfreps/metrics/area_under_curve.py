@@ -17,8 +17,7 @@ class AreaUnderCurve(keras.metrics.Metric):
     `score+` is the score of a text with label 1 and `score-` that of a text with label 0; the
     probabilities are over all such pairs. The scores are rounded to multiples of 2^-11 (about
     0.0005) and clipped to [-16, 16]. The metric therefore stores only a table of counts, and scores
-    that differ only by float rounding almost always count as equal. The report of `tfreps evaluate`
-    rounds scores in the same way.
+    that differ only by float rounding almost always count as equal.
 
     Args:
         name: str. Name of the metric. Defaults to `"auc"`.

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from tfreps.metrics.tag_pairs import precision_recall_f1, tag_pairs
+from tfreps.metrics.tag_pairs import count_of_each, precision_recall_f1, tag_pairs
 from tfreps.text.tags import tag_schemes
 from tfreps.text.tags.graph_spans import ended_spans
 
@@ -85,14 +85,10 @@ class SpanF1(keras.metrics.Metric):
         true_type, true_start = ended_spans(y_true, self._rules)
         pred_type, pred_start = ended_spans(y_pred, self._rules)
         same = (true_type == pred_type) & (true_start == pred_start)
-        self.correct.assign_add(self._count(tf.where(same, true_type, -1)))
-        self.predicted.assign_add(self._count(pred_type))
-        self.true.assign_add(self._count(true_type))
-
-    def _count(self, types):
-        """Returns the number of spans of each type, int64 `[types]`; the type -1 is ignored."""
-        ones = tf.ones_like(types, dtype="int64")
-        return tf.math.unsorted_segment_sum(ones, types, self.true.shape[0])
+        (size,) = self.true.shape
+        self.correct.assign_add(count_of_each(tf.where(same, true_type, -1), size))
+        self.predicted.assign_add(count_of_each(pred_type, size))
+        self.true.assign_add(count_of_each(true_type, size))
 
     def counts(self):
         """Returns a dict from each span type to its counts: `correct`, `predicted` and `true`."""

@@ -45,6 +45,12 @@ def tag_pairs(y_true, y_pred, sample_weight=None):
     return y_true, y_pred, tf.broadcast_to(mask, tf.shape(y_true))
 
 
+def count_of_each(ids, size):
+    """Returns how often each id from 0 to `size - 1` occurs, int64 `[size]`; ignores the id -1."""
+    ids = tf.reshape(ids, [-1])
+    return tf.math.unsorted_segment_sum(tf.ones_like(ids, dtype="int64"), ids, size)
+
+
 def precision_recall_f1(correct, predicted, true):
     """Computes precision, recall and F1 from counts.
 

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from tfreps.metrics.tag_pairs import tag_pairs
+from tfreps.metrics.tag_pairs import count_of_each, precision_recall_f1, tag_pairs
 
 STATISTICS = ("precision", "recall", "f1")
 
@@ -84,15 +84,11 @@ class WeightedTokenF1(keras.metrics.Metric):
         y_true, y_pred, mask = tag_pairs(y_true, y_pred, sample_weight)
         if self.outside_id is not None:
             mask &= y_true != self.outside_id
-        self.correct.assign_add(self._count(y_true, mask & (y_true == y_pred)))
-        self.predicted.assign_add(self._count(y_pred, mask))
-        self.true.assign_add(self._count(y_true, mask))
-
-    def _count(self, ids, chosen):
-        """Returns the number of chosen tokens with each tag, int64 `[K]`."""
-        ids = tf.reshape(tf.where(chosen, ids, -1), [-1])
-        chosen = tf.reshape(tf.cast(chosen, "int64"), [-1])
-        return tf.math.unsorted_segment_sum(chosen, ids, self.num_tags)  # [K], without -1
+        y_true, y_pred = tf.where(mask, y_true, -1), tf.where(mask, y_pred, -1)
+        correct = tf.where(y_true == y_pred, y_true, -1)
+        self.correct.assign_add(count_of_each(correct, self.num_tags))
+        self.predicted.assign_add(count_of_each(y_pred, self.num_tags))
+        self.true.assign_add(count_of_each(y_true, self.num_tags))
 
     def scores(self):
         """Returns a dict of floats: the weighted means of `precision`, `recall` and `f1`."""
@@ -103,11 +99,10 @@ class WeightedTokenF1(keras.metrics.Metric):
         return tf.cast(self._average(self.statistic), "float32")
 
     def _average(self, statistic):
-        counts = self.correct, self.predicted, self.true
-        correct, predicted, true = (tf.cast(c.value, "float64") for c in counts)  # [K]
-        precision = tf.math.divide_no_nan(correct, predicted)
-        recall = tf.math.divide_no_nan(correct, true)
+        counts = (c.value for c in (self.correct, self.predicted, self.true))  # [K]
+        precision, recall, _ = precision_recall_f1(*counts)
         f1 = 2.0 * precision * recall / (precision + recall + 1e-10)
+        true = tf.cast(self.true.value, "float64")
         values = {"precision": precision, "recall": recall, "f1": f1}[statistic]
         return tf.math.divide_no_nan(tf.reduce_sum(true * values), tf.reduce_sum(true))
 

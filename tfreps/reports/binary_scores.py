@@ -7,9 +7,7 @@ import numpy as np
 Scores = dict[str, float]
 
 
-def auc(
-    positive: Sequence[bool], scores: Sequence[float], resolution: float | None = None
-) -> float:
+def auc(positive: Sequence[bool], scores: Sequence[float]) -> float:
     """Computes the area under the ROC curve.
 
         AUC = (correctly ordered pairs + tied pairs / 2) / pairs
@@ -21,9 +19,6 @@ def auc(
         positive: Sequence of bool or 0/1. Whether each example is positive.
         scores: Sequence of float of the same length. A higher score means that the example is more
             likely to be positive.
-        resolution: float. Scores are rounded to multiples of this number, so that scores that
-            differ only by rounding errors count as equal. If `None`, scores are not rounded.
-            Defaults to `None`.
 
     Returns:
         float in [0, 1]. The area under the curve.
@@ -39,8 +34,6 @@ def auc(
         0.875
     """
     positive, scores = _check_scores(positive, scores)
-    if resolution is not None:
-        scores = np.round(scores / resolution)
     count = int(positive.sum())
     if count in (0, len(positive)):
         raise ValueError(

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from tfreps import reports
-from tfreps.metrics.area_under_curve import LARGEST, RESOLUTION
+from tfreps.metrics import AreaUnderCurve
 
 
 def evaluate_tagger(trained, sentences, **options):
@@ -101,7 +101,9 @@ def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
         positive = [label == name for label in labels]
         scores = [answer.probabilities[name] for answer in answers]
         others = [answer.probabilities[trained.names[0]] for answer in answers]
-        results["auc"] = reports.auc(positive, _log_odds(scores, others), RESOLUTION)
+        auc = AreaUnderCurve()
+        auc.update_state(positive, _log_odds(scores, others))
+        results["auc"] = float(auc.result())
         if threshold == "best":
             threshold = reports.best_threshold(positive, scores)[0]
         if threshold is not None:
@@ -111,10 +113,9 @@ def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
 
 
 def _log_odds(probabilities, others):
-    """Returns the differences between the logits of two labels, clipped as in `AreaUnderCurve`."""
+    """Returns the differences between the logits of two labels."""
     tiny = np.finfo("float32").tiny
-    odds = np.log(np.maximum(probabilities, tiny)) - np.log(np.maximum(others, tiny))
-    return np.clip(odds, -LARGEST, LARGEST)
+    return np.log(np.maximum(probabilities, tiny)) - np.log(np.maximum(others, tiny))
 
 
 def check_names(names, examples):
