@@ -20,8 +20,7 @@ from tfreps.cli.options import Option, first_line, listed
 from tfreps.cli.program import Group, Program
 from tfreps.cli.standard_streams import say
 from tfreps.distribute.cluster import NAME
-from tfreps.distribute.local_cluster import local_addresses, threads_per_worker
-from tfreps.distribute.local_workers import run_workers
+from tfreps.distribute.local_workers import local_addresses, run_workers, threads_per_worker
 
 TRAINING = ["pretrain-elmo", "pretrain-bert", "train-tagger", "train-classifier"]
 DISTRIBUTE = ["--distribute", "multiworker"]

@@ -88,3 +88,23 @@ def test_values_of_all_workers():
 
 def test_one_process_has_its_own_sum(workers):
     assert workers.sum([1, 2]).tolist() == [1, 2] and workers.gather({"a": 1}) == [{"a": 1}]
+
+
+REPORTS = [
+    tf.errors.UnavailableError(None, None, "Collective ops is aborted by: Error reported from ..."),
+    tf.errors.InternalError(None, None, "recvmsg:Connection reset by peer"),
+]
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_a_lost_worker_is_named(report):
+    with pytest.raises(ValueError, match="^Worker 1 of 3 stopped because another worker has ended"):
+        with Gathered(None).naming_lost_workers():
+            raise report
+
+
+def test_other_errors_are_not_changed(workers):
+    with pytest.raises(tf.errors.InvalidArgumentError), Gathered(None).naming_lost_workers():
+        raise tf.errors.InvalidArgumentError(None, None, "Tag ids must lie in 0..2.")
+    with pytest.raises(tf.errors.UnavailableError), workers.naming_lost_workers():
+        raise REPORTS[0]

@@ -11,7 +11,6 @@ from tfreps.cli.option_rules import unused_options
 from tfreps.cli.options import as_flag, default_values
 from tfreps.cli.training_options import AUTO, RUN
 from tfreps.data import find_files
-from tfreps.distribute.lost_workers import naming_lost_workers
 from tfreps.files.json_files import as_json
 from tfreps.runs.run_folder import RunFolder
 from tfreps.runs.run_manifest import TRAINING_DATA, check_data, has_data, record_data

@@ -1,12 +1,14 @@
 """Cluster: the workers that train together, as the environment variable TF_CONFIG describes them.
 
 This module does not import TensorFlow, so that a mistake is reported before TensorFlow starts to
-wait for workers that do not exist.
+wait for workers that do not exist: it waits indefinitely, in a call that neither Python nor a
+signal can interrupt.
 """
 
 import json
 import re
 import socket
+import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -18,6 +20,12 @@ EXAMPLE = (
 JOBS = "chief", "worker"  # in the order of their indices
 ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+(?:%\w+)?\]|[^\s:/@\[\]]+):([0-9]{1,5})")
 LAST_PORT = 65535
+CONNECT_SECONDS = 1.0
+PAUSE_SECONDS = 0.2
+REMEDIES = {
+    "ps": "Keras 3 does not support parameter servers: remove ps, and train with workers only.",
+    "evaluator": "Every run evaluates its own model: remove the evaluator.",
+}
 
 
 class Cluster(NamedTuple):
@@ -25,26 +33,12 @@ class Cluster(NamedTuple):
 
     Args:
         workers: tuple of str. Addresses `"host:port"` of all workers, in order.
-        index: int. Number of this process among the workers, counted from 0.
-
-    Example:
-    >>> cluster = Cluster(("a:2222", "b:2222"), 1)
-    >>> cluster.size, cluster.is_chief, cluster.address
-    (2, False, 'b:2222')
+        index: int. Number of this process among the workers, counted from 0. Worker 0 is the only
+            one that writes the run folder.
     """
 
     workers: tuple[str, ...]
     index: int
-
-    @property
-    def size(self) -> int:
-        """Returns the number of workers."""
-        return len(self.workers)
-
-    @property
-    def is_chief(self) -> bool:
-        """Returns True for worker 0, the only one that writes the run folder."""
-        return self.index == 0
 
     @property
     def address(self) -> str:
@@ -63,18 +57,12 @@ class Cluster(NamedTuple):
 
 
 def read_cluster(environ: Mapping[str, str]) -> Cluster | None:
-    """Reads the cluster from the environment variable TF_CONFIG.
+    """Reads the cluster from TF_CONFIG; returns `None` if it is unset or blank.
 
     The cluster may have one address of the job `chief` in addition to those of the job `worker`, as
     in the TF_CONFIG that Kubeflow writes. The chief is then worker 0, and worker i of TF_CONFIG is
     worker i + 1. Set TF_CONFIG to the result of `Cluster.as_tf_config` before TensorFlow reads it,
     so that TensorFlow numbers the workers in the same way.
-
-    Args:
-        environ: mapping of str to str. Environment variables, such as `os.environ`.
-
-    Returns:
-        `Cluster`, or `None` if TF_CONFIG is unset or blank.
 
     Raises:
         ValueError: If TF_CONFIG is not valid. The message says what to correct.
@@ -83,7 +71,6 @@ def read_cluster(environ: Mapping[str, str]) -> Cluster | None:
     >>> chief = '{"cluster": {"chief": ["a:1"], "worker": ["b:1"]}, "task": '
     >>> read_cluster({"TF_CONFIG": chief + '{"type": "worker", "index": 0}}'})
     Cluster(workers=('a:1', 'b:1'), index=1)
-    >>> read_cluster({})
     """
     text = environ.get(NAME, "")
     if not text.strip():
@@ -101,27 +88,10 @@ def read_cluster(environ: Mapping[str, str]) -> Cluster | None:
 
 
 def check_port_is_free(address: str) -> None:
-    """Checks that this process can listen on the port of its own address.
+    """Raises ValueError if this process cannot listen on the port of its own address.
 
     TensorFlow listens on all network interfaces, so the port must be free on all of them; the host
     of the address is not looked up.
-
-    Args:
-        address: str. Address `"host:port"` of this process, such as `Cluster.address`.
-
-    Raises:
-        ValueError: If the port is in use, or this process may not listen on it.
-
-    Example:
-    >>> listener = socket.create_server(("127.0.0.1", 0))
-    >>> port = listener.getsockname()[1]
-    >>> try:
-    ...     check_port_is_free(f"localhost:{port}")
-    ... except ValueError as error:
-    ...     print(str(error).replace(str(port), "PORT"))
-    Port PORT of this worker (localhost:PORT) must be free; Address already in use. End ...
-    >>> listener.close()
-    >>> check_port_is_free(f"localhost:{port}")
     """
     port = int(address.rpartition(":")[2])
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
@@ -136,55 +106,87 @@ def check_port_is_free(address: str) -> None:
             ) from None
 
 
+def wait_for_workers(cluster: Cluster, seconds: float) -> None:
+    """Waits until every other worker listens on its port, while this one listens on its own.
+
+    Raises:
+        ValueError: If a worker does not listen in time. The message names all such workers.
+        OSError: If this worker cannot listen on its own port.
+    """
+    missing = {n: a for n, a in enumerate(cluster.workers) if n != cluster.index}
+    if not missing:
+        return
+    size, end = len(cluster.workers), time.monotonic() + seconds
+    with _listening(cluster.address, backlog=8 * size):
+        while missing:
+            missing = {n: address for n, address in missing.items() if not _answers(address)}
+            if missing and time.monotonic() > end:
+                who = " and ".join(f"worker {n} ({address})" for n, address in missing.items())
+                raise ValueError(
+                    f"Worker {cluster.index} of {size} has waited {seconds:g} seconds for {who}. "
+                    "Start all workers, and check that TF_CONFIG contains their addresses and that "
+                    "this machine can connect to them."
+                )
+            time.sleep(PAUSE_SECONDS if missing else 0)
+
+
+def _answers(address):
+    """Returns True if a process listens at an address `"host:port"`."""
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS):
+            return True
+    except OSError:
+        return False
+
+
+def _listening(address, backlog):
+    """Returns a socket that listens on the port of an address, on all interfaces."""
+    port = int(address.rpartition(":")[2])
+    if socket.has_dualstack_ipv6():
+        family = {"family": socket.AF_INET6, "dualstack_ipv6": True}
+        return socket.create_server(("", port), backlog=backlog, **family)
+    return socket.create_server(("", port), backlog=backlog)
+
+
 def _parse(text):
     """Returns TF_CONFIG as a dict."""
+    kind, reason = "JSON", ""
     try:
-        config = json.loads(text, object_pairs_hook=_without_repetition)
-    except (ValueError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        raise ValueError(
-            f"{NAME} must be JSON such as {EXAMPLE}; got {_shown(text)} ({reason}). Correct it, or "
-            "set `distribute` to none to train in one process."
-        ) from None
-    if not isinstance(config, dict):
-        raise ValueError(
-            f"{NAME} must be a JSON object such as {EXAMPLE}; got {_shown(text)}. Correct it, or "
-            "set `distribute` to none to train in one process."
-        )
-    return config
-
-
-def _without_repetition(pairs):
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {max(keys, key=keys.count)!r} occurs more than once")
-    return found
+        config = json.loads(text)
+        if isinstance(config, dict):
+            return config
+        kind = "a JSON object"
+    except ValueError as error:
+        reason = f" ({error})"
+    raise ValueError(
+        f"{NAME} must be {kind} such as {EXAMPLE}; got {_shown(text)}{reason}. Correct it, or set "
+        "`distribute` to none to train in one process."
+    )
 
 
 def _read_jobs(config):
     """Returns the addresses of each job: a dict from `"chief"` and `"worker"` to lists."""
-    jobs = config.get("cluster")
-    if not isinstance(jobs, dict):
-        got = "it is missing" if "cluster" not in config else f"got {_shown(jobs)}"
-        raise ValueError(
-            f"{NAME}: `cluster` must be an object that maps jobs to lists of addresses, as in "
-            f"{EXAMPLE}; {got}. Add the addresses of all workers."
-        )
-    for job in jobs:
-        if job not in JOBS:
-            raise ValueError(
-                f"{NAME}: each job of `cluster` must be worker or chief; got {_shown(job)}. "
-                f"{_remedy(job)}"
-            )
+    jobs = _read_object(
+        config,
+        "cluster",
+        "that maps jobs to lists of addresses",
+        "Add the addresses of all workers",
+    )
     for job, addresses in jobs.items():
+        _check_job("each job of `cluster`", job)
         if not isinstance(addresses, list):
             raise ValueError(
                 f'{NAME}: `{job}` must be a list of addresses such as ["host0:2222"]; got '
                 f"{_shown(addresses)}. Write a list even for a single address."
             )
         for address in addresses:
-            _check_address(job, address)
+            found = ADDRESS.fullmatch(address) if isinstance(address, str) else None
+            if not found or not 1 <= int(found[2]) <= LAST_PORT:
+                raise ValueError(
+                    f"{NAME}: the addresses of `{job}` must be host:port with a port from 1 to "
+                    f"{LAST_PORT}; got {_shown(address)}. Correct this address on every worker."
+                )
     if len(jobs.get("chief", ())) > 1:
         raise ValueError(
             f"{NAME}: `chief` must have at most one address; got {len(jobs['chief'])}: "
@@ -198,49 +200,36 @@ def _read_jobs(config):
     return jobs
 
 
-def _check_address(job, address):
-    found = ADDRESS.fullmatch(address) if isinstance(address, str) else None
-    if not found or not 1 <= int(found[2]) <= LAST_PORT:
-        raise ValueError(
-            f"{NAME}: the addresses of `{job}` must be host:port with a port from 1 to "
-            f"{LAST_PORT}; got {_shown(address)}. Correct this address on every worker."
-        )
-
-
 def _read_index(config, jobs):
     """Returns the number of this process among all workers."""
-    task = config.get("task")
-    if not isinstance(task, dict) or not {"type", "index"} <= set(task):
-        got = "it is missing" if "task" not in config else f"got {_shown(task)}"
-        raise ValueError(
-            f"{NAME}: `task` must be an object with the type and the index of this process, as in "
-            f"{EXAMPLE}; {got}. Set `task` on every worker, with a different index on each."
-        )
-    job, index = task["type"], task["index"]
-    if job not in JOBS:
-        raise ValueError(
-            f"{NAME}: the type of `task` must be worker or chief; got {_shown(job)}. {_remedy(job)}"
-        )
-    if isinstance(index, str) and re.fullmatch("[0-9]{1,9}", index):  # as some scripts write it
-        index = int(index)
+    remedy = "Set `task` on every worker, with a different index on each"
+    task = _read_object(config, "task", "with the type and the index of this process", remedy)
+    job, index = task.get("type"), task.get("index")
+    _check_job("the type of `task`", job)
+    number = int(index) if re.fullmatch("[0-9]{1,9}", str(index)) else -1  # or a str of digits
     count = len(jobs.get(job, ()))
-    if type(index) is not int or not 0 <= index < count:
-        known = f"from 0 to {count - 1}" if count > 1 else "0" if count else ""
+    if type(index) not in (int, str) or not 0 <= number < count:
+        known = f"from 0 to {count - 1}" if count > 1 else "0"
         expected = f"the index must be {known}" if count else f"`cluster` has no {job}"
         raise ValueError(
-            f"{NAME}: `task` names a missing worker, {job} {_shown(task['index'])}; {expected}. "
+            f"{NAME}: `task` names a missing worker, {job} {_shown(index)}; {expected}. "
             "Correct the index, or add the address of this process to `cluster`."
         )
-    return index + len(jobs.get("chief", ())) * (job == "worker")
+    return number + len(jobs.get("chief", ())) * (job == "worker")
 
 
-def _remedy(job):
-    """Returns a sentence that says what to do about a job other than worker and chief."""
-    if job == "ps":
-        return "Keras 3 does not support parameter servers: remove ps, and train with workers only."
-    if job == "evaluator":
-        return "Every run evaluates its own model: remove the evaluator."
-    return "Rename or remove this job."
+def _read_object(config, key, what, remedy):
+    """Returns the value of a key of TF_CONFIG, which must be a JSON object."""
+    if isinstance(config.get(key), dict):
+        return config[key]
+    got = f"got {_shown(config[key])}" if key in config else "it is missing"
+    raise ValueError(f"{NAME}: `{key}` must be an object {what}, as in {EXAMPLE}; {got}. {remedy}.")
+
+
+def _check_job(what, job):
+    if job not in JOBS:
+        remedy = REMEDIES.get(str(job), "Rename or remove this job.")
+        raise ValueError(f"{NAME}: {what} must be worker or chief; got {_shown(job)}. {remedy}")
 
 
 def _shown(value):

@@ -44,13 +44,7 @@ class DataShare:
         return slice(self.index, None, self.size)
 
     def files(self, paths):
-        """Returns the paths of the files that this worker reads.
-
-        Args:
-            paths: list of str. Paths of all files, in order of name.
-
-        Returns:
-            list of str.
+        """Returns the paths of the files that this worker reads, of all paths in order of name.
 
         Raises:
             ValueError: If the files are divided and there are fewer files than workers, or the
@@ -68,15 +62,11 @@ class DataShare:
         return paths[self.own]
 
     def part(self, name, number):
-        """Returns the size of this worker's part of a global batch.
-
-        Args:
-            name: str. Name of the option that sets the size, for the error message.
-            number: int. Size of the global batch. If `None`, the method returns `None`.
+        """Returns the size of this worker's part of a global batch; `None` if `number` is `None`.
 
         Raises:
-            ValueError: If the files are divided and the size is not a multiple of the number of
-                workers.
+            ValueError: If the files are divided and the number, which the option `name` sets, is
+                not a multiple of the number of workers.
         """
         if number is None:
             return None
@@ -93,41 +83,20 @@ class DataShare:
         return (seed + self.index * SEEDS_APART) % 2**31 if self.divided else seed
 
     def total(self, counts):
-        """Returns the sums of counts over all workers.
-
-        Args:
-            counts: dict of str -> int or int array. The keys and shapes must be the same on all
-                workers.
-
-        Returns:
-            dict of str -> int or int64 array.
-        """
+        """Returns a dict with the sums of counts (int or int array) over all workers, by name."""
         if self.size == 1:
             return counts
         sums = {name: self.workers.sum(counts[name]) for name in sorted(counts)}
         return {name: total if total.ndim else int(total) for name, total in sums.items()}
 
     def batches(self, batches):
-        """Returns the training batches to pass to `fit_epochs`.
-
-        Args:
-            batches: Batches of this worker's files, as described in `fit_epochs`.
-
-        Returns:
-            `OwnBatches`, or `batches` itself if the files are not divided.
-        """
+        """Returns the training batches to pass to `fit_epochs`: `OwnBatches` for divided files."""
         return OwnBatches(batches, self.workers) if self.divided else batches
 
     def check_resumed(self, checkpoints):
-        """Checks that a run to resume was started with the same number of workers.
+        """Raises ValueError if a run with divided files has had another number of workers.
 
-        Nothing is checked if the files are not divided or the folder has no checkpoint.
-
-        Args:
-            checkpoints: str or path. Folder of the checkpoints of the run.
-
-        Raises:
-            ValueError: If the run was started with a different number of workers.
+        `checkpoints` is the folder of its checkpoints.
         """
         found = load_latest_checkpoint(checkpoints) if self.divided else None
         if found is not None:
@@ -146,10 +115,9 @@ class OwnBatches:
         workers: `tfreps.distribute.workers.Workers`.
 
     Attributes:
-        num_tokens: int. Number of tokens in the first epoch, summed over all workers. Only present
-            if `batches` has this attribute.
-        total_steps: int. Number of steps in all epochs, as in `batches`. Only present if `batches`
-            has this attribute.
+        num_tokens: int. Number of tokens in the first epoch, summed over all workers.
+        total_steps: int. Number of steps in all epochs. Both attributes exist if `batches` has
+            them.
     """
 
     is_own = True
@@ -169,11 +137,7 @@ class OwnBatches:
         return self._sizes[epoch]
 
     def dataset(self, epoch=0, first_batch=0):
-        """Returns the batches of an epoch from a given batch onward.
-
-        Batches without rows follow those of this worker, up to the number that `num_batches`
-        returns.
-        """
+        """Returns the batches of an epoch from a given batch onward; the last may have no rows."""
         own = self.own.num_batches(epoch)
         batches = self.own.dataset(epoch, min(first_batch, own))
         missing = self.num_batches(epoch) - max(own, first_batch)
@@ -188,11 +152,7 @@ class OwnBatches:
         return {"workers": self.workers.gather(self.own.state(epoch, batch) if has_state else None)}
 
     def restore(self, state):
-        """Restores a position that `state` returned.
-
-        Raises:
-            ValueError: If the position was saved with a different number of workers.
-        """
+        """Restores a position that `state` returned with the same number of workers."""
         positions = state["workers"]
         _check_number(positions, self.workers)
         if positions[self.workers.index] is not None:

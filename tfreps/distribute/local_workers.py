@@ -10,6 +10,7 @@ case.
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -17,12 +18,13 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tfreps.distribute.cluster import Cluster
-from tfreps.distribute.joined_output import JoinedOutput
-from tfreps.distribute.local_cluster import worker_environ
+from tfreps.distribute.cluster import LAST_PORT, NAME, Cluster, check_port_is_free
 
+HOST = "127.0.0.1"
+THREADS = "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS"
 POLL_SECONDS = 0.05
 OUTPUT_SECONDS = 5.0
+CLEAR_LINE = b"\r\033[K"  # removes a line of progress from a terminal
 # Signals that come within this time are one request: `timeout` sends the same signal twice.
 REPEAT_SECONDS = 1.0
 # Program of a Python process that is killed when its parent ends, and becomes another command.
@@ -69,8 +71,7 @@ def run_workers(
     not ended after `seconds_to_end`. The first SIGINT or SIGTERM that this process receives is
     passed on to all workers. The function then waits without a time limit until worker 0, which may
     be saving a checkpoint, has ended; after that, the others have `seconds_to_end` before they are
-    killed. A second signal, more than a second after the first, kills all workers. Outside the main
-    thread, no signals are passed on.
+    killed. A second signal, more than a second after the first, kills all workers.
 
     Args:
         command: sequence of str. Program and arguments.
@@ -99,25 +100,98 @@ def run_workers(
     >>> sorted(out.getvalue().splitlines())
     [b'3', b'[worker 1] 3']
     """
-    joined = [JoinedOutput(output) for output in outputs]
-    workers = []
+    workers, copies = [], []
+    locks = threading.Lock(), threading.Lock()
     with _noted_signals() as signals:
         try:
             for index in range(len(addresses)):
                 own = worker_environ(environ, Cluster(tuple(addresses), index), threads)
-                inherits = [index == 0 and output.isatty() for output in outputs]
-                workers.append(_start(command, own, *inherits))
+                worker = _start(command, own, *(index == 0 and o.isatty() for o in outputs))
+                workers.append(worker)
                 prefix = f"[worker {index}] " if index > 0 else ""
-                if workers[-1].stdout is not None:
-                    joined[0].follow(workers[-1].stdout, prefix)
-                if workers[-1].stderr is not None:
-                    joined[1].follow(workers[-1].stderr, prefix)
+                sources = worker.stdout, worker.stderr
+                for source, output, lock in zip(sources, outputs, locks, strict=True):
+                    if source is not None:
+                        given = source, output, prefix.encode(), lock
+                        copies.append(threading.Thread(target=copy_lines, args=given, daemon=True))
+                        copies[-1].start()
             outcome = _wait(workers, signals, seconds_to_end)
         finally:
             _kill(workers)
-    for output in joined:
-        output.wait(OUTPUT_SECONDS)
+    for thread in copies:  # a source stays open if another process has inherited it
+        thread.join(OUTPUT_SECONDS)
     return outcome
+
+
+def local_addresses(count: int, first_port: int | None = None) -> tuple[str, ...]:
+    """Returns addresses on this machine whose ports are free now.
+
+    With `first_port`, the ports are consecutive; otherwise, the operating system chooses them.
+
+    Raises:
+        ValueError: If one of the consecutive ports is above 65535, is in use, or may not be used
+            by this process.
+
+    Example:
+    >>> local_addresses(2)
+    ('127.0.0.1:...', '127.0.0.1:...')
+    """
+    if first_port is None:
+        with contextlib.ExitStack() as stack:  # all at once, so that the ports differ
+            sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+            for each in sockets:
+                each.bind(("", 0))
+            return tuple(f"{HOST}:{each.getsockname()[1]}" for each in sockets)
+    if first_port + count - 1 > LAST_PORT:
+        raise ValueError(
+            f"`port` must be at most {LAST_PORT - count + 1} with {count} workers, whose ports are "
+            f"consecutive; got {first_port}."
+        )
+    addresses = tuple(f"{HOST}:{first_port + number}" for number in range(count))
+    for address in addresses:
+        check_port_is_free(address)
+    return addresses
+
+
+def worker_environ(environ: Mapping[str, str], cluster: Cluster, threads: int) -> dict[str, str]:
+    """Returns the environment variables of a worker on this machine.
+
+    They are `environ`, TF_CONFIG, the variables in `THREADS` and PYTHONUNBUFFERED unless they are
+    set, and no_grpc_proxy with 127.0.0.1. With http_proxy set, TensorFlow's workers would otherwise
+    connect to each other through the proxy and wait indefinitely.
+    """
+    found = {**dict.fromkeys(THREADS, str(threads)), **environ, NAME: cluster.as_tf_config()}
+    direct = environ.get("no_grpc_proxy") or environ.get("no_proxy")
+    found["no_grpc_proxy"] = ",".join([*([direct] if direct else []), HOST])
+    found.setdefault("PYTHONUNBUFFERED", "1")
+    return found
+
+
+def threads_per_worker(count: int) -> int:
+    """Returns the number of threads of each of `count` workers that share the cores."""
+    has_affinity = hasattr(os, "sched_getaffinity")  # Linux
+    cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    return max(1, cores // count)
+
+
+def copy_lines(source, target, prefix: bytes, lock) -> None:
+    """Copies the lines of a binary file to another one, each with a prefix, and closes the first.
+
+    If the target can no longer be written to, for example because its reader has ended, the source
+    is still read to its end, so that no process blocks on a full pipe. On a terminal, a copied line
+    replaces the current progress line, which its process prints again.
+    """
+    prefix = (CLEAR_LINE if target.isatty() else b"") + prefix
+    is_lost = False
+    with source:
+        for line in source:
+            with lock:
+                try:
+                    if not is_lost:
+                        target.write(prefix + line.removesuffix(b"\n") + b"\n")
+                        target.flush()
+                except (OSError, ValueError):
+                    is_lost = True
 
 
 class _Signals:
@@ -169,36 +243,28 @@ def _wait(workers, signals, seconds_to_end):
     while True:
         codes = [worker.poll() for worker in workers]
         if signals.number is not None:
-            return _pass_on(workers, signals, seconds_to_end)
+            _send(workers, signals.number)
+            while workers[0].poll() is None and not signals.is_repeated:
+                time.sleep(POLL_SECONDS)
+            _wait_for(workers, seconds_to_end, signals)
+            _kill(workers)
+            return Outcome(_exit_code(workers[0].returncode))
         failed = next((index for index, code in enumerate(codes) if code), None)
         if failed is not None:
+            _send(workers, signal.SIGTERM)
+            _wait_for(workers, seconds_to_end)
+            _kill(workers)
             others = "; the other workers were ended" if None in codes else ""
-            _end(workers, seconds_to_end)
-            return Outcome(
-                _exit_code(codes[failed]), f"Worker {failed} {_reason(codes[failed])}{others}."
-            )
+            code = codes[failed]
+            return Outcome(_exit_code(code), f"Worker {failed} {_reason(code)}{others}.")
         if None not in codes:
             return Outcome(0)
         time.sleep(POLL_SECONDS)
 
 
-def _pass_on(workers, signals, seconds_to_end):
-    """Sends the received signal to all workers and waits until they have ended."""
+def _send(workers, number):
     for worker in workers:
-        worker.send_signal(signals.number)  # does nothing if the worker has ended
-    while workers[0].poll() is None and not signals.is_repeated:
-        time.sleep(POLL_SECONDS)
-    _wait_for(workers, 0.0 if signals.is_repeated else seconds_to_end, signals)
-    _kill(workers)
-    return Outcome(_exit_code(workers[0].returncode))
-
-
-def _end(workers, seconds):
-    """Ends all workers with SIGTERM, and with SIGKILL after a number of seconds."""
-    for worker in workers:
-        worker.terminate()
-    _wait_for(workers, seconds)
-    _kill(workers)
+        worker.send_signal(number)  # does nothing if the worker has ended
 
 
 def _wait_for(workers, seconds, signals=None):
@@ -229,7 +295,5 @@ def _exit_code(code):
 def _reason(code):
     if code > 0:
         return f"ended with exit code {code}"
-    try:
-        return f"was killed by {signal.Signals(-code).name}"
-    except ValueError:  # a real-time signal
-        return f"was killed by signal {-code}"
+    names = {each.value: each.name for each in signal.Signals}
+    return f"was killed by {names.get(-code, f'signal {-code}')}"

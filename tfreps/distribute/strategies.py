@@ -5,8 +5,13 @@ import os
 
 import tensorflow as tf
 
-from tfreps.distribute.cluster import KINDS, NAME, check_port_is_free, read_cluster
-from tfreps.distribute.worker_start import wait_for_workers
+from tfreps.distribute.cluster import (
+    KINDS,
+    NAME,
+    check_port_is_free,
+    read_cluster,
+    wait_for_workers,
+)
 
 
 @functools.cache  # a process can have only one strategy

@@ -54,21 +54,8 @@ class WorkerRun(RunFolder):
 def begin_run_folder(workers, path, program, options, free, defaults):
     """Checks the folder on all workers, and locks it on worker 0 with `RunFolder.begin`.
 
-    Args:
-        workers: `Workers`.
-        path: str or path-like. Path of the folder.
-        program: str. Name of the program that an existing run must have.
-        options: dict. Options of the program, including `resume` and `overwrite` (bool).
-        free: iterable of str. Names of the options that may differ from those of the resumed run.
-        defaults: dict. Values of options that were added to the program after the run was started.
-
-    Returns:
-        Context manager that yields the run to resume, or `None` if there is none.
-
-    Raises:
-        ValueError: On every worker, if the check raises a ValueError on any of them, or only some
-            of them find a run to resume.
-        OSError: On a worker whose check raises it; the other workers raise a ValueError.
+    The arguments after `workers` are those of `RunFolder.begin`. The context manager yields the run
+    to resume, or `None` if there is none. An error on any worker is raised on all of them.
     """
     given = path, program, options, free, defaults
     with contextlib.ExitStack() as stack:
@@ -83,22 +70,9 @@ def begin_run_folder(workers, path, program, options, free, defaults):
 
 
 def create_on_chief(workers, path, program, create):
-    """Creates a run on worker 0 and opens it on the others.
+    """Returns the `RunFolder` that `create` makes on worker 0, and a `WorkerRun` on the others.
 
-    Args:
-        workers: `Workers`.
-        path: str. The run folder.
-        program: str. Name of the program.
-        create: function without arguments that creates the folder and returns the `RunFolder`.
-
-    Returns:
-        `RunFolder`, or `WorkerRun` on workers other than worker 0.
-
-    Raises:
-        ValueError: On every worker, if `create` raises a ValueError on worker 0 or another worker
-            cannot open the run.
-        OSError: On a worker that cannot write or read the folder; the other workers raise a
-            ValueError.
+    An error on any worker is raised on all of them.
     """
     run = None
     with workers.together():

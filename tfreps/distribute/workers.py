@@ -10,6 +10,10 @@ import tensorflow as tf
 
 from tfreps.layers.ops.replicas import replica_number
 
+# TensorFlow's words when a collective operation cannot end because another worker has.
+LOST = "Collective ops is aborted", "stopped sending heartbeats", "Connection reset by peer"
+LOST += ("Socket closed", "connections to all backends failing", "failed to connect to all")
+
 
 class Workers:
     """The processes of a strategy. All of them must call each method, in the same order.
@@ -39,28 +43,13 @@ class Workers:
         self.is_chief = self.index == 0
 
     def any(self, flags):
-        """Returns, for each flag, whether it is `True` on any worker.
-
-        Args:
-            flags: tuple of bool.
-
-        Returns:
-            tuple of bool, the same on every worker.
-        """
+        """Returns, for each flag of a tuple, whether it is `True` on any worker."""
         if self.size == 1:
             return tuple(flags)
         return tuple(map(bool, self._gather(flags).any(0)))
 
     def raise_together(self, error=None):
-        """Raises an error on every worker if any worker has one.
-
-        Args:
-            error: Exception of this worker. If `None` (the default), this worker has no error.
-
-        Raises:
-            Exception: `error`, if it is not `None`.
-            ValueError: If only other workers have errors. The message names the first of them.
-        """
+        """Raises the error of this worker, or ValueError if only another worker has one."""
         failed = np.flatnonzero(self._gather([error is not None])[:, 0])
         if error is not None:
             raise error
@@ -72,13 +61,7 @@ class Workers:
 
     @contextlib.contextmanager
     def together(self):
-        """Context manager that raises an error on every worker if any worker raises one.
-
-        Raises:
-            ValueError: If the `with` block raises a ValueError on this worker, or a ValueError or
-                an OSError on another worker.
-            OSError: If the block raises it on this worker.
-        """
+        """Context manager that passes a ValueError or OSError on to `raise_together`."""
         error = None
         try:
             yield
@@ -86,15 +69,29 @@ class Workers:
             error = raised
         self.raise_together(error)
 
+    @contextlib.contextmanager
+    def naming_lost_workers(self):
+        """Context manager that raises ValueError if another worker has ended during training.
+
+        TensorFlow notices within about 10 seconds that a worker is no longer running.
+        """
+        try:
+            yield
+        except tf.errors.OpError as error:
+            if self.size == 1 or not any(sign in error.message for sign in LOST):
+                raise
+            raise ValueError(
+                f"Worker {self.index} of {self.size} stopped because another worker has ended or "
+                "cannot be reached; the messages of that worker say why. Start all workers again "
+                "and resume the run: it continues from its last checkpoint."
+            ) from error
+
     def check_same(self, values, expected):
-        """Checks that values are the same on all workers.
+        """Raises ValueError on every worker if a value is not the same on all workers.
 
         Args:
-            values: dict of str -> JSON-serializable value. The keys must be the same everywhere.
+            values: dict of str -> JSON-serializable value.
             expected: str. End of the error message, which says what to do.
-
-        Raises:
-            ValueError: On every worker, if a value differs. The message names the key of the value.
         """
         hashes = [zlib.crc32(json.dumps(values[name]).encode()) for name in sorted(values)]
         found = self._gather([zlib.crc32(json.dumps(sorted(values)).encode()), *hashes])
@@ -109,26 +106,12 @@ class Workers:
                 )
 
     def sum(self, numbers):
-        """Returns the sums of integers over all workers.
-
-        Args:
-            numbers: array or list of int, of the same shape on all workers.
-
-        Returns:
-            int64 array of that shape.
-        """
+        """Returns the sums of ints over all workers, an int64 array of the shape of `numbers`."""
         numbers = np.asarray(numbers, "int64")
         return numbers if self.size == 1 else self._sum(tf.constant(numbers)).numpy()
 
     def gather(self, value):
-        """Returns the values of all workers.
-
-        Args:
-            value: JSON-serializable value.
-
-        Returns:
-            list of the values of all workers, in the order of the workers.
-        """
+        """Returns the list of the JSON-serializable values of all workers, in their order."""
         text = json.dumps(value).encode()
         size = self._gather([len(text)]).max()
         padded = text.ljust(-(-size // 8) * 8)  # JSON ignores spaces at the end

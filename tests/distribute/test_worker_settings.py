@@ -1,13 +1,20 @@
-"""Tests the addresses and the environment variables of workers on this machine."""
+"""Tests the addresses, environment variables and output of workers on this machine."""
 
+import io
 import json
 import os
 import socket
+import threading
 
 import pytest
 
 from tfreps.distribute.cluster import Cluster, check_port_is_free
-from tfreps.distribute.local_cluster import local_addresses, threads_per_worker, worker_environ
+from tfreps.distribute.local_workers import (
+    copy_lines,
+    local_addresses,
+    threads_per_worker,
+    worker_environ,
+)
 
 
 def ports_of(addresses):
@@ -89,3 +96,57 @@ def test_workers_share_the_cores(monkeypatch):
     monkeypatch.delattr(os, "sched_getaffinity")
     monkeypatch.setattr(os, "cpu_count", lambda: 6)
     assert threads_per_worker(2) == 3
+
+
+class Terminal(io.BytesIO):
+    def isatty(self):
+        return True
+
+
+class Lost(io.BytesIO):
+    """File whose reader has ended."""
+
+    calls = 0
+
+    def write(self, data):
+        self.calls += 1
+        raise BrokenPipeError
+
+
+def joined(text, target=None):
+    target = io.BytesIO() if target is None else target
+    copy_lines(io.BytesIO(text), target, b"<1> ", threading.Lock())
+    return target.getvalue()
+
+
+def test_every_line_has_its_prefix():
+    assert joined(b"a\n\n  b \xff\r\nend") == b"<1> a\n<1> \n<1>   b \xff\r\n<1> end\n"
+    assert joined(b"") == b""
+
+
+def test_a_line_replaces_progress_on_a_terminal():
+    assert joined(b"a\nb\n", target=Terminal()) == b"\r\x1b[K<1> a\n\r\x1b[K<1> b\n"
+
+
+def test_sources_are_read_to_their_end_when_the_output_is_lost():
+    target, source = Lost(), io.BytesIO(b"line\n" * 100)
+    copy_lines(source, target, b"", threading.Lock())
+    assert target.calls == 1 and source.closed
+
+
+def test_a_line_appears_before_the_source_ends():
+    written = threading.Event()
+
+    class Watched(io.BytesIO):
+        def flush(self):
+            written.set()
+
+    ends, target = os.pipe(), Watched()
+    given = os.fdopen(ends[0], "rb"), target, b"> ", threading.Lock()
+    thread = threading.Thread(target=copy_lines, args=given)
+    thread.start()
+    os.write(ends[1], b"now\nlater")
+    assert written.wait(10) and target.getvalue() == b"> now\n"
+    os.close(ends[1])
+    thread.join(10)
+    assert target.getvalue() == b"> now\n> later\n"
