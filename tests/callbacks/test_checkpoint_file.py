@@ -135,13 +135,6 @@ def test_types_that_the_format_lacks(tmp_path):
     assert names(tmp_path) == []
 
 
-def test_arguments_out_of_range(tmp_path):
-    with pytest.raises(ValueError, match="keep"):
-        save(tmp_path, 1, keep=0)
-    with pytest.raises(ValueError, match="step"):
-        save(tmp_path, -1)
-
-
 def test_a_flipped_byte_is_noticed_and_the_older_checkpoint_is_used(tmp_path, caplog):
     """A flip in the header, in the state or in an array; one line names both checkpoints."""
     state = {"best": 2.5, "position": {"line": 17}}

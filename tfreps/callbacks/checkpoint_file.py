@@ -30,26 +30,13 @@ def save_checkpoint(
 ) -> pathlib.Path:
     """Writes a checkpoint, completely or not at all, and then deletes older ones beyond `keep`.
 
-    The header of the file contains a checksum of the arrays and the state.
-
-    Args:
-        folder: str or path. Folder of the checkpoints; created if it does not exist.
-        step: int, at least 0. Number of updates so far. It determines the file name, such as
-            `step-00000123.safetensors`. A checkpoint of the same step is replaced.
-        arrays: dict from names to arrays of any shape, including 0-d. Their data type must be float
-            (including bfloat16), int or bool.
-        state: JSON-serializable dict. Any other state that resuming needs.
-        keep: int, at least 1. Number of newest checkpoints to keep. Checkpoints of steps after
-            `step` are counted, but never deleted. Defaults to 2.
-
-    Returns:
-        Path of the file.
+    The file, such as `step-00000123.safetensors`, has a checksum of the arrays and of the `state`,
+    a JSON-serializable dict. Checkpoints of steps after `step` are counted, but never deleted.
 
     Raises:
         OSError: If the file cannot be written, for example because the disk is full. Older
             checkpoints are not changed.
-        ValueError: If `state` changes in a JSON round trip or is not JSON-serializable, an array
-            has an unsupported type, or `keep` or `step` is out of range.
+        ValueError: If `state` changes in a JSON round trip, or an array has an unsupported type.
 
     Example:
     >>> import numpy as np, tempfile
@@ -59,8 +46,6 @@ def save_checkpoint(
     >>> step, arrays["w"].tolist(), state
     (5, [1.0, 1.0], {'seed': 1})
     """
-    if keep < 1 or step < 0:
-        raise ValueError(f"`keep` must be at least 1 and `step` at least 0; got {keep=}, {step=}.")
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"step-{step:08d}.safetensors"
@@ -75,17 +60,10 @@ def save_checkpoint(
 
 
 def load_latest_checkpoint(folder: str | os.PathLike) -> Checkpoint | None:
-    """Loads the newest checkpoint that is intact.
+    """Returns the step, arrays and state of the newest checkpoint that is intact, or `None`.
 
     If a file cannot be read or its content differs from its checksum, the next older one is tried.
     A warning names the file, the reason and the checkpoint that is used instead.
-
-    Args:
-        folder: str or path. Folder of the checkpoints.
-
-    Returns:
-        Tuple `(step, arrays, state)` with the values that were passed to `save_checkpoint`; `None`
-        if no checkpoint is intact.
     """
     found = list_checkpoints(pathlib.Path(folder))
     for number, (step, path) in enumerate(found, 1):

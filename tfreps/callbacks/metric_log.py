@@ -59,12 +59,8 @@ class MetricLog(CountedSteps):
     def say(self, text, final=False, progress=False):
         """Shows a line of progress.
 
-        Args:
-            text: str. The line.
-            final: bool. Whether the line stays. If `False`, the next line may overwrite it.
-                Defaults to `False`.
-            progress: bool. Whether the line is of interest only while the program runs.
-                Defaults to `False`.
+        The next line may overwrite it unless it is `final`. A line with `progress` is of interest
+        only while the program runs.
         """
         if self.show is not None:
             self.show(text, final=final, progress=progress)
@@ -84,22 +80,15 @@ class MetricLog(CountedSteps):
         write_text(self.history_path, "".join(kept))
 
 
-def check_finite(logs, step, metrics=("loss", "perplexity")):
-    """Raises a ValueError if training has diverged.
+def check_finite(logs, step):
+    """Raises ValueError if training has diverged: a loss or perplexity in `logs` is not finite.
 
-    Callbacks call this function before they write metrics or save a checkpoint or model.
-
-    Args:
-        logs: dict of the name of a metric -> its value, as in the logs of `fit`.
-        step: int. Step number for the error message.
-        metrics: tuple of str. Names, or suffixes of names, of metrics that must be finite.
-            Defaults to `("loss", "perplexity")`.
-
-    Raises:
-        ValueError: If one of these metrics is not finite. Validation metrics are not checked.
+    Validation metrics are not checked. Callbacks call this function before they write metrics or
+    save a checkpoint or model.
     """
     for name, value in logs.items():
-        if name.endswith(metrics) and not name.startswith("val_") and not math.isfinite(value):
+        is_checked = name.endswith(("loss", "perplexity"))
+        if is_checked and not name.startswith("val_") and not math.isfinite(value):
             raise ValueError(
                 f"Training has diverged: at step {step} the {name.replace('_', ' ')} is {value}. "
                 "Start a new run with a lower learning rate."

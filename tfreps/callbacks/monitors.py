@@ -10,13 +10,6 @@ LARGER_IS_BETTER = "accuracy", "acc", "auc", "f1", "precision", "recall"
 def check_mode(monitor, mode):
     """Returns `"min"` or `"max"`; with `"auto"`, the name of the metric determines the mode.
 
-    Args:
-        monitor: str. Name of a metric as in the logs of `fit`, such as `"val_loss"`.
-        mode: `"min"`, `"max"` or `"auto"`.
-
-    Raises:
-        ValueError: If the mode is unknown, or `"auto"` cannot infer it from the name of the metric.
-
     Example:
     >>> check_mode("val_span_f1", "auto"), check_mode("val_perplexity", "auto")
     ('max', 'min')
@@ -36,12 +29,7 @@ def check_mode(monitor, mode):
 
 
 def is_better(value, best, mode):
-    """Returns True if a value is better than the best one so far. NaN is never better.
-
-    Args:
-        value: float. The new value.
-        best: float. The best value so far; `None` if there is none.
-        mode: `"min"` or `"max"`.
+    """Returns True if a value is better than the best one so far, or `None`; NaN never is.
 
     Example:
     >>> is_better(0.5, None, "max"), is_better(0.5, 0.5, "min")

@@ -10,13 +10,7 @@ def assign_to_replicas(model, variables, arrays):
 
     Reading a variable of a metric, or of the carried states of a `BiLMPretrainer`, sums it over
     the replicas. Each replica gets its own rows of the carried states, and the first replica gets
-    the metrics, so the number of replicas may differ from that when the
-    checkpoint was saved.
-
-    Args:
-        model: `keras.Model`.
-        variables: iterable of Keras variables of the model, its metrics or its optimizer.
-        arrays: list of arrays, one for each variable, in the same order.
+    the metrics, so the number of replicas may differ from that when the checkpoint was saved.
     """
     strategy = model.distribute_strategy
     pairs = list(zip(variables, arrays, strict=True))

@@ -8,10 +8,6 @@ class StepLogs(dict):
     to be at the same step. Callbacks therefore use the metrics of one replica to show progress, and
     compute them over all replicas only to write or check them.
 
-    Args:
-        logs: dict of the name of a metric -> its value on one replica.
-        exact: function without arguments that returns a dict of the same metrics over all replicas.
-
     Example:
     >>> logs = StepLogs({"loss": 3.0}, lambda: {"loss": 2.0})
     >>> logs["loss"], exact_logs(logs)["loss"], exact_logs({"loss": 1.0})["loss"]
@@ -30,11 +26,6 @@ class StepLogs(dict):
 
 
 def exact_logs(logs):
-    """Returns the metrics of a step over all replicas, as a dict of floats.
-
-    Args:
-        logs: dict that `fit` or a `ReplicaLoop` passes to a callback. If `None`, the result is
-            empty.
-    """
+    """Returns the logs that a callback gets, or `None`, as a dict of floats over all replicas."""
     found = logs.exact() if isinstance(logs, StepLogs) else logs or {}
     return {name: float(value) for name, value in found.items()}

@@ -15,11 +15,6 @@ _state = types.SimpleNamespace(number=None, is_held=False, way_on="")
 class Stopped(KeyboardInterrupt):
     """Exception raised when a signal ends the program.
 
-    Args:
-        number: int. Number of the signal.
-        place: str. Where the program stopped, for the message, such as `" at step 7"`.
-            Defaults to `""`.
-
     Attributes:
         code: int. Exit code of the program: 130 after SIGINT, 143 after SIGTERM.
     """
@@ -56,21 +51,13 @@ def stopped_by_signals():
 
 
 def go_on_with(command):
-    """Sets the command that the message of `Stopped` suggests for continuing.
-
-    Args:
-        command: str. The command line.
-    """
+    """Sets the command that the message of `Stopped` suggests for continuing."""
     _state.way_on = f" Continue with: {command}"
 
 
 @contextlib.contextmanager
 def held_back():
-    """Context manager that delays a signal until `raise_if_asked` is called or the context ends.
-
-    Raises:
-        Stopped: When the context ends, if a signal was received.
-    """
+    """Context manager that delays a signal until `raise_if_asked` is called or the context ends."""
     _state.is_held = True
     try:
         yield
@@ -85,25 +72,13 @@ def is_asked():
 
 
 def ask(number=signal.SIGTERM):
-    """Requests a stop at the next `raise_if_asked`, unless a signal has already been received.
-
-    Args:
-        number: int. Number of the signal. Defaults to `signal.SIGTERM`.
-    """
+    """Requests a stop at the next `raise_if_asked`, unless a signal has already been received."""
     if _state.number is None:
         _state.number = number
 
 
 def raise_if_asked(place=""):
-    """Raises `Stopped` if a signal was received.
-
-    Args:
-        place: str. Where the program stopped, for the message, such as `" at step 7"`.
-            Defaults to `""`.
-
-    Raises:
-        Stopped: If a signal was received.
-    """
+    """Raises `Stopped` if a signal was received, with a place such as `" at step 7"`."""
     if is_asked():
         raise Stopped(_state.number, place)
 

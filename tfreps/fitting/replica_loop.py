@@ -9,11 +9,7 @@ from tfreps.layers.ops.replicas import SEEDS_APART, num_replicas, own_rows, repl
 
 
 class FitLoop:
-    """Runs the epochs of a model on one device, with Keras's `fit` and `evaluate`.
-
-    Args:
-        model: `keras.Model`, compiled.
-    """
+    """Runs the epochs of a compiled model on one device, with Keras's `fit` and `evaluate`."""
 
     def __init__(self, model):
         self.model = model
@@ -117,14 +113,9 @@ class ReplicaLoop:
         called.on_train_end(logs)
 
     def evaluate(self, dataset, callbacks=None):
-        """Evaluates the model, as `model.evaluate` does.
+        """Evaluates the model, as `model.evaluate` does, and returns a dict of its metrics.
 
-        Args:
-            dataset: `tf.data.Dataset`.
-            callbacks: `keras.callbacks.CallbackList`. Defaults to `None`.
-
-        Returns:
-            dict of str -> float. The metrics over all replicas, by name.
+        `callbacks` is a `keras.callbacks.CallbackList`, or `None`.
         """
         called = callbacks or keras.callbacks.CallbackList()
         called.on_test_begin()
@@ -173,17 +164,10 @@ class ReplicaLoop:
 
 
 def rows_of_replica(batch, shared=(), workers=1):
-    """Returns the rows of a batch that belong to this replica.
+    """Returns the rows of a batch, a tensor or a tuple or dict of tensors, of this replica.
 
-    Args:
-        batch: Tensor, or a tuple or dict of tensors, whose first axis is that of the rows.
-        shared: tuple of str. Keys of tensors without rows, which every replica gets whole.
-            Defaults to `()`.
-        workers: int. Number of workers if the batch contains only the rows of one worker, or 1 if
-            it contains those of all replicas. Defaults to 1.
-
-    Returns:
-        Tensor, tuple or dict, like `batch`.
+    Every replica gets the tensors of the keys in `shared` whole. `workers` is the number of workers
+    if the batch contains only the rows of one worker, or 1 if it contains those of all replicas.
     """
     if isinstance(batch, dict):
         own = {k: v for k, v in batch.items() if k not in shared}

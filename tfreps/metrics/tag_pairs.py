@@ -4,22 +4,10 @@ import tensorflow as tf
 
 
 def tag_pairs(y_true, y_pred, sample_weight=None):
-    """Checks the arguments of `update_state` and converts them to a common form.
+    """Checks the arguments of `update_state`; returns the ids, int32 `[B, T]`, and a mask.
 
-    Args:
-        y_true: int, shape `[B, T]`. Tag ids of the data.
-        y_pred: int, shape `[B, T]`. Predicted tag ids.
-        sample_weight: bool or float, shape `[B, T]` or `[B]`. Tokens whose weight is not above 0
-            are ignored; the weights have no other effect. If `None` (the default), all tokens
-            count.
-
-    Returns:
-        Tuple `(y_true, y_pred, mask)`. `y_true` and `y_pred` are int32 `[B, T]`. `mask` is bool
-        `[B, T]`, True on tokens that count.
-
-    Raises:
-        ValueError: If `y_true` or `y_pred` does not have the shape `[B, T]`, for example because
-            scores are passed instead of ids.
+    The mask is bool `[B, T]`, True on tokens whose weight is above 0; the weights, `[B, T]` or
+    `[B]`, have no other effect.
 
     Example:
     >>> _, _, mask = tag_pairs([[0, 2]], [[0, 1]], sample_weight=[[True, False]])
@@ -52,16 +40,7 @@ def count_of_each(ids, size):
 
 
 def precision_recall_f1(correct, predicted, true):
-    """Computes precision, recall and F1 from counts.
-
-    Args:
-        correct: int, any shape. Number of items in both the predictions and the data.
-        predicted: int, same shape as `correct`. Number of items in the predictions.
-        true: int, same shape as `correct`. Number of items in the data.
-
-    Returns:
-        Tuple `(precision, recall, f1)` of float64 tensors of that shape. Each is 0 where its
-        denominator is 0.
+    """Returns precision, recall and F1, float64 tensors of the shape of the counts; 0 / 0 is 0.
 
     Example:
     >>> [float(score) for score in precision_recall_f1(2, 4, 2)]

@@ -17,11 +17,8 @@ def apply_summed(optimizer, gradients, variables):
 
     Without a strategy, this function only calls `optimizer.apply(gradients, variables)`.
 
-    Args:
-        optimizer: Keras optimizer, `GroupedOptimizer`, or a `LossScaleOptimizer` that wraps one.
-        gradients: list of tensors, `tf.IndexedSlices` or `None`. This replica's part of each
-            gradient.
-        variables: list of variables, in the same order.
+    The optimizer may be a `GroupedOptimizer`, or a `LossScaleOptimizer` that wraps one. Gradients
+    are tensors, `tf.IndexedSlices` or `None`.
 
     Example:
     >>> import keras
@@ -34,13 +31,7 @@ def apply_summed(optimizer, gradients, variables):
 
 
 def apply_once(optimizer, gradients, variables):
-    """Clips and applies gradients that `sum_gradients` returned.
-
-    Args:
-        optimizer: Keras optimizer, `GroupedOptimizer`, or a `LossScaleOptimizer` that wraps one.
-        gradients: list of tensors, `tf.IndexedSlices` or `None`, the same on every replica.
-        variables: list of variables, in the same order.
-    """
+    """Clips and applies gradients that `sum_gradients` returned, the same on every replica."""
     if num_replicas() > 1:
         for part in _all_parts(optimizer):
             # An attribute of this optimizer, because the replicas trace this one after another.
@@ -49,17 +40,10 @@ def apply_once(optimizer, gradients, variables):
 
 
 def sum_gradients(gradients):
-    """Returns the sums of gradients over all replicas.
+    """Returns the list of the sums of gradients over all replicas.
 
     A sum of `tf.IndexedSlices` contains each row only once, like a gradient that is computed on one
     device. Optimizers and norms would give different results if a row occurred twice.
-
-    Args:
-        gradients: list of tensors, `tf.IndexedSlices` or `None`.
-
-    Returns:
-        list of the sums, in the same order. With a single replica, `gradients` is returned
-        unchanged.
     """
     if num_replicas() == 1:
         return gradients
