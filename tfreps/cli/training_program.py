@@ -45,7 +45,7 @@ def run_training(program, options, train, free=()):
     workers = distribute_options.open_workers(options)
     with (
         distribute_options.only_chief_prints(workers),
-        naming_lost_workers(workers),
+        workers.naming_lost_workers(),
         distribute_options.begin(workers, options, program.name, may_change, defaults) as earlier,
         stopped_by_signals(),
     ):
