@@ -9,9 +9,10 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps.cli.encoder_options import labelling_groups
-from tfreps.cli.encoders import EncoderInputs, make_encoder
 from tfreps.cli.options import default_values
 from tfreps.cli.program import Group
+from tfreps.fitting.encoders import make_encoder
+from tfreps.fitting.inputs import EncoderInputs
 from tfreps.models import (
     BertEncoder,
     BertPretrainer,

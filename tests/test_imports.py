@@ -26,7 +26,10 @@ MAY_IMPORT = {
     "runs": {"convert", "files", "models", "optimizers", "presets", "text"},
     "inference": {"convert", "data", "files", "layers", "models", "presets", "runs", "text"},
     "distribute": {"callbacks", "files", "layers", "runs"},
-    "fitting": {"callbacks", "distribute", "layers"},
+    "fitting": {
+        *("callbacks", "distribute", "inference", "layers", "models", "optimizers", "presets"),
+        *("runs", "text"),
+    },
     "export": {"files", "inference", "layers", "models", "runs", "text"},
     "server": {"files"},
     "cli": {

@@ -47,8 +47,10 @@ def start(options):
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, and prints the results."""
     from tfreps.callbacks import EpochLog
-    from tfreps.cli import distribute_options, fit_options, training_program
+    from tfreps.cli import training_program
     from tfreps.cli.progress import say_progress
+    from tfreps.distribute.strategies import open_strategy
+    from tfreps.fitting import training
     from tfreps.fitting.epoch_loop import FitPlan, fit_epochs
     from tfreps.models.sizes import BERT
     from tfreps.optimizers import build_optimizer
@@ -57,9 +59,10 @@ def train(options, earlier):
     width = options.hidden_dim
     if width is None and not options.init:
         width = BERT[options.size or SIZE]["hidden_dim"]
-    fit_options.prepare(options, earlier, "bert", rows, width)
-    distribute_options.check_accumulation(options.gradient_accumulation_steps or 1, options)
-    with distribute_options.scope(options):
+    training.prepare(options, earlier, "bert", rows, print, width)
+    strategy = open_strategy(options.distribute)
+    check_accumulation(options.gradient_accumulation_steps, strategy.num_replicas_in_sync)
+    with strategy.scope():
         model, tokenizer = make_model(options, earlier)
     if options.whole_words and isinstance(tokenizer, CharacterTokenizer):
         raise ValueError(
@@ -74,7 +77,7 @@ def train(options, earlier):
         validation = make_batches(options, model, tokenizer, options.validation, **sizes)
         say_text("validation", count(validation))
     steps = sum(map(train_batches.num_batches, range(options.epochs)))
-    with distribute_options.scope(options):
+    with strategy.scope():
         model.compile(make_optimizer(options, steps), jit_compile=False)
         build_optimizer(model)
 
@@ -140,6 +143,15 @@ def make_tokenizer(options):
     return CharacterTokenizer.from_vocabulary_file(options.vocabulary, **lower)
 
 
+def check_accumulation(steps, replicas):
+    """Raises ValueError if gradients are accumulated on several replicas, which Keras cannot do."""
+    if steps > 1 and replicas > 1:
+        raise ValueError(
+            f"--gradient-accumulation-steps must be 1 on {replicas} replicas; got {steps}. "
+            "Increase --batch-tokens instead: each replica computes only its rows of a batch."
+        )
+
+
 def check_length(options, encoder):
     if encoder.positions == "learned" and options.max_length > encoder.max_positions:
         raise ValueError(
@@ -150,9 +162,9 @@ def check_length(options, encoder):
 
 def make_train_batches(options, model, tokenizer):
     """Returns the training batches and the counts of the text, and prints the counts."""
-    from tfreps.cli import distribute_options
+    from tfreps.distribute.data_share import data_share
 
-    share = distribute_options.data_share(options)
+    share = data_share(options)
     files = share.files(data.find_files(options.train))
     tokens = share.part("batch_tokens", options.batch_tokens)
     rows = share.part("batch_rows", options.batch_rows)

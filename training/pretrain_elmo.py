@@ -50,8 +50,12 @@ def start(options):
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, and prints the results."""
-    from tfreps.cli import distribute_options, fit_options, precision_options, training_program
+    from tfreps.cli import training_program
+    from tfreps.distribute.data_share import data_share
+    from tfreps.distribute.strategies import check_rows, open_strategy
+    from tfreps.fitting import precision
     from tfreps.fitting.epoch_loop import FitPlan, fit_epochs
+    from tfreps.fitting.training import make_reproducible
     from tfreps.models.sizes import ELMO
     from tfreps.optimizers import build_optimizer
     from tfreps.runs.bilm_loading import restore_accumulators
@@ -60,18 +64,19 @@ def train(options, earlier):
         print(f"There is no run in {options.run} to resume; starting a new run.", file=sys.stderr)
     vocabulary = read_vocabulary(options, earlier)
     width = options.units or (None if options.init else ELMO[options.size or SIZE]["units"])
-    precision_options.settle(options, earlier, "elmo", options.batch_size, width, float16=True)
-    fit_options.make_reproducible(options)
-    distribute_options.check_rows("--batch-size", options.batch_size, options)
+    precision.settle(options, earlier, "elmo", options.batch_size, print, width, float16=True)
+    make_reproducible(options)
+    strategy = open_strategy(options.distribute)
+    check_rows("batch_size", options.batch_size, strategy)
 
-    with distribute_options.scope(options):
+    with strategy.scope():
         model, accumulators = make_model(options, vocabulary)
-    share = distribute_options.data_share(options)
+    share = data_share(options)
     batches, counts = make_batches(options, model, vocabulary, share)
     validation, sample = make_held_out(options, model, vocabulary, counts, share)
     per_pass = math.ceil(steps_of(1, counts, options))
     epochs = make_epochs(options, batches, counts, per_pass)
-    with distribute_options.scope(options):
+    with strategy.scope():
         model.compile(optimizer=make_optimizer(options, epochs.total_steps), jit_compile=False)
         build_optimizer(model)
         restore_accumulators(model, accumulators)

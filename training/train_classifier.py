@@ -106,15 +106,18 @@ def start(options):
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, evaluates it, and prints the results."""
-    from tfreps.cli import distribute_options, fit_options, input_options, labelling
+    from tfreps.cli import labelling
     from tfreps.cli.labelled_texts import check_labels, read_parts
     from tfreps.cli.training_program import begin_run, say_start
+    from tfreps.distribute.strategies import open_strategy
+    from tfreps.fitting import inputs as reading
     from tfreps.inference.load import load
     from tfreps.reports.evaluation import check_names
 
     labelling.prepare(options, earlier)
-    with distribute_options.scope(options):
-        bert = input_options.read_bert(options, pooler=options.pooling == "pooled")
+    strategy = open_strategy(options.distribute)
+    with strategy.scope():
+        bert = reading.read_bert(options, print, pooler=options.pooling == "pooled")
     parts = read_parts(options, bert)
     labels = parts["train"].labels
     label_set = text.TagSet.from_sequences([labels], source="--train", word="label")
@@ -123,23 +126,23 @@ def train(options, earlier):
     check_labels(label_set, parts, options.monitor)
     print(data.describe_classes(labels))
 
-    with distribute_options.scope(options):
+    with strategy.scope():
         tokens = parts["train"].tokens
-        inputs = labelling.read_inputs(options, tokens, len(label_set), bert, words=False)
+        inputs = reading.read_inputs(options, tokens, len(label_set), print, bert, words=False)
     batches = {
         name: make_batches(options, name, part, inputs.indexer, label_set)
         for name, part in parts.items()
     }
     inputs = inputs._replace(stored=batches["train"].vector_shape)
-    with distribute_options.scope(options):
+    with strategy.scope():
         model = make_model(options, inputs, label_set)
 
     run = begin_run(PROGRAM, options, earlier)
-    input_options.keep(run, inputs.indexer)
+    reading.keep(run, inputs.indexer)
     run.keep(run.labels_path, label_set.write)
     say_start(run, model, about(batches["train"], parts["train"].num_cut))
     held_out = batches.get("dev")
-    best = fit_options.fit(model, batches["train"], held_out, run, options.monitor, options)
+    best = labelling.fit(model, batches["train"], held_out, run, options.monitor, options)
 
     trained = load(run.path)
     labelling.finish(run, trained.model, best, measure(trained, parts), "classify")
@@ -165,7 +168,7 @@ def make_batches(options, name, part, indexer, label_set):
 
 
 def make_model(options, inputs, label_set):
-    from tfreps.cli.encoders import make_encoder, make_linear
+    from tfreps.fitting.encoders import make_encoder, make_linear
     from tfreps.models import Classifier
 
     linear = make_linear(options, inputs)  # before the encoder: the order determines the seeds

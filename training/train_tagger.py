@@ -67,8 +67,10 @@ def start(options):
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, evaluates it, and prints the results."""
-    from tfreps.cli import distribute_options, fit_options, input_options, labelling
+    from tfreps.cli import labelling
     from tfreps.cli.training_program import begin_run, say_start
+    from tfreps.distribute.strategies import open_strategy
+    from tfreps.fitting import inputs as reading
     from tfreps.inference.load import load
     from tfreps.reports.evaluation import check_names, evaluate_tagger
 
@@ -79,22 +81,23 @@ def train(options, earlier):
     tag_set = text.TagSet.from_sequences([s.tags for s in parts["train"]], scheme, "--train")
     check_names(tag_set.names, parts["dev"] + parts["test"])
 
-    with distribute_options.scope(options):
-        bert = input_options.read_bert(options)
+    strategy = open_strategy(options.distribute)
+    with strategy.scope():
+        bert = reading.read_bert(options, print)
         tokens = [sentence.tokens for sentence in parts["train"]]
-        inputs = labelling.read_inputs(options, tokens, len(tag_set), bert)
-    input_options.check_sentences(parts, bert)
+        inputs = reading.read_inputs(options, tokens, len(tag_set), print, bert)
+    reading.check_sentences(parts, bert)
     batches = {part: make_batches(options, parts, part, inputs.indexer, tag_set) for part in parts}
     inputs = inputs._replace(stored=batches["train"].vector_shape)
-    with distribute_options.scope(options):
+    with strategy.scope():
         model = make_model(options, inputs, tag_set)
 
     run = begin_run(PROGRAM, options, earlier)
-    input_options.keep(run, inputs.indexer)
+    reading.keep(run, inputs.indexer)
     run.keep(run.tags_path, tag_set.write)
     say_start(run, model, about(batches["train"], tag_set))
     monitor = "val_span_f1" if scheme else "val_accuracy"
-    best = fit_options.fit(model, batches["train"], batches["dev"], run, monitor, options)
+    best = labelling.fit(model, batches["train"], batches["dev"], run, monitor, options)
 
     trained = load(run.path)
     measured = {
@@ -128,7 +131,7 @@ def make_batches(options, parts, part, indexer, tag_set):
 
 def make_model(options, inputs, tag_set):
     """Returns the tagger, without a projection for encoders that output scores."""
-    from tfreps.cli.encoders import make_encoder, make_linear
+    from tfreps.fitting.encoders import make_encoder, make_linear
     from tfreps.models import Tagger
 
     gives_scores = encoder_options.ENCODERS[options.encoder].gives_scores

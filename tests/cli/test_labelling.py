@@ -3,10 +3,7 @@
 import argparse
 import types
 
-import numpy as np
-
 from tests import known_models
-from tests.tiny_run import make_run
 from tfreps.cli import labelling
 from tfreps.cli.options import default_values
 from training.train_classifier import PROGRAM
@@ -16,18 +13,6 @@ SENTENCES = [["the", "dog"], ["a", "cat"]]
 
 def options(**given):
     return argparse.Namespace(**{**default_values(PROGRAM.options), "train": ["t"], **given})
-
-
-def test_what_an_encoder_reads(tmp_path, capsys):
-    (tmp_path / "vectors.txt").write_text("the 1 2\ndog 3 4\n")
-    given = options(vectors=str(tmp_path / "vectors.txt"), elmo=make_run(tmp_path / "run")[0])
-    inputs = labelling.read_inputs(given, SENTENCES, 3)
-    assert inputs.num_classes == 3 and inputs.bert is None and inputs.stored == (0, 0)
-    rows = dict(zip(inputs.indexer.vocabulary.tokens, inputs.vectors.matrix, strict=True))
-    assert len(rows) == 7
-    np.testing.assert_array_equal([rows["dog"], rows["the"]], [[3, 4], [1, 2]])
-    assert inputs.elmo.bilm.max_characters == inputs.indexer.max_characters
-    assert "Word vectors: 2 of 7 words have a vector in" in capsys.readouterr().out
 
 
 def test_the_end_of_a_run(tmp_path, monkeypatch, capsys):

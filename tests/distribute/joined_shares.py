@@ -11,6 +11,7 @@ import types
 
 import tensorflow as tf
 
+from tfreps import data
 from tfreps.__main__ import import_program, main
 from tfreps.data import (
     CorpusCounts,
@@ -98,10 +99,13 @@ class JoinedMaskedLMBatches:
 
 def run(workers, line):
     elmo, bert = map(import_program, ("training.pretrain_elmo", "training.pretrain_bert"))
-    elmo.LMBatches = lambda *given, **options: JoinedLMBatches(workers, *given, **options)
-    # The training perplexity is that of the first file.
-    elmo.sentence_batches = lambda files, *given, **options: sentence_batches(
-        files[:1], *given, **options
+    replace(
+        elmo,
+        LMBatches=lambda *given, **options: JoinedLMBatches(workers, *given, **options),
+        # The training perplexity is that of the first file.
+        sentence_batches=lambda files, *given, **options: sentence_batches(
+            files[:1], *given, **options
+        ),
     )
 
     def read(files, *given):
@@ -114,8 +118,14 @@ def run(workers, line):
             return JoinedMaskedLMBatches(workers, documents, *given, **options)
         return MaskedLMBatches(documents, *given, **options)
 
-    bert.read_documents, bert.MaskedLMBatches = read, batches
+    replace(bert, read_documents=read, MaskedLMBatches=batches)
     return main(line)
+
+
+def replace(program, **changes):
+    """Replaces names of `tfreps.data` in one program."""
+    names = {name: getattr(data, name) for name in data.__all__}
+    program.data = types.SimpleNamespace(**{**names, **changes})
 
 
 if __name__ == "__main__":

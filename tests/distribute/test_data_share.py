@@ -4,6 +4,7 @@ import glob
 import pathlib
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from tests.distribute.worker_programs import (
     run_program,
 )
 from tfreps.callbacks.checkpoint_file import save_checkpoint
-from tfreps.distribute.data_share import DataShare, OwnBatches
+from tfreps.distribute.data_share import DataShare, OwnBatches, data_share
 from tfreps.distribute.workers import Workers
 
 FILES = ["--worker-data", "files"]
@@ -45,6 +46,14 @@ class Second(Workers):
 @pytest.fixture
 def share():
     return DataShare(Second(), divided=True)
+
+
+@pytest.mark.parametrize("distribute, given", [(None, "`distribute` is not"), ("none", "got `dis")])
+def test_files_are_divided_among_workers(distribute, given):
+    one = types.SimpleNamespace(distribute=distribute, worker_data="files", resume=False)
+    with pytest.raises(ValueError, match=f"requires `distribute` multiworker; {given}"):
+        data_share(one)
+    assert data_share(types.SimpleNamespace(distribute=distribute)).size == 1
 
 
 def test_every_third_file(share):

@@ -1,9 +1,10 @@
 import json
+import types
 
 import pytest
 import tensorflow as tf
 
-from tfreps.distribute.strategies import open_strategy
+from tfreps.distribute.strategies import check_rows, open_strategy
 
 
 def test_one_device_without_several_gpus():
@@ -28,3 +29,21 @@ def test_multiworker_needs_tf_config(monkeypatch):
 def test_an_unknown_kind_is_an_error():
     with pytest.raises(ValueError, match="`kind` must be one of .* got 'ps'"):
         open_strategy("ps")
+
+
+@pytest.mark.parametrize("text", ["soon", "0", "-1", "inf", "nan"])
+def test_the_time_to_wait_for_workers(monkeypatch, text):
+    monkeypatch.setenv("TFREPS_WORKER_WAIT", text)
+    cluster = {"cluster": {"worker": ["127.0.0.1:1"]}, "task": {"type": "worker", "index": 0}}
+    monkeypatch.setenv("TF_CONFIG", json.dumps(cluster))
+    monkeypatch.setattr("tfreps.distribute.strategies.check_port_is_free", lambda address: None)
+    with pytest.raises(ValueError, match="TFREPS_WORKER_WAIT must be a positive number of sec"):
+        open_strategy("multiworker")
+
+
+def test_a_size_that_does_not_divide_is_an_error():
+    four = types.SimpleNamespace(num_replicas_in_sync=4)
+    check_rows("batch_size", 8, four)
+    expected = "^`batch_size` must be a multiple of 4, .*; got 6. The next such number is 8.$"
+    with pytest.raises(ValueError, match=expected):
+        check_rows("batch_size", 6, four)

@@ -108,3 +108,10 @@ def test_other_errors_are_not_changed(workers):
         raise tf.errors.InvalidArgumentError(None, None, "Tag ids must lie in 0..2.")
     with pytest.raises(tf.errors.UnavailableError), workers.naming_lost_workers():
         raise REPORTS[0]
+
+
+def test_only_worker_0_prints(workers, capsys):
+    for each in workers, Gathered(None):
+        with each.only_chief_prints():
+            print(f"worker {each.index}")
+    assert capsys.readouterr().out == "worker 0\n"

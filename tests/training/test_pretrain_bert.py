@@ -193,6 +193,13 @@ def test_resuming_with_other_options(finished, folder, capsys):
     assert "started with different options: mask_rate" in capsys.readouterr().err
 
 
+def test_accumulated_gradients_are_an_error_on_several_replicas():
+    pretrain_bert.check_accumulation(4, 1)
+    pretrain_bert.check_accumulation(1, 2)
+    with pytest.raises(ValueError, match="^--gradient-accumulation-steps must be 1 on 2 replicas"):
+        pretrain_bert.check_accumulation(4, 2)
+
+
 def test_the_optimizer():
     words = ["--run", "r", "--train", "t", "--gradient-accumulation-steps", "3"]
     options = pretrain_bert.PROGRAM.parse(words)

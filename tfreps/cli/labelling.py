@@ -1,9 +1,9 @@
 """Runs the steps that train-tagger and train-classifier share."""
 
 from tfreps import plots
-from tfreps.cli import fit_options, input_options
 from tfreps.cli.encoder_options import ENCODERS
-from tfreps.cli.encoders import EncoderInputs
+from tfreps.cli.progress import say_progress
+from tfreps.fitting import training
 from tfreps.reports import format_report
 
 
@@ -11,18 +11,17 @@ def prepare(options, earlier):
     """Sets the precision for the encoder, the seed and determinism, before weights are created."""
     name = ENCODERS[options.encoder].width
     width = getattr(options, name) if name else None
-    fit_options.prepare(options, earlier, options.encoder, options.batch_rows, width)
+    training.prepare(options, earlier, options.encoder, options.batch_rows, print, width)
 
 
-def read_inputs(options, sentences, num_classes, bert=None, words=True):
-    """Reads the inputs of an encoder: vocabulary, word vectors and ELMo.
-
-    `sentences` are the tokens of the training data: words, or pieces of the BERT model.
-    """
-    elmo = input_options.read_elmo(options)
-    indexer = input_options.make_indexer(options, sentences, elmo, bert, words)
-    vectors = input_options.read_vectors(options, indexer)
-    return EncoderInputs(indexer, num_classes, vectors, elmo, bert)
+def fit(model, batches, held_out, run, monitor, options):
+    """Trains a model with `tfreps.fitting.training.fit` and shows its progress."""
+    if not held_out:
+        print(
+            "No text is held out: the last weights are saved instead of the best ones. --patience "
+            "and --plateau-decay have no effect."
+        )
+    return training.fit(model, batches, held_out, run, monitor, options, say_progress)
 
 
 def finish(run, model, best, measured, program):

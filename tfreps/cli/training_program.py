@@ -1,16 +1,21 @@
 """Runs a program that trains: checks what may change, and opens the run folder."""
 
+import functools
 import os
 import shlex
 import shutil
 
+from tfreps import __version__
 from tfreps.callbacks.checkpoint_file import list_checkpoints
 from tfreps.callbacks.stop_signals import go_on_with, stopped_by_signals
-from tfreps.cli import distribute_options
 from tfreps.cli.option_rules import unused_options
 from tfreps.cli.options import as_flag, default_values
 from tfreps.cli.training_options import AUTO, RUN
 from tfreps.data import find_files
+from tfreps.distribute.data_share import data_share
+from tfreps.distribute.strategies import open_strategy
+from tfreps.distribute.worker_runs import begin_run_folder, create_on_chief
+from tfreps.distribute.workers import Workers
 from tfreps.files.json_files import as_json
 from tfreps.runs.run_folder import RunFolder
 from tfreps.runs.run_manifest import TRAINING_DATA, check_data, has_data, record_data
@@ -42,11 +47,12 @@ def run_training(program, options, train, free=()):
     if has_data(options.run):
         may_change.update(TRAINING_DATA)
     defaults = default_values(own_options(program))
-    workers = distribute_options.open_workers(options)
+    workers = open_workers(options)
+    given = options.run, program.name, vars(options), may_change, defaults
     with (
-        distribute_options.only_chief_prints(workers),
+        workers.only_chief_prints(),
         workers.naming_lost_workers(),
-        distribute_options.begin(workers, options, program.name, may_change, defaults) as earlier,
+        begin_run_folder(workers, *given) as earlier,
         stopped_by_signals(),
     ):
         if earlier is not None:
@@ -59,6 +65,15 @@ def run_training(program, options, train, free=()):
         run = RunFolder(options.run, program.name, {})
         if workers.is_chief and run.is_trained and not options.keep_checkpoints:
             shutil.rmtree(run.checkpoints_path, ignore_errors=True)
+
+
+def open_workers(options):
+    """Returns the `Workers` of this process; all must have the same version and options."""
+    workers = data_share(options).workers
+    given = {as_flag(name): str(value) for name, value in vars(options).items()}
+    same = "Start all workers with the same version of tfreps and the same options."
+    workers.check_same({"the version of tfreps": __version__, **given}, same)
+    return workers
 
 
 def own_options(program):
@@ -113,7 +128,7 @@ def check_same_data(run, options):
             changed since the run was started, if the run's `manifest.json` is invalid, or if the
             number of workers has changed and `worker_data` is `"files"`.
     """
-    share = distribute_options.data_share(options)
+    share = data_share(options)
     with share.workers.together():
         share.check_resumed(run.checkpoints_path)
         check_data(run.path, data_files(options), {"train": share.own})
@@ -172,7 +187,9 @@ def begin_run(program, options, earlier):
     stored, unused = vars(options), unused_options(options, own_options(program))
     if earlier is None:
         given = options.run, program.name, stored, options.overwrite, unused
-        run = distribute_options.create(options, program.name, lambda: RunFolder.create(*given))
+        workers = Workers(open_strategy(options.distribute))
+        create = functools.partial(RunFolder.create, *given)
+        run = create_on_chief(workers, options.run, program.name, create)
     else:
         run = earlier
         run.set_options(stored, unused)

@@ -5,7 +5,31 @@ import os
 import tensorflow as tf
 
 from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
+from tfreps.distribute.strategies import open_strategy
+from tfreps.distribute.workers import Workers
 from tfreps.layers.ops.replicas import SEEDS_APART
+
+
+def data_share(options):
+    """Returns the part of the training data that this worker reads.
+
+    Args:
+        options: namespace with `distribute`, `resume` and, unless everything is read,
+            `worker_data`.
+
+    Raises:
+        ValueError: If `worker_data` is `"files"` and `distribute` is not `"multiworker"`, or if the
+            strategy cannot be opened.
+    """
+    divided = getattr(options, "worker_data", "rows") == "files"
+    if divided and options.distribute != "multiworker":
+        number = " and the number of workers that the run was started with" * options.resume
+        given = options.distribute and f"got `distribute` {options.distribute}"
+        raise ValueError(
+            f"`worker_data` files requires `distribute` multiworker{number}; "
+            f"{given or '`distribute` is not given'}."
+        )
+    return DataShare(Workers(open_strategy(options.distribute)), divided)
 
 
 class DataShare:

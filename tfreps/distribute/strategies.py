@@ -13,21 +13,24 @@ from tfreps.distribute.cluster import (
     wait_for_workers,
 )
 
+# Environment variable with the time that a worker waits for the others to start, in seconds. The
+# default is longer than the delays with which Kubernetes restarts a worker.
+WAIT, WAIT_SECONDS = "TFREPS_WORKER_WAIT", 600.0
+
 
 @functools.cache  # a process can have only one strategy
-def open_strategy(kind=None, wait_seconds=600.0):
-    """Returns the strategy of this process.
+def open_strategy(kind=None):
+    """Returns the strategy of this process, which is opened at the first call.
 
     With `"multiworker"`, call this function before TensorFlow runs anything else. It returns when
-    all workers have started.
+    all workers have started, for which it waits as long as the environment variable
+    TFREPS_WORKER_WAIT says, 600 seconds by default.
 
     Args:
         kind: str. `"none"` uses one device. `"mirrored"` uses one replica for each GPU of this
             machine or, if it has none, for each logical CPU device. `"multiworker"` uses the
             workers in the environment variable TF_CONFIG. If `None` (the default), the kind is
             `"mirrored"` if TensorFlow sees more than one GPU, and `"none"` otherwise.
-        wait_seconds: float. Time in seconds that `"multiworker"` waits for the other workers to
-            start. Defaults to 600.0.
 
     Returns:
         `tf.distribute.Strategy`.
@@ -48,8 +51,18 @@ def open_strategy(kind=None, wait_seconds=600.0):
     if kind == "mirrored":
         return _mirrored()
     if kind == "multiworker":
-        return _multiworker(wait_seconds)
+        return _multiworker()
     raise ValueError(f"`kind` must be one of {KINDS} or None; got {kind!r}.")
+
+
+def check_rows(name, rows, strategy):
+    """Raises ValueError if the rows of a batch cannot be divided equally among the replicas."""
+    replicas = strategy.num_replicas_in_sync
+    if rows % replicas:
+        raise ValueError(
+            f"`{name}` must be a multiple of {replicas}, the number of replicas; got {rows}. The "
+            f"next such number is {rows + -rows % replicas}."
+        )
 
 
 def _mirrored():
@@ -64,7 +77,7 @@ def _mirrored():
     return tf.distribute.MirroredStrategy(devices)
 
 
-def _multiworker(wait_seconds):
+def _multiworker():
     cluster = read_cluster(os.environ)
     if cluster is None:
         raise ValueError(
@@ -72,6 +85,17 @@ def _multiworker(wait_seconds):
             "or is empty. Start the workers with `tfreps launch`, or set it on each machine."
         )
     check_port_is_free(cluster.address)
-    wait_for_workers(cluster, wait_seconds)
+    wait_for_workers(cluster, _wait_seconds())
     os.environ[NAME] = cluster.as_tf_config()
     return tf.distribute.MultiWorkerMirroredStrategy()
+
+
+def _wait_seconds():
+    text = os.environ.get(WAIT, "")
+    try:
+        seconds = float(text) if text else WAIT_SECONDS
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < float("inf"):
+        raise ValueError(f"{WAIT} must be a positive number of seconds; got {text!r}.")
+    return seconds

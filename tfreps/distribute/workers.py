@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import json
+import os
 import zlib
 
 import numpy as np
@@ -85,6 +86,15 @@ class Workers:
                 "cannot be reached; the messages of that worker say why. Start all workers again "
                 "and resume the run: it continues from its last checkpoint."
             ) from error
+
+    @contextlib.contextmanager
+    def only_chief_prints(self):
+        """Context manager in which workers other than worker 0 write nothing to standard output."""
+        if self.is_chief:
+            yield
+            return
+        with open(os.devnull, "w", encoding="utf-8") as null, contextlib.redirect_stdout(null):
+            yield
 
     def check_same(self, values, expected):
         """Raises ValueError on every worker if a value is not the same on all workers.

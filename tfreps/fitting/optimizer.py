@@ -10,19 +10,10 @@ def make_optimizer(options, model, steps_per_epoch, factor=None):
     """Returns Adam, or a `GroupedOptimizer` for separate learning rates or averaged weights.
 
     Args:
-        options: namespace with the options of `training_options.OPTIMIZER`.
+        options: namespace with `learning_rate` and the other options of the optimizer.
         model: `Tagger` or `Classifier` that is built.
         steps_per_epoch: int. Number of updates per epoch.
         factor: `tf.Variable` that multiplies all learning rates. If `None`, there is no factor.
-
-    Example:
-    >>> import argparse
-    >>> from tfreps.cli.options import default_values
-    >>> from tfreps.cli.training_options import OPTIMIZER
-    >>> options = argparse.Namespace(**default_values(OPTIMIZER))
-    >>> model = TokenEmbedder(vocabulary_size=9, embedding_dim=4)
-    >>> round(float(make_optimizer(options, model, 10).learning_rate), 6)
-    0.001
     """
     groups = part_rates(options, model)
     is_grouped, clip = bool(groups or options.average), options.clip_norm or None
@@ -39,17 +30,9 @@ def make_optimizer(options, model, steps_per_epoch, factor=None):
 
 
 def make_adam(options, rate, steps_per_epoch, clip=None, factor=None, has_norms=False):
-    """Returns Adam with one learning rate and the schedule of the options.
+    """Returns Adam with the learning rate `rate` and the schedule of the options.
 
-    Args:
-        options: namespace with the options of `training_options.OPTIMIZER`.
-        rate: float. Learning rate before the schedule is applied.
-        steps_per_epoch: int. Number of updates per epoch.
-        clip: float. Maximum norm of the gradient over all weights. If `None`, gradients are
-            not clipped.
-        factor: `tf.Variable` that multiplies the learning rate. If `None`, there is no factor.
-        has_norms: bool. Whether to exclude the weights of layer normalization from weight decay.
-            Defaults to `False`.
+    With `has_norms`, the weights of layer normalization are excluded from weight decay.
     """
     total = options.epochs * steps_per_epoch if options.schedule == "linear" else None
     if options.decay != 1.0:
@@ -70,16 +53,9 @@ def make_adam(options, rate, steps_per_epoch, clip=None, factor=None, has_norms=
 
 
 def part_rates(options, model):
-    """Returns the parts of a model that have their own learning rate.
+    """Returns the parts of a model with their own learning rate: a dict name -> (rate, variables).
 
-    Args:
-        options: namespace with the options of `training_options.OPTIMIZER`.
-        model: `Tagger` or `Classifier` that is built.
-
-    Returns:
-        dict of the name of a part -> `(rate, variables)`. `rate` is its learning rate, and
-        `variables` is the list of its trainable variables. Parts without such variables are left
-        out.
+    Parts without trainable variables are left out.
     """
     found = {}
     embedder, elmo = model.find(TokenEmbedder), model.find(Elmo)

@@ -9,8 +9,9 @@ from tests import tiny_bert
 from tests.tiny_run import make_pretrainer
 from tfreps import models
 from tfreps.cli.encoder_options import CLASSIFIER, ENCODERS, encoder_table
-from tfreps.cli.encoders import BUILDERS, EncoderInputs, make_encoder, make_linear
 from tfreps.cli.options import default_values
+from tfreps.fitting.encoders import BUILDERS, make_encoder, make_linear
+from tfreps.fitting.inputs import EncoderInputs
 from tfreps.runs.bert_loading import EncoderAndTokenizer
 from tfreps.text import TokenIndexer, WordVectors
 from tfreps.text.bert.piece_indexer import PieceIndexer

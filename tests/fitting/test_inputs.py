@@ -7,9 +7,9 @@ import pytest
 
 from tests import tiny_bert
 from tests.tiny_run import make_run
-from tfreps.cli import input_options
 from tfreps.cli.options import default_values
 from tfreps.data import TaggedSentence
+from tfreps.fitting import inputs
 from tfreps.runs.bert_loading import EncoderAndTokenizer
 from tfreps.runs.run_folder import RunFolder
 from tfreps.text.bert import read_tokenizer
@@ -26,7 +26,7 @@ def options(**given):
 
 def test_features_are_made_of_the_training_words_as_asked():
     def words(**given):
-        return input_options.make_indexer(options(**given), SENTENCES).vocabulary.tokens[3:]
+        return inputs.make_indexer(options(**given), SENTENCES).vocabulary.tokens[3:]
 
     assert sorted(words()) == ["7", "8", "9", "The", "cat", "dog", "the"]
     assert words(lowercase=True, digits_to_zero=True) == ["0", "the", "dog", "cat"]
@@ -36,29 +36,27 @@ def test_features_are_made_of_the_training_words_as_asked():
 
 def test_characters_are_made_only_for_what_reads_them(tmp_path):
     def number(elmo=None, **given):
-        return input_options.make_indexer(options(**given), SENTENCES, elmo).max_characters
+        return inputs.make_indexer(options(**given), SENTENCES, elmo).max_characters
 
     assert number() is None
     assert number(characters="cnn", max_characters=20) == 20
     path, _ = make_run(tmp_path / "run", max_characters=30)
-    elmo = input_options.read_elmo(options(elmo=path))
+    elmo = inputs.read_elmo(options(elmo=path))
     assert number(elmo) == number(elmo, characters="cnn", max_characters=20) == 30
 
 
 @pytest.mark.slow
 def test_elmo_as_asked(tmp_path):
     path, model = make_run(tmp_path / "run")
-    assert input_options.read_elmo(options()) is None
-    elmo = input_options.read_elmo(options(elmo=path))
+    assert inputs.read_elmo(options()) is None
+    elmo = inputs.read_elmo(options(elmo=path))
     weights = [variable.path for variable in elmo.trainable_variables]
     assert weights == ["mix_0/gamma", "mix_0/scalar_weights"]
     for ours, theirs in zip(elmo.bilm.weights, model.bilm.weights, strict=True):
         np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
-    top = input_options.read_elmo(options(elmo=path, elmo_top_only=True))
+    top = inputs.read_elmo(options(elmo=path, elmo_top_only=True))
     assert [variable.path for variable in top.trainable_variables] == ["mix_0/gamma"]
-    tuned = input_options.read_elmo(
-        options(elmo=path, elmo_fine_tune=True, elmo_initial_state="warm")
-    )
+    tuned = inputs.read_elmo(options(elmo=path, elmo_fine_tune=True, elmo_initial_state="warm"))
     assert len(tuned.trainable_variables) == 2 + len(model.bilm.trainable_variables)
     assert tuned.bilm.initial_state == "warm"
 
@@ -66,15 +64,15 @@ def test_elmo_as_asked(tmp_path):
 def test_a_bilm_that_reads_ids_of_its_own(tmp_path):
     path, _ = make_run(tmp_path / "run", vocabulary_size=19, sentence_start_id=1, sentence_end_id=2)
     with pytest.raises(ValueError, match="--elmo must be a biLM that reads character ids"):
-        input_options.read_elmo(options(elmo=path))
+        inputs.read_elmo(options(elmo=path))
 
 
 def test_vectors_of_the_vocabulary(tmp_path, capsys):
     path = tmp_path / "vectors.txt"
     path.write_text("the 1 2\ndog 3 4\nhouse 5 6\n")
-    indexer = input_options.make_indexer(options(), SENTENCES)
-    assert input_options.read_vectors(options(), indexer) is None
-    vectors = input_options.read_vectors(options(vectors=str(path)), indexer)
+    indexer = inputs.make_indexer(options(), SENTENCES)
+    assert inputs.read_vectors(options(), indexer, print) is None
+    vectors = inputs.read_vectors(options(vectors=str(path)), indexer, print)
     rows = dict(zip(indexer.vocabulary.tokens, vectors.matrix.tolist(), strict=True))
     assert rows["The"] == rows["the"] == [1, 2] and rows["dog"] == [3, 4]
     assert 0 < np.abs(rows["cat"]).max() < 1  # noise
@@ -89,20 +87,20 @@ def bert(tmp_path_factory):
 
 
 def test_a_bert_as_asked(bert):
-    assert input_options.read_bert(options()) is None
+    assert inputs.read_bert(options(), print) is None
     given = options(encoder="bert", bert=bert, num_layers=1, bert_dropout=0.25, freeze_blocks=1)
-    encoder, tokenizer = input_options.read_bert(given)
+    encoder, tokenizer = inputs.read_bert(given, print)
     assert (encoder.num_layers, encoder.dropout, encoder.attention_dropout) == (1, 0.25, 0.25)
     assert encoder.pooler_dense is None and not encoder.trainable_variables
     assert tokenizer.tokenize("dogs") == ["dogs"]
-    encoder = input_options.read_bert(options(encoder="bert", bert=bert), pooler=True).encoder
+    encoder = inputs.read_bert(options(encoder="bert", bert=bert), print, pooler=True).encoder
     assert (encoder.num_layers, encoder.dropout) == (2, 0.0) and encoder.pooler_dense is not None
-    assert input_options.make_indexer(given, [], bert=EncoderAndTokenizer(encoder, tokenizer)).words
+    assert inputs.make_indexer(given, [], bert=EncoderAndTokenizer(encoder, tokenizer)).words
 
 
 def test_a_bert_of_new_weights(bert):
-    old = input_options.read_bert(options(encoder="bert", bert=bert))
-    new = input_options.read_bert(options(encoder="bert", bert=bert, bert_from_scratch=True))
+    old = inputs.read_bert(options(encoder="bert", bert=bert), print)
+    new = inputs.read_bert(options(encoder="bert", bert=bert, bert_from_scratch=True), print)
     assert new.tokenizer.vocabulary == old.tokenizer.vocabulary
     for ours, theirs in zip(new.encoder.weights, old.encoder.weights, strict=True):
         assert ours.shape == theirs.shape and ours.path.split("/")[-1] == theirs.path.split("/")[-1]
@@ -111,21 +109,33 @@ def test_a_bert_of_new_weights(bert):
 
 
 def test_sentences_have_to_fit(bert):
-    bert = input_options.read_bert(options(encoder="bert", bert=bert))
+    bert = inputs.read_bert(options(encoder="bert", bert=bert), print)
     fits = TaggedSentence(["dogs"] * 22, ["O"] * 22, "f.conll", 1)
-    input_options.check_sentences({"train": [fits], "dev": []}, bert)
+    inputs.check_sentences({"train": [fits], "dev": []}, bert)
     longer = TaggedSentence(["dogs"] * 23, ["O"] * 23, "f.conll", 30)
-    input_options.check_sentences({"train": [longer]}, None)
+    inputs.check_sentences({"train": [longer]}, None)
     with pytest.raises(ValueError, match="f.conll, line 30: .* at most 22 pieces .* got 23"):
-        input_options.check_sentences({"train": [fits], "dev": [longer]}, bert)
+        inputs.check_sentences({"train": [fits], "dev": [longer]}, bert)
 
 
 def test_what_a_run_keeps(tmp_path, bert):
     run = RunFolder.create(tmp_path / "run", "train-tagger", {})
-    input_options.keep(run, input_options.make_indexer(options(), SENTENCES))
+    inputs.keep(run, inputs.make_indexer(options(), SENTENCES))
     assert run.vocabulary_path.exists() and not run.tokenizer_path.exists()
     run = RunFolder.create(tmp_path / "other", "train-tagger", {})
-    bert = input_options.read_bert(options(encoder="bert", bert=bert))
-    input_options.keep(run, input_options.make_indexer(options(), SENTENCES, bert=bert))
+    bert = inputs.read_bert(options(encoder="bert", bert=bert), print)
+    inputs.keep(run, inputs.make_indexer(options(), SENTENCES, bert=bert))
     assert read_tokenizer(run.tokenizer_path).vocabulary == bert.tokenizer.vocabulary
     assert not run.vocabulary_path.exists()
+
+
+def test_what_an_encoder_reads(tmp_path, capsys):
+    (tmp_path / "vectors.txt").write_text("the 1 2\ndog 3 4\n")
+    given = options(vectors=str(tmp_path / "vectors.txt"), elmo=make_run(tmp_path / "run")[0])
+    read = inputs.read_inputs(given, [["the", "dog"], ["a", "cat"]], 3, print)
+    assert read.num_classes == 3 and read.bert is None and read.stored == (0, 0)
+    rows = dict(zip(read.indexer.vocabulary.tokens, read.vectors.matrix, strict=True))
+    assert len(rows) == 7
+    np.testing.assert_array_equal([rows["dog"], rows["the"]], [[3, 4], [1, 2]])
+    assert read.elmo.bilm.max_characters == read.indexer.max_characters
+    assert "Word vectors: 2 of 7 words have a vector in" in capsys.readouterr().out

@@ -4,8 +4,8 @@ import argparse
 
 import pytest
 
-from tfreps.cli import precision_options
-from tfreps.cli.precision_options import common, settle
+from tfreps.fitting import precision as module
+from tfreps.fitting.precision import common, settle
 from tfreps.models.precision import Precision
 from tfreps.runs.run_folder import RunFolder
 
@@ -30,13 +30,13 @@ def choose(monkeypatch):
         calls.append(given)
         return Precision("bfloat16" if given[1] >= 8 else "float32", "why")
 
-    monkeypatch.setattr(precision_options, "choose_precision", chosen)
+    monkeypatch.setattr(module, "choose_precision", chosen)
     return calls
 
 
 def settled(precision, earlier=None, rows=8):
     options = argparse.Namespace(precision=precision, distribute=None)
-    settle(options, earlier, "bert", rows, width=4)
+    settle(options, earlier, "bert", rows, print, width=4)
     return options.precision
 
 
@@ -57,7 +57,7 @@ def test_a_resumed_run_keeps_its_precision(choose, stored):
 @pytest.mark.parametrize("is_slow", [False, True])
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
 def test_a_given_precision(choose, monkeypatch, capsys, is_slow, precision):
-    monkeypatch.setattr(precision_options, "bfloat16_is_slow", lambda: is_slow)
+    monkeypatch.setattr(module, "bfloat16_is_slow", lambda: is_slow)
     assert settled(precision) == precision and choose == []
     printed = capsys.readouterr().out
     if is_slow and precision == "bfloat16":

@@ -1,7 +1,6 @@
-"""Builds the encoder of a tagger or classifier from the options of a program."""
+"""Builds the encoder of a tagger or classifier from the options of a run."""
 
-from typing import Any, NamedTuple
-
+from tfreps.fitting.inputs import EncoderInputs
 from tfreps.models import (
     BiLSTMEncoder,
     LinearEncoder,
@@ -11,20 +10,6 @@ from tfreps.models import (
     TokenEmbedder,
     TransformerEncoder,
 )
-
-
-class EncoderInputs(NamedTuple):
-    """Inputs that a program has read for an encoder.
-
-    `stored` has the number of layers and the width of the vectors that `tfreps embed` computed.
-    """
-
-    indexer: Any
-    num_classes: int = 1
-    vectors: Any = None
-    elmo: Any = None
-    bert: Any = None
-    stored: tuple[int, int] = (0, 0)
 
 
 def make_embedder(options, inputs):
@@ -109,7 +94,7 @@ BUILDERS = {  # for the rows of `tfreps.cli.encoder_options.ENCODERS`
 
 
 def make_encoder(options, inputs: EncoderInputs):
-    """Returns the encoder that the options of `encoder_table` describe, a Keras model."""
+    """Returns the encoder that `options.encoder` and the other options describe, a Keras model."""
     return BUILDERS[options.encoder](options, inputs)
 
 

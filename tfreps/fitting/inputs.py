@@ -1,6 +1,7 @@
-"""Reads inputs of taggers and classifiers: vocabulary, word vectors, ELMo, BERT."""
+"""Reads the inputs of taggers and classifiers: vocabulary, word vectors, ELMo, BERT."""
 
 import itertools
+from typing import Any, NamedTuple
 
 import keras
 
@@ -17,14 +18,43 @@ from tfreps.text.bert.piece_indexer import PieceIndexer, check_room
 VECTOR_FILES = ".txt", ".vec", ".txt.gz", ".vec.gz"
 
 
-def read_elmo(options):
-    """Reads the biLM that the options name.
+class EncoderInputs(NamedTuple):
+    """Inputs that have been read for an encoder.
+
+    `stored` has the number of layers and the width of the vectors that `tfreps embed` computed.
+    """
+
+    indexer: Any
+    num_classes: int = 1
+    vectors: Any = None
+    elmo: Any = None
+    bert: Any = None
+    stored: tuple[int, int] = (0, 0)
+
+
+def read_inputs(options, sentences, num_classes, say, bert=None, words=True):
+    """Reads the inputs of an encoder: vocabulary, word vectors and ELMo.
 
     Args:
-        options: namespace with the options of `tfreps.cli.encoder_options`.
+        options: namespace of the options of the run.
+        sentences: list of list of str. Tokens of the training data.
+        num_classes: int. Number of tags or labels.
+        say: function that shows a line.
+        bert: `EncoderAndTokenizer` that `read_bert` returned, or `None`.
+        words: bool. Whether the tokens are words instead of pieces of the BERT model. Defaults to
+            `True`.
 
     Returns:
-        `Elmo`. `None` if no biLM is named.
+        `EncoderInputs`, without the size of stored vectors.
+    """
+    elmo = read_elmo(options)
+    indexer = make_indexer(options, sentences, elmo, bert, words)
+    vectors = read_vectors(options, indexer, say)
+    return EncoderInputs(indexer, num_classes, vectors, elmo, bert)
+
+
+def read_elmo(options):
+    """Returns an `Elmo` of the biLM that the options name; `None` if they name none.
 
     Raises:
         ValueError: If the biLM cannot be loaded, the files contain a different kind of model, or
@@ -37,9 +67,9 @@ def read_elmo(options):
         how["initial_state"] = options.elmo_initial_state
     bilm = load_as(TextBiLM, options.elmo or options.elmo_options, **how).bilm
     if bilm.vocabulary_size is not None:
-        flag = "--elmo" if options.elmo else "--elmo-weights"
+        name = "elmo" if options.elmo else "elmo_weights"
         raise ValueError(
-            f"{flag} must be a biLM that reads character ids; "
+            f"`{name}` must be a biLM that reads character ids; "
             f"{options.elmo or options.elmo_weights} reads token ids of its own vocabulary."
         )
     # No other layer uses this biLM, so `Elmo` need not copy it.
@@ -53,15 +83,10 @@ def read_elmo(options):
     )
 
 
-def read_bert(options, pooler=False):
-    """Reads the BERT model that `--bert` names.
+def read_bert(options, say, pooler=False):
+    """Returns the `EncoderAndTokenizer` of the model that `options.bert` names, or `None`.
 
-    Args:
-        options: namespace with the options of `tfreps.cli.encoder_options.BERT`, and `num_layers`.
-        pooler: bool. Whether the head reads the pooled output. Defaults to `False`.
-
-    Returns:
-        `EncoderAndTokenizer`. `None` without `--bert`.
+    `say` is a function that shows a line. With `pooler`, the head reads the pooled output.
 
     Raises:
         ValueError: If the model cannot be loaded with these options.
@@ -79,7 +104,7 @@ def read_bert(options, pooler=False):
     encoder, size = bert.encoder, len(bert.tokenizer.vocabulary)
     spare = encoder.vocabulary_size - size
     rows = f" ({spare:,} rows of its embedding table belong to no token)" if spare else ""
-    print(
+    say(
         f"BERT: {encoder.num_layers} layers of {encoder.hidden_dim} dimensions from "
         f"{options.bert}, {size:,} tokens{rows}."
     )
@@ -87,16 +112,7 @@ def read_bert(options, pooler=False):
 
 
 def check_sentences(data, bert):
-    """Checks that tagged sentences are not too long for a BERT model.
-
-    Args:
-        data: dict that maps each part of the data, such as `"dev"`, to a list of
-            `tfreps.data.TaggedSentence`.
-        bert: `EncoderAndTokenizer` that `read_bert` returned. If `None`, all lengths are allowed.
-
-    Raises:
-        ValueError: If a sentence is too long. The message names the file and the line.
-    """
+    """Raises ValueError if a tagged sentence of a part of the data is too long for a BERT model."""
     if bert is not None:
         sentences = list(itertools.chain(*data.values()))
         places = [f"{s.file}, line {s.line}" for s in sentences]
@@ -105,18 +121,9 @@ def check_sentences(data, bert):
 
 
 def make_indexer(options, sentences, elmo=None, bert=None, words=True):
-    """Returns a `TokenIndexer` over the vocabulary of the training data.
+    """Returns a `TokenIndexer` over the vocabulary of the training data; see `read_inputs`.
 
     With a BERT model, returns a `PieceIndexer` over the vocabulary of that model.
-
-    Args:
-        options: namespace with the options of `tfreps.cli.encoder_options`, and `characters`.
-        sentences: list of list of str. Tokens of the training data.
-        elmo: `Elmo` that reads character ids. If `None`, the indexer returns character ids only
-            with `--characters`.
-        bert: `EncoderAndTokenizer` that `read_bert` returned, or `None`.
-        words: bool. Whether the tokens are words instead of pieces of the BERT model. Defaults to
-            `True`.
 
     Raises:
         ValueError: If no token occurs at least `min_count` times, or an option is out of range.
@@ -146,13 +153,10 @@ def keep(run, indexer):
         run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
 
 
-def read_vectors(options, indexer):
-    """Reads the vectors of `--vectors` for the vocabulary of an indexer.
+def read_vectors(options, indexer, say):
+    """Returns the `WordVectors` of `options.vectors` for the vocabulary of an indexer, or `None`.
 
     Words that are not in the file get small random vectors.
-
-    Returns:
-        `WordVectors`. `None` without `--vectors`.
 
     Raises:
         ValueError: If the file cannot be fetched or read.
@@ -167,7 +171,7 @@ def read_vectors(options, indexer):
             missing_std=0.1,
             seed=options.seed,
         )
-    print(
+    say(
         f"Word vectors: {vectors.num_found:,} of {len(vectors.matrix):,} words have a vector in "
         f"{options.vectors}."
     )
