@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from benchmarks import reductions, scaling, scaling_models
-from tfreps.distribute.replica_loop import FitLoop
+from tfreps.fitting.replica_loop import FitLoop
 from tfreps.models.sizes import ELMO
 from tfreps.optimizers import summed_gradients
 
