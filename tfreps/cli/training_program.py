@@ -88,15 +88,9 @@ def is_length_free(options):
 
 
 def check_unchanged(run, options, names):
-    """Checks that the options of a run that has ended and has no checkpoints are the same.
+    """Raises ValueError if an option of a run that has ended and has no checkpoints has changed.
 
-    Args:
-        run: `RunFolder` of the run to resume.
-        options: namespace of all options of the program.
-        names: set of str. Names of the options that may differ while there are checkpoints.
-
-    Raises:
-        ValueError: If a value differs from that in the run.
+    `names` are the options that may differ while there are checkpoints.
     """
     now = as_json(vars(options))
     changed = sorted(name for name in names & set(now) if now[name] != run.options.get(name))
@@ -117,17 +111,7 @@ def check_unchanged(run, options, names):
 
 
 def check_same_data(run, options):
-    """Checks that the training data of a resumed run have not changed.
-
-    Args:
-        run: `RunFolder` of the run to resume.
-        options: namespace of all options of the program.
-
-    Raises:
-        ValueError: If a file does not exist, if the number, order or content of the files has
-            changed since the run was started, if the run's `manifest.json` is invalid, or if the
-            number of workers has changed and `worker_data` is `"files"`.
-    """
+    """Raises ValueError if the training data of a resumed run have changed, or workers' shares."""
     share = data_share(options)
     with share.workers.together():
         share.check_resumed(run.checkpoints_path)
@@ -135,17 +119,9 @@ def check_same_data(run, options):
 
 
 def data_files(options):
-    """Returns the paths of the training data that the options name.
+    """Returns a dict from the name of an option to the paths of its training data, in order.
 
-    Args:
-        options: namespace of all options of the program.
-
-    Returns:
-        dict from the name of an option to a list of paths, in the order in which they are read.
-        With --format folders, they are the paths of folders.
-
-    Raises:
-        ValueError: If a path or pattern matches no file. The message names the flag.
+    With --format folders, they are the paths of folders.
     """
     found = {}
     for name in TRAINING_DATA:
@@ -173,16 +149,7 @@ def begin_run(program, options, earlier):
     The training data are recorded in the run folder unless this was done before. `fit_epochs`
     stores the new values of options that may differ when a run is resumed, after all checks.
 
-    Args:
-        program: `tfreps.cli.program.Program`.
-        options: namespace of its options.
-        earlier: `RunFolder` to resume. If `None`, a new one is created.
-
-    Returns:
-        `tfreps.runs.run_folder.RunFolder`. The new or resumed run.
-
-    Raises:
-        ValueError: If the run folder cannot be created, or if `data_files` raises an error.
+    Returns the `RunFolder`, which is `earlier` unless that is `None`.
     """
     stored, unused = vars(options), unused_options(options, own_options(program))
     if earlier is None:
@@ -211,13 +178,7 @@ def resume_command(run, distribute=None) -> str:
 
 
 def say_start(run, model, what):
-    """Prints the number of parameters, the run folder, and the command to watch the run.
-
-    Args:
-        run: `tfreps.runs.run_folder.RunFolder`.
-        model: Keras model that is trained.
-        what: str. End of the first line: the data and the number of steps.
-    """
+    """Prints the number of parameters, the run folder, `what` is trained, and how to watch it."""
     print(
         f"Training {model.count_params():,} parameters in {run.path}{what}.\n"
         f"Watch it with: tensorboard --logdir {run.logs_path}"
