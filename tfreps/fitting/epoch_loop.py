@@ -71,8 +71,8 @@ def fit_epochs(model, batches, validation, run, plan, callbacks, begun=None):
         run: `tfreps.runs.run_folder.RunFolder`.
         plan: `FitPlan`.
         callbacks: list of Keras callbacks. One of them must be an `EpochLog` or a `TrainingLog`.
-            Checkpoints contain the states of those that have the method `state`. With a
-            `WeightAverages`, the averages are evaluated and saved instead of the weights.
+            Its state and that of a `RateCuts` are part of the checkpoints. With a `WeightAverages`,
+            the averages are evaluated and saved instead of the weights.
         begun: function that is called before training starts, with the number of steps of the
             resumed run, or with 0 for a new run. If `None` (the default), no function is called.
 
@@ -121,18 +121,19 @@ class _Training:
         self.averages = _of_kind(callbacks, WeightAverages)
         save = self.averages.save if self.averages else run.save_model
         self.keeper = BestModel(save, plan.monitor, patience=plan.patience)
-        callbacks = [*callbacks, self.keeper]
+        self.cuts = _of_kind(callbacks, RateCuts)
+        stateful = {"log": self.log, "best_model": self.keeper, "rate_cuts": self.cuts}
         self.checkpoints = Checkpoints(
             run.checkpoints_path,
             self.place.position,
             plan.checkpoint_every,
-            {type(each).__name__: each for each in callbacks if hasattr(each, "state")},
+            {name: each for name, each in stateful.items() if each is not None},
             plan.minutes,
             plan.measure_when_over,
             run.writes,
             self.workers.any,
         )
-        self.callbacks = [*callbacks, self.checkpoints]
+        self.callbacks = [*callbacks, self.keeper, self.checkpoints]
 
     def restore(self):
         """Restores the last checkpoint of a run to resume, on all workers."""
@@ -216,7 +217,7 @@ class _Training:
     def results(self):
         """Returns the result of `fit_epochs`."""
         waited = self.keeper.waited if self.plan.patience else 0
-        cuts = getattr(_of_kind(self.callbacks, RateCuts), "cuts", 0)
+        cuts = self.cuts.cuts if self.cuts else 0
         numbers = {name: n for name, n in (("waited", waited), ("cuts", cuts)) if n}
         return {**self.keeper.best, **numbers, "steps": self.checkpoints.step}
 
