@@ -7,11 +7,9 @@ def sigmoid(x):
     return 1.0 / (1.0 + np.exp(-x))
 
 
-def normalized(logits, kind):
-    """Computes normalised gates from their logits, one row per gate."""
-    if kind == "none":
-        return sigmoid(logits)
-    powers = np.exp(sigmoid(logits) if kind == "softmax_of_sigmoids" else logits)
+def normalized(logits):
+    """Computes the softmax of the sigmoids of logits, one row per gate."""
+    powers = np.exp(sigmoid(logits))
     return powers / powers.sum(axis=0)
 
 
@@ -33,7 +31,7 @@ def at(states, position, offsets):
 
 def step(x, h, c, g, q, weights, options, fixed=()):
     """Computes a step: `x` `[n, P]`, `h`, `c` `[n, H]`, `g`, `q` `[S, H]` -> h, c, g, q."""
-    units, num_nodes, kind = h.shape[1], len(g), options["gate_normalization"]
+    units, num_nodes = h.shape[1], len(g)
     num_cells = len(groups(options, "cells"))
     gated = options["input_term"] == "gate"
     names = ["i", *(f"f{j}" for j in range(num_cells)), *(f"s{k}" for k in range(num_nodes)), "o"]
@@ -63,10 +61,10 @@ def step(x, h, c, g, q, weights, options, fixed=()):
                     continue
                 z[name] = z[name] + g[k] @ columns(weights["sentence_kernel"][k], at_node)
         weighing = [name for name in names if name not in "ou"]
-        gates = normalized(np.array([z[name] for name in weighing]), kind)
+        gates = normalized(np.array([z[name] for name in weighing]))
         terms = [np.tanh(z["u"]) if gated else x[i]]
         terms += [at(c, i, offsets) for offsets in groups(options, "cells")]
-        terms += list(q if options["sentence_term"] == "cell" else g)
+        terms += list(q)
         if i in fixed:
             continue
         new_c[i] = sum(gate * term for gate, term in zip(gates, terms, strict=True))
@@ -83,9 +81,9 @@ def step(x, h, c, g, q, weights, options, fixed=()):
         output = output + mean @ columns(weights["mean_kernel"][k], 1)
         words = np.array([word + state @ columns(weights["word_kernel"], k) for state in h])
         if options["sentence_normalization"] == "joint":
-            *gates, own = normalized(np.array([*words, own]), kind)
+            *gates, own = normalized(np.array([*words, own]))
         else:
-            gates, own = normalized(words, kind), sigmoid(own)
+            gates, own = normalized(words), sigmoid(own)
         new_q[k] = own * q[k] + sum(gate * cell for gate, cell in zip(gates, c, strict=True))
         new_g[k] = sigmoid(output) * np.tanh(new_q[k])
     return new_h, new_c, new_g, new_q

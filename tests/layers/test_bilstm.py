@@ -76,5 +76,5 @@ def test_texts_of_no_columns():
 
 
 def test_wrong_units():
-    with pytest.raises(ValueError, match="`units` must be an integer of at least 1; got 0"):
+    with pytest.raises(ValueError, match="`units` must be at least 1; got 0"):
         BiLSTM(0)

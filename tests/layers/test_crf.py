@@ -10,6 +10,7 @@ import tensorflow as tf
 from tests.closeness import assert_close
 from tests.layers.ops.chain_paths_oracle import MASKS, Problem
 from tfreps.layers import CRF
+from tfreps.layers.ops import chain
 
 K = 3
 
@@ -160,6 +161,100 @@ def value_and_gradients(crf, problem, tags, sample_weight=None):
     return [loss, *tape.gradient(loss, [emissions, *[w.value for w in crf.trainable_variables]])]
 
 
+def assert_same(got, expected):
+    for a, b in zip(tf.nest.flatten(got), tf.nest.flatten(expected), strict=True):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        if a.dtype == tf.int32:
+            np.testing.assert_array_equal(a, b)
+        else:
+            assert_close(a, b)
+
+
+def bio_crf(allowed=BIO, **options):
+    """Returns a CRF with integer scores, and a function that calls a chain function with them."""
+    crf = CRF(3, allowed_transitions=allowed, **options)
+    crf.build([None, None, 3])
+    rng = np.random.default_rng(1)
+    scores = [rng.integers(-2, 3, size) for size in ([3, 3], [3], [3])]
+    crf.set_scores(*scores)
+    transitions, start, end = (np.float32(score) for score in scores)
+    if allowed is not None:
+        transitions[0, 2] = start[2] = -np.inf
+
+    def plain(function, emissions, mask, **options):
+        emissions = tf.cast(emissions, "float32")
+        return function(emissions, mask, transitions, start, end, **options)
+
+    return crf, plain
+
+
+eager_xla = pytest.mark.parametrize("use_xla", [False, pytest.param(True, marks=pytest.mark.slow)])
+
+
+@eager_xla
+@pytest.mark.few(4)
+@pytest.mark.parametrize("shape", [(1, 4), (5, 17), (0, 4), (3, 0)])
+@pytest.mark.parametrize("scale", [1.0, 0.0, 1e30])
+def test_eager_calls_decode_ties_as_plain_operations_do(shape, scale, use_xla):
+    """Small integers have many paths of equal score; each must resolve to the same one."""
+    crf, plain = bio_crf()
+    rng = np.random.default_rng(0)
+    emissions = np.float32(scale) * rng.integers(0, 2, [*shape, 3]).astype("float32")
+    mask = rng.random(shape) < 0.7
+    emissions[~mask] = np.nan
+    got = crf.decode(emissions, mask, use_xla=use_xla)
+    assert_same(got, plain(chain.viterbi, emissions, mask))
+
+
+@eager_xla
+@pytest.mark.few(1)
+@pytest.mark.parametrize("options", [{}, {"allowed": None}, {"transition_learning_rate": 8.0}])
+def test_eager_calls_of_all_functions(options, use_xla):
+    crf, plain = bio_crf(**options)
+    problem = Problem.random([[*row, 1] for row in MASKS])
+    given = tf.cast(problem.emissions, "bfloat16"), problem.mask
+    assert_same(crf.decode(*given, use_xla=use_xla), plain(chain.viterbi, *given))
+    for k in (1, 3):
+        assert_same(crf.decode(*given, k=k, use_xla=use_xla), plain(chain.k_best, *given, k=k))
+    for name in ("marginals", "log_normalizer"):
+        got = getattr(crf, name)(*given, use_xla=use_xla)
+        assert_same(got, plain(getattr(chain, name), *given))
+
+
+@eager_xla
+def test_nan_and_infinity_affect_only_their_sentences(use_xla):
+    crf, plain = bio_crf()
+    problem = Problem.random(np.ones([5, 5]))
+    problem.emissions[1, 2, 0], problem.emissions[3, 0, 1] = np.nan, np.inf
+    tags, scores = crf.decode(problem.emissions, problem.mask, use_xla=use_xla)
+    assert np.isnan(scores.numpy()).tolist() == [False, True, False, True, False]
+    assert_same((tags, scores), plain(chain.viterbi, *problem[:2]))
+
+
+def test_new_scores_are_used():
+    crf, _ = bio_crf(None)
+    for best in (1, 2):
+        crf.set_scores(np.zeros([3, 3]), 9.0 * np.eye(3)[best], 9.0 * np.eye(3)[best])
+        assert crf.decode(tf.zeros([1, 2, 3]))[0].numpy().tolist() == [[best, best]]
+    weights = [crf.start_weights, crf.end_weights]
+    with keras.StatelessScope([(w, 9.0 * tf.eye(3)[1]) for w in weights]):
+        assert crf.decode(tf.zeros([1, 1, 3]))[0].numpy().tolist() == [[1]]
+
+
+def test_a_tape_gets_the_gradient_of_a_decoded_path():
+    crf, _ = bio_crf(None)
+    problem = Problem.random(MASKS)
+    with tf.GradientTape(persistent=True) as tape:
+        tags, score = crf.decode(problem.emissions, problem.mask)
+        score = tf.reduce_sum(score)
+        path = tf.reduce_sum(crf.path_score(problem.emissions, tags, problem.mask))
+    weights = [w.value for w in crf.trainable_variables]
+    for got, wanted in zip(
+        tape.gradient(score, weights), tape.gradient(path, weights), strict=True
+    ):
+        assert_close(tf.convert_to_tensor(got), tf.convert_to_tensor(wanted))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("allowed", [None, BIO], ids=["free", "constrained"])
 def test_eager_graph_and_xla_agree(allowed):
@@ -274,8 +369,8 @@ def test_low_precision_emissions_are_added_up_in_float32(dtype):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"num_tags": 0}, "integer of at least 1"),
-        ({"num_tags": 2.5}, "integer of at least 1"),
+        ({"num_tags": 0}, "`num_tags` must be"),
+        ({"num_tags": 2.5}, "`num_tags` must be"),
         ({"num_tags": 2, "constrain": "loss"}, "must be one of"),
         ({"num_tags": 2, "transition_learning_rate": 0.0}, "above 0"),
         ({"num_tags": 2, "use_xla": "never"}, '"auto", True or False'),

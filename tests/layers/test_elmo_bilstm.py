@@ -9,8 +9,9 @@ import tensorflow as tf
 
 from tests import oracles
 from tests.closeness import assert_close
-from tfreps.layers import ElmoBiLSTM, ElmoLSTM, LSTMState
+from tfreps.layers import CharCNNEncoder, ElmoBiLSTM, ElmoLSTM, LSTMState
 from tfreps.models import BiLM
+from tfreps.text import batch_to_ids
 
 LENGTHS = 6, 3, 1, 0
 MASK = np.arange(6) < np.array(LENGTHS)[:, None]
@@ -176,8 +177,8 @@ def test_starts_as_tf1_did():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"units": 0}, "must be at least 1; got 0, 4 and 2"),
-        ({"num_layers": 0}, "must be at least 1"),
+        ({"units": 0}, "`units` must be at least 1; got 0"),
+        ({"num_layers": 0}, "`num_layers` must be at least 1"),
         ({"projection_dim": 9}, "must not be larger than `units`; got 9 and 8"),
         ({"dropout": 1.0}, "`dropout` must be at least 0 and below 1; got 1.0"),
         ({"dropout": -0.1}, "`dropout` must be"),
@@ -187,3 +188,24 @@ def test_starts_as_tf1_did():
 def test_sizes_that_do_not_fit(layer, options, message):
     with pytest.raises(ValueError, match=message):
         layer(**{"units": 8, "projection_dim": 4, **options})
+
+
+def test_a_graph_repeats_no_operations():
+    """The graph contains the convolution of one group of tokens, and one LSTM layer."""
+    encoder = CharCNNEncoder(filters=[[1, 4], [2, 8]], projection_dim=6)
+    bilstm = ElmoBiLSTM(units=8, projection_dim=6)
+    ids = batch_to_ids([["the", "function", "returns"], ["a"]])
+
+    @tf.function(autograph=False)
+    def run(ids):
+        return bilstm(encoder(ids), mask=ids[..., 0] != 0)[0]
+
+    expected = bilstm(encoder(ids), mask=ids[..., 0] != 0)[0]
+    assert_close(run(ids), expected)
+    graph = run.get_concrete_function(ids).graph.as_graph_def()
+    nodes = [node.op for f in graph.library.function for node in f.node_def]
+    nodes += [node.op for node in graph.node]
+    assert nodes.count("StatelessWhile") + nodes.count("While") == 1
+    assert nodes.count("PartitionedCall") + nodes.count("StatefulPartitionedCall") == 6 + 4
+    products = nodes.count("MatMul")
+    assert products == 2 + 3 + 3  # windows; highway and projection; LSTM

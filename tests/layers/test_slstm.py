@@ -27,28 +27,12 @@ FORMS = {
         "window": 2,
         "neighbours": "nearest_cells",
     },
-    "softmax of logits": {
-        "gate_normalization": "softmax",
-        "input_term": "embedding",
-        "initial_state": "embedding",
-        "boundary": "zeros",
-    },
-    "softmax of logits, words": {
-        "gate_normalization": "softmax",
-        "sentence_normalization": "words",
-    },
-    "spaGO": {
-        "gate_normalization": "none",
-        "sentence_term": "hidden",
-        "boundary": "fixed",
-        "initial_state": "learned_apart",
-    },
-    "sigmoids, words": {"gate_normalization": "none", "sentence_normalization": "words"},
+    "fixed ends": {"boundary": "fixed", "initial_state": "learned_apart"},
+    "softmax of words": {"sentence_normalization": "words"},
     "window 3": {"window": 3},
     "no node": {"num_sentence_nodes": 0},
     "no node, apart": {"num_sentence_nodes": 0, "initial_state": "learned_apart"},
     "two nodes": {"num_sentence_nodes": 2, "initial_state": "learned_apart", "window": 2},
-    "two nodes, hidden": {"num_sentence_nodes": 2, "sentence_term": "hidden"},
     "embedding, fixed": {"initial_state": "embedding", "boundary": "fixed"},
     "zeros, fixed": {"initial_state": "zeros", "boundary": "fixed"},
     "zeros, learned": {"initial_state": "zeros", "num_steps": 1},
@@ -112,7 +96,7 @@ def test_no_mask_is_a_mask_of_ones(form):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("form", ["paper", "released", "two nodes", "softmax of logits"])
+@pytest.mark.parametrize("form", ["paper", "released", "two nodes", "softmax of words"])
 def test_a_sentence_is_the_same_alone_and_in_any_batch(form):
     layer, x = make(**FORMS[form]), batch()
     words, sentence = layer(x, mask=MASKS)
@@ -239,14 +223,14 @@ def test_an_empty_batch_and_a_batch_of_no_tokens():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"num_steps": 0}, "`num_steps` must be a number, at least 1; got 0"),
-        ({"window": 0}, "`window` must be a number, at least 1; got 0"),
-        ({"units": -1}, "`units` must be a number, at least 1"),
-        ({"num_sentence_nodes": -1}, "`num_sentence_nodes` must be a number, at least 0"),
-        ({"window": None}, "`window` must be a number, at least 1; got None"),
-        ({"num_steps": "3"}, "`num_steps` must be a number, at least 1; got '3'"),
+        ({"num_steps": 0}, "`num_steps` must be at least 1; got 0"),
+        ({"window": 0}, "`window` must be at least 1; got 0"),
+        ({"units": -1}, "`units` must be at least 1; got -1"),
+        ({"num_sentence_nodes": -1}, "`num_sentence_nodes` must be at least 0; got -1"),
+        ({"window": None}, "`window` must be an integer; got None"),
+        ({"num_steps": "3"}, "`num_steps` must be an integer; got '3'"),
         ({"state_dropout": 1.0}, "`state_dropout` must be at least 0 and below 1; got 1.0"),
-        ({"initial_state": "noise"}, "`initial_state` must be one of .*'zeros'.* got 'noise'"),
+        ({"initial_state": "noise"}, "`initial_state` must be one of .*zeros.* got 'noise'"),
         ({"boundary": None}, "`boundary` must be one of"),
         ({"neighbours": "all"}, "`neighbours` must be one of"),
     ],

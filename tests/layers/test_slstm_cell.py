@@ -31,8 +31,8 @@ def states(num_nodes=1):
     [
         {},
         {"num_sentence_nodes": 2, "window": 2, "neighbours": "summed"},
-        {"input_term": "embedding", "gate_normalization": "softmax"},
-        {"sentence_normalization": "words", "sentence_term": "hidden"},
+        {"input_term": "embedding"},
+        {"sentence_normalization": "words"},
     ],
 )
 def test_is_one_step_of_the_equations(options):

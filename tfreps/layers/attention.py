@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.checks import check_dropout, check_integers, check_positive
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.masks import as_mask
 from tfreps.layers.ops.products import dense_of_tokens
@@ -62,10 +63,8 @@ class SelfAttention(Configurable, keras.layers.Layer):
         self, num_heads, causal=False, dropout=0.0, initializer_range=None, seed=None, **kwargs
     ):
         super().__init__(autocast=False, **kwargs)
-        if num_heads < 1:
-            raise ValueError(f"`num_heads` must be at least 1; got {num_heads}.")
-        if not 0 <= dropout < 1:
-            raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")
+        check_integers(1, num_heads=num_heads)
+        check_dropout(dropout=dropout)
         self.num_heads = num_heads
         self.causal = causal
         self.dropout = dropout
@@ -81,8 +80,8 @@ class SelfAttention(Configurable, keras.layers.Layer):
                 f"`num_heads` must divide the width of the inputs; got {self.num_heads} heads "
                 f"for inputs of width {dim}."
             )
-        self.query_key_value = self._dense("query_key_value", dim, 3 * dim)
-        self.combine = self._dense("combine", dim, dim)
+        self.query_key_value = built_dense(self, "query_key_value", dim, 3 * dim)
+        self.combine = built_dense(self, "combine", dim, dim)
 
     def call(self, inputs, mask=None, training=False, return_attention=False):
         x = tf.cast(inputs, "float32")
@@ -97,17 +96,8 @@ class SelfAttention(Configurable, keras.layers.Layer):
     def attend(self, x, mask, training=False, return_attention=False):
         """Computes attention without zeroing padding, for layers that zero it themselves.
 
-        Args:
-            x: float32, shape `[B, T, D]`. Must be finite, including on padding.
-            mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
-            training: bool. Whether to apply dropout. Defaults to False.
-            return_attention: bool. Whether to return the attention probabilities. Defaults to
-                False.
-
-        Returns:
-            Tuple `(y, a)`. `y` is float32 `[B, T, D]`: the outputs, undefined on padding. `a` is
-            float32 `[B, H, T, T]`: the probabilities before dropout, with zeros in the rows and
-            columns of padding, or `None` without `return_attention`.
+        `x` is float32 `[B, T, D]`, finite also on padding. Returns `y`, undefined on padding, and
+        the probabilities, which are `None` without `return_attention`.
         """
         query, key, value = self._split_heads(dense_of_tokens(self.query_key_value, x))
         query *= (x.shape[-1] // self.num_heads) ** -0.5
@@ -133,16 +123,6 @@ class SelfAttention(Configurable, keras.layers.Layer):
     def compute_output_spec(self, inputs, mask=None, training=False, return_attention=False):
         return attention_spec(self, inputs, return_attention)
 
-    def _dense(self, name, from_dim, to_dim):
-        dense = keras.layers.Dense(
-            to_dim,
-            kernel_initializer=kernel_initializer(self.initializer_range),
-            dtype=self.dtype_policy,
-            name=name,
-        )
-        dense.build((None, from_dim))
-        return dense
-
     def _split_heads(self, x):
         """Splits `[B, T, 3D]` into the query, key and value of each head, each `[B, H, T, d]`."""
         batch, length = tf.unstack(tf.shape(x)[:2])
@@ -151,10 +131,7 @@ class SelfAttention(Configurable, keras.layers.Layer):
         return tf.unstack(tf.transpose(x, [2, 0, 3, 1, 4]))
 
     def _forbidden(self, mask, length):
-        """Returns a mask of forbidden pairs (from, to), broadcastable to `[B, H, T, T]`.
-
-        The result is `None` if all pairs are allowed.
-        """
+        """Returns forbidden pairs (from, to), broadcastable to `[B, H, T, T]`, or `None`."""
         forbidden = None if mask is None else tf.logical_not(mask)[:, None, None, :]
         if self.causal:
             place = tf.range(length)
@@ -167,9 +144,21 @@ def kernel_initializer(initializer_range):
     """Returns a truncated normal initializer, or the Glorot uniform one if the range is `None`."""
     if initializer_range is None:
         return keras.initializers.GlorotUniform()
-    if not initializer_range > 0:
-        raise ValueError(f"`initializer_range` must be above 0, or None; got {initializer_range}.")
+    check_positive(initializer_range=initializer_range, or_none=True)
     return keras.initializers.TruncatedNormal(stddev=initializer_range)
+
+
+def built_dense(layer, name, from_dim, to_dim, initializer_range=None):
+    """Returns a built dense layer with the dtype policy of `layer`, and by default its range."""
+    initializer_range = initializer_range or layer.initializer_range
+    dense = keras.layers.Dense(
+        to_dim,
+        kernel_initializer=kernel_initializer(initializer_range),
+        dtype=layer.dtype_policy,
+        name=name,
+    )
+    dense.build((None, from_dim))
+    return dense
 
 
 def attention_spec(layer, inputs, return_attention):

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.checks import check_integers
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.projected_lstm import projected_lstm
 
@@ -49,8 +50,7 @@ class BiLSTM(Configurable, keras.layers.Layer):
 
     def __init__(self, units, **kwargs):
         super().__init__(autocast=False, **kwargs)
-        if not (isinstance(units, int) and units >= 1):
-            raise ValueError(f"`units` must be an integer of at least 1; got {units!r}.")
+        check_integers(1, units=units)
         self.units = units
         self.supports_masking = True
         self.supports_jit = False  # the loop is slower under XLA
@@ -98,9 +98,6 @@ class BiLSTM(Configurable, keras.layers.Layer):
         bias = self.biases[direction]
         y, hidden, _ = projected_lstm(x, real, zeros, zeros, kernel, bias, None, options, training)
         return y, hidden
-
-    def _add(self, name, shape, initializer):
-        return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
 
 
 def _orthogonal(shape, dtype):

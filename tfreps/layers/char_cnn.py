@@ -4,9 +4,10 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.highway import Highway
+from tfreps.layers.ops.checks import check_integers
 from tfreps.layers.ops.configurable import Configurable
+from tfreps.layers.ops.masks import checked_range
 from tfreps.layers.ops.products import product
-from tfreps.layers.ops.shared_functions import shared_function
 
 # Character ids of a token: 0 means "no token", and the last id pads the row after a token.
 # tfreps/text/char_ids.py describes how text is converted to these ids.
@@ -112,9 +113,6 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
     def encode_distinct(self, character_ids):
         """Encodes each distinct token once.
 
-        Args:
-            character_ids: int, shape `[..., max_characters]`; see the call arguments of the class.
-
         Returns:
             Tuple `(vectors, which)`: float32 `[D, projection_dim]` and int32 `[...]`. The vector of
             each token is `tf.gather(vectors, which)`.
@@ -134,7 +132,9 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         ids, lengths = tf.gather(ids, order), tf.gather(lengths, order)
         ends = tf.range(NUM_CHUNKS + 1) * tf.size(lengths) // NUM_CHUNKS
         sizes = ends[1:] - ends[:-1]
-        convolve = shared_function(self._convolve)
+        convolve = self._convolve
+        if not tf.executing_eagerly():  # a graph contains the operations only once
+            convolve = tf.function(convolve, autograph=False)
         chunks = [
             convolve(*part, characters, kernel)
             for part in zip(tf.split(ids, sizes), tf.split(lengths, sizes), strict=True)
@@ -198,9 +198,6 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
     def _no_token_row_zero(self, characters):
         return tf.concat([tf.zeros_like(characters[:1]), characters[1:]], 0)
 
-    def _add(self, name, shape, initializer):
-        return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
-
 
 @tf.custom_gradient
 def _window_maximum(y):
@@ -220,11 +217,7 @@ def _window_product(windows, kernel):
 
 
 def _fits(filters, first, starts):
-    """Returns which filters fit into a row of ids if their window starts at a given position.
-
-    Returns:
-        bool, shape `[starts - first, F]`. Row `i` is for windows that start at `first + i`.
-    """
+    """Returns the filters that fit at each start from `first`: bool `[starts - first, F]`."""
     widest = max(width for width, _ in filters)
     widths = [width for width, count in filters for _ in range(count)]
     room = first + widest - 1 - tf.range(first, tf.maximum(starts, first))  # [starts - first]
@@ -237,9 +230,7 @@ def _checked(ids):
     message = (
         f"All character ids must lie in 0..{NUM_CHARACTER_IDS - 1}. Create them with tfreps.text."
     )
-    check = tf.debugging.assert_equal(tf.reduce_all(in_range), True, message)
-    with tf.control_dependencies([] if check is None else [check]):
-        return tf.identity(ids)
+    return checked_range(ids, in_range, message)
 
 
 def _check(layer):
@@ -255,8 +246,5 @@ def _check(layer):
             "`projection_dim` must be at least 1 and at most the number of filters, "
             f"{layer.total_filters}; got {layer.projection_dim}."
         )
-    if layer.character_dim < 1 or layer.num_highways < 0:
-        raise ValueError(
-            "`character_dim` must be at least 1 and `num_highways` at least 0; "
-            f"got {layer.character_dim} and {layer.num_highways}."
-        )
+    check_integers(1, character_dim=layer.character_dim)
+    check_integers(0, num_highways=layer.num_highways)

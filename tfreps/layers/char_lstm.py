@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from tfreps.layers.bilstm import BiLSTM
 from tfreps.layers.char_cnn import NUM_CHARACTER_IDS, PADDING_CHARACTER
+from tfreps.layers.ops.checks import check_integers
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.table_rows import table_rows
 
@@ -49,11 +50,8 @@ class CharLSTMEncoder(Configurable, keras.layers.Layer):
 
     def __init__(self, units, character_dim=25, max_characters=50, **kwargs):
         super().__init__(autocast=False, **kwargs)
-        if character_dim < 1 or max_characters < 3:
-            raise ValueError(
-                "`character_dim` must be at least 1 and `max_characters` at least 3; "
-                f"got {character_dim} and {max_characters}."
-            )
+        check_integers(1, character_dim=character_dim)
+        check_integers(3, max_characters=max_characters)
         self.units = units
         self.character_dim = character_dim
         self.max_characters = max_characters

@@ -4,7 +4,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfreps.layers.ops import chain, crf_loss, direct_calls
+from tfreps.layers.ops import chain, crf_loss
+from tfreps.layers.ops.checks import check_choice, check_integers, check_positive
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.crf_loss import checked_transitions, constrained
 from tfreps.layers.ops.masks import check_shape, checked_targets
@@ -56,10 +57,8 @@ class CRF(Configurable, keras.layers.Layer):
             `"auto"` always compiles the losses, including inside `fit`. It compiles decoding,
             marginals and the other scores only in eager calls, so that an export consists of
             plain operations. The results are equal up to rounding. XLA takes about a second to
-            compile a new shape. So that it compiles few of them, batches of more than 4 sentences
-            or 16 tokens are padded to 6, 8, 12, 16, 24 and so on sentences and to a multiple of 4
-            tokens (of 8 above 128, of 16 above 256), except in a graph of fixed sizes and
-            in eager calls of the losses. Defaults to False.
+            compile each new shape of a batch, so that it pays off with few shapes.
+            Defaults to False.
 
     Call arguments:
         emissions: float, shape `[B, T, K]`. The computation uses float32 or better.
@@ -117,7 +116,11 @@ class CRF(Configurable, keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
-        _check_options(num_tags, constrain, transition_learning_rate, use_xla)
+        check_integers(1, num_tags=num_tags)
+        check_choice(CONSTRAIN, constrain=constrain)
+        check_positive(transition_learning_rate=transition_learning_rate)
+        if use_xla not in ("auto", True, False):
+            raise ValueError(f'`use_xla` must be "auto", True or False; got {use_xla!r}.')
         if allowed_transitions is not None:
             allowed_transitions = checked_transitions(allowed_transitions, num_tags)
         self.supports_masking = True
@@ -130,7 +133,6 @@ class CRF(Configurable, keras.layers.Layer):
         self.end_initializer = end_initializer
         self.l2 = l2
         self.use_xla = use_xla
-        self._allowed = direct_calls.key_of(allowed_transitions)
 
     def build(self, input_shape):
         if input_shape[-1] != self.num_tags:
@@ -138,11 +140,11 @@ class CRF(Configurable, keras.layers.Layer):
                 f"`emissions` must have one score for each of the {self.num_tags} tags; got shape "
                 f"{tuple(input_shape)}."
             )
-        self.start_weights = self._add("start_weights", 1, self.start_initializer)
-        self.transition_weights = self._add("transition_weights", 2, self.transition_initializer)
-        self.end_weights = self._add("end_weights", 1, self.end_initializer)
+        self.start_weights = self._add_of("start_weights", 1, self.start_initializer)
+        self.transition_weights = self._add_of("transition_weights", 2, self.transition_initializer)
+        self.end_weights = self._add_of("end_weights", 1, self.end_initializer)
 
-    def _add(self, name, rank, initializer):
+    def _add_of(self, name, rank, initializer):
         rate = self.transition_learning_rate
         initializer = keras.initializers.get(initializer)
         return self.add_weight(
@@ -386,8 +388,6 @@ class CRF(Configurable, keras.layers.Layer):
 
     def _given(self, emissions, mask):
         """Returns the emissions and the mask as tensors, and builds the layer if needed."""
-        if self.built and direct_calls.are_given(emissions, mask, self.num_tags):
-            return emissions, mask
         emissions = tf.cast(emissions, "float32")
         check_shape("emissions", emissions, [None, None, self.num_tags], "[B, T, K]")
         if not self.built:
@@ -420,15 +420,9 @@ class CRF(Configurable, keras.layers.Layer):
 
     def _inferred(self, function, emissions, mask, use_xla, **options):
         """Calls a function of the emissions, the mask and the scores that decoding uses."""
-        emissions, mask = self._given(emissions, mask)
-        compiles = self._compiles(use_xla)
-        weights = self.transition_weights, self.start_weights, self.end_weights
-        weights = [weight.value for weight in weights]
-        if direct_calls.can_call(weights):
-            given = emissions, mask, weights, self.transition_learning_rate, self._allowed
-            return direct_calls.call(function, compiles, *given, **options)
+        batch = self._given(emissions, mask)
         scores = self._scores(float("-inf"))
-        return crf_loss.run(function, compiles, (emissions, mask), scores, **options)
+        return crf_loss.run(function, self._compiles(use_xla), batch, scores, **options)
 
 
 class _ScorePenalty(keras.regularizers.Regularizer):
@@ -454,14 +448,3 @@ def _times(weights, rate):
 
     weights = tf.convert_to_tensor(weights)
     return weights if rate == 1.0 else times(weights)
-
-
-def _check_options(num_tags, constrain, rate, use_xla):
-    if not isinstance(num_tags, int) or num_tags < 1:
-        raise ValueError(f"`num_tags` must be an integer of at least 1; got {num_tags!r}.")
-    if constrain not in CONSTRAIN:
-        raise ValueError(f"`constrain` must be one of {CONSTRAIN}; got {constrain!r}.")
-    if not rate > 0.0:
-        raise ValueError(f"`transition_learning_rate` must be above 0; got {rate!r}.")
-    if use_xla not in ("auto", True, False):
-        raise ValueError(f'`use_xla` must be "auto", True or False; got {use_xla!r}.')

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.checks import check_dropout, check_integers, check_positive
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.projected_lstm import projected_lstm
 
@@ -91,8 +92,14 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
-        _check_sizes(units, projection_dim, num_layers, dropout)
-        _check_clips(cell_clip=cell_clip, projection_clip=projection_clip)
+        check_integers(1, units=units, projection_dim=projection_dim, num_layers=num_layers)
+        if projection_dim > units:
+            raise ValueError(
+                "`projection_dim` must not be larger than `units`; "
+                f"got {projection_dim} and {units}."
+            )
+        check_dropout(dropout=dropout)
+        check_positive(cell_clip=cell_clip, projection_clip=projection_clip, or_none=True)
         self.units = units
         self.projection_dim = projection_dim
         self.num_layers = num_layers
@@ -175,9 +182,6 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
             training,
             distinct,
         )
-
-    def _add(self, name, shape, initializer):
-        return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -317,28 +321,3 @@ def flatten_states(states):
 def unflatten_states(parts):
     """Restores the tuple of `LSTMState` from a list that `flatten_states` returned."""
     return tuple(LSTMState(*parts[i : i + 2]) for i in range(0, len(parts), 2))
-
-
-def _check_clips(**clips):
-    for name, clip in clips.items():
-        if clip is not None and not clip > 0:
-            raise ValueError(f"`{name}` must be above 0, or None for no clipping; got {clip}.")
-
-
-def _check_sizes(units, projection_dim, num_layers, dropout):
-    if not all(isinstance(size, int) for size in (units, projection_dim, num_layers)):
-        raise ValueError(
-            "`units`, `projection_dim` and `num_layers` must be integers; "
-            f"got {units!r}, {projection_dim!r} and {num_layers!r}."
-        )
-    if min(units, projection_dim, num_layers) < 1:
-        raise ValueError(
-            "`units`, `projection_dim` and `num_layers` must be at least 1; "
-            f"got {units}, {projection_dim} and {num_layers}."
-        )
-    if projection_dim > units:
-        raise ValueError(
-            f"`projection_dim` must not be larger than `units`; got {projection_dim} and {units}."
-        )
-    if not 0 <= dropout < 1:
-        raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")

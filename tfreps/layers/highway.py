@@ -63,6 +63,3 @@ class Highway(Configurable, keras.layers.Layer):
 
     def _linear(self, x, kernel, bias):
         return product(x, kernel, self.compute_dtype) + tf.cast(bias, "float32")
-
-    def _add(self, name, shape, initializer):
-        return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.checks import check_choice, check_integers
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.masks import as_mask
 from tfreps.layers.ops.products import product
@@ -52,12 +53,8 @@ class Pooling(Configurable, keras.layers.Layer):
 
     def __init__(self, pooling="mean", attention_units=None, **kwargs):
         super().__init__(autocast=False, **kwargs)
-        if pooling not in POOLINGS:
-            raise ValueError(f"`pooling` must be one of {POOLINGS}; got {pooling!r}.")
-        if attention_units is not None and attention_units < 1:
-            raise ValueError(
-                f"`attention_units` must be at least 1, or None; got {attention_units}."
-            )
+        check_choice(POOLINGS, pooling=pooling)
+        check_integers(1, attention_units=attention_units, or_none=True)
         self.pooling = pooling
         self.attention_units = attention_units
         self.supports_masking = True
@@ -110,9 +107,6 @@ class Pooling(Configurable, keras.layers.Layer):
     def compute_output_shape(self, input_shape):
         dim = input_shape[-1]
         return (input_shape[0], 2 * dim if self.pooling == "mean_max" else dim)
-
-    def _add(self, name, shape, initializer):
-        return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
 
 
 def _mean(x, mask):

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.checks import check_choice, check_integers
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.masks import as_mask
 from tfreps.layers.ops.orthogonal_rows import table_initializer
@@ -74,10 +75,8 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
-        if positions not in KINDS:
-            raise ValueError(f"`positions` must be one of {', '.join(KINDS)}; got {positions!r}.")
-        if max_positions < 1:
-            raise ValueError(f"`max_positions` must be at least 1; got {max_positions}.")
+        check_choice(KINDS, positions=positions)
+        check_integers(1, max_positions=max_positions)
         self.positions = positions
         self.max_positions = max_positions
         self.normalize_positions = normalize_positions
@@ -122,23 +121,7 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
 
 
 def sinusoids(length, dim, positions="sinusoidal", normalize_positions=False):
-    """Computes the sinusoidal vectors of the first `length` positions.
-
-    Args:
-        length: int or scalar int tensor. Number of positions.
-        dim: int. Width of the vectors.
-        positions: str. `"sinusoidal"` or `"sinusoidal_full_index"`, as defined in
-            `PositionEmbedding`. Defaults to `"sinusoidal"`.
-        normalize_positions: bool. Whether to divide each row by its norm plus 1e-8. Defaults to
-            False.
-
-    Returns:
-        float32, shape `[length, dim]`.
-
-    Example:
-    >>> sinusoids(2, 2, "sinusoidal_full_index").numpy().round(3).tolist()[0]
-    [0.0, 0.0]
-    """
+    """Returns the vectors of the first positions, `[length, dim]`; see `PositionEmbedding`."""
     index = tf.range(dim)
     exponent = 2 * index if positions == "sinusoidal_full_index" else 2 * (index // 2)  # [D]
     place = tf.cast(tf.range(length), "float64")[:, None]  # [T, 1]

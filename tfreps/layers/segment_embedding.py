@@ -2,6 +2,7 @@
 
 import keras
 
+from tfreps.layers.ops.checks import check_integers
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.orthogonal_rows import table_initializer
 from tfreps.layers.ops.table_rows import rows_of_short_table
@@ -54,10 +55,7 @@ class SegmentEmbedding(Configurable, keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
-        if min(num_segments, units) < 1:
-            raise ValueError(
-                f"`num_segments` and `units` must be at least 1; got {num_segments} and {units}."
-            )
+        check_integers(1, num_segments=num_segments, units=units)
         self.num_segments = num_segments
         self.units = units
         self.initializer = initializer

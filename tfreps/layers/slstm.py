@@ -3,10 +3,11 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.checks import check_choice, check_dropout, check_integers
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.masks import as_mask
 from tfreps.layers.ops.slstm_steps import First
-from tfreps.layers.slstm_cell import SLSTMCell, check_at_least, check_choice
+from tfreps.layers.slstm_cell import SLSTMCell
 
 INITIAL_STATES = "learned", "learned_apart", "zeros", "embedding"
 BOUNDARIES = "learned", "fixed", "zeros"
@@ -35,14 +36,9 @@ class SLSTM(Configurable, keras.layers.Layer):
         input_term: str. Value multiplied by the input gate: `"gate"` for a candidate computed from
             the inputs and states, or `"embedding"` for the inputs themselves, which must have the
             width `H`. Defaults to `"gate"`.
-        gate_normalization: str. Normalization of the gates: `"softmax_of_sigmoids"`, `"softmax"`
-            (of the gates without the sigmoid) or `"none"` (sigmoids only). Defaults to
-            `"softmax_of_sigmoids"`.
         sentence_normalization: str. Gates in the softmax of a sentence node. `"joint"`: the gate of
-            its own cell state and those of the words. `"words"`: only the gates of the words. Has
-            no effect with `gate_normalization="none"`. Defaults to `"joint"`.
-        sentence_term: str. State of a sentence node that is added, multiplied by a gate, to the
-            cell states of the words: `"cell"` or `"hidden"`. Defaults to `"cell"`.
+            its own cell state and those of the words. `"words"`: only the gates of the words.
+            Defaults to `"joint"`.
         initial_state: str. Initial states. `"learned"`: one vector for all hidden states and one
             for all cell states, both zero before training. `"learned_apart"`: like `"learned"`,
             but with separate vectors for the sentence nodes. `"zeros"`: all states are zero.
@@ -100,9 +96,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         num_sentence_nodes=1,
         neighbours="apart",
         input_term="gate",
-        gate_normalization="softmax_of_sigmoids",
         sentence_normalization="joint",
-        sentence_term="cell",
         initial_state="learned",
         boundary="learned",
         state_dropout=0.0,
@@ -111,36 +105,29 @@ class SLSTM(Configurable, keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
-        check_at_least(1, num_steps=num_steps)
-        if not 0 <= state_dropout < 1:
-            raise ValueError(
-                f"`state_dropout` must be at least 0 and below 1; got {state_dropout}."
-            )
+        check_integers(1, num_steps=num_steps)
+        check_dropout(state_dropout=state_dropout)
+        check_choice(INITIAL_STATES, initial_state=initial_state)
+        check_choice(BOUNDARIES, boundary=boundary)
         self.units = units
         self.num_steps = num_steps
         self.window = window
         self.num_sentence_nodes = num_sentence_nodes
         self.neighbours = neighbours
         self.input_term = input_term
-        self.gate_normalization = gate_normalization
         self.sentence_normalization = sentence_normalization
-        self.sentence_term = sentence_term
         self.initial_state = initial_state
         self.boundary = boundary
         self.state_dropout = state_dropout
         self.l2 = l2
         self.seed = seed
-        check_choice("initial_state", initial_state, INITIAL_STATES)
-        check_choice("boundary", boundary, BOUNDARIES)
         self.cell = SLSTMCell(
             units=units,
             window=window,
             num_sentence_nodes=num_sentence_nodes,
             neighbours=neighbours,
             input_term=input_term,
-            gate_normalization=gate_normalization,
             sentence_normalization=sentence_normalization,
-            sentence_term=sentence_term,
             l2=l2,
             dtype=self.dtype_policy,
             name="cell",
@@ -203,11 +190,9 @@ class SLSTM(Configurable, keras.layers.Layer):
     def _with_boundaries(self, inputs, lengths):
         """Adds the boundary nodes to the inputs.
 
-        Returns:
-            Tuple `(inputs, words, ends)`. `inputs` is float32 `[B, T', P]`, where `T'` is `T + 2`,
-            or `T` without boundary nodes. `words` is float32 `[B, T', 1]`: 1 on words and
-            0 elsewhere. `ends` is a list of two such masks, for the start node and the end node, or
-            empty.
+        Returns the inputs `[B, T', P]`, where `T'` is `T + 2`, or `T` without boundary nodes; the
+        mask of the words, float32 `[B, T', 1]`; and a list of such masks for the start node and the
+        end node, or an empty list.
         """
         has_ends = self.boundary != "zeros"
         if has_ends:
@@ -276,9 +261,6 @@ class SLSTM(Configurable, keras.layers.Layer):
         if not (training and self.state_dropout):
             return x
         return keras.random.dropout(x, self.state_dropout, seed=self.seed_generator)
-
-    def _add(self, name, shape, initializer="zeros"):
-        return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
 
 
 def _joined(units, rows):

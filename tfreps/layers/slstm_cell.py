@@ -3,16 +3,14 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.checks import check_choice, check_integers
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.masks import as_mask
-from tfreps.layers.ops.slstm_steps import First, Weights, exchange
-from tfreps.layers.ops.slstm_update import Form
+from tfreps.layers.ops.slstm_steps import First, Form, Weights, exchange
 
 NEIGHBOURS = "apart", "summed", "nearest_cells"
 INPUT_TERMS = "gate", "embedding"
-GATE_NORMALIZATIONS = "softmax_of_sigmoids", "softmax", "none"
 SENTENCE_NORMALIZATIONS = "joint", "words"
-SENTENCE_TERMS = "cell", "hidden"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -50,14 +48,9 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         input_term: str. Value multiplied by the gate `i`. `"gate"`: `tanh(gate_u)`. `"embedding"`:
             the input itself, which must be as wide as the states; there is no gate `u`, as in the
             released code. Defaults to `"gate"`.
-        gate_normalization: str. Normalization of the gates of words and sentence nodes:
-            `"softmax_of_sigmoids"`, `"softmax"` (of the gates without the sigmoid) or `"none"`
-            (sigmoids only). Defaults to `"softmax_of_sigmoids"`.
         sentence_normalization: str. Gates in the softmax of a sentence node. `"joint"`: `f_g` and
-            the gates of the words. `"words"`: only the gates of the words; `f_g` remains a
-            sigmoid. Has no effect with `gate_normalization="none"`. Defaults to `"joint"`.
-        sentence_term: str. Value multiplied by the gate `s`: `"cell"` for `c_g`, or `"hidden"` for
-            `g`. Defaults to `"cell"`.
+            the gates of the words. `"words"`: only the gates of the words; `f_g` remains a sigmoid,
+            as in the PyTorch code that articles about the S-LSTM describe. Defaults to `"joint"`.
         l2: float. L2 penalty: `l2` times the sum of the squared kernel weights is added to the
             loss. Defaults to 0.0.
 
@@ -97,29 +90,25 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         num_sentence_nodes=1,
         neighbours="apart",
         input_term="gate",
-        gate_normalization="softmax_of_sigmoids",
         sentence_normalization="joint",
-        sentence_term="cell",
         l2=0.0,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
-        check_at_least(1, units=units, window=window)
-        check_at_least(0, num_sentence_nodes=num_sentence_nodes, l2=l2)
+        check_integers(1, units=units, window=window)
+        check_integers(0, num_sentence_nodes=num_sentence_nodes)
+        check_choice(NEIGHBOURS, neighbours=neighbours)
+        check_choice(INPUT_TERMS, input_term=input_term)
+        check_choice(SENTENCE_NORMALIZATIONS, sentence_normalization=sentence_normalization)
+        if not l2 >= 0:
+            raise ValueError(f"`l2` must be at least 0; got {l2}.")
         self.units = units
         self.window = window
         self.num_sentence_nodes = num_sentence_nodes
         self.neighbours = neighbours
         self.input_term = input_term
-        self.gate_normalization = gate_normalization
         self.sentence_normalization = sentence_normalization
-        self.sentence_term = sentence_term
         self.l2 = l2
-        check_choice("neighbours", neighbours, NEIGHBOURS)
-        check_choice("input_term", input_term, INPUT_TERMS)
-        check_choice("gate_normalization", gate_normalization, GATE_NORMALIZATIONS)
-        check_choice("sentence_normalization", sentence_normalization, SENTENCE_NORMALIZATIONS)
-        check_choice("sentence_term", sentence_term, SENTENCE_TERMS)
         self.form = _make_form(self)
         self.supports_masking = True
         self.supports_jit = False  # products are faster outside XLA
@@ -135,21 +124,21 @@ class SLSTMCell(Configurable, keras.layers.Layer):
             )
         units = self.units
         wide = form.num_gates * self.units
-        self.kernel = self._add("kernel", [dim, wide])
-        self.recurrent_kernel = self._add(
+        self.kernel = self._add_kernel("kernel", [dim, wide])
+        self.recurrent_kernel = self._add_kernel(
             "recurrent_kernel", [len(form.hidden_groups) * units, wide]
         )
-        self.bias = self._add("bias", [wide], "zeros")
+        self.bias = self._add("bias", [wide])
         self.word_kernel = None
         self.sentence_kernel = None
         self.mean_kernel = None
         self.sentence_bias = None
         if nodes:
             from_node = wide + (4 - nodes) * units  # a word's gates with one `s`; 3 own gates
-            self.word_kernel = self._add("word_kernel", [units, nodes * units])
-            self.sentence_kernel = self._add("sentence_kernel", [nodes, units, from_node])
-            self.mean_kernel = self._add("mean_kernel", [nodes, units, 2 * units])
-            self.sentence_bias = self._add("sentence_bias", [nodes, 3 * units], "zeros")
+            self.word_kernel = self._add_kernel("word_kernel", [units, nodes * units])
+            self.sentence_kernel = self._add_kernel("sentence_kernel", [nodes, units, from_node])
+            self.mean_kernel = self._add_kernel("mean_kernel", [nodes, units, 2 * units])
+            self.sentence_bias = self._add("sentence_bias", [nodes, 3 * units])
 
     def call(self, inputs, hidden, cell, sentence_hidden, sentence_cell, mask=None):
         mask = as_mask(mask, tf.convert_to_tensor(inputs))
@@ -161,22 +150,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         return self.exchange(inputs, (hidden, cell, *sentence), first, (real, real))
 
     def exchange(self, inputs, states, first, masks, num_steps=1, embedding=None):
-        """Computes `num_steps` steps from the given states.
-
-        Args:
-            inputs: float, shape `[B, T, P]`.
-            states: tuple `(hidden, cell, sentence_hidden, sentence_cell)`, zero where there is no
-                node.
-            first: `slstm_steps.First` of these states.
-            masks: tuple of two float32 masks of shape `[B, T, 1]`. The first is 1 on the nodes
-                that the steps change; the second is 1 on the nodes that the sentence nodes read.
-            num_steps: int. Number of steps, at least 1. Defaults to 1.
-            embedding: float32, shape `[B, T, H]`. Value multiplied by the input gate with
-                `input_term="embedding"`. If `None`, `inputs` is used. Defaults to `None`.
-
-        Returns:
-            Tuple of the four float32 states after the last step, in the order of `states`.
-        """
+        """Computes `num_steps` steps; see `tfreps.layers.ops.slstm_steps.exchange`."""
         inputs = tf.cast(inputs, "float32")
         if self.input_term == "gate":
             embedding = None
@@ -185,7 +159,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         hidden, cell, *sentence = states
         sentence = [tf.transpose(state, [1, 0, 2]) for state in sentence]  # [S, B, H]
         hidden, cell, *sentence = exchange(
-            self.form._replace(has_fixed=masks[0] is not masks[1]),
+            self.form,
             Weights(
                 kernel=self.kernel,
                 bias=self.bias,
@@ -211,28 +185,14 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         nodes = (batch, self.num_sentence_nodes, self.units)
         return words, words, nodes, nodes
 
-    def _add(self, name, shape, initializer="glorot_uniform"):
-        regularized = self.l2 and initializer != "zeros"
+    def _add_kernel(self, name, shape):
         return self.add_weight(
             name=name,
             shape=shape,
-            initializer=initializer,
-            regularizer=keras.regularizers.L2(self.l2) if regularized else None,
+            initializer="glorot_uniform",
+            regularizer=keras.regularizers.L2(self.l2) if self.l2 else None,
             autocast=False,
         )
-
-
-def check_choice(name, value, choices):
-    """Raises a ValueError if the value of the option `name` is not one of the choices."""
-    if value not in choices:
-        raise ValueError(f"`{name}` must be one of {list(choices)}; got {value!r}.")
-
-
-def check_at_least(least, **values):
-    """Raises a ValueError if an option is not a number or is smaller than `least`."""
-    for name, value in values.items():
-        if isinstance(value, bool | str) or value is None or not value >= least:
-            raise ValueError(f"`{name}` must be a number, at least {least}; got {value!r}.")
 
 
 def _make_form(cell):
@@ -253,7 +213,5 @@ def _make_form(cell):
         cell_groups,
         cell.num_sentence_nodes,
         cell.input_term,
-        cell.gate_normalization,
         cell.sentence_normalization,
-        cell.sentence_term,
     )

@@ -3,11 +3,17 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.attention import SelfAttention, attention_spec, kernel_initializer
+from tfreps.layers.attention import SelfAttention, attention_spec, built_dense
+from tfreps.layers.ops.checks import check_choice, check_dropout, check_integers, check_positive
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.masks import as_mask
 
 NORMALIZATIONS = "post", "pre"
+# Options of a block that its model has too.
+BLOCK_OPTIONS = (
+    *("num_heads", "intermediate_dim", "normalization", "activation", "dropout"),
+    *("attention_dropout", "layer_norm_epsilon", "initializer_range"),
+)
 # TensorFlow can fuse these expressions with the preceding matrix product in a graph.
 ACTIVATIONS = {
     "gelu": lambda x: 0.5 * x * (1.0 + tf.math.erf(x * 0.5**0.5)),
@@ -126,8 +132,8 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         dim = input_shape[-1]
         wide = self.intermediate_dim or 4 * dim
         self.attention.build(input_shape)
-        self.expand = self._dense("expand", dim, wide)
-        self.contract = self._dense("contract", wide, dim)
+        self.expand = built_dense(self, "expand", dim, wide)
+        self.contract = built_dense(self, "contract", wide, dim)
         self.attention_norm = layer_norm(self.layer_norm_epsilon, dim, "attention_norm")
         self.feed_forward_norm = layer_norm(self.layer_norm_epsilon, dim, "feed_forward_norm")
 
@@ -154,16 +160,6 @@ class TransformerBlock(Configurable, keras.layers.Layer):
     def compute_output_spec(self, inputs, mask=None, training=False, return_attention=False):
         return attention_spec(self, inputs, return_attention)
 
-    def _dense(self, name, from_dim, to_dim):
-        dense = keras.layers.Dense(
-            to_dim,
-            kernel_initializer=kernel_initializer(self.initializer_range),
-            dtype=self.dtype_policy,
-            name=name,
-        )
-        dense.build((None, from_dim))
-        return dense
-
     def _feed_forward(self, x):
         """Applies the feed-forward network to one matrix of all tokens.
 
@@ -174,27 +170,23 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         return tf.reshape(tf.cast(y, "float32"), tf.shape(x))
 
 
+def make_blocks(model, causal=False):
+    """Returns the built blocks of a model, whose options of the same names they have."""
+    options = {name: getattr(model, name) for name in BLOCK_OPTIONS}
+    blocks = []
+    for number in range(model.num_layers):
+        name = f"block_{number}"
+        block = TransformerBlock(**options, causal=causal, dtype=model.dtype_policy, name=name)
+        block.build((None, None, model.hidden_dim))
+        blocks.append(block)
+    return blocks
+
+
 def read_blocks(blocks, x, mask, training=False, attention=None):
-    """Applies a stack of blocks and returns the output of each.
+    """Applies a stack of blocks and returns a list of `x` and the output of each, all `[B, T, D]`.
 
-        x_l = block_l(x_{l-1})          l = 1 .. L
-
-    Args:
-        blocks: list of `L` `TransformerBlock` layers.
-        x: float32, shape `[B, T, D]`. Input of the first block.
-        mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
-        training: bool. Whether to apply dropout. Defaults to False.
-        attention: list. The attention probabilities of each block, float32
-            `[B, num_heads, T, T]`, are appended to this list. If `None`, they are not stored.
-            Defaults to `None`.
-
-    Returns:
-        List of `L + 1` float32 tensors `[B, T, D]`: `x` and the output of each block.
-
-    Example:
-    >>> block = TransformerBlock(num_heads=2)
-    >>> len(read_blocks([block, block], tf.ones([2, 5, 8]), tf.sequence_mask([5, 2], 5)))
-    3
+    The attention probabilities of each block, `[B, num_heads, T, T]`, are appended to the list
+    `attention`, unless it is `None`.
     """
     layers = [x]
     for block in blocks:
@@ -208,18 +200,7 @@ def read_blocks(blocks, x, mask, training=False, attention=None):
 
 
 def activation_function(activation):
-    """Returns an activation function from `ACTIVATIONS` or Keras.
-
-    Args:
-        activation: str, function or `None`, as accepted by Keras. `None` means no activation.
-
-    Raises:
-        ValueError: If the activation is unknown.
-
-    Example:
-    >>> float(activation_function("gelu_tanh")(tf.constant(1.0)))  # doctest: +ELLIPSIS
-    0.8411...
-    """
+    """Returns an activation function from `ACTIVATIONS` or Keras."""
     if isinstance(activation, str) and activation in ACTIVATIONS:
         return ACTIVATIONS[activation]
     return keras.activations.get(activation)
@@ -233,18 +214,7 @@ def layer_norm(epsilon, dim, name):
 
 
 def _check(block):
-    if block.normalization not in NORMALIZATIONS:
-        raise ValueError(
-            f"`normalization` must be one of {', '.join(NORMALIZATIONS)}; "
-            f"got {block.normalization!r}."
-        )
-    shares = {"dropout": block.dropout, "attention_dropout": block.attention_dropout}
-    for name, value in shares.items():
-        if not 0 <= value < 1:
-            raise ValueError(f"`{name}` must be at least 0 and below 1; got {value}.")
-    if block.intermediate_dim is not None and block.intermediate_dim < 1:
-        raise ValueError(
-            f"`intermediate_dim` must be at least 1, or None; got {block.intermediate_dim}."
-        )
-    if not block.layer_norm_epsilon > 0:
-        raise ValueError(f"`layer_norm_epsilon` must be above 0; got {block.layer_norm_epsilon}.")
+    check_choice(NORMALIZATIONS, normalization=block.normalization)
+    check_dropout(dropout=block.dropout, attention_dropout=block.attention_dropout)
+    check_integers(1, intermediate_dim=block.intermediate_dim, or_none=True)
+    check_positive(layer_norm_epsilon=block.layer_norm_epsilon)

@@ -2,6 +2,7 @@
 
 import keras
 
+from tfreps.layers.ops.checks import check_dropout
 from tfreps.layers.slstm import SLSTM
 from tfreps.models.whole_model import WholeModel
 
@@ -29,14 +30,9 @@ class SLSTMEncoder(WholeModel, keras.Model):
         input_term: `"gate"` or `"embedding"`. Value that is multiplied by the input gate: a
             candidate computed from the inputs and states (`"gate"`) or the input itself
             (`"embedding"`). Defaults to `"gate"`.
-        gate_normalization: `"softmax_of_sigmoids"`, `"softmax"` or `"none"`. Normalization of the
-            gates. Defaults to `"softmax_of_sigmoids"`.
         sentence_normalization: `"joint"` or `"words"`. Gates in the softmax of the sentence node:
             its own forget gate and the gates of the words (`"joint"`), or only the gates of the
-            words (`"words"`). Has no effect with `gate_normalization="none"`.
-            Defaults to `"joint"`.
-        sentence_term: `"cell"` or `"hidden"`. State of the sentence node that words read through
-            a gate. Defaults to `"cell"`.
+            words (`"words"`). Defaults to `"joint"`.
         initial_state: `"learned"`, `"learned_apart"`, `"zeros"` or `"embedding"`. Initial states;
             see `SLSTM`. Defaults to `"learned"`.
         boundary: `"learned"`, `"fixed"` or `"zeros"`. Nodes at both ends of a sentence; see
@@ -80,9 +76,7 @@ class SLSTMEncoder(WholeModel, keras.Model):
         num_sentence_nodes=1,
         neighbours="apart",
         input_term="gate",
-        gate_normalization="softmax_of_sigmoids",
         sentence_normalization="joint",
-        sentence_term="cell",
         initial_state="learned",
         boundary="learned",
         state_dropout=0.0,
@@ -91,8 +85,7 @@ class SLSTMEncoder(WholeModel, keras.Model):
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
-        if not 0 <= dropout < 1:
-            raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")
+        check_dropout(dropout=dropout)
         # Options.
         self.embedder = embedder
         self.units = units
@@ -101,9 +94,7 @@ class SLSTMEncoder(WholeModel, keras.Model):
         self.num_sentence_nodes = num_sentence_nodes
         self.neighbours = neighbours
         self.input_term = input_term
-        self.gate_normalization = gate_normalization
         self.sentence_normalization = sentence_normalization
-        self.sentence_term = sentence_term
         self.initial_state = initial_state
         self.boundary = boundary
         self.state_dropout = state_dropout
@@ -121,9 +112,7 @@ class SLSTMEncoder(WholeModel, keras.Model):
             num_sentence_nodes=num_sentence_nodes,
             neighbours=neighbours,
             input_term=input_term,
-            gate_normalization=gate_normalization,
             sentence_normalization=sentence_normalization,
-            sentence_term=sentence_term,
             initial_state=initial_state,
             boundary=boundary,
             state_dropout=state_dropout,

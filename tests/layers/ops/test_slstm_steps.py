@@ -1,4 +1,4 @@
-"""Hand-written gradient of the S-LSTM against autodiff and finite differences."""
+"""Gates, neighbours and gradient of the S-LSTM, which is that of autodiff and differences."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,8 @@ import tensorflow as tf
 from tests import oracles_slstm
 from tests.closeness import BFLOAT16, assert_close
 from tests.layers.test_slstm import FORMS, MASKS, UNITS, batch, make
-from tfreps.layers import SLSTM
+from tfreps.layers import SLSTM, SLSTMCell
+from tfreps.layers.ops import slstm_steps
 
 
 def losses(words, sentence):
@@ -41,7 +42,7 @@ def test_gradient_is_that_of_autodiff(form, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["paper", "released", "spaGO"])
+@pytest.mark.parametrize("form", ["paper", "released", "fixed ends"])
 def test_gradient_is_that_of_finite_differences(form):
     layer = SLSTM(units=2, num_steps=3, **FORMS[form])
     layer.build([None, None, 2])
@@ -102,3 +103,39 @@ def test_xla_gives_the_same_states_and_gradients():
         assert_close(got, wanted)
     for got, wanted in zip(by_xla, gradients(layer, x), strict=True):
         assert_close(got, wanted, magnitude=max(1.0, np.abs(wanted).max()))
+
+
+def test_neighbours_are_sums_at_offsets():
+    x = tf.constant([[[1.0], [10.0], [100.0], [1000.0]]])
+    groups = (-2, -1), (0,), (1, 2)
+    left, own, right = (part.numpy()[0, :, 0] for part in slstm_steps.neighbours(x, groups))
+    np.testing.assert_array_equal(left, [0, 1, 11, 110])
+    np.testing.assert_array_equal(own, [1, 10, 100, 1000])
+    np.testing.assert_array_equal(right, [110, 1100, 1000, 0])
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 10.0, 1000.0])
+def test_a_softmax_of_five_sigmoids_keeps_to_its_bounds(scale):
+    """The cell states are the input and all states before the step, each with its weight."""
+    cell = SLSTMCell(units=4, input_term="embedding")
+    zeros, ones, node = tf.zeros([1, 3, 4]), tf.ones([1, 3, 4]), tf.zeros([1, 1, 4])
+    cell(zeros, zeros, zeros, node, node)
+    cell.bias.assign(np.random.default_rng(0).normal(size=cell.bias.shape) * scale)
+    least, most = 1 / (1 + 4 * np.e), np.e / (np.e + 4)
+    assert (round(least, 3), round(most, 3)) == (0.084, 0.405)
+    cell.kernel.assign(tf.zeros_like(cell.kernel))
+    _, of_input, _, _ = cell(ones, zeros, zeros, node, node)
+    assert of_input.numpy().min() >= least - 1e-6 and of_input.numpy().max() <= most + 1e-6
+    cell.recurrent_kernel.assign(tf.zeros_like(cell.recurrent_kernel))
+    cell.sentence_kernel.assign(tf.zeros_like(cell.sentence_kernel))
+    _, of_all, _, of_words = cell(ones, zeros, ones, node, node + 1.0)
+    assert_close(of_all[:, 1], 1.0)  # the weights sum to 1
+    assert_close(of_words, 1.0)
+
+
+@pytest.mark.parametrize("form", ["paper", "softmax of words"])
+def test_large_weights_overflow_nothing(form):
+    layer = make(scale=1e4, **FORMS[form])
+    x = tf.constant(batch())
+    for value in [*layer(x, mask=MASKS), *gradients(layer, x)]:
+        assert np.isfinite(value).all()

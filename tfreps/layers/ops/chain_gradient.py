@@ -51,9 +51,7 @@ def log_normalizer(emissions, mask, transitions, start, end):
 
 
 def token_log_probabilities(tags, emissions, mask, transitions, start, end):
-    """Implements `tfreps.layers.ops.chain.token_log_probabilities`.
-
-    The tags must be int32, the scores float32 and the mask bool.
+    """Implements `tfreps.layers.ops.chain.token_log_probabilities`, for int32 tags.
 
     Each value is the score of one step and one token, plus the suffix score after the token,
     minus the suffix score before it. Apart from the terms of that step and token, the gradient of
@@ -116,19 +114,10 @@ def expected_counts(chain, suffixes, scales, flow, injections=None):
     1e-38 is negligible. Dividing the probabilities of the steps by their sum, which differs
     from 1 only by rounding, conserves the flow over many steps.
 
-    Args:
-        chain: `Chain`.
-        suffixes: float32, shape `[T + 1, B, S]`, from `suffix_scores` with `log_sum_exp`.
-        scales: float32, shape `[T, B, 1]`, from the same call.
-        flow: float32, shape `[B, S]`. Flow before the first position.
-        injections: float32, shape `[T, B, S]`. Flow that is added at each position. If `None`, no
-            flow is added. Defaults to `None`.
-
-    Returns:
-        Tuple `(arrived, steps, ends)`, all float32. `arrived` is `[T, B, S]`: the flow into each
-        tag without the injection at the same position, 0 where masked. `steps` is `[S, S]`: the
-        flow through each step, summed over positions and sentences. `ends` is `[S]`: the flow after
-        the last position, summed over sentences.
+    The suffixes `[T + 1, B, S]` and scales `[T, B, 1]` are those of `suffix_scores`, `flow`
+    `[B, S]` is that before the first position, and `injections` are `[T, B, S]`. Returns the flow
+    into each tag `[T, B, S]`, without injections and 0 where masked; the flow through each step
+    `[S, S]`; and the flow after the last position `[S]`.
     """
 
     def step(state, scores, mask, scale, before, after, *injected):
@@ -168,12 +157,8 @@ def _forward_backward(chain):
     every step. The computation uses float64 and is exact if no path is lost to underflow. This
     holds if the factors of all possible scores are above exp(-WIDEST_STEP) and every nonzero sum is
     above SMALLEST: then each product is a normal number, and a sum of 0 means that no path is
-    possible.
-
-    Returns:
-        Dict with `value`, the float32 log normalizer `[B]`; `exact`, a bool scalar that is True if
-        the computation was exact and the value is finite for all sentences; and the tensors that
-        `_fast_gradient` reads.
+    possible. `exact` of the result is True if this holds and `value`, the log normalizer `[B]`, is
+    finite for all sentences.
     """
     highest = tf.reduce_max(chain.scores, -1, keepdims=True)  # [T, B, 1]
     highest_step = tf.reduce_max(chain.steps)

@@ -38,8 +38,8 @@ class Chain(NamedTuple):
     def of(cls, emissions, mask, transitions, start, end, readable=None):
         """Creates a `Chain` from the arguments of the functions in `tfreps.layers.ops.chain`.
 
-        The positions are padded to a multiple of BLOCK, at least one block. Emissions are replaced
-        with 0 where `readable`, bool `[B, T]`, is False. `readable` defaults to the mask.
+        Emissions are replaced with 0 where `readable`, bool `[B, T]`, is False; by default, where
+        the mask is. The positions are padded to a multiple of BLOCK, at least one block.
         """
         readable = mask if readable is None else readable
         emissions = tf.where(readable[..., None], emissions, 0.0)
@@ -69,21 +69,11 @@ class Chain(NamedTuple):
 def recur(step, state, inputs, outputs, reverse=False):
     """Runs `state, outputs = step(state, *values of inputs at t)` for all positions `t`.
 
-    In a plain graph, the overhead of a loop iteration exceeds the time of a step. Each iteration
-    therefore processes BLOCK positions.
-
-    Args:
-        step: function of `state` and the value of each input at one position. It returns the next
-            state and the outputs at this position, both tuples of tensors.
-        state: tuple of tensors. The initial state.
-        inputs: list of tensors with the positions on the first axis. The number of positions is a
-            multiple of BLOCK.
-        outputs: list of `tf.TensorSpec`, one for each output of `step`.
-        reverse: bool. Whether to start at the last position. Defaults to False.
-
-    Returns:
-        Tuple `(state, outputs)`. `state` is the final state. `outputs` is a tuple of tensors with
-        the positions on the first axis, in their original order.
+    The inputs have the positions on the first axis, their number is a multiple of BLOCK, and
+    `outputs` are the specs of the outputs at one position. Returns the final state, and the outputs
+    with the positions on the first axis, in their original order also with `reverse`. In a plain
+    graph, the overhead of a loop iteration exceeds the time of a step; each iteration therefore
+    processes BLOCK positions.
     """
     inputs = [_in_blocks(array) for array in inputs]  # [T / BLOCK, BLOCK, ...]
     num_blocks = tf.shape(inputs[0])[0]
@@ -118,19 +108,11 @@ def suffix_scores(chain, plus):
         suffix_t[i] = plus_j(steps[i, j] + scores_t[j] + suffix_{t+1}[j]) - scale_t
         suffix_T[i] = ends[i]
 
-    The scale is the maximum of `plus_j(...)` over all tags `i`, or 0 if no tag is possible.
-    Subtracting the scale lets float32 distinguish the tags even after hundreds of tokens. Where
-    the mask is False, suffixes are unchanged and the scale is 0.
-
-    Args:
-        chain: `Chain`.
-        plus: function that reduces axis 1 of `[B, S, S]`, such as `tf.reduce_max` or
-            `log_sum_exp`.
-
-    Returns:
-        Tuple `(suffixes, scales, total)`, all float32. `suffixes` is `[T + 1, B, S]` and `scales`
-        `[T, B, 1]`. `total` is `[B]`: the result over all paths, which is the suffix of the state
-        before the first tag at position 0 plus all scales.
+    `plus` reduces axis 1 of `[B, S, S]`: `tf.reduce_max` or `log_sum_exp`. The scale is the maximum
+    of `plus_j(...)` over all tags `i`, or 0 if no tag is possible. Subtracting it lets float32
+    distinguish the tags even after hundreds of tokens. Where the mask is False, suffixes are
+    unchanged and the scale is 0. Returns the suffixes `[T + 1, B, S]`, the scales `[T, B, 1]` and
+    the result over all paths, `[B]`.
     """
     into = tf.transpose(chain.steps)  # [to, from]
 
@@ -159,19 +141,11 @@ def log_sum_exp(x, axis):
 
 
 def previous_values(values, mask, first):
-    """Returns the value at the last real token before each position and before the end of each row.
+    """Returns the value at the last real token before each position and before the end of the row.
 
-    Args:
-        values: tensor, shape `[B, T]`.
-        mask: bool, shape `[B, T]`. True on real tokens.
-        first: scalar. Value returned if there is no preceding real token.
+    The values and the mask are `[B, T]`, and the results `[B, T]` and `[B]`. `first` is the value
+    where no real token precedes.
 
-    Returns:
-        Tuple `(previous, last)`, both with the dtype of `values`. `previous` is `[B, T]`: the value
-        at the last real token before each position. `last` is `[B]`: the value at the last real
-        token of the row.
-
-    Example:
     >>> mask = tf.constant([[False, True, False, True]])
     >>> [x.numpy().tolist() for x in previous_values(tf.constant([[5, 6, 7, 8]]), mask, 0)]
     [[[0, 0, 6, 6]], [8]]
@@ -204,11 +178,9 @@ def _in_blocks(x):
 
 
 def best_path(chain):
-    """Finds the best path of every chain by following the best suffix scores forward.
+    """Returns the best path of every chain, int32 `[T, B]`, and its score, `[B]`.
 
-    Returns:
-        Tuple `(tags, scores)`. `tags` is int32 `[T, B]`, undefined where masked. `scores` is
-        float32 `[B]`.
+    It follows the best suffix scores forward. Tags are undefined where masked.
     """
     suffixes, _, total = suffix_scores(chain, tf.reduce_max)
 
@@ -225,15 +197,11 @@ def best_path(chain):
 
 
 def k_best_paths(chain, k):
-    """Finds the `k` best paths of every chain, best first.
+    """Returns the `k` best paths of every chain, int32 `[T, B, k]`, and their scores, `[B, k]`.
 
     A backward pass stores the `k` best suffixes of every state, each with its next state and the
-    rank of its remainder among the suffixes of that state. A forward pass follows them.
-
-    Returns:
-        Tuple `(tags, scores)`. `tags` is int32 `[T, B, k]`, undefined where masked. `scores` is
-        float32 `[B, k]`. If there are fewer than `k` paths, `is_possible` is False for the
-        remaining scores.
+    rank of its remainder among the suffixes of that state. A forward pass follows them. Tags are
+    undefined where masked. `is_possible` is False for the scores of paths that do not exist.
     """
     batch = tf.shape(chain.scores)[1]
     states = chain.num_states

@@ -58,6 +58,10 @@ class Configurable:
         super().build_from_config(config)
         self._restore()
 
+    def _add(self, name, shape, initializer="zeros"):
+        """Adds a weight that is not cast to the compute dtype when it is read."""
+        return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
+
     # `quantized` and `frozen` of a config, stored until the layers are built.
     _pending = None
 
@@ -66,29 +70,22 @@ class Configurable:
         return []
 
     def _own_layers(self):
-        """Returns the inner layers, except those inside arguments that have their own config.
-
-        Returns:
-            Dict that maps paths to layers, outer layers first.
-        """
+        """Returns the inner layers by path, except those inside arguments with their own config."""
         arguments = [vars(self).get(name) for name in argument_names(type(self))]
         given = {id(value) for value in arguments if isinstance(value, Configurable)}
         return dict(inner_layers(self, given))
 
     def _changed(self):
-        """Returns the changes to the inner layers that the config must store.
+        """Returns the modes of quantized inner layers by path, and the paths of frozen ones.
 
-        Returns:
-            Tuple `(quantized, frozen)`. `quantized` is a dict from the paths of quantized layers
-            to their quantization modes. `frozen` is the list of the paths of layers that are not
-            trainable, without the layers inside them and those that options make non-trainable. It
-            is empty if this layer itself is not trainable.
+        The paths of frozen layers leave out the layers inside them and those that options make
+        non-trainable. There are none if this layer itself is not trainable.
         """
         layers = self._own_layers()
         quantized = {
             path: layer.quantization_mode
             for path, layer in layers.items()
-            if layer.quantization_mode and not layer._layers
+            if layer.quantization_mode and not any(_children(layer))
         }
         if not self.trainable:
             return quantized, []  # the config already contains `trainable`
@@ -98,11 +95,7 @@ class Configurable:
         return quantized, [path for path in paths if not path.startswith(inside)]
 
     def _restore(self):
-        """Quantizes and freezes the inner layers that `quantized` and `frozen` of the config list.
-
-        Raises:
-            ValueError: If a path in the config is not that of an inner layer.
-        """
+        """Quantizes and freezes the inner layers that the config lists."""
         quantized, frozen = self._pending or ({}, [])
         self._pending = None
         layers = self._own_layers() if quantized or frozen else {}
@@ -124,20 +117,7 @@ class Configurable:
 
 
 def argument_names(cls):
-    """Returns the names of the constructor arguments of a class, without those of Keras.
-
-    Args:
-        cls: type. A class whose constructor passes its `**kwargs` to the next constructor in the
-            method resolution order.
-
-    Returns:
-        List of str, without arguments of `keras.layers.Layer` such as `name` and `dtype`.
-
-    Example:
-    >>> from tfreps.layers import SelfAttention
-    >>> argument_names(SelfAttention)
-    ['num_heads', 'causal', 'dropout', 'initializer_range', 'seed']
-    """
+    """Returns the names of the constructor arguments of a class, without those of Keras."""
     names = {}
     for base in cls.__mro__:
         if base.__module__.partition(".")[0] == "keras":
@@ -153,16 +133,10 @@ def argument_names(cls):
 
 
 def inner_layers(layer, whole=()):
-    """Yields all layers inside a layer with their paths, outer layers first.
+    """Yields the path, as defined in `Configurable`, and layer of all layers inside a layer.
 
-    Args:
-        layer: `keras.layers.Layer`.
-        whole: collection of int. Results of `id()` for layers whose inner layers are skipped.
-            Defaults to `()`.
-
-    Yields:
-        Tuples `(path, inner)`: a path, as defined in `Configurable`, and the layer at this path.
-        A layer that occurs more than once is yielded once, with its first path.
+    Outer layers come first. A layer that occurs more than once is yielded once, with its first
+    path. The layers inside those whose `id()` is in `whole` are skipped.
     """
     visited = set()
 
@@ -190,7 +164,8 @@ def _children(layer):
         else:
             named = {name: value}
         yield from ((key, v) for key, v in named.items() if isinstance(v, keras.layers.Layer))
-    yield from ((inner.name, inner) for inner in layer._layers)  # of a functional model
+    of_functional_model = getattr(layer, "layers", ())
+    yield from ((inner.name, inner) for inner in of_functional_model)
 
 
 def _to_config(value):

@@ -15,19 +15,7 @@ WITHOUT_BFLOAT16 |= {"AVX512_CORE", "AVX512_CORE_VNNI"}
 
 @functools.cache
 def cpu_instructions(path: pathlib.Path = CPU_INFO) -> frozenset[str]:
-    """Returns the instruction sets that all processors of this machine have.
-
-    Args:
-        path: `pathlib.Path`. File in the format of Linux's `/proc/cpuinfo`, which is the default.
-
-    Returns:
-        frozenset of str: names in lower case, such as `"avx2"`. It is empty if there is no such
-        file.
-
-    Example:
-    >>> cpu_instructions(pathlib.Path("no such file"))
-    frozenset()
-    """
+    """Returns the instruction sets of all processors, such as `"avx2"`; none without `path`."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").lower().splitlines()
     except OSError:
@@ -42,11 +30,9 @@ def cpu_instructions(path: pathlib.Path = CPU_INFO) -> frozenset[str]:
 def bfloat16_products() -> str | None:
     """Returns the instruction set with which TensorFlow multiplies bfloat16 matrices on this CPU.
 
-    Returns:
-        str, such as `"AVX512_BF16"`. `None` if the CPU has no such instructions, if the system is
-        not Linux, or if an environment variable keeps TensorFlow from using them
-        (`ONEDNN_MAX_CPU_ISA`, `TF_ENABLE_ONEDNN_OPTS`). Such products are then slower than those of
-        float32.
+    It is `None` if the CPU has no such instructions, if the system is not Linux, or if an
+    environment variable keeps TensorFlow from using them (`ONEDNN_MAX_CPU_ISA`,
+    `TF_ENABLE_ONEDNN_OPTS`). Such products are then slower than those of float32.
     """
     limits = {os.environ.get(name, "").upper() for name in LIMITS}
     is_off = os.environ.get("TF_ENABLE_ONEDNN_OPTS", "").lower() in ("0", "false")

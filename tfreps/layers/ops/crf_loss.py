@@ -6,26 +6,12 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps.layers.ops import chain
-from tfreps.layers.ops.shape_buckets import in_buckets
 
 
 def checked_transitions(allowed, num_tags):
-    """Checks a table of allowed transitions and returns it as plain lists.
+    """Checks a table of allowed transitions, bool `[K + 2, K + 2]`, and returns it as plain lists.
 
-    Args:
-        allowed: bool, shape `[K + 2, K + 2]`, [from, to]. Row and column `K` are the start of a
-            sentence, `K + 1` its end.
-        num_tags: int. Number of tags `K`.
-
-    Returns:
-        List of `K + 2` lists of bool.
-
-    Raises:
-        ValueError: If the shape or dtype is wrong, or if no sequence of any length is legal.
-
-    Example:
-    >>> checked_transitions(np.ones([3, 3], bool), 1)[0]
-    [True, True, True]
+    Row and column `K` are the start of a sentence, `K + 1` its end.
     """
     allowed = np.asarray(allowed)
     size = num_tags + 2
@@ -48,22 +34,9 @@ def checked_transitions(allowed, num_tags):
 
 
 def constrained(scores, allowed, forbidden):
-    """Replaces the scores of forbidden steps.
+    """Replaces the transition `[K, K]`, start `[K]` and end `[K]` scores of forbidden steps.
 
-    Args:
-        scores: tuple of the transition scores, float `[K, K]`, and the start and end scores,
-            float `[K]`.
-        allowed: list from `checked_transitions`. If `None`, all steps are allowed.
-        forbidden: float. New score of forbidden steps.
-
-    Returns:
-        Tuple of the transition, start and end scores, in the order of `scores`.
-
-    Example:
-    >>> scores = tf.zeros([1, 1]), tf.zeros([1]), tf.zeros([1])
-    >>> allowed = [[False, True, True], [True, True, True], [True, True, True]]
-    >>> [x.numpy().tolist() for x in constrained(scores, allowed, -5.0)]
-    [[[-5.0]], [0.0], [0.0]]
+    `allowed` is a table from `checked_transitions`, or `None` if all steps are allowed.
     """
     if allowed is None:
         return scores
@@ -77,19 +50,11 @@ ILLEGAL_COST = 1e4
 
 
 def log_likelihood(emissions, tags, mask, gold_scores, scores):
-    """Computes the score of a path minus `log Z`.
+    """Computes the score of the path `tags` minus `log Z`, float32 `[B]`.
 
-    Args:
-        emissions: float32, shape `[B, T, K]`.
-        tags: int32, shape `[B, T]`.
-        mask: bool, shape `[B, T]`. True on real tokens.
-        gold_scores: tuple of the transition, start and end scores for the path. They differ from
-            `scores` only in forbidden steps, which cost ILLEGAL_COST instead of infinity.
-        scores: tuple of the transition, start and end scores for `log Z`.
-
-    Returns:
-        float32, shape `[B]`. If no path is possible, the score of the given path is returned,
-        without subtracting `log Z` and without a gradient.
+    `gold_scores` and `scores` are the transition, start and end scores of the path and of `log Z`.
+    They differ only in forbidden steps, which cost ILLEGAL_COST instead of infinity in a path. If
+    no path is possible, the score of the given path is returned without a gradient.
     """
     score = chain.path_score(emissions, tags, mask, *gold_scores)
     total = chain.log_normalizer(emissions, mask, *scores)
@@ -99,11 +64,10 @@ def log_likelihood(emissions, tags, mask, gold_scores, scores):
 
 
 def token_log_likelihood(emissions, tags, mask, gold_scores, scores):
-    """Computes the log probability of each tag given the tags before it: `[B, T]`.
+    """Computes the log probability of each tag given the tags before it, `[B, T]`.
 
-    The values are at least -ILLEGAL_COST. They are NaN at all positions of a sentence that has a
-    tag outside 0 to K - 1 at a real token. `gold_scores` is not used; the function has this
-    argument only so that it can be called like `log_likelihood`.
+    It is at least -ILLEGAL_COST, and NaN in a sentence with a tag outside 0 to K - 1 at a real
+    token. `gold_scores` is there only so that the call is that of `log_likelihood`.
     """
     del gold_scores
     largest = emissions.shape[-1] - 1
@@ -115,16 +79,9 @@ def token_log_likelihood(emissions, tags, mask, gold_scores, scores):
 
 
 def partial_log_likelihood(emissions, allowed_tags, mask, scores):
-    """Computes the log of the total probability of all paths that consist of allowed tags.
+    """Computes the log of the total probability of all paths that consist of allowed tags, `[B]`.
 
-    Args:
-        emissions: float32, shape `[B, T, K]`.
-        allowed_tags: bool, shape `[B, T, K]`. True for the tags that a token may have.
-        mask: bool, shape `[B, T]`. True on real tokens.
-        scores: tuple of the transition, start and end scores.
-
-    Returns:
-        float32, shape `[B]`, at least -ILLEGAL_COST.
+    `allowed_tags` is bool `[B, T, K]`. The result is at least -ILLEGAL_COST.
     """
     total = chain.log_normalizer(emissions, mask, *scores)
     kept = tf.where(allowed_tags, emissions, float("-inf"))
@@ -167,45 +124,23 @@ def _value_and_gradients(emissions, tags, mask, weights, gold_scores, scores):
 
 
 def run(function, use_xla, batch, scores, **options):
-    """Calls `function(*batch, *scores, **options)`, compiled with XLA if requested.
+    """Calls `function(*batch, *scores, **options)`, as a traced graph unless a graph calls it.
 
-    Args:
-        function: one of the functions in AXES.
-        use_xla: bool.
-        batch: tuple of tensors of shape `[B, T, ...]` or `[B]`, with the emissions first. XLA
-            computes them with the padding that `in_buckets` describes.
-        scores: tuple of scores, or of tuples of scores.
-
-    Returns:
-        The outputs of `function`.
+    With `use_xla`, the function is compiled with XLA, also in a graph. `batch` begins with the
+    emissions, `[B, T, K]`.
     """
-    if not use_xla:
+    if not (use_xla or tf.executing_eagerly()):
         return function(*batch, *scores, **options)
     ranks = [x.shape.rank for x in batch]
-    xla = compiled(function, batch[0].shape[-1], *ranks)
-    return in_buckets(xla, batch, scores, AXES[function], **options)
+    return traced(function, use_xla, batch[0].shape[-1], *ranks)(*batch, *scores, **options)
 
 
 @functools.cache
-def compiled(function, *kind):
-    """Returns `function`, compiled with XLA, for use in eager calls and in plain graphs.
+def traced(function, use_xla, *kind):
+    """Returns `function` as a `tf.function`, which XLA compiles for each combination of shapes.
 
-    XLA compiles the function once for each combination of input shapes. `kind` contains the sizes
-    and ranks that must be static, such as the number of tags; there is one compiled function for
-    each `kind`. Retracing relaxes all other sizes that differ between calls.
+    `kind` contains the sizes and ranks that must be static, such as the number of tags; there is
+    one `tf.function` for each `kind`. Retracing relaxes all other sizes that differ between calls.
     """
     del kind
-    return tf.function(function, jit_compile=True, reduce_retracing=True, autograph=False)
-
-
-# The axes of each tensor that a function returns, for `in_buckets`. Other axes are `k` and `K`.
-AXES = {
-    chain.viterbi: ("BT", "B"),
-    chain.k_best: ("BkT", "Bk"),
-    chain.marginals: ("BTK",),
-    chain.log_normalizer: ("B",),
-    chain.path_score: ("B",),
-    log_likelihood: ("B",),
-    partial_log_likelihood: ("B",),
-    _value_and_gradients: ("", "BTK", *("KK", "K", "K") * 2),
-}
+    return tf.function(function, jit_compile=use_xla, reduce_retracing=True, autograph=False)

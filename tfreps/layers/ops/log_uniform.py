@@ -50,14 +50,9 @@ class LogUniformSampler:
         self.block = _block_size(num_sampled, range_max)
 
     def draw(self, seed):
-        """Draws distinct ids for a seed.
+        """Draws distinct ids for a seed, int `[2]`.
 
-        Args:
-            seed: int, shape `[2]`. Random seed.
-
-        Returns:
-            Tuple `(ids, tries)`. `ids` is int64 `[num_sampled]`. `tries` is an int64 scalar: the
-            number of draws, including those that repeated an id.
+        Returns the ids, int64 `[num_sampled]`, and the number of draws, including repeated ids.
         """
         seed = tf.cast(seed, "int64")
 

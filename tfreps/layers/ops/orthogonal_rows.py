@@ -3,6 +3,8 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.checks import check_positive
+
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class OrthogonalRows(keras.initializers.Initializer):
@@ -40,25 +42,10 @@ class OrthogonalRows(keras.initializers.Initializer):
 def table_initializer(initializer, initializer_range):
     """Returns the initializer of an embedding table.
 
-    Args:
-        initializer: str or Keras initializer: `"truncated_normal"`, `"orthogonal_rows"`, or any
-            other that Keras accepts.
-        initializer_range: float. Standard deviation of `"truncated_normal"`. Other initializers do
-            not use it.
-
-    Returns:
-        Keras initializer. A given initializer is cloned, so that tables of the same shape get
-        different values.
-
-    Raises:
-        ValueError: If `initializer` is unknown or `initializer_range` is not above 0.
-
-    Example:
-    >>> table_initializer("truncated_normal", 0.02).stddev, table_initializer("ones", 0.02)([1])
-    (0.02, <tf.Tensor: shape=(1,), dtype=float32, numpy=array([1.], dtype=float32)>)
+    `"truncated_normal"` has the standard deviation `initializer_range`. A Keras initializer is
+    cloned, so that tables of the same shape get different values.
     """
-    if not initializer_range > 0:
-        raise ValueError(f"`initializer_range` must be above 0; got {initializer_range}.")
+    check_positive(initializer_range=initializer_range)
     if initializer == "truncated_normal":
         return keras.initializers.TruncatedNormal(stddev=initializer_range)
     if initializer == "orthogonal_rows":

@@ -7,26 +7,11 @@ EXTRA_COLUMNS = 32
 
 
 def product(x, kernel, compute_dtype, transpose_kernel=False):
-    """Multiplies a tensor by a kernel in `compute_dtype` and returns float32.
+    """Multiplies `x`, `[..., D]`, by a kernel in `compute_dtype`, and returns float32 `[..., E]`.
 
-        y = x @ kernel        or        y = x @ kernel^T
-
-    The layers of tfreps keep states, gates and outputs in float32. Only their matrix products,
-    which take most of the time, can use a lower precision.
-
-    Args:
-        x: float, shape `[..., D]`.
-        kernel: float, shape `[D, E]`, or `[E, D]` with `transpose_kernel`. It may also have batch
-            axes, as in `tf.matmul`.
-        compute_dtype: str or dtype. Dtype of the product, such as `"float32"` or `"bfloat16"`.
-        transpose_kernel: bool. Whether to multiply by the transpose of `kernel`. Defaults to False.
-
-    Returns:
-        float32, shape `[..., E]`.
-
-    Example:
-    >>> product(tf.ones([2, 3]), tf.ones([3, 4]), "bfloat16").numpy()[0, 0].item()
-    3.0
+    The kernel is `[D, E]`, or `[E, D]` with `transpose_kernel`, and may have batch axes. The layers
+    of tfreps keep states, gates and outputs in float32. Only their matrix products, which take most
+    of the time, can use a lower precision.
     """
     x = tf.cast(x, compute_dtype)
     kernel = tf.cast(kernel, compute_dtype)
@@ -39,16 +24,6 @@ def widened(kernel):
     Without them, a product with few rows takes up to 2.5 times as long, probably because the
     numbers of a column share few places in the first cache of the CPU. The other columns of the
     product do not change. bfloat16 products do not gain from it.
-
-    Args:
-        kernel: float, shape `[D, E]`.
-
-    Returns:
-        Tensor like `kernel`, shape `[D, E]` or `[D, E + 32]`.
-
-    Example:
-    >>> widened(tf.ones([3, 2048])).shape, widened(tf.ones([3, 2000])).shape
-    (TensorShape([3, 2080]), TensorShape([3, 2000]))
     """
     if kernel.dtype != tf.float32 or kernel.shape[1] * kernel.dtype.size % PAGE:
         return kernel
@@ -56,22 +31,9 @@ def widened(kernel):
 
 
 def dense_of_tokens(dense, x):
-    """Applies a Keras `Dense` layer to all vectors as one matrix, for speed.
+    """Applies a Keras `Dense` layer to `[B, T, D]` as one matrix, for speed.
 
-    This function is used where the kernel must belong to a Keras layer to support `quantize` and
-    `enable_lora`.
-
-    Args:
-        dense: `keras.layers.Dense` with `E` units.
-        x: float, shape `[B, T, D]`.
-
-    Returns:
-        float, shape `[B, T, E]`, in the compute dtype of the layer.
-
-    Example:
-    >>> import keras
-    >>> dense_of_tokens(keras.layers.Dense(4), tf.ones([2, 5, 3])).shape
-    TensorShape([2, 5, 4])
+    Used where the kernel must belong to a Keras layer, for `quantize` and `enable_lora`.
     """
     batch = x.shape[0]
     length = x.shape[1]

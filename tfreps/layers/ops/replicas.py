@@ -22,14 +22,9 @@ def replica_number():
 
 
 def sum_over_replicas(values):
-    """Returns the sums of tensors over all replicas. All replicas must call this function.
+    """Returns the sums of a tensor, or of a list of tensors and slices, over all replicas.
 
-    Args:
-        values: Tensor, or a list of tensors or `tf.IndexedSlices`. Tensors must have the same
-            shape on every replica; slices may have different numbers of rows.
-
-    Returns:
-        The sums, in the structure of `values`. A sum of slices can contain a row more than once.
+    All replicas must call this function. A sum of slices can contain a row more than once.
     """
     if num_replicas() == 1:
         return values
@@ -37,23 +32,11 @@ def sum_over_replicas(values):
 
 
 def own_rows(size, replica=None, replicas=None):
-    """Returns the range of rows of a global batch that a replica computes.
+    """Returns the first row of a global batch that a replica computes, and the row after its last.
 
         first_r = floor(r * size / N),    end_r = first_{r+1}
 
-    Args:
-        size: int or scalar int tensor. Number of rows in the global batch.
-        replica: int or scalar int tensor. Number `r` of the replica, counted from 0. If `None`, the
-            current replica is used. Defaults to `None`.
-        replicas: int. Number of replicas `N`. If `None`, the result of `num_replicas` is used.
-            Defaults to `None`.
-
-    Returns:
-        Tuple `(first, end)`. `end` is one more than the index of the last row of the replica.
-
-    Example:
-    >>> [own_rows(6, replica, replicas=4) for replica in range(4)]
-    [(0, 1), (1, 3), (3, 4), (4, 6)]
+    By default, the replica is the current one of all.
     """
     replica = replica_number() if replica is None else replica
     replicas = num_replicas() if replicas is None else replicas

@@ -1,16 +1,47 @@
-"""S-LSTM steps as one operation with fused products and a hand-written gradient."""
+"""S-LSTM steps with fused products, and gates of the words whose gradient is hand-written."""
 
 from typing import NamedTuple
 
 import tensorflow as tf
 
-from tfreps.layers.ops.slstm_update import (
-    Terms,
-    from_neighbours,
-    neighbours,
-    update,
-    update_gradient,
-)
+from tfreps.layers.ops.products import product
+
+
+class Form(NamedTuple):
+    """Variant of the S-LSTM: the options of `exchange` other than tensors.
+
+    The gates of a word are, in this order: input, one per group of cell states, one per sentence
+    node, output, and candidate (only with `input_term="gate"`). The gates of a sentence node are:
+    own cell, output and words.
+
+    Args:
+        units: int. Width `H` of all states.
+        hidden_groups: tuple of tuples of int. Groups of neighbours, as offsets from the word. The
+            hidden states of each group are summed; the concatenated sums are an input of every
+            gate.
+        cell_groups: tuple of tuples of int. Groups of neighbours, as offsets from the word. The
+            cell states of each group are summed, and the sum is weighted by the gate of the group.
+        num_sentence_nodes: int. Number of sentence nodes `S`.
+        input_term: str. See `SLSTMCell`.
+        sentence_normalization: str. See `SLSTMCell`.
+    """
+
+    units: int
+    hidden_groups: tuple
+    cell_groups: tuple
+    num_sentence_nodes: int
+    input_term: str
+    sentence_normalization: str
+
+    @property
+    def num_weights(self):
+        """Number of gates of a word that multiply a term of its cell state."""
+        return 1 + len(self.cell_groups) + self.num_sentence_nodes
+
+    @property
+    def num_gates(self):
+        """Number of gates of a word, `G`."""
+        return self.num_weights + 1 + (self.input_term == "gate")
 
 
 class Weights(NamedTuple):
@@ -66,8 +97,7 @@ def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, 
     """Computes `num_steps` steps of the S-LSTM, as defined in `SLSTMCell`.
 
     Each step computes all gates of all words with one product; the product with the inputs is
-    computed once for all steps. The gradient is hand-written: it uses the stored gates, goes back
-    through the steps, and then computes the gradients of the weights with one product each.
+    computed once for all steps.
 
     Args:
         form: `Form`. Variant of the S-LSTM.
@@ -87,232 +117,215 @@ def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, 
     Returns:
         Tuple of the four float32 states after the last step, in the order of `states`.
     """
-    everything = [*states, inputs, embedding, *first, *weights]
-    there = [tensor is not None for tensor in everything]
+    weights = Weights(*(None if w is None else tf.cast(w, "float32") for w in weights))
+    updated, counted = masks
+    number = tf.maximum(tf.reduce_sum(counted, axis=1), 1.0)  # [B, 1]
+    from_inputs = _product(inputs, weights.kernel, compute_dtype)  # [B, T, G*H]
+    update_words = _word_update(form, from_inputs, embedding, updated, compute_dtype)
+    to_gates = _Kernel(form, weights.recurrent_kernel, compute_dtype)
+    hidden, cell, node_hidden, node_cell = states
+    for_all_words = tf.tile(weights.bias[None], [tf.shape(inputs)[0], 1])  # [B, G*H]
+    for step in range(num_steps):
+        source, kernel, word_kernel = hidden, to_gates, weights.word_kernel
+        if step == 0:
+            source, kernel, word_kernel = first
+            kernel = _Kernel(form, kernel, compute_dtype)
+        low = tf.cast(source, compute_dtype)  # [B, T, R]
+        new_node_hidden, new_node_cell = node_hidden, node_cell
+        if form.num_sentence_nodes:
+            mean = tf.reduce_sum(hidden, axis=1) / number  # [B, H]
+            from_nodes, node_gates = _from_nodes(form, weights, node_hidden, mean, compute_dtype)
+            for_all_words = from_nodes + weights.bias
+            of_words = _product(low, word_kernel, compute_dtype)  # [B, T, S*H]
+            new_node_hidden, new_node_cell = _update_nodes(
+                form, node_gates, of_words, cell, node_cell, counted
+            )
+        new_hidden, new_cell = update_words(source, low, kernel, for_all_words, cell, node_cell)
+        if updated is not counted:  # nodes whose states no step changes
+            new_hidden += hidden * (1.0 - updated)
+            new_cell += cell * (1.0 - updated)
+        hidden, cell = new_hidden, new_cell
+        node_hidden, node_cell = new_node_hidden, new_node_cell
+    return hidden, cell, node_hidden, node_cell
 
-    @tf.custom_gradient
-    def run(*tensors):
-        tensors = iter(tensors)
-        tensors = [next(tensors) if given else None for given in there]
-        states = tensors[:4]
-        inputs, embedding = tensors[4:6]
-        first = First(*tensors[6:9])
-        weights = Weights(*tensors[9:])
-        steps = _Steps(form, weights, first, inputs, embedding, masks, compute_dtype)
-        results, tape = steps.forward(states, num_steps)
 
-        def gradient(*d_results):
-            gradients = steps.backward(tape, d_results)
-            return [d for d, given in zip(gradients, there, strict=True) if given]
+def neighbours(x, groups):
+    """Sums the neighbours in each group of offsets, with zeros beyond the ends.
 
-        return results, gradient
-
-    return run(*(tf.cast(tensor, "float32") for tensor in everything if tensor is not None))
+    Returns:
+        List of one tensor per group. Each has the shape of `x`, `[B, T, D]`.
+    """
+    reach = max(abs(offset) for group in groups for offset in group)
+    padded = tf.pad(x, [[0, 0], [reach, reach], [0, 0]])  # [B, T+2R, D]
+    length = tf.shape(x)[1]
+    return [
+        x if group == (0,) else _sum(padded[:, reach + k : reach + k + length] for k in group)
+        for group in groups
+    ]
 
 
-class _Steps:
-    """Forward and backward loops of `exchange`."""
+class _Kernel:
+    """Kernel `[D, G*H]`, cast once for all steps: `low`, and `by_gate` of shape `[G, D, H]`.
 
-    def __init__(self, form, weights, first, inputs, embedding, masks, dtype):
-        self.form = form
-        self.masks = masks
-        self.dtype = dtype
-        self.embedding = embedding
-        self.bias = weights.bias
-        self.sentence_bias = weights.sentence_bias
-        # The casts are done once for all steps.
-        self.weights = Weights(*(None if w is None else tf.cast(w, dtype) for w in weights))
-        self.first = First(*(None if t is None else tf.cast(t, dtype) for t in first))
-        self.inputs = tf.cast(inputs, dtype)
-        self.shape = tf.unstack(tf.shape(inputs)[:2])
-        self.number = tf.maximum(tf.reduce_sum(masks[1], axis=1), 1.0)  # [B, 1]
+    In the second form, the product for each gate is contiguous in memory.
+    """
 
-    def forward(self, states, num_steps):
-        form = self.form
-        tape = []
-        from_inputs = self._to_gates(self.inputs, self._gate_major(self.weights.kernel))
-        from_inputs += tf.reshape(self.bias, [form.num_gates, 1, 1, form.units])
-        recurrent = self._gate_major(self.weights.recurrent_kernel)
-        for step in range(num_steps):
-            if step == 0:
-                source = self.first.source
-                kernel = self._gate_major(self.first.recurrent_kernel)
-            else:
-                source = tf.cast(states[0], self.dtype)
-                kernel = recurrent
-            joined = tf.concat(neighbours(source, form.hidden_groups), axis=2)  # [B, T, N*H]
-            word_kernel = self.weights.word_kernel if step else self.first.word_kernel
-            node_gates, from_sentence, mean = self._from_nodes(states)
-            terms = Terms(
-                self._to_gates(joined, kernel), from_inputs, from_sentence,
-                self._rows(source, word_kernel), node_gates,
-                *states, self.embedding, *self.masks,
-            )  # fmt: skip
-            states, gates = update(form, terms)
-            terms = terms._replace(products=None, from_inputs=None, from_sentence=None)
-            tape.append((terms, gates, source, joined, mean))
-        return states, tape
+    def __init__(self, form, kernel, dtype):
+        self.exact = kernel
+        self.low = tf.cast(kernel, dtype)
+        by_gate = tf.reshape(self.low, [-1, form.num_gates, form.units])
+        self.by_gate = tf.transpose(by_gate, [1, 0, 2])
 
-    def backward(self, tape, d_states):
-        """Computes the gradients in the order of `everything` in `exchange`."""
-        form = self.form
-        nodes = self.form.num_sentence_nodes
-        recurrent = tf.transpose(self.weights.recurrent_kernel)  # [G*H, N*H]
-        later = []
-        every = []
-        d_inputs = 0.0
-        d_embedding = 0.0
-        for step in reversed(range(len(tape))):
-            terms, gates, source, joined, mean = tape[step]
-            d = update_gradient(form, terms, gates, *d_states)
-            d_hidden = d.hidden
-            d_node_hidden = d.node_hidden
-            d_inputs = d_inputs + d.gates
-            d_embedding = d_embedding + d.embedding
-            d_gates = tf.cast(d.gates, self.dtype)
-            if nodes:
-                d_mean, d_from_node = self._node_gradient(d)
-                d_hidden += d_mean[:, None]
-                d_node_hidden += _product(d_from_node, self.weights.sentence_kernel, True)
-                every.append((terms.node_hidden, d_from_node, mean, d.node_gates))
-            pairs = joined, d_gates, source, tf.cast(d.forgets, self.dtype)
-            if step > 0:
-                d_hidden += self._source_gradient(pairs, recurrent, self.weights.word_kernel)
-                later.append(pairs)
-            else:
-                kernel = tf.transpose(self.first.recurrent_kernel)
-                d_source = self._source_gradient(pairs, kernel, self.first.word_kernel)
-                d_first = [d_source, *self._outer([pairs], self.first)]
-            d_hidden += tf.zeros_like(terms.hidden)  # broadcasts a gradient of the mean only
-            d_states = d_hidden, d.cell, d_node_hidden, d.node_cell
-        d_inputs = tf.reshape(d_inputs, [-1, self.bias.shape[0]])
-        low = tf.cast(d_inputs, self.dtype)
-        d_kernel = _transposed_product(tf.reshape(self.inputs, [-1, self.inputs.shape[-1]]), low)
-        gradients = [*d_states, self._rows(low, self.weights.kernel, True), d_embedding, *d_first]
-        gradients += [d_kernel, tf.reduce_sum(d_inputs, axis=0)]
-        return [*gradients, *self._outer(later, self.weights), *self._node_weights(every)]
 
-    def _gate_major(self, kernel):
-        """Rearranges a kernel of shape `[D, G*H]` to `[G, D, H]`."""
-        number = self.form.num_gates
-        units = self.form.units
-        return tf.transpose(tf.reshape(kernel, [-1, number, units]), [1, 0, 2])
+def _product(x, kernel, dtype):
+    """Multiplies `[B, T, D]` by `[D, E]` as one matrix: float32 `[B, T, E]`."""
+    dim, width = kernel.shape
+    y = product(tf.reshape(x, [-1, dim]), kernel, dtype)
+    return tf.reshape(y, [*tf.unstack(tf.shape(x)[:2]), width])
 
-    def _to_gates(self, x, kernel):
-        """Multiplies `[B, T, D]` by `[G, D, H]` and returns all gates, `[G, B, T, H]`."""
-        out = _product(tf.reshape(x, [1, -1, x.shape[-1]]), kernel)  # [G, B*T, H]
-        return tf.reshape(out, [self.form.num_gates, *self.shape, self.form.units])
 
-    def _rows(self, x, kernel, transpose=False):
-        """Multiplies `x` by a kernel; returns `[B, T, E]`, or `[B, T, 0]` without a kernel."""
-        if kernel is None:
-            return tf.zeros([*self.shape, 0])
-        width = kernel.shape[0 if transpose else 1]
-        out = _product(tf.reshape(x, [-1, x.shape[-1]]), kernel, transpose)
-        return tf.reshape(out, [*self.shape, width])
+def _from_nodes(form, weights, node_hidden, mean, dtype):
+    """Computes the contributions of the sentence nodes to the gates.
 
-    def _source_gradient(self, pairs, recurrent, word_kernel):
-        """Computes the gradient with respect to `source` from the transposed kernel `recurrent`."""
-        _, d_gates, source, d_forgets = pairs
-        groups = self.form.hidden_groups
-        width = source.shape[-1]
-        d_joined = self._rows(d_gates, recurrent)
-        parts = [d_joined[..., n * width : (n + 1) * width] for n in range(len(groups))]
-        d_source = from_neighbours(parts, groups)
-        if word_kernel is not None:
-            d_source += self._rows(d_forgets, word_kernel, True)
-        return d_source
+    Returns:
+        Tuple `(from_nodes, node_gates)`. `from_nodes` is `[B, G*H]`: the terms of the gates of
+        the words. `node_gates` is `[S, B, 3*H]`: all terms of the gates of the sentence nodes that
+        do not depend on a single word.
+    """
+    units = form.units
+    out = product(node_hidden, weights.sentence_kernel, dtype)  # [S, B, (G-S+4)H]
+    from_mean = product(mean[None], weights.mean_kernel, dtype)  # [S, B, 2H]
+    node_gates = out[..., -3 * units :] + weights.sentence_bias[:, None]
+    node_gates += tf.pad(from_mean, [[0, 0], [0, 0], [0, units]])
+    before = (1 + len(form.cell_groups)) * units  # columns of the gates before the nodes'
+    shared = tf.reduce_sum(out, axis=0)  # [B, (G-S+4)H]
+    own = tf.unstack(out[..., before : before + units])  # one [B, H] for each node
+    ends = shared[:, :before], shared[:, before + units : -3 * units]
+    return tf.concat([ends[0], *own, ends[1]], axis=1), node_gates
 
-    def _from_nodes(self, states):
-        """Computes the contributions of the sentence nodes to the gates.
 
-        Returns:
-            Tuple `(node_gates, from_sentence, mean)`. `node_gates` and `from_sentence` are
-            described in `Terms`. `mean`, of shape `[B, H]`, is the mean of the hidden states of the
-            words, or `None` if there is no sentence node.
-        """
-        hidden, _, node_hidden, _ = states
-        form = self.form
-        units = self.form.units
-        batch = self.shape[0]
-        if not form.num_sentence_nodes:
-            none = tf.zeros([form.num_gates, batch, 1, units])
-            return tf.zeros([0, batch, 3 * units]), none, None
-        mean = tf.reduce_sum(hidden, axis=1) / self.number  # [B, H]
-        out = self._low_product(node_hidden, self.weights.sentence_kernel)  # [S, B, (G-S+4)H]
-        from_mean = self._low_product(mean[None], self.weights.mean_kernel)  # [S, B, 2H]
-        node_gates = out[..., -3 * units :] + self.sentence_bias[:, None]
-        node_gates += tf.pad(from_mean, [[0, 0], [0, 0], [0, units]])
-        before = (1 + len(form.cell_groups)) * units  # columns of the gates before the nodes'
-        shared = tf.reduce_sum(out, axis=0)  # [B, (G-S+4)H]
-        own = tf.unstack(out[..., before : before + units])  # one [B, H] for each node
-        ends = shared[:, :before], shared[:, before + units : -3 * units]
-        gates = tf.concat([ends[0], *own, ends[1]], axis=1)  # [B, G*H]
-        gates = tf.reshape(gates, [batch, 1, form.num_gates, units])
-        return node_gates, tf.transpose(gates, [2, 0, 1, 3]), mean
+def _word_update(form, from_inputs, embedding, updated, dtype):
+    """Returns the function of a step that computes the hidden and cell states of the words.
 
-    def _node_gradient(self, d):
-        """Computes two gradients of a step for the sentence nodes.
+    Its gradient is hand-written: the gradients of all gates are one matrix, `[B*T, G*H]`, which is
+    multiplied by the kernel and by the hidden states. `low_source` is `source` in the dtype of the
+    products.
+    """
 
-        Returns:
-            Tuple `(d_mean, d_from_node)`. `d_mean` is `[B, H]`: the gradient with respect to the
-            hidden state of each word through the mean. `d_from_node` is `[S, B, (G-S+4)*H]`: the
-            gradient with respect to the product of the nodes and `sentence_kernel`.
-        """
-        form = self.form
-        units = self.form.units
-        from_mean = d.node_gates[..., : 2 * units]  # [S, B, 2H]
-        d_mean = self._low_product(from_mean, self.weights.mean_kernel, True)  # [S, B, H]
-        d_mean = tf.reduce_sum(d_mean, axis=0) / self.number
-        before = (1 + len(form.cell_groups)) * units
-        number = form.num_sentence_nodes
-        d_gates = tf.reduce_sum(d.gates, axis=1)  # [B, G*H]
-        to_words = []
-        for k in range(number):
-            own = d_gates[:, before + k * units : before + (k + 1) * units]
-            ends = d_gates[:, :before], d_gates[:, before + number * units :]
-            to_words.append(tf.concat([ends[0], own, ends[1], d.node_gates[k]], axis=1))
-        return d_mean, tf.cast(tf.stack(to_words), self.dtype)
+    def by_gate(x):  # [..., G*H] to [G, ..., H]
+        x = tf.reshape(x, [*tf.unstack(tf.shape(x)[:-1]), form.num_gates, form.units])
+        return tf.transpose(x, [2, 0, 1, 3])
 
-    def _outer(self, steps, kernels):
-        """Computes the gradients of `recurrent_kernel` and `word_kernel`, with one product each."""
-        gradients = []
-        for kernel, at in ((kernels.recurrent_kernel, 0), (kernels.word_kernel, 2)):
-            if kernel is None:
-                gradients.append(None)
-                continue
-            rows, columns = kernel.shape
-            if not steps:
-                gradients.append(tf.zeros([rows, columns]))
-                continue
-            x = tf.concat([tf.reshape(pairs[at], [-1, rows]) for pairs in steps], axis=0)
-            d = tf.concat([tf.reshape(pairs[at + 1], [-1, columns]) for pairs in steps], axis=0)
-            gradients.append(_transposed_product(x, d))
-        return gradients
+    inputs_by_gate = by_gate(from_inputs)
 
-    def _node_weights(self, every):
-        """Computes the gradients of the last three fields of `Weights`."""
-        if not every:
-            return [None] * 3
-        node_hidden, d_from_node, mean, d_gates = (list(part) for part in zip(*every, strict=True))
-        mean = tf.concat(mean, axis=0)
-        d_gates = tf.concat(d_gates, axis=1)
-        from_mean = tf.cast(d_gates[..., : 2 * self.form.units], self.dtype)
-        node_hidden = tf.cast(tf.concat(node_hidden, axis=1), self.dtype)
-        return [
-            _transposed_product(node_hidden, tf.concat(d_from_node, axis=1)),
-            _transposed_product(tf.cast(mean, self.dtype)[None], from_mean),
-            tf.reduce_sum(d_gates, axis=1),
+    def update(source, low_source, kernel, for_all_words, cell, node_cell):
+        @tf.custom_gradient
+        def run(source, exact, from_inputs, for_all_words, *terms):
+            joined = tf.concat(neighbours(low_source, form.hidden_groups), axis=2)
+            flat = tf.reshape(joined, [-1, kernel.low.shape[0]])  # [B*T, D]
+            x = tf.cast(tf.matmul(flat[None], kernel.by_gate), "float32")  # [G, B*T, H]
+            x = tf.reshape(x, tf.shape(inputs_by_gate)) + inputs_by_gate
+            x += by_gate(for_all_words[:, None])
+            gates = _WordGates(form, x, terms, updated)
+
+            def gradient(*d_states):
+                d_gates, d_terms = gates.gradients(*d_states)
+                low = tf.cast(tf.reshape(d_gates, [-1, kernel.low.shape[1]]), dtype)
+                d_joined = tf.cast(tf.matmul(low, kernel.low, transpose_b=True), "float32")
+                d_joined = tf.reshape(d_joined, tf.shape(joined))
+                d_source = _from_neighbours(d_joined, form.hidden_groups)
+                d_kernel = tf.cast(tf.matmul(flat, low, transpose_a=True), "float32")
+                return d_source, d_kernel, d_gates, tf.reduce_sum(d_gates, axis=1), *d_terms
+
+            return (gates.output * gates.squashed, gates.cell), gradient
+
+        nodes = [node_cell[k][:, None] for k in range(form.num_sentence_nodes)]  # [B, 1, H] each
+        terms = [*neighbours(cell, form.cell_groups), *nodes]
+        terms = terms if embedding is None else [embedding, *terms]
+        return run(source, kernel.exact, from_inputs, for_all_words, *terms)
+
+    return update
+
+
+class _WordGates:
+    """Gates of the words, `x` `[G, B, T, H]` before their activation, and the cell states.
+
+    A cell state is the sum of `parts[n] * scale * values[n]`, zero on nodes that are not updated.
+    The values are the candidate, unless the first of the terms replaces it, and the terms.
+    """
+
+    def __init__(self, form, x, terms, updated):
+        number = form.num_weights
+        self.num_nodes = form.num_sentence_nodes
+        self.updated = updated
+        self.candidates = [tf.tanh(x[number + 1])] if form.input_term == "gate" else []
+        self.values = [*self.candidates, *terms]
+        self.sigmoids = tf.sigmoid(x[: number + 1])  # the output gate is the last
+        self.output = self.sigmoids[number]
+        self.parts = tf.exp(self.sigmoids[:number])
+        self.scale = 1.0 / _sum(self.parts[n] for n in range(number))
+        cell = _sum(self.parts[n] * value for n, value in enumerate(self.values))
+        self.cell = cell * self.scale * updated
+        self.squashed = tf.tanh(self.cell)
+
+    def gradients(self, d_hidden, d_cell):
+        """Returns the gradients of `x`, `[B, T, G*H]`, and of the terms."""
+        d_cell = (d_cell + _through_tanh(self.squashed, d_hidden * self.output)) * self.updated
+        weighed = d_cell * self.scale
+        d_values = [weighed * self.parts[n] for n in range(len(self.values))]
+        d_gates = [
+            _through_sigmoid(self.sigmoids[n], d_values[n] * (value - self.cell))
+            for n, value in enumerate(self.values)
         ]
-
-    def _low_product(self, x, kernel, transpose=False):
-        return _product(tf.cast(x, self.dtype), kernel, transpose)
-
-
-def _product(x, kernel, transpose=False):
-    """Multiplies `x` by a kernel of the same dtype and returns float32."""
-    return tf.cast(tf.matmul(x, kernel, transpose_b=transpose), "float32")
+        d_gates.append(_through_sigmoid(self.output, d_hidden * self.squashed))
+        for candidate in self.candidates:
+            d_gates.append(_through_tanh(candidate, d_values.pop(0)))
+        first_node = len(d_values) - self.num_nodes
+        d_nodes = [tf.reduce_sum(d, axis=1, keepdims=True) for d in d_values[first_node:]]
+        return tf.concat(d_gates, axis=2), [*d_values[:first_node], *d_nodes]
 
 
-def _transposed_product(x, d):
-    return tf.cast(tf.matmul(x, d, transpose_a=True), "float32")
+def _from_neighbours(gradient, groups):
+    """Computes the gradient of the concatenated `neighbours`, `[B, T, N*D]`: `[B, T, D]`."""
+    parts = tf.split(gradient, len(groups), axis=2)
+    return _sum(
+        neighbours(part, [tuple(-offset for offset in group)])[0]
+        for part, group in zip(parts, groups, strict=True)
+    )
+
+
+def _update_nodes(form, node_gates, of_words, cell, node_cell, counted):
+    """Computes the hidden and cell states of the sentence nodes, both `[S, B, H]`."""
+    units = form.units
+    cells = []
+    for k in range(form.num_sentence_nodes):
+        own, _, shared = tf.split(node_gates[k], 3, axis=1)  # [B, H] each
+        gates = of_words[..., k * units : (k + 1) * units] + shared[:, None]  # [B, T, H]
+        parts = tf.exp(tf.sigmoid(gates)) * counted
+        total = tf.reduce_sum(parts, axis=1)  # [B, H]
+        from_words = tf.reduce_sum(parts * cell, axis=1)
+        own = tf.sigmoid(own)
+        if form.sentence_normalization == "joint":
+            own = tf.exp(own)
+            cells.append((own * node_cell[k] + from_words) / (own + total))
+        else:
+            cells.append(own * node_cell[k] + from_words / tf.where(total > 0.0, total, 1.0))
+    cells = tf.stack(cells)
+    return tf.sigmoid(node_gates[..., units : 2 * units]) * tf.tanh(cells), cells
+
+
+def _through_sigmoid(y, gradient):
+    """Computes `gradient * y * (1 - y)` in one pass."""
+    return tf.raw_ops.SigmoidGrad(y=y, dy=gradient)
+
+
+def _through_tanh(y, gradient):
+    """Computes `gradient * (1 - y * y)` in one pass."""
+    return tf.raw_ops.TanhGrad(y=y, dy=gradient)
+
+
+def _sum(parts):
+    first, *rest = parts
+    for part in rest:
+        first = first + part
+    return first
