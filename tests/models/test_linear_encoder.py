@@ -111,8 +111,8 @@ def test_is_a_linear_crf_that_learns(tmp_path):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"vocabulary_size": 0}, "must be at least 1; got 0, 3 and 262144"),
-        ({"num_buckets": 0}, "must be at least 1; got 5, 3 and 0"),
+        ({"vocabulary_size": 0}, "`vocabulary_size` must be at least 1; got 0"),
+        ({"num_buckets": 0}, "`num_buckets` must be at least 1; got 0"),
         ({"unigram_offsets": [], "bigram_offsets": []}, "must not all be empty"),
     ],
 )

@@ -231,13 +231,6 @@ def test_arguments_of_predict(capsys):
     assert seen == [0, 0, 1]
 
 
-@pytest.mark.filterwarnings("ignore:Your input ran out of data")
-@pytest.mark.parametrize("name", ["Tagger", "Classifier"])
-def test_no_batches(name):
-    with pytest.raises(ValueError, match="must contain at least one batch; got no batches"):
-        make(name)[0].predict(tf.data.Dataset.from_tensor_slices(X).batch(2).take(0), verbose=0)
-
-
 def test_predict_of_a_pretrainer():
     model, features = make("BiLMPretrainer")
     with pytest.raises(ValueError, match="`predict` does not apply to a BiLMPretrainer"):

@@ -8,7 +8,7 @@ import tensorflow as tf
 from tests.catalogue import CATALOGUE
 from tests.closeness import assert_close
 from tfreps import models
-from tfreps.models.whole_model import _flat
+from tfreps.models.model_exports import _flat
 
 IDS = np.array([[2, 5, 6, 3], [2, 7, 3, 0]], "int32")
 MASK = IDS != 0

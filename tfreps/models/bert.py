@@ -3,7 +3,8 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.attention import kernel_initializer
+from tfreps.layers.attention import built_dense
+from tfreps.layers.ops.checks import check_choice, check_dropout, check_integers
 from tfreps.layers.ops.orthogonal_rows import table_initializer
 from tfreps.layers.ops.products import dense_of_tokens
 from tfreps.layers.ops.table_rows import rows_of_distinct
@@ -11,13 +12,14 @@ from tfreps.layers.pooling import Pooling
 from tfreps.layers.position_embedding import KINDS, PositionEmbedding
 from tfreps.layers.segment_embedding import SegmentEmbedding
 from tfreps.layers.transformer import (
-    TransformerBlock,
     activation_function,
     layer_norm,
+    make_blocks,
     read_blocks,
 )
+from tfreps.models.model_exports import feature, with_optional
 from tfreps.models.stored import model_files
-from tfreps.models.whole_model import WholeModel, feature, with_optional
+from tfreps.models.whole_model import WholeModel
 
 # Names that other libraries give to the inputs.
 FOREIGN = {
@@ -195,9 +197,9 @@ class BertEncoder(WholeModel, keras.Model):
         self.embedding_norm = layer_norm(layer_norm_epsilon, self.table_dim, "embedding_norm")
         self.embedding_dense = None
         if self.table_dim != hidden_dim:
-            self.embedding_dense = self._dense("embedding_dense", self.table_dim)
+            self.embedding_dense = built_dense(self, "embedding_dense", self.table_dim, hidden_dim)
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
-        self.blocks = [self._block(number) for number in range(num_layers)]
+        self.blocks = make_blocks(self)
         self.final_norm = None
         if normalization == "pre":
             self.final_norm = layer_norm(layer_norm_epsilon, hidden_dim, "final_norm")
@@ -206,7 +208,7 @@ class BertEncoder(WholeModel, keras.Model):
         if pooler:
             self.first = Pooling("first", name="first")
             self.first.build((None, None, hidden_dim))
-            self.pooler_dense = self._dense("pooler_dense", hidden_dim)
+            self.pooler_dense = built_dense(self, "pooler_dense", hidden_dim, hidden_dim)
         self.output_dim = hidden_dim
         self.pooled_dim = hidden_dim if pooler else None
         self.supports_jit = False  # the output of tf.unique has no static shape
@@ -342,57 +344,16 @@ class BertEncoder(WholeModel, keras.Model):
             others.append(other)
         return ids, *others
 
-    def _block(self, number):
-        block = TransformerBlock(
-            num_heads=self.num_heads,
-            intermediate_dim=self.intermediate_dim,
-            normalization=self.normalization,
-            activation=self.activation,
-            dropout=self.dropout,
-            attention_dropout=self.attention_dropout,
-            layer_norm_epsilon=self.layer_norm_epsilon,
-            initializer_range=self.initializer_range,
-            dtype=self.dtype_policy,
-            name=f"block_{number}",
-        )
-        block.build((None, None, self.hidden_dim))
-        return block
-
-    def _dense(self, name, from_dim):
-        dense = keras.layers.Dense(
-            self.hidden_dim,
-            kernel_initializer=kernel_initializer(self.initializer_range),
-            dtype=self.dtype_policy,
-            name=name,
-        )
-        dense.build((None, from_dim))
-        return dense
-
 
 def _check(encoder):
-    sizes = {
-        "vocabulary_size": encoder.vocabulary_size,
-        "hidden_dim": encoder.hidden_dim,
-        "num_layers": encoder.num_layers,
-        "num_heads": encoder.num_heads,
-    }
-    for name, size in sizes.items():
-        if size < 1:
-            raise ValueError(f"`{name}` must be at least 1; got {size}.")
-    if encoder.num_segments < 0:
-        raise ValueError(f"`num_segments` must be at least 0; got {encoder.num_segments}.")
-    if encoder.embedding_dim is not None and encoder.embedding_dim < 1:
-        raise ValueError(
-            f"`embedding_dim` must be at least 1, or None; got {encoder.embedding_dim}."
-        )
+    names = "vocabulary_size", "hidden_dim", "num_layers", "num_heads"
+    check_integers(1, **{name: getattr(encoder, name) for name in names})
+    check_integers(0, num_segments=encoder.num_segments)
+    check_integers(1, embedding_dim=encoder.embedding_dim, or_none=True)
     if encoder.hidden_dim % encoder.num_heads:
         raise ValueError(
             f"`num_heads` must divide `hidden_dim`; got {encoder.num_heads} heads for "
             f"{encoder.hidden_dim} dimensions."
         )
-    if encoder.positions not in KINDS:
-        raise ValueError(
-            f"`positions` must be one of {', '.join(KINDS)}; got {encoder.positions!r}."
-        )
-    if not 0 <= encoder.dropout < 1:
-        raise ValueError(f"`dropout` must be at least 0 and below 1; got {encoder.dropout}.")
+    check_choice(KINDS, positions=encoder.positions)
+    check_dropout(dropout=encoder.dropout)

@@ -3,14 +3,15 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.attention import kernel_initializer
+from tfreps.layers.attention import built_dense
+from tfreps.layers.ops.masks import checked_range
 from tfreps.layers.ops.products import dense_of_tokens
 from tfreps.layers.ops.replicas import sum_over_replicas
 from tfreps.layers.transformer import activation_function, layer_norm
 from tfreps.metrics import Perplexity
+from tfreps.models.model_exports import feature
 from tfreps.models.own_loss import TARGETS_IN_FEATURES, OwnLossModel, features_of
 from tfreps.models.stored import model_files
-from tfreps.models.whole_model import feature
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -87,14 +88,20 @@ class BertPretrainer(OwnLossModel, keras.Model):
         self.next_sentence = next_sentence
         # Layers.
         self.activate = activation_function(encoder.activation)
-        self.transform = self._dense(encoder.table_dim, "transform")
+        self.transform = built_dense(
+            self, "transform", encoder.hidden_dim, encoder.table_dim, encoder.initializer_range
+        )
         self.transform_norm = layer_norm(
             encoder.layer_norm_epsilon, encoder.table_dim, "transform_norm"
         )
         self.token_bias = self.add_weight(
             name="token_bias", shape=(encoder.vocabulary_size,), initializer="zeros", autocast=False
         )
-        self.next_sentence_dense = self._dense(2, "next_sentence_dense") if next_sentence else None
+        self.next_sentence_dense = None
+        if next_sentence:
+            self.next_sentence_dense = built_dense(
+                self, "next_sentence_dense", encoder.hidden_dim, 2, encoder.initializer_range
+            )
         # Metrics. They sum in float64, because a float32 count cannot exceed 2^24.
         self.masked_perplexity = Perplexity(name="masked_perplexity")
         names = ["masked_loss", "masked_accuracy"]
@@ -200,16 +207,6 @@ class BertPretrainer(OwnLossModel, keras.Model):
             values = tf.reshape(values, [-1])
             self.means[f"{task}_{figure}"].update_state(values, sample_weight=weights)
 
-    def _dense(self, units, name):
-        dense = keras.layers.Dense(
-            units,
-            kernel_initializer=kernel_initializer(self.encoder.initializer_range),
-            dtype=self.dtype_policy,
-            name=name,
-        )
-        dense.build((None, self.encoder.hidden_dim))
-        return dense
-
 
 def _get(features, name):
     if not isinstance(features, dict) or name not in features:
@@ -230,11 +227,9 @@ def _at(x, positions):
             f"shape {positions.shape}."
         )
     positions = tf.cast(positions, "int32")
-    in_range = tf.reduce_all(tf.logical_and(positions >= 0, positions < tf.shape(x)[1]))
+    in_range = tf.logical_and(positions >= 0, positions < tf.shape(x)[1])
     message = "Masked positions must lie in 0..T-1 for T tokens."
-    check = tf.debugging.assert_equal(in_range, True, message)
-    with tf.control_dependencies([] if check is None else [check]):
-        positions = tf.identity(positions)
+    positions = checked_range(positions, in_range, message)
     return tf.gather(x, positions, batch_dims=1)
 
 

@@ -5,10 +5,13 @@ import tensorflow as tf
 
 from tfreps.layers.char_cnn import CharCNNEncoder
 from tfreps.layers.elmo_bilstm import ElmoBiLSTM, flatten_states, unflatten_states
+from tfreps.layers.ops.checks import check_choice, check_integers
+from tfreps.layers.ops.masks import checked_range
 from tfreps.models.copy_weights import copy_weights
 from tfreps.models.features import check_features
+from tfreps.models.model_exports import feature
 from tfreps.models.stored import model_files
-from tfreps.models.whole_model import WholeModel, feature
+from tfreps.models.whole_model import WholeModel
 from tfreps.text.char_ids import character_ids, sentence_end_ids, sentence_start_ids
 from tfreps.text.tokenizers import split_tokens
 
@@ -263,11 +266,8 @@ class BiLM(WholeModel, keras.Model):
         # Each distinct row is looked up once, so that the sparse gradient has distinct rows.
         distinct, which = tf.unique(tf.reshape(ids, [-1]))
         in_range = tf.logical_and(distinct >= 0, distinct <= self.vocabulary_size)
-        check = tf.debugging.assert_equal(
-            tf.reduce_all(in_range), True, f"Token ids must lie in 0..{self.vocabulary_size}."
-        )
-        with tf.control_dependencies([] if check is None else [check]):
-            distinct = tf.identity(distinct)
+        message = f"Token ids must lie in 0..{self.vocabulary_size}."
+        distinct = checked_range(distinct, in_range, message)
         vectors = tf.cast(self.token_encoder(distinct), "float32")
         vectors = tf.where((distinct != 0)[:, None], vectors, 0.0)
         return vectors, tf.ensure_shape(tf.reshape(which, tf.shape(ids)), ids.shape)
@@ -479,22 +479,14 @@ class BiLM(WholeModel, keras.Model):
 
 
 def _check(model):
-    if model.initial_state not in INITIAL_STATES:
-        raise ValueError(
-            f"`initial_state` must be one of {INITIAL_STATES}; got {model.initial_state!r}."
-        )
-    _check_number("max_batch_size", model.max_batch_size, 1)
-    _check_number("max_characters", model.max_characters, 3)
+    check_choice(INITIAL_STATES, initial_state=model.initial_state)
+    check_integers(1, max_batch_size=model.max_batch_size)
+    check_integers(3, max_characters=model.max_characters)
     if model.vocabulary_size is not None:
-        _check_number("vocabulary_size", model.vocabulary_size, 1)
+        check_integers(1, vocabulary_size=model.vocabulary_size)
         boundaries = model.sentence_start_id, model.sentence_end_id
         if not all(1 <= id_ <= model.vocabulary_size for id_ in boundaries):
             raise ValueError(
                 "`sentence_start_id` and `sentence_end_id` must be from 1 to `vocabulary_size` "
                 f"({model.vocabulary_size}); got {boundaries[0]} and {boundaries[1]}."
             )
-
-
-def _check_number(name, value, least):
-    if not (isinstance(value, int) and value >= least):
-        raise ValueError(f"`{name}` must be an integer of at least {least}; got {value!r}.")

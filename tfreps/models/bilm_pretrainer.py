@@ -7,8 +7,8 @@ from tfreps.layers.elmo_bilstm import LSTMState, flatten_states, unflatten_state
 from tfreps.layers.ops.replicas import SEEDS_APART, num_replicas, own_rows, replica_number
 from tfreps.layers.sampled_softmax import SampledSoftmax
 from tfreps.metrics import Perplexity
+from tfreps.models.model_exports import feature
 from tfreps.models.own_loss import TARGETS_IN_FEATURES, OwnLossModel, features_of
-from tfreps.models.whole_model import feature
 from tfreps.optimizers.summed_gradients import apply_once, sum_gradients
 
 

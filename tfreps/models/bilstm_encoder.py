@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.bilstm import BiLSTM
+from tfreps.layers.ops.checks import check_dropout, check_integers
 from tfreps.models.whole_model import WholeModel
 
 
@@ -47,10 +48,8 @@ class BiLSTMEncoder(WholeModel, keras.Model):
 
     def __init__(self, embedder, units=128, num_layers=1, dropout=0.0, **kwargs):
         super().__init__(autocast=False, **kwargs)
-        if num_layers < 1:
-            raise ValueError(f"`num_layers` must be at least 1; got {num_layers}.")
-        if not 0 <= dropout < 1:
-            raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")
+        check_integers(1, num_layers=num_layers)
+        check_dropout(dropout=dropout)
         # Options.
         self.embedder = embedder
         self.units = units

@@ -3,20 +3,20 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.checks import check_choice, check_dropout, check_integers, check_names
 from tfreps.layers.ops.products import product
-from tfreps.layers.ops.replicas import num_replicas
 from tfreps.layers.pooling import POOLINGS as LAYER_POOLINGS
 from tfreps.layers.pooling import Pooling
 from tfreps.metrics import AreaUnderCurve, SentenceLoss
-from tfreps.models.mean_loss import mean_of_rows, over_replicas
-from tfreps.models.own_loss import METRICS, OwnLossModel, checked_y
+from tfreps.models.mean_loss import SentenceLossModel, mean_of_rows
+from tfreps.models.own_loss import METRICS, checked_y
 from tfreps.models.stored import model_files
 
 POOLINGS = *LAYER_POOLINGS, "pooled"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Classifier(OwnLossModel, keras.Model):
+class Classifier(SentenceLossModel, keras.Model):
     """Text classifier: an encoder, pooling and a softmax over labels.
 
         v = pool(sequence_output)       (or the encoder's own `pooled_output`)
@@ -176,12 +176,7 @@ class Classifier(OwnLossModel, keras.Model):
             nll *= tf.cast(tf.reshape(sample_weight, [-1]), "float32")
         if self.class_weights is not None:
             nll *= tf.gather(tf.constant(self.class_weights, "float32"), y)
-        loss = mean_of_rows(nll)
-        penalty = sum(tf.cast(term, "float32") for term in self.losses)
-        rows = tf.size(y)
-        part, loss, sample_weight = over_replicas(loss, rows, sample_weight)
-        self.sentence_loss.update_state(loss, rows, sample_weight, penalty)
-        return part + penalty / num_replicas()
+        return self._with_penalty(mean_of_rows(nll), tf.size(y), sample_weight)
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         y = _checked(y, len(self.labels))
@@ -192,13 +187,7 @@ class Classifier(OwnLossModel, keras.Model):
         if self.auc is not None:
             scores = y_pred["logits"][:, 1] - y_pred["logits"][:, 0]
             self.auc.update_state(y, scores, sample_weight=sample_weight)
-        results = super().compute_metrics(x, y, y_pred, sample_weight)
-        results["loss"] = results.pop(self.sentence_loss.name)
-        return results
-
-    def get_metrics_result(self):
-        results = super().get_metrics_result()
-        return {**results, "loss": results.pop(self.sentence_loss.name)}
+        return super().compute_metrics(x, y, y_pred, sample_weight)
 
     def predict_step(self, data):
         outputs = self(keras.utils.unpack_x_y_sample_weight(data)[0])
@@ -284,9 +273,6 @@ class Classifier(OwnLossModel, keras.Model):
         is_used = {n: n in METRICS and isinstance(value, dict) for n, value in given.items()}
         super()._check_unused({n: value for n, value in given.items() if not is_used[n]})
 
-    def _add(self, name, shape, initializer):
-        return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
-
 
 def _likeliest(outputs):
     return tf.argmax(outputs["logits"], axis=-1, output_type="int32")  # [B]
@@ -303,17 +289,10 @@ def _check(model):
     labels = model.labels
     weights = model.class_weights
     width = "output_dim"
-    are_names = all(isinstance(label, str) and label for label in labels)
-    if not labels or not are_names or len(set(labels)) < len(labels):
-        raise ValueError(
-            f"`labels` must be a non-empty list of distinct, non-empty strings; got {labels}."
-        )
-    if model.pooling not in POOLINGS:
-        raise ValueError(f"`pooling` must be one of {POOLINGS}; got {model.pooling!r}.")
-    if not 0 <= model.dropout < 1:
-        raise ValueError(f"`dropout` must be at least 0 and below 1; got {model.dropout}.")
-    if model.hidden_units is not None and model.hidden_units < 1:
-        raise ValueError(f"`hidden_units` must be at least 1, or None; got {model.hidden_units}.")
+    check_names(labels=labels)
+    check_choice(POOLINGS, pooling=model.pooling)
+    check_dropout(dropout=model.dropout)
+    check_integers(1, hidden_units=model.hidden_units, or_none=True)
     if weights is not None and (len(weights) != len(labels) or min(weights) < 0):
         raise ValueError(
             f"`class_weights` must have one non-negative factor for each of the labels {labels}; "

@@ -6,19 +6,10 @@ from tfreps.layers.ops.configurable import inner_layers
 def copy_weights(target, source, parts=None) -> None:
     """Copies all weights, or those of some parts, from `source` to `target` by name.
 
-    Args:
-        target: A built `keras.layers.Layer` or model. Weights of the same name must have the same
-            shape; `trainable` and precision may differ.
-        source: A built `keras.layers.Layer` or model.
-        parts: list of str. Paths of layers that both models have, such as `"token_encoder"` or
-            `"blocks/0"` for `blocks[0]`, or of single weights, such as `"softmax/bias"`. If `None`
-            (the default), all weights are copied.
+    `parts` are paths of layers that both models have, such as `"token_encoder"` or `"blocks/0"` for
+    `blocks[0]`, or of single weights, such as `"softmax/bias"`. Both models must be built, and
+    weights of the same name must have the same shape; otherwise, no weight is copied.
 
-    Raises:
-        ValueError: If a part is missing, a weight exists in only one of the models, or two weights
-            of the same name have different shapes. In these cases, no weight is copied.
-
-    Example:
     >>> from tfreps.models import BertEncoder
     >>> sizes = {"vocabulary_size": 9, "hidden_dim": 8, "num_heads": 2}
     >>> long, short = BertEncoder(**sizes, num_layers=3), BertEncoder(**sizes, num_layers=1)
@@ -48,24 +39,9 @@ def copy_weights(target, source, parts=None) -> None:
 
 
 def changed_copy(model, **changes):
-    """Returns a copy of a model, including its weights, with some options changed.
+    """Returns a copy of a model with its weights and some options changed, such as `trainable`.
 
-    Args:
-        model: A model of tfreps.
-        **changes: New values of options that do not affect the names and shapes of the weights,
-            such as `trainable`.
-
-    Returns:
-        A model of the same class.
-
-    Raises:
-        ValueError: If the changes affect the names or shapes of the weights.
-
-    Example:
-    >>> from tfreps.models import TokenEmbedder
-    >>> embedder = TokenEmbedder(vocabulary_size=9, embedding_dim=4)
-    >>> changed_copy(embedder, trainable=False).trainable_weights
-    []
+    The changes must not affect the names and shapes of the weights.
     """
     copy = type(model).from_config({**model.get_config(), **changes})
     copy_weights(copy, model)
@@ -73,15 +49,9 @@ def changed_copy(model, **changes):
 
 
 def weights_by_name(layer) -> dict:
-    """Returns all weights of a layer or model in a dict, named by their paths.
+    """Returns all weights of a layer or model by path, such as `"blocks/0/expand/kernel"`.
 
-    Args:
-        layer: A built `keras.layers.Layer` or model.
-
-    Returns:
-        dict that maps names, such as `"blocks/0/expand/kernel"`, to `keras.Variable`. If several
-        weights have the same name, `_1` is appended to the name of the second, `_2` to that of the
-        third, and so on.
+    If several weights have the same name, `_1` is appended to that of the second, and so on.
     """
     prefixes = {id(weight): "" for weight in layer.weights}
     for path, inner in inner_layers(layer):  # outer layers first: the innermost sets the name

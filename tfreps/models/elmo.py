@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.checks import check_choice, check_dropout, check_integers
 from tfreps.layers.scalar_mix import ScalarMix
 from tfreps.models.copy_weights import changed_copy
 from tfreps.models.whole_model import WholeModel
@@ -85,16 +86,9 @@ class Elmo(WholeModel, keras.Model):
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
-        if layer_norm not in LAYER_NORMS:
-            known = ", ".join(map(repr, LAYER_NORMS))
-            raise ValueError(f"`layer_norm` must be one of {known}; got {layer_norm!r}.")
-        if num_output_representations < 1:
-            raise ValueError(
-                "`num_output_representations` must be at least 1; "
-                f"got {num_output_representations}."
-            )
-        if not 0 <= dropout < 1:
-            raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")
+        check_choice(LAYER_NORMS, layer_norm=layer_norm)
+        check_integers(1, num_output_representations=num_output_representations)
+        check_dropout(dropout=dropout)
         if top_only and mix_weights is not None:
             raise ValueError(
                 "`mix_weights` cannot be combined with `top_only`, which uses only the last layer. "

@@ -4,15 +4,8 @@ CONVERT = "tfreps.data.SequenceBatches(tokens, targets, indexer).dataset()"
 
 
 def check_fit_inputs(x) -> None:
-    """Checks that `x` is neither text, nor a list of texts or tokens, nor a `SequenceBatches`.
+    """Raises a ValueError for text, a list of texts or tokens, and a `SequenceBatches`.
 
-    Args:
-        x: First argument of `keras.Model.fit` or `keras.Model.evaluate`.
-
-    Raises:
-        ValueError: If Keras cannot convert `x` to tensors. The message says what to do.
-
-    Example:
     >>> check_fit_inputs(["a good film"])
     Traceback (most recent call last):
     ValueError: `x` must be an array or tensor ...; got a list of str. ...

@@ -5,9 +5,12 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps.layers.ops import chain
+from tfreps.layers.ops.checks import check_choice, check_integers, check_names
+from tfreps.layers.ops.masks import checked_range
 from tfreps.models import hmm_sentences
 from tfreps.models.hmm_counts import HMMCounts
-from tfreps.models.whole_model import WholeModel, feature, with_optional
+from tfreps.models.model_exports import feature, with_optional
+from tfreps.models.whole_model import WholeModel
 
 UNKNOWN = "uniform", "hapax"
 
@@ -376,9 +379,7 @@ class HMMTagger(WholeModel, keras.Model):
         token_ids = tf.convert_to_tensor(given["token_ids"])
         in_range = tf.logical_and(token_ids >= 0, token_ids <= self.vocabulary_size)
         message = f"Token ids must lie in 0..{self.vocabulary_size}."
-        check = tf.debugging.assert_equal(tf.reduce_all(in_range), True, message)
-        with tf.control_dependencies([] if check is None else [check]):
-            token_ids = tf.identity(token_ids)
+        token_ids = checked_range(token_ids, in_range, message)
         mask = given.get("mask")
         mask = token_ids != 0 if mask is None else mask  # [B, T]
         emissions = tf.gather(self.log_emissions, token_ids)  # [B, T, K]
@@ -391,17 +392,14 @@ class HMMTagger(WholeModel, keras.Model):
 
 
 def check_options(vocabulary_size, tags, unknown_id, unknown):
-    if vocabulary_size < 1:
-        raise ValueError(f"`vocabulary_size` must be at least 1; got {vocabulary_size}.")
-    if not tags or len(set(tags)) < len(tags) or not all(isinstance(t, str) for t in tags):
-        raise ValueError(f"`tags` must be a non-empty list of distinct strings; got {tags!r}.")
+    check_integers(1, vocabulary_size=vocabulary_size)
+    check_names(tags=tags)
     if not 1 <= unknown_id <= vocabulary_size:
         raise ValueError(
             f"`unknown_id` must be from 1 to `vocabulary_size` ({vocabulary_size}); "
             f"got {unknown_id}."
         )
-    if unknown not in UNKNOWN:
-        raise ValueError(f"`unknown` must be one of {UNKNOWN}; got {unknown!r}.")
+    check_choice(UNKNOWN, unknown=unknown)
 
 
 def check_tags_occur(counts, tags):

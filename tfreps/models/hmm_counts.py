@@ -58,24 +58,7 @@ class HMMCounts:
     def from_sentences(
         cls, token_ids, tag_ids, vocabulary_size, num_tags, skip_single_tokens=False
     ):
-        """Counts the initial tags, transitions, emissions and final tags of tagged sentences.
-
-        Args:
-            token_ids: list of lists of int from 1 to `vocabulary_size`. Empty sentences are
-                ignored.
-            tag_ids: list of lists of int from 0 to `num_tags - 1`, with the same lengths.
-            vocabulary_size: int. Vocabulary size, `V`.
-            num_tags: int. Number of tags, `K`.
-            skip_single_tokens: bool. Whether to exclude sentences of one token from the initial
-                counts, as aespresso/a_journey_into_math_of_ml does. Defaults to `False`.
-
-        Returns:
-            `HMMCounts`.
-
-        Raises:
-            ValueError: If ids are not integers or are out of range, the lengths differ, or there
-                are no tokens. The error message for an id out of range names the sentence.
-        """
+        """Counts what occurs in tagged sentences; see `HMMTagger.fit_counts`."""
         tokens, lengths = flat(token_ids)
         tags, tag_lengths = flat(tag_ids, "tag_ids")
         check_lengths(lengths, tag_lengths)
@@ -111,26 +94,13 @@ class HMMCounts:
         return HMMCounts(*(getattr(self, n) + weight * getattr(other, n) for n in ARGUMENTS))
 
     def log_tables(self, smoothing=None, floor=None, use_end=False, left_out=()):
-        """Computes the logarithms of the probabilities.
+        """Computes the logarithms of the probabilities, as float32 arrays by name.
 
-        Args:
-            smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
-                and, with `use_end`, `end`. The value that is added to every count. If `None` (the
-                default), it is 0.1, or 0 if `floor` is given.
-            floor: float. The value that replaces counts of 0, instead of smoothing. If `None`
-                (the default), smoothing is used.
-            use_end: bool. Whether to model the probability that a sentence ends after a tag. If
-                `True`, the probabilities of the end and of all transitions after a tag sum to 1. If
-                `False`, those of the transitions sum to 1. Defaults to `False`.
-            left_out: list of int. Ids of tokens whose probabilities are set to 0. Defaults to `()`.
-
-        Returns:
-            dict of float32 arrays: `initial` `[K]`, `transitions` `[K, K]` (from, to), `emissions`
-            `[V + 1, K]` (zeros in row 0, for padding), and `end` `[K]`, which is `None` if
-            `use_end` is `False`. The logarithm of 0 is represented by -1e4.
-
-        Raises:
-            ValueError: If `smoothing` and `floor` are both given, or one of them is invalid.
+        They are `initial` `[K]`, `transitions` `[K, K]` (from, to), `emissions` `[V + 1, K]` (zeros
+        in row 0, for padding), and `end` `[K]`. With `use_end`, the probabilities of the end and of
+        all transitions after a tag sum to 1; otherwise, `end` is `None`. The tokens in `left_out`
+        have the probability 0, whose logarithm is represented by -1e4. `HMMTagger.fit_counts`
+        describes the smoothing and the floor.
         """
         added = smoothing_of(smoothing, floor, use_end)
         initial, transitions, emissions, end = (

@@ -98,18 +98,10 @@ def checked_batches(token_ids, vocabulary_size):
 
 
 def expected_counts(batches, log_emissions, scores, has_end):
-    """Computes the expected counts of sentences without tags.
+    """Returns the log likelihood of sentences without tags, and their expected `HMMCounts`.
 
-    Args:
-        batches: list of int32 `[B, T]` token ids, padded with 0.
-        log_emissions: float32, shape `[V + 1, K]`.
-        scores: Tuple `(transitions, initial, end)` of log probabilities: float32 `[K, K]`, `[K]`
-            and `[K]`.
-        has_end: bool. Whether to count the ends of sentences.
-
-    Returns:
-        Tuple `(log_likelihood, counts)`. `log_likelihood` is a float, the sum of log p(tokens) over
-        the sentences. `counts` is an `HMMCounts` with the expected counts.
+    The batches are int32 `[B, T]` token ids, padded with 0. `scores` are the logs of the transition
+    `[K, K]`, initial `[K]` and end `[K]` probabilities, and the emissions are `[V + 1, K]`.
     """
     function = in_a_graph(likelihood_and_gradients, log_emissions.shape[1])
     likelihood = 0.0
@@ -148,16 +140,9 @@ def in_a_graph(function, num_tags):
 def batches(flat_ids, lengths, even=False):
     """Yields batches of sentences of similar length, the longest first, without empty sentences.
 
-    Args:
-        flat_ids: int `[N]`. The ids of all sentences.
-        lengths: int `[S]`. The lengths of the sentences.
-        even: bool. Whether to use few shapes, at the cost of more padding: T is then one of the
-            `even_lengths`, and the number of rows depends only on T. Defaults to `False`.
-
-    Yields:
-        Tuple `(sentences, ids)`. `sentences` is int `[B]`, the indices of the sentences. `ids` is
-        int32 `[B, T]`, padded with 0. If `even` is `True`, `ids` may have more than B rows; the
-        additional rows contain only padding.
+    Each is a tuple of the indices of the sentences, `[B]`, and their ids, int32 `[B, T]`, padded
+    with 0. `even` makes few shapes, at the cost of more padding: T is then one of the
+    `even_lengths`, the number of rows depends only on T, and rows after the first B are padding.
     """
     order = np.argsort(-lengths, kind="stable")
     order = order[lengths[order] > 0]

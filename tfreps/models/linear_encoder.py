@@ -3,9 +3,12 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.checks import check_dropout, check_integers
+from tfreps.layers.ops.masks import checked_range
 from tfreps.layers.ops.table_rows import table_rows
 from tfreps.models.features import check_features, token_mask
-from tfreps.models.whole_model import WholeModel, feature, with_optional
+from tfreps.models.model_exports import feature, with_optional
+from tfreps.models.whole_model import WholeModel
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -73,17 +76,12 @@ class LinearEncoder(WholeModel, keras.Model):
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
-        if min(vocabulary_size, units, num_buckets) < 1:
-            raise ValueError(
-                "`vocabulary_size`, `units` and `num_buckets` must be at least 1; "
-                f"got {vocabulary_size}, {units} and {num_buckets}."
-            )
+        check_integers(1, vocabulary_size=vocabulary_size, units=units, num_buckets=num_buckets)
         if not [*unigram_offsets, *bigram_offsets, *trigram_offsets]:
             raise ValueError(
                 "`unigram_offsets`, `bigram_offsets` and `trigram_offsets` must not all be empty."
             )
-        if not 0 <= dropout < 1:
-            raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")
+        check_dropout(dropout=dropout)
         # Options.
         self.vocabulary_size = vocabulary_size
         self.units = units
@@ -97,11 +95,11 @@ class LinearEncoder(WholeModel, keras.Model):
         self.end_id = vocabulary_size + 2
         self.num_ids = vocabulary_size + 3
         if unigram_offsets:
-            self.unigrams = self._add("unigrams", len(unigram_offsets) * self.num_ids)
+            self.unigrams = self._table("unigrams", len(unigram_offsets) * self.num_ids)
         if bigram_offsets:
-            self.bigrams = self._add("bigrams", len(bigram_offsets) * num_buckets)
+            self.bigrams = self._table("bigrams", len(bigram_offsets) * num_buckets)
         if trigram_offsets:
-            self.trigrams = self._add("trigrams", len(trigram_offsets) * 4 * num_buckets)
+            self.trigrams = self._table("trigrams", len(trigram_offsets) * 4 * num_buckets)
         whole = (None, None, None, 1)  # drops a feature with all its units
         self.drop = keras.layers.Dropout(dropout, noise_shape=whole, dtype="float32", name="drop")
         self.output_dim = units
@@ -135,10 +133,9 @@ class LinearEncoder(WholeModel, keras.Model):
     def _at(self, ids, mask, offset):
         """Returns the id at `t + offset` for each t, or the start or end id: int32 `[B, T]`."""
         message = f"Token ids must lie in 0..{self.vocabulary_size}."
-        in_range = tf.reduce_all(tf.logical_and(ids >= 0, ids <= self.vocabulary_size))
-        check = tf.debugging.assert_equal(in_range, True, message)
-        with tf.control_dependencies([] if check is None else [check]):
-            ids = tf.where(mask, ids, self.start_id if offset < 0 else self.end_id)
+        in_range = tf.logical_and(ids >= 0, ids <= self.vocabulary_size)
+        ids = checked_range(ids, in_range, message)
+        ids = tf.where(mask, ids, self.start_id if offset < 0 else self.end_id)
         steps = tf.shape(ids)[1]
         far = abs(offset)
         before = tf.pad(ids, [[0, 0], [far, 0]], constant_values=self.start_id)
@@ -168,7 +165,5 @@ class LinearEncoder(WholeModel, keras.Model):
         vectors = table_rows(table, tf.stack(rows, axis=-1))  # [B, T, O, units]
         return tf.reduce_sum(self.drop(vectors, training=training), axis=2)  # [B, T, units]
 
-    def _add(self, name, rows):
-        return self.add_weight(
-            name=name, shape=(rows, self.units), initializer="zeros", autocast=False
-        )
+    def _table(self, name, rows):
+        return self._add(name, (rows, self.units))

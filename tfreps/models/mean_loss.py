@@ -1,8 +1,29 @@
-"""Mean loss of a batch whose rows are divided among the replicas of `tf.distribute`."""
+"""SentenceLossModel: mean loss of the rows of a batch, which replicas may divide."""
 
 import tensorflow as tf
 
 from tfreps.layers.ops.replicas import num_replicas, sum_over_replicas
+from tfreps.models.own_loss import OwnLossModel
+
+
+class SentenceLossModel(OwnLossModel):
+    """Mixin for models with a `SentenceLoss`, whose result is the `loss` in the logs."""
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        results = super().compute_metrics(x, y, y_pred, sample_weight)
+        results["loss"] = results.pop(self.sentence_loss.name)
+        return results
+
+    def get_metrics_result(self):
+        results = super().get_metrics_result()
+        return {**results, "loss": results.pop(self.sentence_loss.name)}
+
+    def _with_penalty(self, loss, rows, sample_weight):
+        """Returns this replica's part of the mean loss and of the penalties, and logs the loss."""
+        penalty = sum(tf.cast(term, "float32") for term in self.losses)
+        part, loss, sample_weight = over_replicas(loss, rows, sample_weight)
+        self.sentence_loss.update_state(loss, rows, sample_weight, penalty)
+        return part + penalty / num_replicas()
 
 
 def mean_of_rows(losses):
@@ -19,18 +40,9 @@ def over_replicas(loss, rows, sample_weight=None):
 
         part_r = loss_r * rows_r / sum over replicas of rows
 
-    Args:
-        loss: float32 scalar. Mean loss of this replica's rows.
-        rows: int scalar. Number of rows of this replica.
-        sample_weight: float, shape `[B]` or `[B, T]`. Weights of the rows or of their tokens.
-            Defaults to `None`.
-
-    Returns:
-        Tuple `(part, loss, sample_weight)`. `part` is this replica's part of the loss: the sum of
-        the parts of all replicas is `loss`, the mean loss of the global batch. `sample_weight` is
-        float32 `[1]`, the mean weight of the rows of the global batch, or `None` if the argument
-        does not have the shape `[B]`. With one replica, `part` and `loss` are the argument `loss`,
-        and `sample_weight` is returned unchanged.
+    `loss` is the mean loss of the `rows` of this replica, and `sample_weight` is `[B]`, `[B, T]` or
+    `None`. Returns the part; the mean loss of the global batch; and the mean weight of its rows,
+    `[1]`, or `None` without weights of rows. With one replica, the arguments are returned.
     """
     if num_replicas() == 1:
         return loss, loss, sample_weight

@@ -118,11 +118,7 @@ TARGETS_IN_FEATURES = {
 
 
 def features_of(data, model):
-    """Returns the features of a batch whose targets are part of them.
-
-    Raises:
-        ValueError: If the batch also has targets or weights of its own.
-    """
+    """Returns the features of a batch, which must not have targets or weights of its own."""
     x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
     if y is not None or sample_weight is not None:
         raise ValueError(
@@ -135,16 +131,7 @@ def features_of(data, model):
 def checked_y(y, shape, axes, num_classes, mask=None):
     """Returns `y` as int32, 0 where masked, after checking its shape and range.
 
-    Args:
-        y: The targets of a batch.
-        shape: `tf.TensorShape`. Expected shape.
-        axes: str. Expected shape in the error message, such as `"[B, T]"`.
-        num_classes: int. Number of tags or labels.
-        mask: bool tensor of the same shape. If `None`, all ids are checked. Defaults to `None`.
-
-    Raises:
-        ValueError: If `y` does not consist of numbers of the expected shape.
-        tf.errors.InvalidArgumentError: If an id is outside `0..num_classes - 1`.
+    `axes` is the expected shape in the error message, such as `"[B, T]"`.
     """
     is_ragged = isinstance(y, tf.RaggedTensor)
     y = y if is_ragged or y is None else tf.convert_to_tensor(y)

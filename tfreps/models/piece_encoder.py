@@ -3,7 +3,8 @@
 import keras
 import tensorflow as tf
 
-from tfreps.models.whole_model import WholeModel, feature, with_optional
+from tfreps.models.model_exports import feature, with_optional
+from tfreps.models.whole_model import WholeModel
 
 
 @keras.saving.register_keras_serializable(package="tfreps")

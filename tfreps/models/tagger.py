@@ -5,11 +5,11 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps.layers.crf import CRF
+from tfreps.layers.ops.checks import check_choice, check_dropout, check_names
 from tfreps.layers.ops.products import product
-from tfreps.layers.ops.replicas import num_replicas
 from tfreps.metrics import SentenceLoss, SpanF1, TokenAccuracy
-from tfreps.models.mean_loss import mean_of_rows, over_replicas
-from tfreps.models.own_loss import OwnLossModel, checked_y
+from tfreps.models.mean_loss import SentenceLossModel, mean_of_rows
+from tfreps.models.own_loss import checked_y
 from tfreps.models.stored import model_files
 from tfreps.text.tags.tag_sequences import allowed_transitions
 
@@ -17,7 +17,7 @@ CONSTRAIN = "both", "decode", "none"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Tagger(OwnLossModel, keras.Model):
+class Tagger(SentenceLossModel, keras.Model):
     """Sequence tagger: an encoder, a dense layer and a CRF or a softmax.
 
         emissions_t = dropout(sequence_output_t) @ kernel + bias [+ linear_t]
@@ -83,7 +83,7 @@ class Tagger(OwnLossModel, keras.Model):
     """
 
     unused_arguments = {
-        **OwnLossModel.unused_arguments,
+        **SentenceLossModel.unused_arguments,
         "class_weight": "Keras would weight each sentence by the position of its highest tag id. "
         "Pass a `sample_weight` of shape [B, T] with the weight of each token's tag.",
     }
@@ -239,22 +239,13 @@ class Tagger(OwnLossModel, keras.Model):
             loss = self.crf.loss(emissions, y, mask, sample_weight)
         else:
             loss = _cross_entropy(emissions, y, mask, sample_weight)
-        penalty = sum(tf.cast(term, "float32") for term in self.losses)
-        rows = tf.shape(y)[0]
-        part, loss, sample_weight = over_replicas(loss, rows, sample_weight)
-        self.sentence_loss.update_state(loss, rows, sample_weight, penalty)
-        return part + penalty / num_replicas()
+        return self._with_penalty(loss, tf.shape(y)[0], sample_weight)
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         results = super().compute_metrics(x, y, y_pred, sample_weight)
         for metric in self.test_metrics:  # `test_step` adds them, as training does not decode
             results.pop(metric.name)
-        results["loss"] = results.pop(self.sentence_loss.name)
         return results
-
-    def get_metrics_result(self):
-        results = super().get_metrics_result()
-        return {**results, "loss": results.pop(self.sentence_loss.name)}
 
     def test_step(self, data):
         logs = super().test_step(data)
@@ -325,9 +316,6 @@ class Tagger(OwnLossModel, keras.Model):
         emissions = emissions if self.use_crf else tf.nn.log_softmax(emissions)
         return emissions, outputs["mask"]
 
-    def _add(self, name, shape, initializer):
-        return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
-
 
 def _cross_entropy(logits, y, mask, sample_weight):
     """Computes the mean over sentences of the summed cross-entropy of their tokens."""
@@ -340,16 +328,9 @@ def _cross_entropy(logits, y, mask, sample_weight):
 
 
 def _check(model):
-    tags = model.tags
-    are_names = all(isinstance(tag, str) and tag for tag in model.tags)
-    if not tags or not are_names or len(set(tags)) < len(tags):
-        raise ValueError(
-            f"`tags` must be a non-empty list of distinct, non-empty strings; got {tags}."
-        )
-    if model.constrain not in CONSTRAIN:
-        raise ValueError(f"`constrain` must be one of {CONSTRAIN}; got {model.constrain!r}.")
-    if not 0 <= model.dropout < 1:
-        raise ValueError(f"`dropout` must be at least 0 and below 1; got {model.dropout}.")
+    check_names(tags=model.tags)
+    check_choice(CONSTRAIN, constrain=model.constrain)
+    check_dropout(dropout=model.dropout)
     if not hasattr(model.encoder, "output_dim"):
         raise ValueError(
             "`encoder` must have the attribute `output_dim`, the width of its `sequence_output`; "

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.checks import check_dropout
 from tfreps.models.whole_model import WholeModel
 
 
@@ -54,8 +55,7 @@ class TextCNN(WholeModel, keras.Model):
                 "`num_filters` must be at least 1, and `widths` a non-empty list of integers, each "
                 f"at least 1; got {num_filters} and {widths}."
             )
-        if not 0 <= dropout < 1:
-            raise ValueError(f"`dropout` must be at least 0 and below 1; got {dropout}.")
+        check_dropout(dropout=dropout)
         # Options.
         self.embedder = embedder
         self.num_filters = num_filters
@@ -94,9 +94,6 @@ class TextCNN(WholeModel, keras.Model):
         x = tf.pad(tf.cast(x, self.compute_dtype), [[0, 1], [0, width], [0, 0]])
         kernel = tf.reshape(tf.cast(kernel, self.compute_dtype), [width, -1, self.num_filters])
         return tf.cast(tf.nn.conv1d(x, kernel, 1, "VALID")[:-1, :-1], "float32")
-
-    def _add(self, name, shape, initializer):
-        return self.add_weight(name=name, shape=shape, initializer=initializer, autocast=False)
 
 
 def _real_windows(mask, width):

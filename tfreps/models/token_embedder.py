@@ -6,10 +6,12 @@ import tensorflow as tf
 
 from tfreps.layers.char_cnn import CharCNNEncoder
 from tfreps.layers.char_lstm import CharLSTMEncoder
+from tfreps.layers.ops.checks import check_choice, check_dropout, check_integers
 from tfreps.layers.ops.table_rows import table_rows
 from tfreps.layers.scalar_mix import ScalarMix
 from tfreps.models.features import check_features, token_mask
-from tfreps.models.whole_model import WholeModel, feature, with_optional
+from tfreps.models.model_exports import feature, with_optional
+from tfreps.models.whole_model import WholeModel
 
 CHARACTERS = None, "cnn", "bilstm"
 
@@ -249,9 +251,7 @@ def _padding_row_zero(table):
 
 
 def _check(model):
-    if model.characters not in CHARACTERS:
-        known = ", ".join(map(repr, CHARACTERS))
-        raise ValueError(f"`characters` must be one of {known}; got {model.characters!r}.")
+    check_choice(CHARACTERS, characters=model.characters)
     if (model.vector_layers > 0) != (model.vector_dim > 0):
         raise ValueError(
             "`vector_layers` and `vector_dim` must be given together; "
@@ -263,13 +263,9 @@ def _check(model):
             "An embedder needs at least one of `vocabulary_size`, `characters`, `elmo`, or "
             "`vector_layers` with `vector_dim`."
         )
-    if model.vocabulary_size is not None and min(model.vocabulary_size, model.embedding_dim) < 1:
-        raise ValueError(
-            "`vocabulary_size` and `embedding_dim` must be at least 1; "
-            f"got {model.vocabulary_size} and {model.embedding_dim}."
-        )
-    if not 0 <= model.dropout < 1:
-        raise ValueError(f"`dropout` must be at least 0 and below 1; got {model.dropout}.")
+    if model.vocabulary_size is not None:
+        check_integers(1, vocabulary_size=model.vocabulary_size, embedding_dim=model.embedding_dim)
+    check_dropout(dropout=model.dropout)
     _check_elmo(model)
 
 

@@ -3,8 +3,9 @@
 import keras
 import tensorflow as tf
 
+from tfreps.layers.ops.checks import check_choice, check_dropout, check_integers
 from tfreps.layers.position_embedding import KINDS, PositionEmbedding
-from tfreps.layers.transformer import TransformerBlock, layer_norm, read_blocks
+from tfreps.layers.transformer import layer_norm, make_blocks, read_blocks
 from tfreps.models.whole_model import WholeModel
 
 
@@ -114,7 +115,6 @@ class TransformerEncoder(WholeModel, keras.Model):
         self.initializer_range = initializer_range
         _check(self)
         # Layers.
-        shape = (None, None, hidden_dim)
         self.project = None
         if embedder.output_dim != hidden_dim:
             self.project = keras.layers.Dense(hidden_dim, dtype=self.dtype_policy, name="project")
@@ -125,25 +125,9 @@ class TransformerEncoder(WholeModel, keras.Model):
             self.add_positions = PositionEmbedding(
                 positions, max_positions, normalize_positions, name="positions"
             )
-            self.add_positions.build(shape)
+            self.add_positions.build((None, None, hidden_dim))
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
-        self.blocks = []
-        for number in range(num_layers):
-            block = TransformerBlock(
-                num_heads=num_heads,
-                intermediate_dim=intermediate_dim,
-                normalization=normalization,
-                activation=activation,
-                causal=causal,
-                dropout=dropout,
-                attention_dropout=attention_dropout,
-                layer_norm_epsilon=layer_norm_epsilon,
-                initializer_range=initializer_range,
-                dtype=self.dtype_policy,
-                name=f"block_{number}",
-            )
-            block.build(shape)
-            self.blocks.append(block)
+        self.blocks = make_blocks(self, causal)
         self.final_norm = None
         if normalization == "pre":
             self.final_norm = layer_norm(layer_norm_epsilon, hidden_dim, "final_norm")
@@ -190,16 +174,12 @@ class TransformerEncoder(WholeModel, keras.Model):
 
 
 def _check(encoder):
-    if encoder.num_layers < 1:
-        raise ValueError(f"`num_layers` must be at least 1; got {encoder.num_layers}.")
-    if encoder.num_heads < 1 or encoder.hidden_dim < 1 or encoder.hidden_dim % encoder.num_heads:
+    names = "num_layers", "num_heads", "hidden_dim"
+    check_integers(1, **{name: getattr(encoder, name) for name in names})
+    if encoder.hidden_dim % encoder.num_heads:
         raise ValueError(
-            "`hidden_dim` and `num_heads` must be at least 1, and `num_heads` must divide "
-            f"`hidden_dim`; got {encoder.num_heads} heads for {encoder.hidden_dim} dimensions."
+            f"`num_heads` must divide `hidden_dim`; got {encoder.num_heads} heads for "
+            f"{encoder.hidden_dim} dimensions."
         )
-    if encoder.positions not in (None, *KINDS):
-        raise ValueError(
-            f"`positions` must be one of {', '.join(KINDS)}, or None; got {encoder.positions!r}."
-        )
-    if not 0 <= encoder.dropout < 1:
-        raise ValueError(f"`dropout` must be at least 0 and below 1; got {encoder.dropout}.")
+    check_choice((*KINDS, None), positions=encoder.positions)
+    check_dropout(dropout=encoder.dropout)
