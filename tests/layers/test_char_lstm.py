@@ -51,9 +51,7 @@ def test_a_batch_without_tokens():
 def test_wrong_ids_and_options():
     with pytest.raises(tf.errors.InvalidArgumentError, match="ids must lie in 0..261"):
         make()(tf.fill([1, 1, 12], 262))
-    with pytest.raises(
-        ValueError, match="at least 1 and `max_characters` at least 3; got 0 and 50"
-    ):
+    with pytest.raises(ValueError, match="`character_dim` must be at least 1; got 0"):
         CharLSTMEncoder(units=3, character_dim=0)
 
 

@@ -296,8 +296,8 @@ def test_nothing_to_learn_from():
     "kwargs, message",
     [
         ({"vocabulary_size": 0}, "at least 1"),
-        ({"tags": []}, "distinct strings"),
-        ({"tags": ["a", "a"]}, "distinct strings"),
+        ({"tags": []}, "distinct, non-empty strings"),
+        ({"tags": ["a", "a"]}, "distinct, non-empty strings"),
         ({"unknown_id": 8}, r"1 to `vocabulary_size` \(7\); got 8"),
         ({"unknown": "none"}, "must be one of"),
     ],
