@@ -37,6 +37,7 @@ def runs(ids):
     return (np.diff(ids) % 500 == 1).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("next_label", [0, 1])
 def test_pairs(next_label):
     batches, found = make(next_label=next_label), []

@@ -1,5 +1,7 @@
 """The normalizer of tensorflow-text changes characters as CharacterChanges does."""
 
+import functools
+
 import pytest
 import tensorflow as tf
 
@@ -9,6 +11,7 @@ from tfreps.text.bert.wordpiece import WordPieceTokenizer
 pytest.importorskip("tensorflow_text")
 
 
+@functools.cache
 def graph_of(lowercase, **options):
     return WordPieceTokenizer([*SPECIALS, "a"], lowercase, **options).graph(core_ops=False)
 
