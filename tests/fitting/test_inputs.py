@@ -63,7 +63,7 @@ def test_elmo_as_asked(tmp_path):
 
 def test_a_bilm_that_reads_ids_of_its_own(tmp_path):
     path, _ = make_run(tmp_path / "run", vocabulary_size=19, sentence_start_id=1, sentence_end_id=2)
-    with pytest.raises(ValueError, match="--elmo must be a biLM that reads character ids"):
+    with pytest.raises(ValueError, match="`elmo` must be a biLM that reads character ids"):
         inputs.read_elmo(options(elmo=path))
 
 
