@@ -6,14 +6,14 @@ installed). A README.md describes all inputs and outputs.
 
 The signatures of a biLM are `default` (sentences), `tokens`, `character_ids` (or `token_ids`, if
 the model reads token ids) and, if the model includes a softmax, `initial_states` and `score`, which
-computes the losses of the language model (see `tfreps.export.bilm_signatures`). Published weights
-that read token ids need --vocabulary FILE to export signatures that read text.
+computes the losses of the language model. Published weights that read token ids need --vocabulary
+FILE to export signatures that read text. The signatures of BERT models, taggers and classifiers are
+`default` (raw text) and `tokens`.
 
-The signatures of BERT models, taggers and classifiers are `default` (raw text) and `tokens` (see
-`tfreps.export.bert_signatures` and `labelling_signatures`). --explain adds the signature `explain`.
-Depending on the model, it returns the 5 best tag sequences and the marginal probabilities of the
-tags, attention weights, or the surprise of each token (of a biLM with a softmax). With --wordpiece,
-the texts of a BERT model are tokenized by TensorFlow Text, which TensorFlow Serving includes.
+--explain adds the signature `explain`. Depending on the model, it returns the 5 best tag sequences
+and the marginal probabilities of the tags, attention weights, or the surprise of each token (of a
+biLM with a softmax). With --wordpiece, the texts of a BERT model are tokenized by TensorFlow Text,
+which TensorFlow Serving includes.
 """
 
 from tfreps.cli import bilm_options
@@ -64,8 +64,8 @@ PROGRAM = Program(
         }),
         Group("check", "Test of the export.", {
             "check": Option(
-                bool, False, "Run the export without tfreps (in Python, with saved_model_cli and "
-                "through the C API of TensorFlow) and compare its outputs with the model's.",
+                bool, False, "Load the export in a new process without tfreps, and compare its "
+                "outputs with the model's before the version appears.",
             ),
             "check_python": Option(
                 str, None, "Python interpreter for --check. Defaults to the one that runs this "
@@ -90,22 +90,16 @@ def export(options):
     path, how = bilm_options.chosen_model(options)
     if options.scheme is not None:
         how["scheme"] = options.scheme
-    from tfreps.export import SENTENCES, open_for_export, weight_changes, write_export
+    from tfreps.export import open_for_export, weight_changes, write_export
     from tfreps.export.notes import check_notes
 
     check_notes(options.to, options.overwrite)
     signatures = open_for_export(path, options.explain, not options.wordpiece, **how)
     changes = weight_changes(signatures, options.weights_as)
-    if options.check:
-        print(f"Comparing the export with the model on {len(SENTENCES)} sentences:", flush=True)
     check = options.check_python or options.check
-    written = write_export(signatures, options.to, check, options.overwrite, say_checked)
+    written = write_export(signatures, options.to, check, options.overwrite)
     notes = [f"Note: {notice}" for notice in signatures.notices]
     say(options, written, [*([changes] if changes else []), *notes])
-
-
-def say_checked(way):
-    print(way.line(), flush=True)
 
 
 def say(options, written, remarks):
@@ -113,6 +107,11 @@ def say(options, written, remarks):
     names = ", ".join(name for name in written.functions if name != ALIAS)
     also = f" ({ALIAS} is the same as default)" if ALIAS in written.functions else ""
     print(f"Wrote {written.folder} ({size / 1e6:.1f} MB) with the signatures {names}{also}.")
+    if written.difference is not None:
+        print(
+            "Checked in a new process without tfreps: the outputs differ from the model's by at "
+            f"most {written.difference:.1e}."
+        )
     for remark in remarks:
         print(remark)
     if written.num_warm_up is None:

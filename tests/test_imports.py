@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "presets": {"files"},
     "runs": {"convert", "files", "models", "optimizers", "presets", "text"},
     "inference": {"convert", "data", "files", "layers", "models", "presets", "runs", "text"},
-    "distribute": {"callbacks", "files", "layers", "runs"},
+    "distribute": {"callbacks", "files", "inference", "layers", "runs"},
     "fitting": {
         *("callbacks", "distribute", "inference", "layers", "models", "optimizers", "presets"),
         *("runs", "text"),

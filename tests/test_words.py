@@ -42,9 +42,7 @@ FLAG = re.compile(r"(^|[\s(`'\"])--[a-z]")
 FOREIGN = {
     "tfreps/backend.py": "a command line of pip",
     "tfreps/distribute/beam/beam_runners.py": "flags of Beam",
-    "tfreps/export/export_check.py": "a command line of saved_model_cli",
     "tfreps/export/notes.py": "the notes in an export describe how to start servers",
-    "tfreps/export/text_counts.py": "its sentence in these notes",
 }
 
 

@@ -71,11 +71,10 @@ print(answer["tags"].numpy()[0])
 # Check it
 # --------
 #
-# ``tfreps export --check`` runs the new version in new processes with only TensorFlow, with
-# ``saved_model_cli`` and through TensorFlow's C API, and compares the answers with the model's
-# before the version appears. ``--check-python PYTHON`` does so with another interpreter, such as
-# one with TensorFlow 2.20.0, the version in the newest TensorFlow Serving. In Python, use
-# ``write_export(..., check=True)``.
+# ``tfreps export --check`` loads the new version in a new process with only TensorFlow and compares
+# its outputs with the model's before the version appears. ``--check-python PYTHON`` does so with
+# another interpreter, such as one with TensorFlow 2.20.0, the version in the newest TensorFlow
+# Serving. In Python, use ``write_export(..., check=True)``.
 #
 # .. code-block:: bash
 #

@@ -247,7 +247,7 @@ def test_a_model_in_carry_gives_a_stateless_twin():
     twin = BiLMSignatures(TextBiLM(carrying))
     expected = bilm(tf.constant(SENTENCES))["sequence_output"]
     for _ in range(2):
-        answer = twin.embed_text(tf.constant(SENTENCES))
+        answer = twin.from_text(tf.constant(SENTENCES))
         assert_close(answer["lstm_outputs2"], expected)
     assert all(np.all(state.numpy() == 0) for state in carrying.kept_states)
 
@@ -257,7 +257,7 @@ def test_warm_states_are_where_a_warm_export_begins():
     pretrainer = make_pretrainer()
     warm = BiLMSignatures(TextBiLM(pretrainer, VOCABULARY, "warm"))
     expected = pretrainer.bilm.with_initial_state("warm")(tf.constant(SENTENCES))
-    answer = warm.embed_text(tf.constant(SENTENCES))
+    answer = warm.from_text(tf.constant(SENTENCES))
     assert_close(answer["lstm_outputs2"], expected["sequence_output"])
 
 
@@ -275,7 +275,7 @@ def test_warm_states_are_where_a_warm_export_begins():
 def test_the_mix_of_an_elmo(options):
     elmo = Elmo(make_pretrainer().bilm, dropout=0.5, **options)
     elmo.mixes[0].gamma.assign(1.7)
-    answer = BiLMSignatures(TextBiLM(elmo)).embed_text(tf.constant(SENTENCES))
+    answer = BiLMSignatures(TextBiLM(elmo)).from_text(tf.constant(SENTENCES))
     expected = elmo(tf.constant(SENTENCES))["sequence_output"].numpy()
     if options.get("keep_sentence_boundaries"):
         expected = expected[:, 1:-1]

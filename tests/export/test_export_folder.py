@@ -1,13 +1,18 @@
-"""write_export writes the next version of a model into its folder."""
+"""write_export writes the next version of a model into its folder, with warm-up requests."""
 
-import sys
+import builtins
+import json
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
 from tests.export.tiny_signatures import TinySignatures
-from tfreps.export import export_folder, write_export
+from tfreps.export import export_folder, notes, signature_base, write_export
+from tfreps.export.export_folder import COUNTS, WARM_UP_TEXTS, write_warm_up
 from tfreps.files.version_folders import versions_of
+from tfreps.server.requests import request_size
+from tfreps.server.requests.request_size import RequestCounter
 
 NOTES = ["README.md", "batching.config", "models.config"]
 
@@ -30,25 +35,9 @@ def test_versions_follow_one_another(tmp_path):
 
 
 def test_what_reads_no_text_is_warmed_up_too(tmp_path):
-    assert write_export(TinySignatures(reads_text=False), tmp_path).num_warm_up == 2
-
-
-@pytest.mark.parametrize("check, python", [(True, sys.executable), ("other", "other")])
-def test_what_fails_its_check_does_not_appear(tmp_path, monkeypatch, check, python):
-    given = []
-
-    def fails(*arguments):
-        given.append(arguments)
-        raise ValueError("1 of the checks failed")
-
-    monkeypatch.setattr(export_folder, "check_signatures", fails)
-    signatures = TinySignatures()
-    with pytest.raises(ValueError, match="checks failed"):
-        write_export(signatures, tmp_path, check=check, on_checked=print)
-    assert not list(tmp_path.iterdir())
-    asked, functions, folder, interpreter, on_checked = given[0]
-    assert (asked, interpreter, on_checked) == (signatures, python, print)
-    assert folder.parent == tmp_path and folder.name.startswith(".1.")
+    written = write_export(TinySignatures(reads_text=False), tmp_path)
+    assert written.num_warm_up == 2
+    assert (written.folder / "assets.extra" / "tf_serving_warmup_requests").is_file()
 
 
 def test_nothing_is_left_where_writing_fails(tmp_path, monkeypatch):
@@ -62,3 +51,66 @@ def test_nothing_is_left_where_writing_fails(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("kept")
     with pytest.raises(ValueError, match="is a file"):
         write_export(TinySignatures(), tmp_path / "file")
+
+
+def test_a_server_reads_how_texts_are_tokenized(tmp_path):
+    folder = write_export(TinySignatures(), tmp_path).folder
+    path = folder / "assets.extra" / COUNTS
+    assert path == folder / request_size.FILE
+    assert json.loads(path.read_text()) == TinySignatures.text_counts
+    counter = RequestCounter.of_folder(folder)
+    assert (counter.tokens, counter.most_per_text, counter.attends) == ("spaces", None, False)
+    assert set(notes.UNITS) == set(request_size.PATTERNS)
+    assert signature_base.ATTENDED == request_size.ATTENDED
+
+
+def requests_in(path):
+    """Yields the signature names and the inputs, as arrays, of the requests for the model ner."""
+    pb2 = pytest.importorskip("tensorflow_serving.apis.prediction_log_pb2")
+    for record in tf.data.TFRecordDataset(str(path)):
+        request = pb2.PredictionLog.FromString(record.numpy()).predict_log.request
+        assert request.model_spec.name == "ner"
+        inputs = {key: tf.make_ndarray(value) for key, value in request.inputs.items()}
+        yield request.model_spec.signature_name, inputs
+
+
+def test_every_signature_is_called(tmp_path):
+    """An alias, too: each signature is a graph of its own in the loaded model."""
+    signatures = TinySignatures()
+    functions = signatures.functions()
+    assert write_warm_up(tmp_path / "requests", "ner", functions) == 6
+    found = [
+        (name, [text.decode() for text in inputs["text"]])
+        for name, inputs in requests_in(tmp_path / "requests")
+    ]
+    names = "default", "serving_default", "explain"
+    assert found == [(name, texts) for name in names for texts in WARM_UP_TEXTS]
+
+
+def test_inputs_of_all_kinds(tmp_path):
+    specs = {
+        "tokens": tf.TensorSpec([None, None], tf.string),
+        "sequence_len": tf.TensorSpec([None], tf.int32),
+        "states": tf.TensorSpec([None, 2, 3], tf.float32),
+        "batch_size": tf.TensorSpec([], tf.int32),
+    }
+    function = tf.function(lambda **inputs: {"y": inputs["states"]}).get_concrete_function(**specs)
+    assert write_warm_up(tmp_path / "requests", "ner", {"tokens": function}) == 1
+    ((name, inputs),) = requests_in(tmp_path / "requests")
+    assert name == "tokens" and inputs["tokens"].tolist() == [[b"1"]]
+    for key, shape in {"sequence_len": [1], "states": [1, 2, 3], "batch_size": []}.items():
+        np.testing.assert_array_equal(inputs[key], np.ones(shape, specs[key].dtype.name))
+        assert inputs[key].dtype == specs[key].dtype.as_numpy_dtype
+
+
+def test_without_the_stubs(tmp_path, monkeypatch):
+    real = builtins.__import__
+
+    def fails(name, *rest):
+        if name.startswith("tensorflow_serving"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", fails)
+    assert write_warm_up(tmp_path / "requests", "ner", TinySignatures().functions()) is None
+    assert not list(tmp_path.iterdir())

@@ -11,10 +11,8 @@ from tests.export.tiny_signatures import TinySignatures
 from tests.exported_models import make_trained, of_bilm
 from tests.tiny_run import make_pretrainer
 from tfreps.export import open_for_export, write_export
-from tfreps.export.notes import text_ops, write_notes
+from tfreps.export.notes import LETTERS, MEANINGS, about_cost, text_ops, write_notes
 from tfreps.server import ModelConfig, ModelServer, ServerOptions
-
-COUNTS = TinySignatures.text_counts
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +24,12 @@ def test_the_readme_tells_every_input_and_output(tmp_path, functions):
     base = tmp_path / "toy"
     base.mkdir()
     (base / "README.md").write_text("written by `tfreps export` before")
-    write_notes(base, 3, "a toy", functions, COUNTS)
+    write_notes(base, 3, TinySignatures(), functions)
     text = (base / "README.md").read_text()
-    assert "\n---\n\n# toy\n\nA toy, written by" in text and "describes version 3" in text
+    assert (
+        "\n---\n\n# toy\n\nA toy of 0 parameters, written by" in text
+        and "describes version 3" in text
+    )
     assert "It needs\nonly TensorFlow." in text and text_ops(functions) == []
     for line in (
         "| input | `text` | str | [N] | raw sentences or texts, UTF-8 |",
@@ -44,6 +45,7 @@ def test_the_readme_tells_every_input_and_output(tmp_path, functions):
         "## Cost of a request\n\nThe time and memory that a request",
         "These count as tokens: every run",
         "## Training\n\nNot recorded",
+        "`sequence_len` says.\n\nA notice for users.\n\n### `default`",
     ):
         assert line in text, line
     assert str(tmp_path) not in text
@@ -73,14 +75,9 @@ def test_the_requests_in_the_readme_work(tmp_path, kind):
     assert [row["sequence_len"] for row in answers[2]] == [4, 2]
 
 
-def test_notices_are_paragraphs_before_the_signatures(tmp_path, functions):
-    write_notes(tmp_path, 1, "a toy", functions, COUNTS, notices=["One two."])
-    text = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert "`sequence_len` says.\n\nOne two.\n\n### `default`" in text
-
-
 def test_an_export_that_reads_no_text(tmp_path):
-    write_notes(tmp_path, 1, "a toy", TinySignatures(reads_text=False).functions(), COUNTS)
+    signatures = TinySignatures(reads_text=False)
+    write_notes(tmp_path, 1, signatures, signatures.functions())
     text = (tmp_path / "README.md").read_text()
     assert "It reads ids, not text" in text and "curl" not in text
     assert "`sequence_len` is the number of tokens" not in text
@@ -93,7 +90,7 @@ def test_the_config_of_models_is_what_tensorflow_serving_reads(tmp_path, functio
 
     base = tmp_path / 'with "quotes"'
     base.mkdir()
-    write_notes(base, 1, "a toy", functions, COUNTS)
+    write_notes(base, 1, TinySignatures(), functions)
     found = text_format.Parse((base / "models.config").read_text(), pb2.ModelServerConfig())
     (config,) = found.model_config_list.config
     assert config.name == 'with "quotes"' and config.base_path == '/models/with "quotes"'
@@ -103,7 +100,7 @@ def test_the_config_of_models_is_what_tensorflow_serving_reads(tmp_path, functio
 
 def test_the_parameters_of_batching(tmp_path, functions):
     """No wheel has the protobuf message, so the test compares each field and value."""
-    write_notes(tmp_path, 1, "a toy", functions, COUNTS)
+    write_notes(tmp_path, 1, TinySignatures(), functions)
     lines = (tmp_path / "batching.config").read_text().splitlines()
     *lines, last = [line for line in lines if not line.startswith("#")]
     assert last == "pad_variable_length_inputs: true"
@@ -128,6 +125,36 @@ def test_operations_of_tensorflow_text_are_named(tmp_path):
     default = tf.function(lambda text: {"token_ids": inner(text)}).get_concrete_function(text=spec)
     functions = {**TinySignatures().functions(), "default": default}
     assert text_ops(functions) == ["FastWordpieceTokenizeWithOffsets"]
-    write_notes(tmp_path, 1, "a toy", functions, COUNTS)
+    write_notes(tmp_path, 1, TinySignatures(), functions)
     notes = (tmp_path / "README.md").read_text()
     assert "TensorFlow and these operations of TensorFlow Text: `FastWordpieceTokenizeW" in notes
+
+
+@pytest.mark.parametrize(
+    "most, words", [(512, "truncated to 512 tokens"), (None, "white space. `tfreps")]
+)
+def test_what_the_readme_says_about_the_cost(most, words):
+    text = about_cost(
+        {"tokens": "characters", "most_per_text": most, "added_per_text": 0, "attends": bool(most)}
+    )
+    assert words in text.replace("\n", " ") and "`--max-tokens`" in text
+    assert ("counts as t * t / 1,024" in text.replace("\n", " ")) == bool(most)
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_an_output_without_a_description_is_an_error(tmp_path, functions):
+    spec = tf.TensorSpec([None], tf.string, "text")
+    for name, value, message in [
+        ("taggs", lambda text: text, "no entry for 'taggs'"),
+        ("tags", lambda text: text, r"'tags' must have 2 axes, NT.* got shape \(None,\)"),
+    ]:
+        made = tf.function(lambda text, name=name, value=value: {name: value(text)})
+        other = {"default": made.get_concrete_function(text=spec)}
+        with pytest.raises(ValueError, match=message):
+            write_notes(tmp_path, 1, TinySignatures(), other)
+    assert not list(tmp_path.iterdir())
+
+
+def test_letters_are_explained():
+    used = {letter for letters, _ in MEANINGS.values() for letter in letters}
+    assert used == {part.strip()[0] for part in LETTERS.split(",") if len(part.strip()) > 1}

@@ -11,7 +11,7 @@ import tensorflow as tf
 from tests.export.tiny_signatures import TinySignatures
 from tfreps.export import write_export
 from tfreps.export.signature_base import (
-    StringSignatures,
+    Signatures,
     asset_folder,
     cut_tokens,
     with_vocabulary,
@@ -23,7 +23,7 @@ from tfreps.text.vocabulary import Vocabulary
 ROWS = tf.constant([["a", "b", "c"], ["d", "e", ""]])
 
 
-class Lengths(StringSignatures):
+class Lengths(Signatures):
     """Signatures that return a weight times the number of bytes."""
 
     def __init__(self, explains=False):

@@ -1,13 +1,18 @@
 """Weights in fewer bits: the export and the model use the same rounded weights."""
 
+import re
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from tests.closeness import assert_close
-from tfreps.export.saved_model import save_whole
+from tests.exported_models import MAKERS
+from tfreps.export import open_for_export, weight_changes
 from tfreps.export.stored_weights import StoredWeights
+from tfreps.inference import TextBiLM
+from tfreps.models import BiLM
 
 SPEC = tf.TensorSpec([None, 64], tf.float32, "x")
 
@@ -30,7 +35,7 @@ def test_what_is_stored(tmp_path, kind, least):
     function = weights.trace(lambda x: {"y": model(x)}, SPEC)
     module = tf.Module()
     module.weights = weights.tracked()
-    save_whole(module, tmp_path / "1", {"default": function})
+    tf.saved_model.save(module, str(tmp_path / "1"), {"default": function})
     answer = tf.saved_model.load(str(tmp_path / "1")).signatures["default"](x=tf.constant(x))
     assert_close(answer["y"], after)
     kinds = {v.dtype.name for v in module.weights if hasattr(v, "dtype")}
@@ -93,3 +98,22 @@ def test_refusals():
     model.layers[0].quantize("int8")
     with pytest.raises(ValueError, match="already quantized the model"):
         StoredWeights([model]).store("bfloat16")
+
+
+def test_the_largest_differences():
+    signatures = open_for_export(MAKERS["HMMTagger"]())
+    assert weight_changes(signatures, "float32") == ""
+    signatures = open_for_export(MAKERS["BertEncoder"]())
+    found = weight_changes(signatures, "bfloat16")
+    start = "Storing the weights as bfloat16 changes these outputs for 4 sentences: "
+    assert found.startswith(start)
+    changes = re.findall(r"(\w+) by at most (\S+) \(largest value (\S+)\)[,.]", found)
+    assert [name for name, *_ in changes] == ["sequence_output", "pooled_output"]
+    assert all(0 < float(change) < 0.1 * float(largest) for _, change, largest in changes)
+
+
+def test_an_export_that_reads_token_ids():
+    bilm = BiLM(units=32, projection_dim=32, num_layers=1, vocabulary_size=9)
+    signatures = open_for_export(TextBiLM(bilm))
+    assert "changes of the outputs were not measured" in weight_changes(signatures, "bfloat16")
+    assert signatures.weights.stored

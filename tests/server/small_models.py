@@ -6,7 +6,7 @@ import threading
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
 
-from tfreps.export.saved_model import save_whole
+from tfreps.files.atomic_files import replacing
 from tfreps.server.model_server import ModelServer, ServerOptions
 from tfreps.server.models.batching import BatchOptions
 from tfreps.server.models.model_configs import ModelConfig
@@ -19,7 +19,8 @@ def save(folder, **functions):
         name: tf.function(lambda f=f, **inputs: f(**inputs)).get_concrete_function(**specs)
         for name, (f, specs) in functions.items()
     }
-    save_whole(module, folder, signatures)
+    with replacing(folder, parents=True) as temporary:  # a running server may watch the folder
+        tf.saved_model.save(module, str(temporary), signatures)
     return folder
 
 

@@ -4,25 +4,22 @@ import tensorflow as tf
 
 from tfreps.export.explanations import explain_attention
 from tfreps.export.signature_base import (
-    StringSignatures,
+    Signatures,
     asset_folder,
+    count,
     cut_tokens,
+    is_long,
     with_vocabulary,
 )
 from tfreps.export.stored_weights import StoredWeights
-from tfreps.export.text_counts import is_long
 from tfreps.text.bert.piece_indexer import PieceIndexer
 
 
-class BertSignatures(StringSignatures):
-    """Signatures of an exported BERT model, which map strings to dense tensors.
+class BertSignatures(Signatures):
+    """Signatures of an exported BERT model: `default`, `tokens` and `explain`.
 
-        default     text str [N] (also called serving_default)
-        tokens      tokens str [N, T], sequence_len int32 [N]; the tokens are words, and only the
-                    first sequence_len words of each row are read
-
-    Both signatures split the text into pieces, add `[CLS]` at its start and `[SEP]` at its end, and
-    return the following tensors, with zeros on padding:
+    All split the text into pieces, add `[CLS]` at its start and `[SEP]` at its end, and return the
+    following tensors, with zeros on padding:
 
         tokens              str [N, T], the pieces, "" on padding
         sequence_output     float32 [N, T, D]
@@ -31,19 +28,14 @@ class BertSignatures(StringSignatures):
         sequence_len        int32 [N], the number of pieces, including [CLS] and [SEP]
 
     Texts that are too long for the model's positions, or longer than the tokenizer's `max_length`,
-    are truncated. The signature `explain` takes `text` and returns `tokens`, `sequence_output`,
-    `sequence_len`, and the outputs of `tfreps.export.explanations.explain_attention`.
+    are truncated. `explain` returns `tokens`, `sequence_output`, `sequence_len`, and the outputs of
+    `tfreps.export.explanations.explain_attention`.
 
     Args:
         bert: `tfreps.inference.TextBert`.
         explain: bool. Whether to add the signature `explain`. Defaults to `False`.
         core_ops: bool. Whether the export uses only core TensorFlow operations. If `False`, an
-            operation of TensorFlow Text splits words into pieces, which is faster. Defaults to
-            `True`.
-
-    Raises:
-        ValueError: If the BERT model has no tokenizer, or if `core_ops` is `False` and TensorFlow
-            Text is missing or does not support the tokenizer.
+            operation of TensorFlow Text splits words into pieces. Defaults to `True`.
     """
 
     def __init__(self, bert, explain=False, core_ops=True):
@@ -56,47 +48,33 @@ class BertSignatures(StringSignatures):
             "added_per_text": 2,
             "attends": is_long(self.max_length),
         }
+        self.indexer = with_vocabulary(PieceIndexer(bert.tokenizer), asset_folder(self), core_ops)
         size = self.encoder.count_params()
-        super().__init__(
-            with_vocabulary(PieceIndexer(bert.tokenizer), asset_folder(self), core_ops),
-            StoredWeights([self.encoder]),
-            f"a BERT model with {size:,} parameters ({type(self.encoder).__name__})",
-            explain,
-        )
+        title = f"a BERT model with {size:,} parameters ({type(self.encoder).__name__})"
+        super().__init__(self.indexer, StoredWeights([self.encoder]), title, explain)
 
     def expected(self, texts):
-        """Computes some outputs of `default` with the model itself.
-
-        Args:
-            texts: list of str. Raw texts.
-
-        Returns:
-            dict of arrays: `sequence_output`, `pooled_output` (if there is a pooler) and
-            `sequence_len`.
-        """
+        """Computes some outputs of `default` for a list of texts with the model itself."""
         features, _, lengths = self._read(tf.constant(texts))
         out = self.encoder.predict_on_batch(features)
         names = "sequence_output", "pooled_output"
         return {**{n: out[n] for n in names if n in out}, "sequence_len": lengths.numpy()}
 
     def from_text(self, text):
-        """Implements the signature `default` for texts, str `[N]`."""
         features, tokens, sequence_len = self._read(text)
         out = self.encoder(features)
         sequence = tf.cast(out["sequence_output"], tf.float32)  # [N, T, D]
-        count = tf.cast(tf.maximum(sequence_len, 1), tf.float32)[:, None]
-        answer = {"sequence_output": sequence, "default": tf.reduce_sum(sequence, axis=1) / count}
+        size = tf.cast(tf.maximum(sequence_len, 1), tf.float32)[:, None]
+        answer = {"sequence_output": sequence, "default": tf.reduce_sum(sequence, axis=1) / size}
         if "pooled_output" in out:
             answer["pooled_output"] = tf.cast(out["pooled_output"], tf.float32)
         return {**answer, "tokens": tokens, "sequence_len": sequence_len}
 
     def from_tokens(self, tokens, sequence_len):
-        """Implements the signature `tokens` for words, str `[N, T]`, with lengths int32 `[N]`."""
-        words, _ = cut_tokens(tokens, sequence_len, None)
+        words, _ = cut_tokens(tokens, sequence_len)
         return self.from_text(tf.strings.reduce_join(words, axis=1, separator=" "))
 
     def explain_text(self, text):
-        """Implements the signature `explain` for texts, str `[N]`."""
         features, tokens, sequence_len = self._read(text)
         vectors = tf.cast(self.encoder(features)["sequence_output"], tf.float32)
         answer = {"tokens": tokens, "sequence_output": vectors, "sequence_len": sequence_len}
@@ -106,4 +84,4 @@ class BertSignatures(StringSignatures):
         """Converts raw text to features, pieces `[N, T]` and the number of pieces."""
         features = self.indexer.of_texts(text, self.max_length)
         pieces = tf.where(features["mask"], self.indexer.strings(features["token_ids"]), "")
-        return features, pieces, tf.reduce_sum(tf.cast(features["mask"], tf.int32), axis=1)
+        return features, pieces, count(features["mask"])

@@ -4,6 +4,7 @@ import os
 
 import tensorflow as tf
 
+from tfreps.export.signature_base import real_tokens
 from tfreps.text.char_ids import (
     character_ids,
     sentence_end_ids,
@@ -50,15 +51,10 @@ class TokenReader:
         return tf.cast(self.table.lookup(tokens), tf.int32)
 
     def surround(self, ids, lengths):
-        """Adds sentence boundaries to ids.
-
-        Args:
-            ids: int32 tensor of shape `[N, T, C]` or `[N, T]`, as returned by `to_ids`.
-            lengths: int32 tensor of shape `[N]`. Number of tokens of each sentence.
+        """Adds sentence boundaries to the ids that `to_ids` returned.
 
         Returns:
-            Tuple `(ids, mask)`. `ids` is int32 `[N, T+2, C]` or `[N, T+2]`. `mask` is bool
-            `[N, T+2]` and True on the tokens and boundaries of each sentence.
+            Tuple of the ids, int32 `[N, T+2, C]` or `[N, T+2]`, and their mask, bool `[N, T+2]`.
         """
         bilm = self.bilm
         if self.reads_characters:
@@ -74,28 +70,6 @@ class TokenReader:
         """Returns the vocabulary ids of tokens and sentence boundaries, int32 `[N, T+2]`."""
         ends = self.vocabulary.start_id, self.vocabulary.end_id
         return _surround(self.lookup(tokens), lengths, *ends)[0]
-
-
-def real_tokens(tokens, sequence_len):
-    """Returns the mask of real tokens, bool `[N, T]`: True within the length of each sentence.
-
-    Args:
-        tokens: tensor of shape `[N, T, ...]`, padded to T tokens.
-        sequence_len: int, shape `[N]`. Number of tokens of each sentence.
-
-    Raises:
-        tf.errors.InvalidArgumentError: If `sequence_len` does not have one value from 0 to T
-            per sentence.
-    """
-    rows, longest = tf.unstack(tf.shape(tokens)[:2])
-    fits = tf.reduce_all((sequence_len >= 0) & (sequence_len <= longest))
-    fits &= tf.size(sequence_len) == rows
-    message = (
-        "`sequence_len` must have one value per row of tokens, from 0 to the length of the row; "
-        "got these lengths and this shape of the tokens:"
-    )
-    tf.debugging.Assert(fits, [message, sequence_len, tf.shape(tokens)])
-    return tf.sequence_mask(sequence_len, longest)
 
 
 def _surround(ids, lengths, start, end):

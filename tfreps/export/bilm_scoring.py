@@ -68,25 +68,16 @@ class Scoring:
         return answer
 
     def surprise(self, outputs, tokens, sequence_len):
-        """Computes the negative log-probability of each token.
-
-        Args:
-            outputs: dict. Outputs of the biLM for the tokens.
-            tokens: str tensor of shape `[N, T]`.
-            sequence_len: int32 tensor of shape `[N]`. Number of tokens of each sentence.
+        """Computes the negative log-probability of each token, given the outputs of the biLM.
 
         Returns:
-            dict of tensors, which are float32 and in nats except for `in_vocabulary`.
-            `forward_surprise` `[N, T]` is -log p(token | all tokens before it), and
-            `backward_surprise` `[N, T]` is -log p(token | all tokens after it); both are 0 on
-            padding. `end_surprise` `[N]` is -log p(the sentence ends | all its tokens), and
-            `start_surprise` `[N]` is -log p(the sentence starts | all its tokens). If `score`
-            starts from the initial states, its `forward_nll` is the sum of `forward_surprise` over
-            all tokens plus `end_surprise`, and its `backward_nll` is the sum of
-            `backward_surprise` over all tokens plus `start_surprise`. The dict also has
-            `in_vocabulary`, int32 `[N, T]`, which is 0 on padding and on tokens that are read as
-            `<UNK>`, and 1 on other tokens. If the model is not bidirectional, the dict has neither
-            `backward_surprise` nor `start_surprise`.
+            dict of float32 tensors in nats: `forward_surprise` `[N, T]` is -log p(token | all
+            tokens before it), `backward_surprise` `[N, T]` is -log p(token | all tokens after it),
+            both 0 on padding; `end_surprise` and `start_surprise` `[N]` are those of the sentence
+            boundaries. If `score` starts from the initial states, its `forward_nll` is the sum of
+            `forward_surprise` and `end_surprise`, and its `backward_nll` that of the others.
+            `in_vocabulary`, int32 `[N, T]`, is 0 on padding and on tokens that are read as `<UNK>`.
+            Without a backward direction, its two outputs are missing.
         """
         dim = self.bilm.projection_dim
         inside = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])

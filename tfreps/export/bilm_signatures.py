@@ -2,28 +2,32 @@
 
 import tensorflow as tf
 
-from tfreps.export.bilm_reader import TokenReader, real_tokens
+from tfreps.export.bilm_reader import TokenReader
 from tfreps.export.bilm_scoring import Scoring
-from tfreps.export.signature_base import LENGTHS, TEXT, TOKENS, asset_folder
+from tfreps.export.signature_base import (
+    LENGTHS,
+    TOKENS,
+    Signatures,
+    asset_folder,
+    count,
+    real_tokens,
+)
 from tfreps.export.stored_weights import StoredWeights
 from tfreps.models import BiLM, BiLMPretrainer, Elmo
 from tfreps.runs.vocabulary_checks import check_vocabulary
 from tfreps.text.tokenizers import split_tokens
 
 
-class BiLMSignatures:
+class BiLMSignatures(Signatures):
     """Signatures of an exported biLM, which map strings or ids to dense tensors.
 
-    Three signatures read `N` sentences of up to `T` tokens:
+    Three signatures read `N` sentences of up to `T` tokens: `default`, `tokens` and
 
-        default         text str [N], split at white space (also called serving_default)
-        tokens          tokens str [N, T], sequence_len int32 [N]; only the first sequence_len
-                        tokens of each row are read
         character_ids   character_ids int32 [N, T, C], as returned by tfreps.text.batch_to_ids, and
                         sequence_len int32 [N]; for a model that reads token ids, the signature is
                         token_ids and takes token_ids int32 [N, T]
 
-    and return, with zeros on padding,
+    They return, with zeros on padding,
 
         word_emb        float32 [N, T, P], the token vectors, without context
         lstm_outputs1, ..., lstm_outputsL        float32 [N, T, 2P]
@@ -31,18 +35,11 @@ class BiLMSignatures:
         default         float32 [N, 2P], the mean of elmo over the sentence's tokens
         sequence_len    int32 [N]
 
-    If the biLM is not bidirectional, `P` replaces `2P`.
-
-    A model with a softmax and a vocabulary has two more signatures, `initial_states` and `score`,
-    which `Scoring` describes. `explain` takes `text` and returns
-
-        tokens          str [N, T], "" on padding
-        elmo            float32 [N, T, 2P], as above
-        sequence_len    int32 [N]
-
-    and, if the model has a softmax and a vocabulary, the outputs of `Scoring.surprise`. A model
-    that reads token ids and has no vocabulary has no `default`, `tokens` or `explain`, and its
-    `serving_default` is `token_ids`.
+    If the biLM is not bidirectional, `P` replaces `2P`. A model with a softmax and a vocabulary has
+    two more signatures, `initial_states` and `score`, which `Scoring` describes. `explain` returns
+    `tokens`, `elmo`, `sequence_len` and, for such a model, the outputs of `Scoring.surprise`. A
+    model that reads token ids and has no vocabulary has no `default`, `tokens` or `explain`, and
+    its `serving_default` is `token_ids`.
 
     Args:
         loaded: `tfreps.inference.TextBiLM`. Its vocabulary is needed for `score`, and for the
@@ -51,22 +48,11 @@ class BiLMSignatures:
             because exports carry no states.
         explain: bool. Whether to add the signature `explain`. Defaults to `False`.
 
-    Attributes:
-        notices: list of str. Paragraphs for the README about the state at the start of each
-            sentence and the outputs that `explain` leaves out.
-        reads_text: bool. Whether there are signatures that read strings.
-
-    Raises:
-        ValueError: If the vocabulary does not match the model.
-
     The names of the signatures and outputs follow TF-Hub's `google/elmo`.
     """
 
-    known: dict = {}  # facts about the training, as returned by `run_card`
-
     def __init__(self, loaded, explain=False):
         model = loaded.model
-        vocabulary = loaded.vocabulary
         bilm = loaded.bilm
         carries = "carry" in (bilm.initial_state, model.find(BiLM).initial_state)
         if bilm.initial_state == "carry":
@@ -74,39 +60,33 @@ class BiLMSignatures:
         self.bilm = bilm
         self.elmo = model if isinstance(model, Elmo) else None
         self.pretrainer = model if isinstance(model, BiLMPretrainer) else None
-        check_vocabulary(model, vocabulary)
-        self.reader = TokenReader(bilm, vocabulary, asset_folder(self))
+        check_vocabulary(model, loaded.vocabulary)
+        self.reader = TokenReader(bilm, loaded.vocabulary, asset_folder(self))
         self.reads_text = self.reader.reads_characters or self.reader.table is not None
-        self.explains = explain
         self.text_counts = {
             "tokens": "spaces",
             "most_per_text": None,
             "attends": False,
             "added_per_text": 2,  # sentence boundaries
         }
-        models = [m for m in (self.bilm, self.elmo, self.pretrainer) if m is not None]
-        self.weights = StoredWeights(models)
         kind = "a language model" if self.pretrainer is not None else "a biLM"
-        size = model.count_params()
-        self.title = f"ELMo: {kind} with {size:,} parameters ({type(model).__name__})"
+        title = f"ELMo: {kind} with {model.count_params():,} parameters ({type(model).__name__})"
+        models = [m for m in (self.bilm, self.elmo, self.pretrainer) if m is not None]
+        super().__init__(self.reader.table, StoredWeights(models), title, explain)
         scores = self.scoring() is not None
         self.notices = [_about_state(bilm.initial_state, carries, scores)]
         if explain and not scores:
             self.notices.append(self._about_explain())
 
-    def functions(self):
-        """Returns a dict from signature names to traced functions, for `tf.saved_model.save`."""
+    def more_functions(self):
+        """Returns the traced functions of the signatures that read ids, and of those that score."""
+        trace = self.weights.trace
         ids = _spec("token_ids", [None, None])
         if self.reader.reads_characters:
             ids = _spec("character_ids", [None, None, self.bilm.max_characters])
-        functions = {}
-        trace = self.weights.trace
-        if self.reads_text:
-            functions["default"] = trace(self.embed_text, TEXT)
-            functions["serving_default"] = functions["default"]
-            functions["tokens"] = trace(self.embed_tokens, TOKENS, LENGTHS)
-        functions[ids.name] = trace(self.embed_ids, ids, LENGTHS)
-        functions.setdefault("serving_default", functions[ids.name])
+        functions = {ids.name: trace(self.from_ids, ids, LENGTHS)}
+        if not self.reads_text:
+            functions["serving_default"] = functions[ids.name]
         scoring = self.scoring()
         if scoring is not None:
             states = {
@@ -115,8 +95,6 @@ class BiLMSignatures:
             }
             functions["initial_states"] = trace(scoring.initial_states, _spec("batch_size", []))
             functions["score"] = trace(scoring.score, TOKENS, LENGTHS, **states)
-        if self.explains and "default" in functions:
-            functions["explain"] = trace(self.explain_text, TEXT)
         return functions
 
     def scoring(self):
@@ -139,17 +117,10 @@ class BiLMSignatures:
             "trained with."
         )
 
-    def module(self):
-        """Returns a `tf.Module` with the weights and the vocabulary that the functions use."""
-        module = tf.Module()
-        module.weights = self.weights.tracked()
-        module.table = self.reader.table
-        return module
-
     def expected(self, texts):
-        """Returns a dict of some outputs of `default` for `texts`, computed by the model itself."""
+        """Computes some outputs of `default` for a list of texts with the model itself."""
         tokens = split_tokens(tf.constant(texts))
-        lengths = tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1)
+        lengths = count(tokens != "")
         out = self.bilm.predict_on_batch(self.reader.to_ids(tokens, lengths))
         layers = {
             f"lstm_outputs{number}": out["layer_outputs"][:, number]
@@ -157,27 +128,14 @@ class BiLMSignatures:
         }
         return {**layers, "sequence_len": lengths.numpy()}
 
-    def embed_text(self, text):
-        """Implements the signature `default` for sentences, str `[N]`."""
+    def from_text(self, text):
         tokens = split_tokens(text)  # [N, T]
-        return self.embed_tokens(tokens, tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1))
+        return self.from_tokens(tokens, count(tokens != ""))
 
-    def explain_text(self, text):
-        """Implements the signature `explain` for sentences, str `[N]`."""
-        tokens = split_tokens(text)  # [N, T]
-        sequence_len = tf.reduce_sum(tf.cast(tokens != "", tf.int32), axis=1)
-        out = self.bilm(self.reader.to_ids(tokens, sequence_len))
-        answer = {"elmo": self._elmo(out)}
-        scoring = self.scoring()
-        if scoring is not None:
-            answer |= scoring.surprise(out, tokens, sequence_len)
-        return {**answer, "tokens": tokens, "sequence_len": sequence_len}
-
-    def embed_tokens(self, tokens, sequence_len):
-        """Implements the signature `tokens` for str `[N, T]`, with lengths int32 `[N]`."""
+    def from_tokens(self, tokens, sequence_len):
         return self._outputs(self.reader.to_ids(tokens, sequence_len), sequence_len)
 
-    def embed_ids(self, ids, sequence_len):
+    def from_ids(self, ids, sequence_len):
         """Implements the signature `character_ids` or `token_ids`, int32 `[N, T, C]` or `[N, T]`.
 
         The lengths are needed because TensorFlow Serving pads the ids of each request with their
@@ -188,20 +146,29 @@ class BiLMSignatures:
         is_token = tf.reduce_any(ids != 0, -1) if characters else ids != 0  # [N, T]
         message = "each token within `sequence_len` must have an id other than 0, which is padding"
         tf.debugging.Assert(tf.reduce_all(is_token | ~real), [message])
-        return self._outputs(
-            tf.where(real[..., None] if characters else real, ids, 0), sequence_len
-        )
+        ids = tf.where(real[..., None] if characters else real, ids, 0)
+        return self._outputs(ids, sequence_len)
+
+    def explain_text(self, text):
+        tokens = split_tokens(text)  # [N, T]
+        sequence_len = count(tokens != "")
+        out = self.bilm(self.reader.to_ids(tokens, sequence_len))
+        answer = {"elmo": self._elmo(out)}
+        scoring = self.scoring()
+        if scoring is not None:
+            answer |= scoring.surprise(out, tokens, sequence_len)
+        return {**answer, "tokens": tokens, "sequence_len": sequence_len}
 
     def _outputs(self, ids, sequence_len):
         """Returns the outputs that the docstring of `BiLMSignatures` lists."""
         out = self.bilm(ids)
         layers = out["layer_outputs"]  # [N, L+1, T, 2P]
         elmo = self._elmo(out)  # [N, T, 2P]
-        count = tf.cast(tf.maximum(sequence_len, 1), tf.float32)[:, None]
+        size = tf.cast(tf.maximum(sequence_len, 1), tf.float32)[:, None]
         answer = {"word_emb": layers[:, 0, :, : self.bilm.projection_dim], "elmo": elmo}
         for number in range(1, self.bilm.num_layers + 1):
             answer[f"lstm_outputs{number}"] = layers[:, number]
-        answer["default"] = tf.reduce_sum(elmo, axis=1) / count
+        answer["default"] = tf.reduce_sum(elmo, axis=1) / size
         answer = {name: tf.cast(output, tf.float32) for name, output in answer.items()}
         return {**answer, "sequence_len": tf.identity(sequence_len)}
 

@@ -16,13 +16,11 @@ def explain_tags(model, features):
         features: dict. The features, as passed to `call` of the model.
 
     Returns:
-        dict of tensors. `path_tags` is str `[N, k, T]`: the k best tag sequences, best first, with
-        `""` on padding. `path_scores` is float32 `[N, k]`: the log-probability of each sequence.
-        `path_probabilities` is float32 `[N, k]`: the probability of each sequence. `marginals` is
-        float32 `[N, T, K]`: the probability of each tag at each token, and 0 on padding.
-        `tag_names` is str `[N, K]`: the K tags, the same in every row. If there are fewer than k
-        sequences, the remaining ones have `""` as tags, the score -3.4e38 (since JSON cannot
-        represent minus infinity) and the probability 0.
+        dict of tensors: `path_tags` str `[N, k, T]`, best first, with `""` on padding;
+        `path_scores` float32 `[N, k]`, their log-probabilities; `path_probabilities` float32
+        `[N, k]`; `marginals` float32 `[N, T, K]`, 0 on padding; `tag_names` str `[N, K]`, the same
+        in every row. If there are fewer than k sequences, the remaining ones have `""` as tags, the
+        score -3.4e38 (since JSON cannot represent minus infinity) and the probability 0.
     """
     outputs = model(features)
     mask = outputs["mask"]  # [N, T]
@@ -41,15 +39,9 @@ def explain_tags(model, features):
 
 
 def explain_label(model, features):
-    """Computes the weight of each token in the pooling of a classifier.
+    """Computes `token_weights`, float32 `[N, T]`, of a classifier that pools by attention.
 
-    Args:
-        model: `Classifier`.
-        features: dict. The features, as passed to `call` of the model.
-
-    Returns:
-        dict. If the classifier was created with `pooling="attention"`, the dict contains
-        `token_weights`, float32 `[N, T]`, which are 0 on padding. Otherwise, the dict is empty.
+    The weights are 0 on padding. For other poolings, the dict is empty.
     """
     if model.pooling != "attention":
         return {}
@@ -62,16 +54,14 @@ def explain_attention(model, features, tokens, strings=None):
     Args:
         model: Any tfreps model.
         features: dict. The features, as passed to `call` of the model.
-        tokens: str tensor of shape `[N, T]`. The tokens or pieces in `features`, with `""` on
-            padding.
+        tokens: str tensor of shape `[N, T]`. The tokens or pieces, with `""` on padding.
         strings: function or None. Converts piece ids to strings. Required for a tagger on a BERT
             model. Defaults to `None`.
 
     Returns:
-        dict of two tensors. `attention` is float32 `[N, L, H, P, P]` (layer, head, from, to); its
-        rows sum to 1 for real tokens and are 0 on padding. `attention_tokens` is str `[N, P]`: the
-        tokens or pieces that the Transformer reads, with `""` on padding. The dict is empty if the
-        model has no Transformer.
+        dict of `attention`, float32 `[N, L, H, P, P]` (layer, head, from, to), whose rows sum to 1
+        for real tokens and are 0 on padding, and `attention_tokens`, str `[N, P]`, the tokens or
+        pieces that the Transformer reads. It is empty if the model has no Transformer.
     """
     pieces = model.find(PieceEncoder)
     if pieces is not None:

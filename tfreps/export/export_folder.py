@@ -1,15 +1,29 @@
 """write_export: writes the next version of a model, its README and configuration files."""
 
+import json
 import pathlib
 import sys
 from typing import NamedTuple
 
-from tfreps.export.export_check import check_signatures
+import numpy as np
+import tensorflow as tf
+
+from tfreps.export.export_check import check_export
 from tfreps.export.notes import check_notes, model_name, write_notes
-from tfreps.export.saved_model import save_whole
-from tfreps.export.text_counts import write_counts
-from tfreps.export.warm_up import write_warm_up
+from tfreps.files.atomic_files import replacing
 from tfreps.files.version_folders import next_version
+
+COUNTS = "tfreps_counts.json"  # how texts are tokenized, for servers that limit requests
+WARM_UP = "tf_serving_warmup_requests"
+WARM_UP_TEXTS = (
+    ["The dog sat on the mat ."],
+    [
+        "Ada Lovelace lived in London .",
+        "",
+        "A longer sentence , with a few more words in it .",
+        "你好",
+    ],
+)
 
 
 class WrittenExport(NamedTuple):
@@ -21,15 +35,18 @@ class WrittenExport(NamedTuple):
         functions: dict. Concrete function of each signature, by name.
         num_warm_up: int or None. Number of warm-up requests. It is `None` if the package
             tensorflow-serving-api is not installed.
+        difference: float or None. Largest difference that the check found; see `check_export`. It
+            is `None` without a check.
     """
 
     folder: pathlib.Path
     version: int
     functions: dict
     num_warm_up: int | None
+    difference: float | None
 
 
-def write_export(signatures, base, check=False, overwrite=False, on_checked=None):
+def write_export(signatures, base, check=False, overwrite=False):
     """Writes the next version of an exported model.
 
         base/1/, base/2/ ...    versions, each a SavedModel with warm-up requests and a description
@@ -44,14 +61,12 @@ def write_export(signatures, base, check=False, overwrite=False, on_checked=None
             `open_for_export`.
         base: str or path-like. Folder of the model, which may already contain versions. Its name is
             the name of the model.
-        check: bool, str or path-like. If `True`, separate processes run the new version without
-            tfreps, and the version is written only if their outputs match those of the model. A
-            path selects the Python interpreter of these processes, which may have a different
-            version of TensorFlow. Defaults to `False`.
+        check: bool, str or path-like. If `True`, a new process runs the new version without tfreps,
+            and the version is written only if its outputs match those of the model. A path selects
+            the Python interpreter of the process, which may have a different version of
+            TensorFlow. Defaults to `False`.
         overwrite: bool. Whether to replace a README.md, models.config or batching.config that
             tfreps did not write. Defaults to `False`.
-        on_checked: function or None. Called with each `CheckedExport` when it is available.
-            Defaults to `None`.
 
     Returns:
         `WrittenExport`.
@@ -59,7 +74,7 @@ def write_export(signatures, base, check=False, overwrite=False, on_checked=None
     Raises:
         ValueError: If `base` is a file, if it contains a README.md, models.config or
             batching.config that tfreps did not write and `overwrite` is `False`, if the signatures
-            cannot be built, if no larger version number is possible, or if `check` is set and a
+            cannot be built, if no larger version number is possible, or if `check` is set and the
             check fails or no signature reads text.
     """
     base = pathlib.Path(base)
@@ -68,17 +83,59 @@ def write_export(signatures, base, check=False, overwrite=False, on_checked=None
     check_notes(base, overwrite)
     functions = signatures.functions()
     version = next_version(base)
-    num_warm_up = []
-
-    def finish(folder):
-        write_counts(folder, signatures.text_counts)
-        num_warm_up.append(write_warm_up(folder, model_name(base), functions))
+    difference = None
+    with replacing(base / str(version), parents=True) as folder:
+        # Servers do not need the custom gradients.
+        options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+        tf.saved_model.save(signatures.module(), str(folder), functions, options)
+        extra = folder / "assets.extra"
+        extra.mkdir()
+        counts = json.dumps(signatures.text_counts) + "\n"
+        (extra / COUNTS).write_text(counts, encoding="utf-8")
+        num_warm_up = write_warm_up(extra / WARM_UP, model_name(base), functions)
         if check:
             python = sys.executable if check is True else check
-            check_signatures(signatures, functions, folder, python, on_checked)
+            difference = check_export(signatures, functions, folder, python)
+    write_notes(base, version, signatures, functions, overwrite)
+    return WrittenExport(base / str(version), version, functions, num_warm_up, difference)
 
-    save_whole(signatures.module(), base / str(version), functions, finish)
-    counts = signatures.text_counts
-    about = signatures.known, signatures.notices
-    write_notes(base, version, signatures.title, functions, counts, overwrite, *about)
-    return WrittenExport(base / str(version), version, functions, num_warm_up[0])
+
+def write_warm_up(path, name, functions):
+    """Writes the requests that a server runs before it serves a version.
+
+    Every signature is called, since TensorFlow prepares the graph of each one, also of an alias,
+    when it is first called, which takes seconds.
+
+    Returns:
+        int or None. Number of requests. It is `None` if the package tensorflow-serving-api is not
+        installed; in this case, no file is written.
+    """
+    try:
+        from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
+    except ImportError:
+        return None
+    requests = [(key, inputs) for key in functions for inputs in _inputs(functions[key])]
+    with tf.io.TFRecordWriter(str(path)) as writer:
+        for signature, inputs in requests:
+            request = predict_pb2.PredictRequest()
+            request.model_spec.name = name
+            request.model_spec.signature_name = signature
+            for key, value in inputs.items():
+                request.inputs[key].CopyFrom(value)
+            log = prediction_log_pb2.PredictLog(request=request)
+            writer.write(prediction_log_pb2.PredictionLog(predict_log=log).SerializeToString())
+    return len(requests)
+
+
+def _inputs(function):
+    """Returns the inputs of the requests: `WARM_UP_TEXTS`, or arrays of one element if possible."""
+    specs = function.structured_input_signature[1]
+    if specs.keys() == {"text"}:
+        return [{"text": tf.make_tensor_proto(texts, tf.string)} for texts in WARM_UP_TEXTS]
+    return [{key: _one(spec) for key, spec in specs.items()}]
+
+
+def _one(spec):
+    """Returns a `TensorProto` of ones, or of texts "1", in which unknown sizes are 1."""
+    ones = np.ones([size or 1 for size in spec.shape], int)
+    return tf.make_tensor_proto(ones.astype(str) if spec.dtype == tf.string else ones, spec.dtype)

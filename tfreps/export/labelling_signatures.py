@@ -5,13 +5,14 @@ import tensorflow as tf
 
 from tfreps.export.explanations import explain_attention, explain_label, explain_tags
 from tfreps.export.signature_base import (
-    StringSignatures,
+    Signatures,
     asset_folder,
+    count,
     cut_tokens,
+    is_long,
     with_vocabulary,
 )
 from tfreps.export.stored_weights import StoredWeights
-from tfreps.export.text_counts import is_long
 from tfreps.models import TransformerEncoder
 from tfreps.text.bert.character_tokens import CharacterTokenizer
 from tfreps.text.tags.graph_spans import padded_spans
@@ -19,17 +20,10 @@ from tfreps.text.tags.tag_schemes import span_rules
 from tfreps.text.tokenizers import tokenize
 
 
-class TextSignatures(StringSignatures):
-    """Signatures of an exported tagger or classifier.
+class TextSignatures(Signatures):
+    """Signatures of an exported tagger or classifier: `default`, `tokens` and `explain`.
 
-    `default` (also called `serving_default`) reads raw text, which is tokenized as in training;
-    `tokens` reads tokens:
-
-        default     text str [N]
-        tokens      tokens str [N, T], sequence_len int32 [N]; only the first sequence_len tokens
-                    of each row are read
-
-    A tagger returns
+    Raw text is tokenized as in training. A tagger returns
 
         tokens          str [N, T], the tokens that were read, "" on padding
         tags            str [N, T], the tag of each token, "" on padding
@@ -56,37 +50,32 @@ class TextSignatures(StringSignatures):
     Sentences of a tagger on a BERT model are truncated after the last word whose pieces all fit
     within `max_length`; its output `sequence_len` is the number of words that were read.
 
-    `explain` takes `text` and returns all outputs of `default` and the outputs of those functions
-    in `tfreps.export.explanations` that apply to the model. For a classifier, it also returns
-    `tokens`, the tokens or pieces that were read.
+    `explain` returns all outputs of `default`, the `tokens` or pieces that were read, and the
+    outputs of those functions in `tfreps.export.explanations` that apply to the model.
 
     Args:
         trained: `tfreps.inference.TextTagger` or `TextClassifier`.
         explain: bool. Whether to add the signature `explain`. Defaults to `False`.
         core_ops: bool. Whether the export uses only core TensorFlow operations. If `False`, an
-            operation of TensorFlow Text splits the words for a BERT model into pieces, which is
-            faster. Defaults to `True`.
-
-    Raises:
-        ValueError: If the model reads stored vectors, or if `core_ops` is `False` and the model is
-            not based on BERT, TensorFlow Text is not installed, or TensorFlow Text does not support
-            the tokenizer.
+            operation of TensorFlow Text splits the words for a BERT model into pieces. Defaults to
+            `True`.
     """
 
     def __init__(self, trained, explain=False, core_ops=True):
-        check_exportable(trained.model)
+        if trained.model.reads_vectors:
+            raise ValueError(
+                "The model reads vectors that `tfreps embed` stored, which a server does not have. "
+                "Export a model that was trained on the biLM itself, which computes the vectors."
+            )
         self.trained = trained
         self.model = trained.model
+        self.indexer = with_vocabulary(trained.indexer, asset_folder(self), core_ops)
         kind = "a tagger" if trained.is_tagger else "a classifier"
         encoder = self.model.parts().get("encoder")  # an HMM has none
         parts = [type(part).__name__ for part in (self.model, encoder) if part is not None]
         size = self.model.count_params()
-        super().__init__(
-            with_vocabulary(trained.indexer, asset_folder(self), core_ops),
-            StoredWeights([self.model]),
-            f"{kind} with {size:,} parameters ({' on '.join(parts)})",
-            explain,
-        )
+        title = f"{kind} with {size:,} parameters ({' on '.join(parts)})"
+        super().__init__(self.indexer, StoredWeights([self.model]), title, explain)
         self.answer = self.weights.shared(self._answer)
         # A classifier on a BERT model reads the pieces of texts; all other models read tokens.
         self.reads_pieces = trained.tokenizer is not None and not trained.is_tagger
@@ -95,7 +84,7 @@ class TextSignatures(StringSignatures):
         self.room = trained.tokenizer.room(trained.max_length) if trained.tokenizer else None
 
     def expected(self, texts):
-        """Returns a dict of some outputs of `default` for `texts`, computed by the model itself."""
+        """Computes some outputs of `default` for a list of texts with the model itself."""
         rows = self.trained.tokenize(texts)
         if self.trained.is_tagger:
             answers = self.trained.tag(rows)
@@ -109,18 +98,15 @@ class TextSignatures(StringSignatures):
         return {"label": np.array([a.label for a in answers], object), "probabilities": shares}
 
     def from_text(self, text):
-        """Implements the signature `default` for texts, str `[N]`."""
         return self.answer(*self._read(text))
 
     def from_tokens(self, tokens, sequence_len):
-        """Implements the signature `tokens` for str `[N, T]`, with lengths int32 `[N]`."""
         tokens, sequence_len = cut_tokens(tokens, sequence_len, self.longest)
         if self.reads_pieces:
             return self.from_text(tf.strings.reduce_join(tokens, axis=1, separator=" "))
         return self.answer(*self._of_tokens(tokens, sequence_len))
 
     def explain_text(self, text):
-        """Implements the signature `explain` for texts, str `[N]`."""
         features, tokens, sequence_len = self._read(text)
         answer = {**self.answer(features, tokens, sequence_len), "tokens": tokens}
         explain = explain_tags if self.trained.is_tagger else explain_label
@@ -133,16 +119,16 @@ class TextSignatures(StringSignatures):
         if self.reads_pieces:
             features = self.indexer.of_texts(text, self.trained.max_length)
             pieces = tf.where(features["mask"], self.indexer.strings(features["token_ids"]), "")
-            return features, pieces, _count(features["mask"])
+            return features, pieces, count(features["mask"])
         tokens = tokenize(text, self.trained.tokens)  # [N, T]
-        return self._of_tokens(*cut_tokens(tokens, _count(tokens != ""), self.longest))
+        return self._of_tokens(*cut_tokens(tokens, count(tokens != ""), self.longest))
 
     def _of_tokens(self, tokens, sequence_len):
         features = self.indexer(tokens)
         if self.room is not None:
             real = features["piece_ids"] != self.trained.tokenizer.padding_id  # [N, T, W]
             ends = tf.cumsum(tf.reduce_sum(tf.cast(real, tf.int32), axis=2), axis=1)  # [N, T]
-            sequence_len = tf.minimum(sequence_len, _count(ends <= self.room))
+            sequence_len = tf.minimum(sequence_len, count(ends <= self.room))
             tokens = tf.where(tf.sequence_mask(sequence_len, tf.shape(tokens)[1]), tokens, "")
         if self.trained.is_tagger:  # empty tokens are tagged too
             features["mask"] = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
@@ -155,7 +141,7 @@ class TextSignatures(StringSignatures):
 
 
 def text_counts(trained):
-    """Returns the description of the tokenization that `write_counts` stores for servers."""
+    """Returns the `text_counts` of a tagger or classifier."""
     if trained.tokenizer is None:
         return {
             "tokens": trained.tokens,
@@ -171,15 +157,6 @@ def text_counts(trained):
         most = None
     attends = is_long(trained.max_length)
     return {"tokens": how, "most_per_text": most, "added_per_text": 2, "attends": attends}
-
-
-def check_exportable(model):
-    """Raises a ValueError if the model reads stored vectors, which do not exist for raw text."""
-    if model.reads_vectors:
-        raise ValueError(
-            "The model reads vectors that `tfreps embed` stored, which a server does not have. "
-            "Export a model that was trained on the biLM itself, which computes the vectors."
-        )
 
 
 def _tagged(trained, features, tokens, sequence_len):
@@ -211,10 +188,6 @@ def _classified(trained, features):
         "labels": tf.repeat(labels[None], tf.shape(probabilities)[0], axis=0),
         "probabilities": probabilities,
     }
-
-
-def _count(mask):
-    return tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
 
 
 def _padded(rows, filler):

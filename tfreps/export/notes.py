@@ -2,12 +2,12 @@
 
 import json
 import pathlib
+import re
 import textwrap
 
 import tensorflow as tf
 
-from tfreps.export.output_docs import LETTERS, meaning
-from tfreps.export.text_counts import about_cost
+from tfreps.export.signature_base import ATTENDED
 from tfreps.files.atomic_files import write_text
 from tfreps.files.model_card import ModelCard
 
@@ -126,44 +126,92 @@ are versions; this README describes version {version}.
 {notices}{signatures}
 {origin}
 """
+UNITS = {
+    "spaces": "every run of characters between white space",
+    "words": "every run of letters, digits, combining marks and underscores, and every other "
+    "character except white space",
+    "bert_words": "every run of letters, digits and combining marks, every CJK character, and "
+    "every other character except white space",
+    "characters": "every character except white space",
+}
+LETTERS = (
+    "N sentences, T tokens (of the longest sentence in the batch), C characters, D features, K "
+    "tags or labels, S spans, k paths, L layers, H heads, P pieces"
+)
+
+# Name (a regular expression) -> letters of its axes, and description.
+MEANINGS = {
+    "text": ("N", "raw sentences or texts, UTF-8"),
+    "tokens": ("NT", 'the tokens, `""` on padding'),
+    "sequence_len": ("N", "number of tokens of each sentence; the rest is padding"),
+    "character_ids": ("NTC", "ids of each token's characters"),
+    "token_ids": ("NT", "vocabulary ids plus 1"),
+    "default": ("ND", "one vector per sentence: the mean of its tokens' vectors"),
+    "elmo": ("NTD", "contextual vector of each token: the mix of all layers"),
+    "word_emb": ("NTD", "vector of each token without context"),
+    r"lstm_outputs\d+": ("NTD", "vectors of one layer"),
+    "sequence_output": ("NTD", "contextual vector of each token, 0 on padding"),
+    "pooled_output": ("ND", "one vector per text, from the pooler"),
+    "batch_size": ("", "number of sentences to score"),
+    "(forward|backward)_(hidden|cell)": ("NLD", "states of the language model, input and output"),
+    "nll": ("N", "-log p of the sentence in nats, sum of both directions"),
+    "(forward|backward)_nll": ("N", "-log p of the sentence in nats in this direction"),
+    "token_count": ("N", "predictions per direction: one per token, plus one for the boundary"),
+    "forward_surprise": ("NT", "-log p(token | all tokens before it) in nats, 0 on padding"),
+    "backward_surprise": ("NT", "-log p(token | all tokens after it) in nats, 0 on padding"),
+    "end_surprise": ("N", "-log p(the sentence ends | all its tokens) in nats"),
+    "start_surprise": ("N", "-log p(the sentence starts | all its tokens) in nats"),
+    "in_vocabulary": ("NT", "1 if the vocabulary has the token, 0 if it is read as `<UNK>`"),
+    "tags": ("NT", 'the best legal tag sequence, `""` on padding'),
+    "confidences": ("NT", "probability of each tag in `tags`, 0 on padding"),
+    "span_types": ("NS", 'types of the spans, in order, `""` after the last span'),
+    "span_starts": ("NS", "index of the first token of each span, from 0"),
+    "span_ends": ("NS", "index after the last token of each span"),
+    "num_spans": ("N", "number of spans of each sentence"),
+    "path_tags": ("NkT", "the best tag sequences, best first"),
+    "path_scores": ("Nk", "log-probability of each path, -3.4e38 if there are fewer paths"),
+    "path_probabilities": ("Nk", "probability of each path"),
+    "marginals": ("NTK", "probability of each tag at each token"),
+    "tag_names": ("NK", "the tags, in the order of `marginals`; the same in every row"),
+    "label": ("N", "the most probable label"),
+    "probability": ("N", "probability of `label`"),
+    "labels": ("NK", "all labels, the same in every row"),
+    "probabilities": ("NK", "probability of each label in `labels`"),
+    "token_weights": ("NT", "weight of each token in the pooling; the weights sum to 1"),
+    "attention": ("NLHPP", "attention weights (from, to); rows of real pieces sum to 1"),
+    "attention_tokens": ("NP", 'the tokens or pieces of `attention`, `""` on padding'),
+}
 
 
-def write_notes(base, version, title, functions, counts, overwrite=False, known=None, notices=()):
+def write_notes(base, version, signatures, functions, overwrite=False):
     """Writes README.md and the configuration files atomically, replacing those of earlier versions.
 
     Args:
         base: str or path-like. Folder with the versions; its name is the name of the model.
         version: int. Version that README.md describes.
-        title: str. Description of the model.
+        signatures: Signatures of the export: its `title`, `text_counts`, `known` and `notices`.
         functions: dict. Concrete function of each signature, by name.
-        counts: dict. Description of the tokenization, as passed to `write_counts`.
         overwrite: bool. Whether to replace files with these names that tfreps did not write.
             Defaults to `False`.
-        known: dict or None. Facts about the training, as returned by
-            `tfreps.runs.run_card.run_card`. If `None` (the default), the README says that the
-            training was not recorded.
-        notices: sequence of str. Paragraphs for users of the signatures. Defaults to `()`.
-
-    Raises:
-        ValueError: If `overwrite` is `False` and tfreps did not write one of the existing files, or
-            if an input or output has no entry in `MEANINGS` or a different number of axes.
     """
     base = pathlib.Path(base)
     name = model_name(base)
-    signatures = "".join(_section(key, function) for key, function in functions.items())
+    title = signatures.title
+    tables = "".join(_section(key, function) for key, function in functions.items())
     form = README if "default" in functions else IDS_ONLY
     ops = ", ".join(f"`{op}`" for op in text_ops(functions))
-    other = "explain" if "explain" in functions else "default"
-    card = ModelCard(name, title, "", **(known or {}))
+    card = ModelCard(name, title, "", **signatures.known)
     text = form.format(
-        **{"name": name, "version": version, "server": SERVER, "other": other},
+        **{"name": name, "version": version, "server": SERVER, "letters": LETTERS},
+        other="explain" if "explain" in functions else "default",
+        title=title[0].upper() + title[1:],
         front_matter=card.front_matter(),
         origin=card.origin(),
-        cost=about_cost(counts),
+        cost=about_cost(signatures.text_counts),
         needs=AND_TEXT.format(ops=ops) if ops else ALONE,
         tokens=TOKENS.format(name=name) if "tokens" in functions else "",
-        notices="".join(f"\n{textwrap.fill(notice, 100)}\n" for notice in notices),
-        **{"title": title[0].upper() + title[1:], "letters": LETTERS, "signatures": signatures},
+        notices="".join(f"\n{textwrap.fill(notice, 100)}\n" for notice in signatures.notices),
+        signatures=tables,
     )
     check_notes(base, overwrite)
     quoted, path = (json.dumps(part, ensure_ascii=False) for part in (name, f"/models/{name}"))
@@ -173,10 +221,7 @@ def write_notes(base, version, title, functions, counts, overwrite=False, known=
 
 
 def check_notes(base, overwrite=False):
-    """Raises a ValueError if a folder contains a file of `FILES` that tfreps did not write.
-
-    With `overwrite=True`, nothing is checked.
-    """
+    """Raises a ValueError if a folder contains a file of `FILES` that tfreps did not write."""
     for path in (pathlib.Path(base, name) for name in FILES):
         if not overwrite and path.exists() and (path.is_dir() or MARK not in path.read_bytes()):
             raise ValueError(
@@ -186,15 +231,7 @@ def check_notes(base, overwrite=False):
 
 
 def text_ops(functions) -> list[str]:
-    """Returns the names of the TensorFlow Text operations in traced functions.
-
-    Args:
-        functions: dict. Concrete function of each signature, by name.
-
-    Returns:
-        list of str, in alphabetical order. It is empty if the functions use only core TensorFlow
-        operations.
-    """
+    """Returns the names of the TensorFlow Text operations in traced functions, sorted."""
     found = set()
     for function in functions.values():
         graph = function.graph.as_graph_def()
@@ -209,6 +246,29 @@ def model_name(base) -> str:
     return pathlib.Path(base).absolute().name
 
 
+def about_cost(counts) -> str:
+    """Returns the paragraph about the cost of a request for the README of an export."""
+    cut = added = squares = ""
+    if counts["most_per_text"] is not None:
+        cut = f"; texts are truncated to {counts['most_per_text']:,} tokens"
+    if counts["added_per_text"]:
+        added = f"; the model adds {counts['added_per_text']} tokens to each text"
+    if counts["attends"]:
+        squares = (
+            f" A text of t > {ATTENDED:,} tokens counts as t * t / {ATTENDED:,} tokens, since each "
+            "token attends to all others."
+        )
+    text = (
+        "The time and memory that a request needs grow with its number of tokens after padding, "
+        "which is the number of texts times the number of tokens in the longest text. An empty "
+        "text counts as one token. These count as tokens: "
+        f"{UNITS[counts['tokens']]}{added}{cut}.{squares} `tfreps serve` rejects requests beyond "
+        "`--max-tokens` and `--max-text-tokens`. TensorFlow Serving has no such limit, so limit "
+        "requests before they reach it."
+    )
+    return textwrap.fill(text, 100)
+
+
 def _section(name, function):
     """Returns the table of a signature's inputs and outputs."""
     if name == "serving_default":
@@ -216,23 +276,28 @@ def _section(name, function):
     rows = ["| | name | dtype | shape | meaning |", "|---|---|---|---|---|"]
     inputs = function.structured_input_signature[1]
     for word, parts in ("input", inputs), ("output", function.structured_outputs):
-        for key in sorted(parts):
-            rows.append(f"| {word} | `{key}` | {_kind(parts[key])} | {_shape(key, parts[key])}")
-            rows[-1] += f" | {meaning(key)[1]} |"
+        for key, spec in sorted(parts.items()):
+            letters, meaning = _meaning(key)
+            kind = "str" if spec.dtype.name == "string" else spec.dtype.name
+            shape = _shape(key, spec, letters)
+            rows.append(f"| {word} | `{key}` | {kind} | {shape} | {meaning} |")
     return f"\n### `{name}`\n\n" + "\n".join(rows) + "\n"
 
 
-def _kind(spec):
-    return "str" if spec.dtype.name == "string" else spec.dtype.name
+def _meaning(name):
+    """Returns the letters of the axes and the description of an input or output."""
+    for pattern, found in MEANINGS.items():
+        if re.fullmatch(pattern, name):
+            return found
+    raise ValueError(f"`MEANINGS` has no entry for {name!r}. Add one in {__name__}.")
 
 
-def _shape(name, spec):
+def _shape(name, spec, letters):
     """Returns the axes as letters, or as numbers where they are fixed, as in `[N, T, 128]`."""
-    letters = meaning(name)[0]
     sizes = list(spec.shape) if spec.shape.rank is not None else [None] * len(letters)
     if len(sizes) != len(letters):
         raise ValueError(
             f"The input or output {name!r} must have {len(letters)} axes, {letters}, as in "
-            f"`MEANINGS` of tfreps.export.output_docs; got shape {spec.shape}."
+            f"`MEANINGS` of {__name__}; got shape {spec.shape}."
         )
     return f"[{', '.join(str(s or x) for s, x in zip(sizes, letters, strict=True))}]"

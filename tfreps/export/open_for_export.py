@@ -66,7 +66,14 @@ def open_for_export(source, explain=False, core_ops=True, **options):
     >>> answer(text=tf.constant(["I have a dog"]))["elmo"].shape
     TensorShape([1, 4, 8])
     """
-    loaded = _loaded(source, options)
+    loaded = load(source, **options) if isinstance(source, str | os.PathLike) else source
+    if not isinstance(loaded, LoadedModel):
+        raise _unreadable(source)
+    if loaded is source and options:
+        raise ValueError(
+            f"The options {', '.join(f'`{name}`' for name in options)} apply only if `source` "
+            f"is a path; got a {type(source).__name__}. Omit them."
+        )
     if isinstance(loaded, TextBiLM):
         if not core_ops:
             raise ValueError(
@@ -87,17 +94,8 @@ def open_for_export(source, explain=False, core_ops=True, **options):
     return signatures
 
 
-def _loaded(source, options):
-    """Returns `source` as a loaded model, or raises a ValueError that says what to pass instead."""
-    if isinstance(source, str | os.PathLike):
-        return load(source, **options)
-    if isinstance(source, LoadedModel):
-        if options:
-            raise ValueError(
-                f"The options {', '.join(f'`{name}`' for name in options)} apply only if `source` "
-                f"is a path; got a {type(source).__name__}. Omit them."
-            )
-        return source
+def _unreadable(source):
+    """Returns an error that says what to pass instead of an object that cannot read text."""
     name = type(source).__name__
     advice = "Pass the path of a run folder or of a published model."
     if isinstance(source, keras.Model):
@@ -108,7 +106,7 @@ def _loaded(source, options):
     for kinds, wrapper in WRAPPERS.items():
         if isinstance(source, kinds):
             advice = f"Pass `{wrapper}` from `tfreps.inference`, or use `model.export(folder)`."
-    raise ValueError(
+    return ValueError(
         "`source` must be the path of a model for `tfreps.load`, or a TextTagger, TextClassifier, "
         f"TextBiLM or TextBert; got a {name}. {advice}"
     )

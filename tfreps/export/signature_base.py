@@ -1,4 +1,4 @@
-"""Base class and helpers for the signatures of exported models that read raw text."""
+"""Base class and helpers for the signatures of exported models."""
 
 import os
 import shutil
@@ -12,46 +12,43 @@ from tfreps.text.bert.piece_indexer import PieceIndexer
 TEXT = tf.TensorSpec([None], tf.string, "text")
 TOKENS = tf.TensorSpec([None, None], tf.string, "tokens")
 LENGTHS = tf.TensorSpec([None], tf.int32, "sequence_len")
+ATTENDED = 1024  # up to about this many tokens, attention costs less than the rest of the model
 
 
-def asset_folder(owner) -> str:
-    """Creates a temporary folder for the assets of an export.
+class Signatures:
+    """Base class of the signatures of an export.
 
-    The folder is deleted when `owner` is garbage-collected.
-    """
-    folder = tempfile.mkdtemp(prefix="tfreps-export-")
-    weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
-    return folder
-
-
-class StringSignatures:
-    """Base class of signatures that take strings.
-
-    Subclasses implement three methods, each of which returns a dict of tensors:
+    Subclasses implement `expected`, which computes some outputs of `default` with the model itself,
+    and three methods, each of which returns a dict of tensors:
 
         default     from_text(text str [N]), also called serving_default
         tokens      from_tokens(tokens str [N, T], sequence_len int32 [N])
         explain     explain_text(text str [N]), only if `explains` is `True`
 
     Args:
-        indexer: `TokenIndexer` or `PieceIndexer`. Converts strings to ids in the graph; its
-            vocabulary is an asset of the SavedModel.
+        table: `TokenIndexer`, `PieceIndexer`, lookup table or None. The vocabulary, which the
+            SavedModel stores as an asset.
         weights: `tfreps.export.stored_weights.StoredWeights` of the model.
         title: str. Description of the model for its README.
         explains: bool. Whether to add the signature `explain`.
 
     Attributes:
+        text_counts: dict. How texts are tokenized, for servers that limit requests. `tokens` is a
+            key of `tfreps.export.notes.UNITS`; `most_per_text` is the number of tokens to which the
+            model truncates a text before it splits it, or `None`; `added_per_text` is the number of
+            tokens that it adds; `attends` is `True` if the cost of a long text grows with the
+            square of its number of tokens.
         known: dict. Facts about the training, as returned by `tfreps.runs.run_card.run_card`.
-        notices: tuple of str. Paragraphs for users of the signatures, for the README.
-        reads_text: bool. Whether there is a signature that reads text; `True` in this class.
+        notices: sequence of str. Paragraphs for users of the signatures, for the README.
+        reads_text: bool. Whether there are signatures that read strings.
     """
 
     known: dict = {}
-    notices: tuple = ()
+    notices: tuple | list = ()
     reads_text = True
 
-    def __init__(self, indexer, weights, title, explains):
-        self.indexer = indexer
+    def __init__(self, table, weights, title, explains):
+        self.table = table
         self.weights = weights
         self.title = title
         self.explains = explains
@@ -59,33 +56,38 @@ class StringSignatures:
     def functions(self):
         """Returns a dict from signature names to traced functions, for `tf.saved_model.save`."""
         trace = self.weights.trace
-        default = trace(self.from_text, TEXT)
-        functions = {"default": default, "serving_default": default}
-        functions["tokens"] = trace(self.from_tokens, TOKENS, LENGTHS)
-        if self.explains:
+        functions = {}
+        if self.reads_text:
+            functions["default"] = functions["serving_default"] = trace(self.from_text, TEXT)
+            functions["tokens"] = trace(self.from_tokens, TOKENS, LENGTHS)
+        functions |= self.more_functions()
+        if self.explains and self.reads_text:
             functions["explain"] = trace(self.explain_text, TEXT)
         return functions
+
+    def more_functions(self):
+        """Returns a dict of the traced functions of other signatures; there are none by default."""
+        return {}
 
     def module(self):
         """Returns a `tf.Module` with the weights and the vocabulary that the functions use."""
         module = tf.Module()
         module.weights = self.weights.tracked()
-        module.indexer = self.indexer
+        module.table = self.table
         return module
 
 
+def asset_folder(owner) -> str:
+    """Creates a temporary folder for assets, deleted when `owner` is garbage-collected."""
+    folder = tempfile.mkdtemp(prefix="tfreps-export-")
+    weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 def with_vocabulary(indexer, assets, core_ops=True):
-    """Returns the indexer with its vocabulary as an asset of the SavedModel.
+    """Returns a `TokenIndexer` or `PieceIndexer` with its vocabulary as a file in `assets`.
 
-    Args:
-        indexer: `TokenIndexer` or `PieceIndexer`.
-        assets: str. Folder to which the vocabulary is written.
-        core_ops: bool. Whether to use only core TensorFlow operations. If `False`, an operation of
-            TensorFlow Text splits the words for a BERT model into pieces. Defaults to `True`.
-
-    Raises:
-        ValueError: If `core_ops` is `False` and the model reads whole tokens, TensorFlow Text is
-            not installed, or TensorFlow Text does not support the tokenizer.
+    With `core_ops=False`, an operation of TensorFlow Text splits words into pieces.
     """
     path = os.path.join(assets, "vocabulary.txt")
     if core_ops:
@@ -98,23 +100,17 @@ def with_vocabulary(indexer, assets, core_ops=True):
     return indexer.with_vocabulary_file(path, core_ops=False)
 
 
-def cut_tokens(tokens, sequence_len, max_length):
-    """Truncates sentences and replaces the tokens after the end of each sentence with `""`.
+def is_long(max_length) -> bool:
+    """Returns True if attention matters for texts that are truncated to `max_length` tokens."""
+    return max_length is None or max_length > ATTENDED
 
-    Args:
-        tokens: str tensor of shape `[N, T]`.
-        sequence_len: int32 tensor of shape `[N]`. Number of tokens of each sentence.
-        max_length: int or None. Maximum number of tokens. If `None`, sentences are not truncated.
 
-    Returns:
-        Tuple `(tokens, sequence_len)`. `tokens` is str `[N, min(T, max_length)]`, the truncated
-        sentences; `sequence_len` is int32 `[N]`, their lengths.
+def real_tokens(tokens, sequence_len):
+    """Returns the mask of real tokens, bool `[N, T]`, for tokens `[N, T, ...]`.
 
-    Raises:
-        tf.errors.InvalidArgumentError: If `sequence_len` does not have one value from 0 to T per
-            sentence.
+    Calls with lengths that do not fit raise `tf.errors.InvalidArgumentError`.
     """
-    rows, longest = tf.unstack(tf.shape(tokens))
+    rows, longest = tf.unstack(tf.shape(tokens)[:2])
     fits = tf.reduce_all((sequence_len >= 0) & (sequence_len <= longest))
     fits &= tf.size(sequence_len) == rows
     message = (
@@ -122,7 +118,19 @@ def cut_tokens(tokens, sequence_len, max_length):
         "got these lengths and this shape of the tokens:"
     )
     tf.debugging.Assert(fits, [message, sequence_len, tf.shape(tokens)])
-    tokens = tokens[:, :max_length]
-    sequence_len = tf.minimum(sequence_len, tf.shape(tokens)[1])
-    tokens = tf.where(tf.sequence_mask(sequence_len, tf.shape(tokens)[1]), tokens, "")
-    return tokens, sequence_len
+    return tf.sequence_mask(sequence_len, longest)
+
+
+def cut_tokens(tokens, sequence_len, max_length=None):
+    """Truncates tokens, str `[N, T]`, and replaces those after the end of each row with `""`.
+
+    Returns:
+        Tuple of the tokens, str `[N, min(T, max_length)]`, and their lengths, int32 `[N]`.
+    """
+    tokens = tf.where(real_tokens(tokens, sequence_len), tokens, "")[:, :max_length]
+    return tokens, tf.minimum(sequence_len, tf.shape(tokens)[1])
+
+
+def count(mask):
+    """Returns the number of true values in each row of a mask, int32 `[N]`."""
+    return tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)

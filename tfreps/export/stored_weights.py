@@ -1,8 +1,10 @@
-"""StoredWeights: stores the weights of an export unchanged or in fewer bits."""
+"""StoredWeights and weight_changes: store the weights of an export in fewer bits."""
 
 import keras
 import numpy as np
 import tensorflow as tf
+
+from tfreps.export.export_check import SENTENCES
 
 KINDS = "float32", "bfloat16", "int8"
 LEAST = 1024  # smallest number of values of an array that is stored in fewer bits
@@ -48,15 +50,7 @@ class StoredWeights:
         return "bfloat16" if any("float16" in part.compute_dtype for part in layers) else "float32"
 
     def store(self, kind):
-        """Rounds the models' weights and stores them in fewer bits.
-
-        Args:
-            kind: str. `"float32"` (unchanged), `"bfloat16"` or `"int8"`.
-
-        Raises:
-            ValueError: If `kind` is none of these, or if it is not `"float32"` and Keras has
-                already quantized a model.
-        """
+        """Rounds the models' weights and stores them as `kind`, one of `KINDS`."""
         if kind not in KINDS:
             raise ValueError(f"`kind` must be one of {', '.join(KINDS)}; got {kind!r}.")
         if kind == "float32":
@@ -88,11 +82,13 @@ class StoredWeights:
 
         def run(**inputs):
             given = [inputs.pop(name) for name in names]
+            if not self.stored:
+                return function(*given, **inputs)
             values = [(variable, value()) for variable, value in self.stored]
             with keras.StatelessScope(state_mapping=values):
                 return function(*given, **inputs)
 
-        traced = tf.function(run if self.stored else _renamed(function, names), autograph=False)
+        traced = tf.function(run, autograph=False)
         return traced.get_concrete_function(**dict(zip(names, specs, strict=True)), **named)
 
     def shared(self, function):
@@ -100,9 +96,6 @@ class StoredWeights:
 
         Otherwise, each signature contains the model, which makes loading slower. Weights that are
         stored in fewer bits belong to one trace, so that functions that read them are not shared.
-
-        Args:
-            function: function of tensors or dicts of tensors.
         """
         once = tf.function(function, autograph=False)
 
@@ -116,6 +109,51 @@ class StoredWeights:
         rounded = {id(variable) for variable, _ in self.stored}
         kept = [variable.value for variable in self.variables if id(variable) not in rounded]
         return [*kept, *(value for _, value in self.stored)]
+
+
+def weight_changes(signatures, kind):
+    """Stores the weights of an export in fewer bits and describes how its outputs change.
+
+    Args:
+        signatures: `BiLMSignatures`, `BertSignatures` or `TextSignatures`, as returned by
+            `open_for_export`. The weights of the model are rounded.
+        kind: str. `"float32"` (unchanged), `"bfloat16"` or `"int8"`.
+
+    Returns:
+        str. A message with the largest change of each float output, and the number of changed
+        values of each string output, for four sentences. It is empty for `"float32"`. If no
+        signature reads text, the message says that the changes were not measured.
+
+    Raises:
+        ValueError: If `kind` is none of these, or if it is not `"float32"` and Keras has already
+            quantized the model.
+    """
+    if kind == "float32":
+        return ""
+    if not signatures.reads_text:
+        signatures.weights.store(kind)
+        return (
+            f"The weights are stored as {kind}. The changes of the outputs were not measured, "
+            "because the export reads only token ids."
+        )
+    before = signatures.expected(SENTENCES)
+    signatures.weights.store(kind)
+    after = signatures.expected(SENTENCES)
+    changes = []
+    for name, value in before.items():
+        old = np.asarray(value)
+        new = np.asarray(after[name])
+        if old.dtype == object:
+            changes.append(f"{name} in {int((old != new).sum())} of {old.size} values")
+        elif old.dtype != np.int32:
+            largest = float(np.abs(old).max(initial=0))
+            change = np.abs(new - old).max(initial=0)
+            changes.append(f"{name} by at most {change:.2g} (largest value {largest:.3g})")
+    return (
+        f"Storing the weights as {kind} changes these outputs for {len(SENTENCES)} sentences: "
+        + ", ".join(changes)
+        + "."
+    )
 
 
 class _Rounded(tf.Module):
@@ -137,12 +175,3 @@ class _Rounded(tf.Module):
     def __call__(self):
         value = tf.cast(self.values, tf.float32)
         return value if self.scale is None else value * self.scale
-
-
-def _renamed(function, names):
-    """Wraps a function so that its first arguments are passed as keyword arguments."""
-
-    def run(**inputs):
-        return function(*[inputs.pop(name) for name in names], **inputs)
-
-    return run

@@ -9,7 +9,6 @@ from tensorflow.core.framework import op_def_pb2
 from tensorflow.core.protobuf import saved_model_pb2
 
 from tests.server.small_models import save, serving, spec
-from tfreps.export.saved_model import save_whole
 from tfreps.server.models.graph_operations import check_asset, check_operations, touches
 from tfreps.server.models.servable import Servable
 
@@ -105,7 +104,9 @@ def regular(tmp_path_factory):
     folder = tmp_path_factory.mktemp("regular")
     (folder / "words.txt").write_text("a\nb\n")
     model = WithTable(str(folder / "words.txt"))
-    save_whole(model, folder / "1", {"serving_default": model.ask.get_concrete_function()})
+    tf.saved_model.save(
+        model, str(folder / "1"), {"serving_default": model.ask.get_concrete_function()}
+    )
     return folder / "1"
 
 
