@@ -13,14 +13,17 @@ from tfreps.__main__ import main
 
 FIXTURE = pathlib.Path(__file__).with_name("fixtures") / "tagger.tar.gz"
 TEXTS = ["Ada saw Rome", "", "Max slept"]
-# The output of `tfreps predict` of that commit.
+# The output of `tfreps predict` of that commit, with the `text` and `confidence` of spans.
 RECORDED = [
     {
         "text": "Ada saw Rome",
         "tokens": ["Ada", "saw", "Rome"],
         "tags": ["B-PER", "O", "B-LOC"],
         "confidences": [0.8438, 0.9647, 0.6652],
-        "spans": [{"type": "PER", "start": 0, "end": 1}, {"type": "LOC", "start": 2, "end": 3}],
+        "spans": [
+            {"type": "PER", "start": 0, "end": 1, "text": "Ada", "confidence": 0.8438},
+            {"type": "LOC", "start": 2, "end": 3, "text": "Rome", "confidence": 0.6652},
+        ],
     },
     {"text": "", "tokens": [], "tags": [], "confidences": [], "spans": []},
     {

@@ -73,9 +73,11 @@ class BiLMSignatures(Signatures):
         title = f"ELMo: {kind} with {model.count_params():,} parameters ({type(model).__name__})"
         models = [m for m in (self.bilm, self.elmo, self.pretrainer) if m is not None]
         super().__init__(self.reader.table, StoredWeights(models), title, explain)
-        scores = self.scoring() is not None
-        self.notices = [_about_state(bilm.initial_state, carries, scores)]
-        if explain and not scores:
+        self.scoring = None
+        if self.pretrainer is not None and self.reader.table is not None:
+            self.scoring = Scoring(bilm, self.pretrainer, self.reader)
+        self.notices = [_about_state(bilm.initial_state, carries, self.scoring is not None)]
+        if explain and self.scoring is None:
             self.notices.append(self._about_explain())
 
     def more_functions(self):
@@ -87,21 +89,15 @@ class BiLMSignatures(Signatures):
         functions = {ids.name: trace(self.from_ids, ids, LENGTHS)}
         if not self.reads_text:
             functions["serving_default"] = functions[ids.name]
-        scoring = self.scoring()
-        if scoring is not None:
+        if self.scoring is not None:
             states = {
                 name: _spec(name, [None, *state.shape[1:]], tf.float32)
-                for name, state in scoring.initial_states(1).items()
+                for name, state in self.scoring.initial_states(1).items()
             }
-            functions["initial_states"] = trace(scoring.initial_states, _spec("batch_size", []))
-            functions["score"] = trace(scoring.score, TOKENS, LENGTHS, **states)
+            batch_size = _spec("batch_size", [])
+            functions["initial_states"] = trace(self.scoring.initial_states, batch_size)
+            functions["score"] = trace(self.scoring.score, TOKENS, LENGTHS, **states)
         return functions
-
-    def scoring(self):
-        """Returns a `Scoring` if the model has a softmax and a vocabulary, otherwise `None`."""
-        if self.pretrainer is None or self.reader.table is None:
-            return None
-        return Scoring(self.bilm, self.pretrainer, self.reader)
 
     def _about_explain(self):
         """Describes what `explain` leaves out if the model has no softmax or no vocabulary."""
@@ -154,9 +150,8 @@ class BiLMSignatures(Signatures):
         sequence_len = count(tokens != "")
         out = self.bilm(self.reader.to_ids(tokens, sequence_len))
         answer = {"elmo": self._elmo(out)}
-        scoring = self.scoring()
-        if scoring is not None:
-            answer |= scoring.surprise(out, tokens, sequence_len)
+        if self.scoring is not None:
+            answer |= self.scoring.surprise(out, tokens, sequence_len)
         return {**answer, "tokens": tokens, "sequence_len": sequence_len}
 
     def _outputs(self, ids, sequence_len):

@@ -2,8 +2,6 @@
 
 import os
 
-import keras
-
 from tfreps.export.bert_signatures import BertSignatures
 from tfreps.export.bilm_signatures import BiLMSignatures
 from tfreps.export.labelling_signatures import TextSignatures
@@ -11,25 +9,8 @@ from tfreps.inference.load import load
 from tfreps.inference.loaded_model import LoadedModel
 from tfreps.inference.text_bert import TextBert
 from tfreps.inference.text_bilm import TextBiLM
-from tfreps.models import (
-    BertEncoder,
-    BertPretrainer,
-    BiLM,
-    BiLMPretrainer,
-    Classifier,
-    Elmo,
-    HMMTagger,
-    Tagger,
-)
+from tfreps.models import BiLMPretrainer
 from tfreps.runs.run_card import run_card
-
-# What makes an object that reads text of a Keras model.
-WRAPPERS = {
-    (Tagger, HMMTagger): "TextTagger(model, indexer)",
-    (Classifier,): "TextClassifier(model, indexer)",
-    (BiLM, BiLMPretrainer, Elmo): "TextBiLM(model, vocabulary)",
-    (BertEncoder, BertPretrainer): "TextBert(model, tokenizer)",
-}
 
 
 def open_for_export(source, explain=False, core_ops=True, **options):
@@ -68,7 +49,13 @@ def open_for_export(source, explain=False, core_ops=True, **options):
     """
     loaded = load(source, **options) if isinstance(source, str | os.PathLike) else source
     if not isinstance(loaded, LoadedModel):
-        raise _unreadable(source)
+        raise ValueError(
+            "`source` must be the path of a model for `tfreps.load`, or a TextTagger, "
+            f"TextClassifier, TextBiLM or TextBert; got a {type(source).__name__}. Pass a model in "
+            "memory as `TextTagger(model, indexer)`, `TextClassifier(model, indexer)`, "
+            "`TextBiLM(model, vocabulary)` or `TextBert(model, tokenizer)` from "
+            "`tfreps.inference`. For a Keras model that takes tensors, use `model.export(folder)`."
+        )
     if loaded is source and options:
         raise ValueError(
             f"The options {', '.join(f'`{name}`' for name in options)} apply only if `source` "
@@ -92,21 +79,3 @@ def open_for_export(source, explain=False, core_ops=True, **options):
         signatures = kind(loaded, explain, core_ops)
     signatures.known = {} if loaded.run is None else run_card(loaded.run)
     return signatures
-
-
-def _unreadable(source):
-    """Returns an error that says what to pass instead of an object that cannot read text."""
-    name = type(source).__name__
-    advice = "Pass the path of a run folder or of a published model."
-    if isinstance(source, keras.Model):
-        advice = (
-            "A Keras model of this class cannot read text by itself; "
-            "`model.export(folder)` writes a SavedModel of it that takes tensors."
-        )
-    for kinds, wrapper in WRAPPERS.items():
-        if isinstance(source, kinds):
-            advice = f"Pass `{wrapper}` from `tfreps.inference`, or use `model.export(folder)`."
-    return ValueError(
-        "`source` must be the path of a model for `tfreps.load`, or a TextTagger, TextClassifier, "
-        f"TextBiLM or TextBert; got a {name}. {advice}"
-    )
