@@ -19,58 +19,61 @@ import itertools
 import json
 import logging
 import pathlib
-import sys
 
-from tfreps.cli.options import checked_parser
-from tfreps.cli.program_help import program_parser
+from tfreps.cli.options import Option
+from tfreps.cli.program import Group, Program
 from tfreps.cli.text_streams import read_texts
 from tfreps.files.version_folders import version_folder, versions_of
 
 BATCH = 32
 FIRST = 5  # numbers shown without --full
-EXAMPLES = (
-    'tfreps predict exports/ner "Ada lived in London ." "Another sentence"',
-    "tfreps predict exports/elmo/1 --file sentences.txt --full",
-    "tfreps predict exports/reviews --file reviews.txt --signature tokens",
-)
-ABOUT = (
+PROGRAM = Program(
+    "predict",
     "Prints the outputs of an exported SavedModel as JSON lines. Load only exports that you trust: "
-    "a SavedModel is a program (see SECURITY.md)."
-)
+    "a SavedModel is a program (see SECURITY.md).",
+    {
+        "folder": Option(
+            str, None, "Folder written by 'tfreps export'.", required=True, metavar="EXPORT_FOLDER"
+        ),
+        "sentences": Option(
+            str, [], "Raw sentences. Defaults to the lines of --file or of standard input.",
+            many=True, metavar="SENTENCE",
+        ),
+    },
+    [
+        Group("input", "Sentences to read.", {
+            "file": Option(str, None, "UTF-8 text file with one sentence per line."),
+        }),
+        Group("output", "Outputs to print.", {
+            "signature": Option(
+                str, "default", "Signature to call: default, which reads raw text, or tokens, "
+                "which reads tokens that are split at white space.",
+            ),
+            "full": Option(
+                bool, False, "Print all numbers of the outputs of a biLM or BERT model, or the "
+                "probabilities of all labels of a classifier.",
+            ),
+        }),
+    ],
+    (
+        'tfreps predict exports/ner "Ada lived in London ." "Another sentence"',
+        "tfreps predict exports/elmo/1 --file sentences.txt --full",
+        "tfreps predict exports/reviews --file reviews.txt --signature tokens",
+    ),
+)  # fmt: skip
 
 
 def main(argv=None):
-    argv = sys.argv[1:] if argv is None else list(argv)
-    options = checked_parser(make_parser(), argv).parse_intermixed_args(argv)
+    return PROGRAM.run(predict, argv)
+
+
+def predict(options):
     if options.file is not None and options.sentences:
         raise ValueError("--file cannot be combined with sentences on the command line.")
     signature = load_signature(saved_model_folder(options.folder), options.signature)
     for batch in batches(options):
         for answer in answers(signature, batch, options.full):
             print(json.dumps(answer, ensure_ascii=False), flush=True)
-    return 0
-
-
-def make_parser():
-    parser = program_parser("tfreps predict", ABOUT, EXAMPLES)
-    about = "Folder written by 'tfreps export'."
-    parser.add_argument("folder", metavar="EXPORT_FOLDER", help=about)
-    about = "Raw sentences. Defaults to the lines of --file or of standard input."
-    parser.add_argument("sentences", metavar="SENTENCE", nargs="*", help=about)
-    add = parser.add_argument_group("input", "Sentences to read.").add_argument
-    add("--file", help="UTF-8 text file with one sentence per line.")
-    add = parser.add_argument_group("output", "Outputs to print.").add_argument
-    about = (
-        "Signature to call: default, which reads raw text, or tokens, which reads tokens that are "
-        "split at white space."
-    )
-    add("--signature", default="default", help=about)
-    about = (
-        "Print all numbers of the outputs of a biLM or BERT model, or the probabilities of all "
-        "labels of a classifier."
-    )
-    add("--full", action="store_true", help=about)
-    return parser
 
 
 def saved_model_folder(folder):
@@ -185,4 +188,4 @@ def numbers(array):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -40,8 +40,7 @@ def test_readers_are_sent_there(path):
 
 @pytest.mark.parametrize("program", [serve, predict])
 def test_programs_say_what_a_saved_model_is(program):
-    parser = program.PROGRAM.parser() if program is serve else program.make_parser()
-    text = " ".join(parser.format_help().split())
+    text = " ".join(program.PROGRAM.parser().format_help().split())
     assert "only exports that you trust" in text and "SECURITY.md" in text
 
 

@@ -263,7 +263,7 @@ def programs():
         found = command.import_program(module)
         if name == "plot":
             yield from ((f"plot {kind}", each) for kind, each in found.PROGRAMS.items())
-        elif name != "predict":  # which runs without tfreps
+        else:
             yield name, found.PROGRAM
 
 
