@@ -37,7 +37,7 @@ PROGRAM = Program(
         ),
         "sentences": Option(
             str, [], "Raw sentences. Defaults to the lines of --file or of standard input.",
-            many=True, metavar="SENTENCE",
+            many=True, metavar="SENTENCE", may_be_empty=True,
         ),
     },
     [

@@ -37,6 +37,7 @@ class Option(NamedTuple):
             given but has no effect. Defaults to `()`.
         metavar: str. Name of the value in the help. If `None`, it is derived from `kind`.
         repeated: bool. Whether the flag takes one value and may be repeated. Defaults to `False`.
+        may_be_empty: bool. Whether empty strings are valid values. Defaults to `False`.
     """
 
     kind: type | Callable[[str], Any]
@@ -55,6 +56,7 @@ class Option(NamedTuple):
     unused_with: str | tuple[str, ...] = ()
     metavar: str | None = None
     repeated: bool = False
+    may_be_empty: bool = False
 
 
 def as_flag(name: str) -> str:
@@ -101,7 +103,7 @@ def check_value(name: str, value, option: Option) -> None:
             an integer that does not fit in 32 bits, or if `must_be` rejects it.
     """
     values = value if isinstance(value, list | tuple) else [value]
-    if "" in values:
+    if "" in values and not option.may_be_empty:
         raise ValueError(f"{name} is empty; expected a value, such as the name of a file.")
     if option.kind in (int, float):
         for number in values:
