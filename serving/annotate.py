@@ -129,30 +129,12 @@ def main(argv=None):
 
 def annotate(options, pipeline_options):
     check_combinations(options)
-    result = import_annotate_corpus()(
-        options.export,
-        options.inputs,
-        options.output,
-        options.input_format,
-        options.output_format,
-        field=options.field or {"default": "text", "tokens": "tokens"}[options.signature],
-        signature=options.signature,
-        outputs=options.outputs,
-        prefix=options.prefix or "",
-        keep=options.keep,
-        max_bytes=options.max_bytes,
-        num_shards=options.shards,
-        overwrite=options.overwrite,
-        allow_empty=options.allow_empty,
-        runner=options.runner,
-        workers=options.workers,
-        pipeline_options=pipeline_options,
-        attempts=options.attempts,
-        progress=make_progress("records"),
-        batch_size=options.batch_size,
-        batch_tokens=options.batch_tokens,
-        **({} if options.threads is None else {"threads": options.threads}),
-    )
+    annotate_corpus = import_annotate_corpus()
+    how = {**vars(options), "prefix": options.prefix or ""}
+    if options.field is None:
+        how["field"] = {"default": "text", "tokens": "tokens"}[options.signature]
+    progress = make_progress("records")
+    result = annotate_corpus(**how, pipeline_options=pipeline_options, progress=progress)
     say(options, result)
 
 

@@ -13,7 +13,12 @@ from apache_beam.options.pipeline_options import DirectOptions
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
 from tfreps.distribute.beam import beam_runners
-from tfreps.distribute.beam.beam_runners import LostWorkerError, counts, essence, run_pipeline
+from tfreps.distribute.beam.beam_runners import (
+    LostWorkerError,
+    counts,
+    run_pipeline,
+    worker_message,
+)
 
 
 def run(work, workers=1):
@@ -64,8 +69,8 @@ def test_the_error_of_a_worker_is_one_line():
 
     with pytest.raises(RuntimeError, match=r"^no space for \d$"):
         run(work)
-    assert essence(ValueError("")) == "ValueError"
-    assert essence(ValueError("plain")) == "plain"
+    assert worker_message(ValueError("")) == "ValueError"
+    assert worker_message(ValueError("plain")) == "plain"
 
 
 def test_a_worker_process_that_dies():

@@ -18,9 +18,9 @@ import pyarrow as pa
 from tests.closeness import assert_close
 from tests.distribute.beam.bucket import BucketFileSystem
 from tests.distribute.beam.formats.formats_catalogue import READ, WRITE
-from tfreps.distribute.beam import beam_runners, corpus
+from tfreps.distribute.beam import beam_runners, corpus, reading
 from tfreps.distribute.beam.beam_runners import LostWorkerError
-from tfreps.distribute.beam.corpus import annotate_corpus, part_bytes
+from tfreps.distribute.beam.corpus import annotate_corpus
 
 # After an error, Beam leaves the file open that it was writing.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -158,7 +158,7 @@ def test_a_field_that_the_first_records_lack(export, tmp_path):
 
 
 def test_the_number_of_workers_does_not_change_a_byte(export, tmp_path, monkeypatch):
-    monkeypatch.setattr(corpus, "LEAST_PART", 1 << 12)
+    monkeypatch.setattr(reading, "LEAST_PART", 1 << 12)
     path, folder = write_texts(tmp_path / "in.txt", 1500), export("tagger")[1]
     for workers in (1, 2):
         how = {"workers": workers, "threads": 1, "progress": lambda *_: None}
@@ -198,7 +198,7 @@ def worker_processes():
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="finds processes by /proc")
 def test_a_killed_worker_changes_nothing(export, tmp_path, monkeypatch):
     """The output is that of an undisturbed run, byte for byte after sorting."""
-    monkeypatch.setattr(corpus, "LEAST_PART", 1 << 12)
+    monkeypatch.setattr(reading, "LEAST_PART", 1 << 12)
     path, folder = write_texts(tmp_path / "in.txt", 12_000), export("tagger")[1]
     how = {"workers": 2, "threads": 1, "batch_tokens": 512}
     progress = WorkerKiller(500)
@@ -341,7 +341,7 @@ def test_a_full_disk(export, tmp_path):
 def test_a_run_replaces_the_output_of_an_earlier_one(export, tmp_path):
     (tmp_path / "in.txt").write_bytes(b"Ada\n\xff")
     given = export("tagger")[1], [f"{tmp_path}/in.txt"], f"{tmp_path}/out"
-    assert annotate_corpus(*given, num_shards=3).files[2:] == [
+    assert annotate_corpus(*given, shards=3).files[2:] == [
         f"{tmp_path}/out/answers-00002-of-00003.jsonl",
         f"{tmp_path}/out/rejected-00000-of-00001.jsonl",
         f"{tmp_path}/out/schema.json",
@@ -367,9 +367,3 @@ def test_progress_is_reported(tmp_path):
         pathlib.Path(folder, "2").write_text("")  # a worker is about to write it
         assert event.wait(10)
     assert seen == [(3, 30)]
-
-
-def test_the_size_of_parts():
-    assert part_bytes(0) == corpus.LEAST_PART
-    assert part_bytes(64 * 10**6) == 10**6
-    assert part_bytes(10**14) == corpus.MOST_PART

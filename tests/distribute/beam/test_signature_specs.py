@@ -9,15 +9,17 @@ import tensorflow as tf
 
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
+import pyarrow as pa
+
 from tfreps.distribute.beam.signature_specs import (
-    OutputSpec,
+    SPAN,
+    answer_schema,
     chosen_names,
-    is_per_token,
     read_outputs,
     version_folder,
 )
 
-VECTORS = {"default": OutputSpec("float32", (None, 8)), "elmo": OutputSpec("float32", (None,) * 3)}
+VECTORS = {"default": tf.TensorSpec((None, 8)), "elmo": tf.TensorSpec((None, None, 8))}
 
 
 @pytest.mark.parametrize("kind", ["tagger", "bilm"])
@@ -25,8 +27,9 @@ def test_outputs_are_those_of_the_loaded_model(export, kind):
     folder = version_folder(export(kind)[1])
     found = read_outputs(folder)
     loaded = tf.saved_model.load(folder).signatures["default"].structured_outputs
-    expected = {name: (spec.dtype.name, tuple(spec.shape)) for name, spec in loaded.items()}
-    assert {name: tuple(spec) for name, spec in found.items()} == expected
+    assert {name: (spec.dtype, spec.shape) for name, spec in found.items()} == {
+        name: (spec.dtype, spec.shape) for name, spec in loaded.items()
+    }
 
 
 def test_the_newest_version_is_chosen(tmp_path):
@@ -73,9 +76,22 @@ def test_an_unknown_name():
         ValueError, match="contains 'tags', which the signature does not return. It"
     ):
         chosen_names(VECTORS, ["tags"])
-    assert not is_per_token(None) and not is_per_token(OutputSpec("int32", (None,)))
 
 
 def test_a_copy_elsewhere(export, tmp_path):
     shutil.copytree(export("tagger")[1], tmp_path / "ner")
     assert version_folder(os.fspath(tmp_path / "ner")).endswith("ner/1")
+
+
+def test_schema_of_answers():
+    outputs = {
+        "label": tf.TensorSpec((None,), tf.string),
+        "probability": tf.TensorSpec((None,)),
+        "elmo": tf.TensorSpec((None, None, 8)),
+    }
+    found = answer_schema(outputs, ["label", "probability", "elmo:T", "spans"], "my_")
+    floats = pa.list_(pa.float32())
+    assert found == pa.schema(
+        [("my_label", pa.string()), ("my_probability", pa.float32())]
+        + [("my_elmo", pa.list_(floats)), ("my_spans", pa.list_(SPAN))]
+    )

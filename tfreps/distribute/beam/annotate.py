@@ -9,12 +9,18 @@ from apache_beam.ml.inference.utils import WatchFilePattern
 
 import tfreps.distribute.beam
 from tfreps.distribute.beam.export_handler import ExportHandler
-from tfreps.distribute.beam.record_checks import CheckRecords, RecordCheck
-from tfreps.distribute.beam.record_schemas import answer_schema
-from tfreps.distribute.beam.signature_specs import chosen_names, read_outputs, version_folder
+from tfreps.distribute.beam.records import CheckRecords, RecordCheck
+from tfreps.distribute.beam.signature_specs import (
+    answer_schema,
+    chosen_names,
+    read_outputs,
+    version_folder,
+)
+from tfreps.inference import answers, export_answers
 
-# Workers have no tfreps: the code of this package travels with the pipeline.
-cloudpickle.register_pickle_by_value(tfreps.distribute.beam)
+# Workers have no tfreps: the code that they run travels with the pipeline.
+for module in tfreps.distribute.beam, export_answers, answers:
+    cloudpickle.register_pickle_by_value(module)
 
 MOST_BYTES = 200_000
 
@@ -96,8 +102,7 @@ class Annotate(beam.PTransform):
 
     def check(self):
         """Returns the `RecordCheck` of the records."""
-        names = self.answer_schema.names
-        return RecordCheck(self.field, self.is_text, names, self.max_bytes)
+        return RecordCheck(self.field, self.is_text, self.answer_schema.names, self.max_bytes)
 
     def expand(self, records):
         """Returns the pair of `PCollection`s."""
@@ -107,12 +112,7 @@ class Annotate(beam.PTransform):
         return answered, (checked.rejected, rejected) | "Every rejected" >> beam.Flatten()
 
     def answers(self, records, handler):
-        """Returns the pair of `PCollection`s for records that have been checked.
-
-        Args:
-            records: `PCollection` of the examples of `handler`: records, or lists of records.
-            handler: `ExportHandler`, or one with `with_no_batching()`.
-        """
+        """Returns the pair of `PCollection`s for records, or for batches of them."""
         updates = self.model_updates
         if self.watch_seconds is not None:
             pattern = FileSystems.join(self.export.rstrip("/"), "*", "saved_model.pb")
@@ -125,11 +125,7 @@ class Annotate(beam.PTransform):
 
 
 class SplitAnswers(beam.DoFn):
-    """Separates the answers of `ExportHandler` from its rejections, and counts both.
-
-    Args:
-        names: list of str. Fields of the answer.
-    """
+    """Separates the answers of `ExportHandler`, which have the fields `names`, from rejections."""
 
     def __init__(self, names):
         self.name = names[0]

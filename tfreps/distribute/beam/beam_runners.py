@@ -7,7 +7,6 @@ import re
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
 
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
@@ -21,24 +20,14 @@ RUNNERS = LOCAL, "DataflowRunner", "FlinkRunner", "SparkRunner", "PortableRunner
 LOST = "Channel closed prematurely", "Worker subprocess exited"  # errors of the local runner
 POLL_SECONDS = 0.2
 GRACE_SECONDS = 3.0  # in which Beam may report a lost worker itself
-LOGGERS = "apache_beam", "grpc", "absl", "root"
 
 
 class LostWorkerError(ChildProcessError):
     """A worker process of the local runner has ended before its work was done."""
 
 
-def make_runner(name: str, command: str | None = None):
-    """Returns a runner of Beam.
-
-    Args:
-        name: str. One of `RUNNERS`.
-        command: str or None. Command of the worker processes of the local runner. If `None` (the
-            default), this process is the only worker.
-
-    Raises:
-        ValueError: If there is no such runner, or if it needs a package that is not installed.
-    """
+def make_runner(name, command=None):
+    """Returns a runner of Beam; `command` is that of the worker processes of the local runner."""
     if name not in RUNNERS:
         raise ValueError(f"`runner` must be one of {', '.join(RUNNERS)}; got {name!r}.")
     if name == LOCAL:
@@ -53,21 +42,15 @@ def make_runner(name: str, command: str | None = None):
         ) from error
 
 
-def make_options(name: str, workers: int, given: list[str]) -> PipelineOptions:
-    """Returns the options of a pipeline.
-
-    Args:
-        name: str. Name of the runner.
-        workers: int. Number of worker processes of the local runner.
-        given: list of str. Flags of Beam and its runner, such as `["--project=mine"]`.
-    """
+def make_options(name, workers, given):
+    """Returns the options of a pipeline: the flags of Beam and its runner in the list `given`."""
     flags = list(given)
     if name == LOCAL:
         flags.append(f"--direct_num_workers={workers}")
     return PipelineOptions(flags)
 
 
-def debugs() -> bool:
+def debugs():
     """Returns True if the environment variable TFREPS_DEBUG asks for logs and tracebacks."""
     return os.environ.get("TFREPS_DEBUG", "") not in ("", "0")
 
@@ -78,20 +61,17 @@ def quiet():
     if debugs():
         yield
         return
-    levels = {name: logging.getLogger(name).level for name in LOGGERS}
-    hook = threading.excepthook
+    disabled, hook = logging.root.manager.disable, threading.excepthook
+    logging.disable(logging.CRITICAL)
     threading.excepthook = lambda *_: None  # the error reaches the caller through the pipeline
-    for name in LOGGERS:
-        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         yield
     finally:
         threading.excepthook = hook
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
+        logging.disable(disabled)
 
 
-def run_pipeline(build: Callable, name: str, workers: int = 1):
+def run_pipeline(build, name, workers=1):
     """Runs a pipeline to its end and returns its result.
 
     Args:
@@ -116,7 +96,7 @@ def run_pipeline(build: Callable, name: str, workers: int = 1):
     except Exception as error:
         if any(text in str(error) for text in LOST):
             raise LostWorkerError(str(error)) from error
-        raise RuntimeError(essence(error)) from error
+        raise RuntimeError(worker_message(error)) from error
     if state is not None and str(state) not in ("DONE", "PipelineState.DONE"):
         raise RuntimeError(f"the pipeline ended in the state {state}")
     return result
@@ -162,21 +142,17 @@ def _run_in_processes(build):
     return found[0]
 
 
-def worker_command(folder: str) -> str:
-    """Returns the command of a worker process, whose log is dropped.
-
-    Args:
-        folder: str. Folder with whose removal the process ends.
-    """
+def worker_command(folder):
+    """Returns the command of a worker process, which ends when `folder` is removed."""
     end = "" if debugs() else f" 2>{os.devnull}"
     return f'"{sys.executable}" -m {local_worker.__name__} "{folder}"{end}'
 
 
-def essence(error: Exception) -> str:
+def worker_message(error):
     """Returns the message of the error on the worker, which Beam puts after its traceback.
 
     Example:
-    >>> essence(RuntimeError("Traceback ...\\n  File x\\nOSError: disk full [while running 'A']"))
+    >>> worker_message(RuntimeError("Trace:\\nOSError: disk full [while running 'A']"))
     'disk full'
     """
     lines = [line for line in str(error).splitlines() if line.strip()]
@@ -186,7 +162,7 @@ def essence(error: Exception) -> str:
     return re.sub(r"^[\w.]+(Error|Exception|Interrupt): ", "", line).strip()[:500]
 
 
-def counts(result, names: tuple[str, ...]) -> dict[str, int]:
+def counts(result, names):
     """Returns the values of counters of the namespace `tfreps`, 0 for those without a value."""
     found = dict.fromkeys(names, 0)
     for counter in result.metrics().query()["counters"]:

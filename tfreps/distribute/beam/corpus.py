@@ -1,7 +1,6 @@
 """annotate_corpus: annotates the records of files and writes them to files."""
 
 import contextlib
-import dataclasses
 import errno
 import functools
 import json
@@ -9,7 +8,7 @@ import os
 import pathlib
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import apache_beam as beam
 import pyarrow as pa
@@ -19,29 +18,27 @@ from apache_beam.metrics import Metrics
 from tfreps.distribute.beam import beam_runners
 from tfreps.distribute.beam.annotate import Annotate
 from tfreps.distribute.beam.beam_runners import LostWorkerError
-from tfreps.distribute.beam.input_files import (
-    READABLE,
-    WRITABLE,
-    divide_files,
-    find_files,
-    input_schema,
-)
 from tfreps.distribute.beam.output_folder import (
     SCHEMA,
     check_output_folder,
     files_in,
     staged_folder,
 )
-from tfreps.distribute.beam.read_parts import DAMAGED, ReadParts
+from tfreps.distribute.beam.reading import (
+    DAMAGED,
+    READABLE,
+    WRITABLE,
+    ReadParts,
+    divide_files,
+    find_files,
+    input_schema,
+)
 from tfreps.files.disk_errors import DISK_ERRORS
 
 COUNTERS = "answered", "rejected", "tokens"
-PARTS = 64  # of a corpus of medium size
-LEAST_PART, MOST_PART = 1 << 16, 64 << 20  # bytes
 
 
-@dataclasses.dataclass
-class CorpusResult:
+class CorpusResult(NamedTuple):
     """Result of `annotate_corpus`.
 
     Attributes:
@@ -60,51 +57,32 @@ class CorpusResult:
 
 
 def annotate_corpus(
-    export: str,
-    inputs: Sequence[str],
-    output: str,
-    input_format: str = "text",
-    output_format: str = "jsonl",
-    keep: Sequence[str] | None = None,
-    num_shards: int = 0,
-    overwrite: bool = False,
-    allow_empty: bool = False,
-    runner: str = beam_runners.LOCAL,
-    workers: int = 1,
-    pipeline_options: Sequence[str] = (),
-    attempts: int = 3,
-    progress: Callable[[int, int], None] | None = None,
-    batch_size: int = 1024,
+    export,
+    inputs,
+    output,
+    input_format="text",
+    output_format="jsonl",
+    keep=None,
+    shards=0,
+    overwrite=False,
+    allow_empty=False,
+    runner=beam_runners.LOCAL,
+    workers=1,
+    pipeline_options=(),
+    attempts=3,
+    progress=None,
+    batch_size=1024,
+    threads=None,
     **options,
-) -> CorpusResult:
+):
     """Annotates the records of files with an exported SavedModel, and writes them to a folder.
 
-    The folder contains the files `answers-*` with the records and the fields of the answers,
-    `rejected-*.jsonl` with the records that cannot be answered, each with its reason (only if there
-    are any), and `schema.json`, which describes the records. It appears when everything is written.
+    The arguments are the options of `tfreps annotate`; `options` are those of `Annotate`. The
+    folder appears when everything is written.
 
     Args:
-        export: str. Folder that `tfreps export` wrote, or one of its versions.
-        inputs: list of str. Paths or glob patterns on any of Beam's file systems.
-        output: str. Folder to write.
-        input_format: str. A key of `READABLE`. Defaults to `"text"`.
-        output_format: str. A key of `WRITABLE`. Defaults to `"jsonl"`.
-        keep: list of str or None. Fields of the input to write in addition to the text. If `None`
-            (the default), all fields are written.
-        num_shards: int. Number of files to write. With 0, the runner decides. Defaults to 0.
-        overwrite: bool. Whether an earlier output is replaced. Defaults to `False`.
-        allow_empty: bool. Whether input files of 0 bytes are left out instead of being an error.
-            Defaults to `False`.
-        runner: str. One of `beam_runners.RUNNERS`. Defaults to `"local"`.
-        workers: int. Number of worker processes of the local runner. Defaults to 1, which means
-            this process.
-        pipeline_options: list of str. Flags of Beam and the runner. Defaults to `()`.
-        attempts: int. Number of times that the pipeline is started if a worker process of the local
-            runner is lost. Other runners repeat the work of lost workers themselves. Defaults to 3.
         progress: function of two ints or None. Called with the number of records and of tokens
             since the last call; only with the local runner. Defaults to `None`.
-        batch_size: int. Number of records that are sorted by length together. Defaults to 1024.
-        **options: Options of `Annotate`.
 
     Returns:
         `CorpusResult`.
@@ -121,16 +99,17 @@ def annotate_corpus(
     beam_runners.make_runner(runner)
     field = options.get("field", "text")
     schema = input_schema(list(files), form, None if keep is None else {*keep, field})
-    threads = None if workers == 1 else max(1, (os.cpu_count() or 1) // workers)
+    if threads is None and workers > 1:
+        threads = max(1, (os.cpu_count() or 1) // workers)
     with contextlib.ExitStack() as stack:
         if progress is not None and runner == beam_runners.LOCAL:
             options["progress_folder"] = stack.enter_context(_watched(progress))
-        annotate = Annotate(export, **{"threads": threads, **options})
+        annotate = Annotate(export, threads=threads, **options)
         written = output_schema(schema, annotate, keep, target)
         fit = None if form.is_typed or output_format == "jsonl" else written
         read = ReadParts(form, annotate.check(), keep, fit, batch_size)
         flags = beam_runners.make_options(runner, workers, list(pipeline_options))
-        parts = divide_files(files, form, part_bytes(sum(files.values())))
+        parts = divide_files(files, form)
 
         def build(folder, beam_runner):
             pipeline = beam.Pipeline(beam_runner, flags)
@@ -138,34 +117,29 @@ def annotate_corpus(
             records = parted | "Read" >> beam.ParDo(read).with_outputs("rejected", main="batches")
             handler = annotate.handler.with_no_batching()
             answered, rejected = annotate.answers(records.batches, handler)
-            encode = EncodeRecords(target, written)
-            encoded = answered | "Encode" >> beam.ParDo(encode)
+            encoded = answered | "Encode" >> beam.Map(target.encode, written)
             prefix = FileSystems.join(folder, "answers")
-            _ = encoded | "Write" >> target.write(prefix, written, num_shards)
+            _ = encoded | "Write" >> target.write(prefix, written, shards)
             every = (records.rejected, rejected) | "Every rejected" >> beam.Flatten()
-            lines = every | "Encode rejected" >> beam.ParDo(EncodeRejected())
+            lines = every | "Encode rejected" >> beam.Map(encode_rejected)
             prefix = FileSystems.join(folder, "rejected")
-            _ = lines | "Write rejected" >> beam.io.WriteToText(
-                prefix, ".jsonl", skip_if_empty=True
-            )
+            write = beam.io.WriteToText(prefix, ".jsonl", skip_if_empty=True)
+            _ = lines | "Write rejected" >> write
             return pipeline
 
-        about = {"format": output_format, "model": annotate.folder, "fields": _described(written)}
+        fields = [{"name": field.name, "type": str(field.type)} for field in written]
+        about = {"format": output_format, "model": annotate.folder, "fields": fields}
         return _run(build, output, about, runner, workers, attempts)
 
 
-def output_schema(schema: pa.Schema, annotate: Annotate, keep, target) -> pa.Schema:
-    """Returns the schema of the records that are written.
+def output_schema(schema, annotate, keep, target):
+    """Returns the Arrow schema of the records that are written, or raises a ValueError.
 
     Args:
         schema: `pyarrow.Schema` of the records that are read.
         annotate: `Annotate`.
         keep: list of str or None. Fields to write in addition to the text.
         target: `RecordFormat` of the output.
-
-    Raises:
-        ValueError: If the text field is missing or is not text, a kept field does not exist or has
-            the name of a field of the answer, or the output format has no type for a field.
     """
     field, answer = annotate.field, annotate.answer_schema
     fields = {each.name: each for each in schema}
@@ -199,34 +173,17 @@ def output_schema(schema: pa.Schema, annotate: Annotate, keep, target) -> pa.Sch
     return found
 
 
-class EncodeRecords(beam.DoFn):
-    """Encodes records for the transform that writes them.
-
-    Args:
-        form: `RecordFormat` of the output.
-        schema: `pyarrow.Schema` of the records.
-    """
-
-    def __init__(self, form, schema):
-        self.form = form
-        self.schema = schema
-
-    def process(self, record):
-        """Yields the encoded record."""
-        yield self.form.encode(record, self.schema)
+def _is_text(kind, is_text):
+    if is_text:
+        return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return pa.types.is_list(kind) and _is_text(kind.value_type, True)
 
 
-class EncodeRejected(beam.DoFn):
-    """Encodes and counts rejections."""
-
-    def __init__(self):
-        self.rejected = Metrics.counter("tfreps", "rejected")
-
-    def process(self, rejection):
-        """Yields a JSON line; bytes that are not UTF-8 are escaped."""
-        self.rejected.inc()
-        text = json.dumps(rejection, ensure_ascii=False, default=_printable)
-        yield text.encode("utf-8", "backslashreplace").decode("utf-8")
+def encode_rejected(rejection):
+    """Counts a rejection and returns it as a JSON line; bytes that are not UTF-8 are escaped."""
+    Metrics.counter("tfreps", "rejected").inc()
+    text = json.dumps(rejection, ensure_ascii=False, default=_printable)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _printable(value):
@@ -291,21 +248,3 @@ def _watched(progress):
         finally:
             end.set()
             thread.join()
-
-
-def part_bytes(total: int) -> int:
-    """Returns the approximate size of the parts of a corpus of `total` bytes.
-
-    It does not depend on the number of workers, so that the answers do not either.
-    """
-    return min(max(total // PARTS, LEAST_PART), MOST_PART)
-
-
-def _is_text(kind, is_text):
-    if is_text:
-        return pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    return pa.types.is_list(kind) and _is_text(kind.value_type, True)
-
-
-def _described(schema):
-    return [{"name": field.name, "type": str(field.type)} for field in schema]

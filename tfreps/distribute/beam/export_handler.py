@@ -13,7 +13,7 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.metrics import Metrics
 from apache_beam.ml.inference.base import ModelHandler
 
-from tfreps.distribute.beam.signature_rows import signature_rows
+from tfreps.inference.export_answers import call_signature, load_saved_model, signature_rows
 
 COUNTS = "assets.extra/tfreps_counts.json"  # written by `tfreps export`
 SPACED = "spaces", "words", "bert_words"  # tokenizations with about one token per word
@@ -122,7 +122,7 @@ class ExportHandler(ModelHandler):
             rows = signature_rows(outputs, self.names, texts)
         except SEPARABLE as error:
             if len(texts) == 1:
-                return [essence(error)]
+                return [one_line(error)]
             half = len(texts) // 2
             return self._ask(model, texts[:half]) + self._ask(model, texts[half:])
         self._count(len(texts), int(outputs["sequence_len"].sum()))
@@ -155,22 +155,13 @@ class ExportHandler(ModelHandler):
 
 
 class LoadedExport:
-    """SavedModel in the memory of a worker.
+    """Signature of a SavedModel in the memory of a worker.
 
-    Args:
-        folder: str. Version folder of the export.
-        signature: str. `"default"` or `"tokens"`.
-
-    Attributes:
-        cuts_sentences: bool. Whether the model is a tagger that truncates long sentences.
-
-    Raises:
-        ValueError: If the SavedModel does not have the signature.
+    `cuts_sentences` is `True` for a tagger that truncates long sentences.
     """
 
     def __init__(self, folder, signature):
         self.model = load_saved_model(folder)  # the function needs it as long as it lives
-        self.signature = signature
         self.function = self.model.signatures[signature]
         counts = read_counts(folder)
         self.added = counts.get("added_per_text", 0)
@@ -188,21 +179,11 @@ class LoadedExport:
 
     def ask(self, texts):
         """Returns a dict of NumPy arrays for texts, which are strings or lists of tokens."""
-        if self.signature == "tokens":
-            longest = max(map(len, texts))
-            padded = [[*tokens, *[""] * (longest - len(tokens))] for tokens in texts]
-            tokens = tf.reshape(tf.constant(padded, tf.string), [len(texts), longest])
-            lengths = tf.constant([len(tokens) for tokens in texts], tf.int32)
-            outputs = self.function(tokens=tokens, sequence_len=lengths)
-        else:
-            outputs = self.function(text=tf.constant(texts, tf.string))
-        return {name: value.numpy() for name, value in outputs.items()}
+        return call_signature(self.function, texts)
 
 
 def groups(sizes, most):
     """Yields lists of indices, smallest sizes first, of at most `most` items with padding.
-
-    A size above `most` is alone in its group.
 
     Example:
     >>> list(groups([5, 1, 9, 2], 10))
@@ -242,18 +223,6 @@ def local_folder(folder):
     return copy
 
 
-def load_saved_model(folder):
-    """Loads a SavedModel, with the operations of TensorFlow Text if it needs them."""
-    try:
-        return tf.saved_model.load(folder)
-    except (FileNotFoundError, tf.errors.NotFoundError) as error:
-        if "Op type not registered" not in str(error):
-            raise
-        import tensorflow_text  # noqa: F401 (registers the operations)
-
-        return tf.saved_model.load(folder)
-
-
 def read_counts(folder):
     """Returns the description of the tokenization, or an empty dict if the export has none."""
     path = os.path.join(folder, COUNTS)
@@ -268,7 +237,7 @@ def num_characters(text):
     return sum(c.isprintable() and not c.isspace() and c != "\ufffd" for c in text)
 
 
-def essence(error):
+def one_line(error):
     """Returns the message of a TensorFlow error as one line, without code locations."""
     text = re.sub(r"\{\{.*?\}\} ?|\[Op:.*?\]|\[\[.*?\]\]", "", error.message or str(error))
     lines = [line for line in text.splitlines() if line and not line.startswith((" ", "\t"))]

@@ -14,17 +14,7 @@ SCHEMA = "schema.json"  # written last; marks a folder that `annotate_corpus` wr
 
 
 def check_output_folder(output: str, overwrite: bool, inputs: list[str]) -> None:
-    """Checks that a folder may be written.
-
-    Args:
-        output: str. Folder to write.
-        overwrite: bool. Whether an earlier output is replaced.
-        inputs: list of str. Files that are read, which must not be in the folder.
-
-    Raises:
-        ValueError: If the path is a file, if the folder contains an input, if it is not empty and
-            `overwrite` is `False`, or if `annotate_corpus` did not write it.
-    """
+    """Raises a ValueError unless a folder is new, or an earlier output that may be replaced."""
     if is_local(output) and os.path.isfile(output):
         raise ValueError(f"{output} is a file. Give the name of a folder.")
     files = files_in(output)
@@ -55,9 +45,6 @@ def staged_folder(output: str):
     An earlier folder is replaced. After an error, the temporary folder is removed and the earlier
     one is unchanged. On an object store, which cannot rename a folder, the files are renamed one
     by one; `schema.json` is the last of them.
-
-    Args:
-        output: str. Folder on any of Beam's file systems.
     """
     if is_local(output):
         with _local_folder(output) as folder:

@@ -1,34 +1,29 @@
 """Reads the signatures of an exported SavedModel without loading the model."""
 
 import re
-from typing import NamedTuple
 
+import pyarrow as pa
+import tensorflow as tf
 from apache_beam.io.filesystems import FileSystems
-from tensorflow import as_dtype
 from tensorflow.core.protobuf import saved_model_pb2
+
+from tfreps.inference.export_answers import output_names
 
 # The outputs that are written by default: of a tagger, a classifier and an encoder.
 TAGS = ["tokens", "tags", "confidences", "spans"]
 LABELS = ["label", "probability", "labels", "probabilities"]
 VECTORS = ["default"]
-SPAN_PARTS = "span_types", "span_starts", "span_ends", "num_spans"
+SPAN = pa.struct(
+    [("type", pa.string()), ("start", pa.int32()), ("end", pa.int32())]
+    + [("tokens", pa.list_(pa.string())), ("text", pa.string()), ("confidence", pa.float32())]
+)
+ARROW = {"string": pa.string(), "float32": pa.float32(), "int32": pa.int32(), "int64": pa.int64()}
 
 
-class OutputSpec(NamedTuple):
-    """Output of a signature: a data type such as `"float32"`, and a size or None for each axis."""
-
-    dtype: str
-    shape: tuple[int | None, ...]
-
-
-def version_folder(export: str) -> str:
+def version_folder(export):
     """Returns the folder itself if it is a SavedModel, else its newest version.
 
-    Args:
-        export: str. Folder on any of Beam's file systems.
-
-    Raises:
-        ValueError: If the folder has neither `saved_model.pb` nor a version that has one.
+    The folder may be on any of Beam's file systems.
     """
     export = export.rstrip("/") or export
     if FileSystems.exists(FileSystems.join(export, "saved_model.pb")):
@@ -44,19 +39,12 @@ def version_folder(export: str) -> str:
     return max(versions, key=lambda folder: int(FileSystems.split(folder)[1]))
 
 
-def read_outputs(folder: str, signature: str = "default") -> dict[str, OutputSpec]:
-    """Returns the outputs of a signature.
+def read_outputs(folder, signature="default"):
+    """Returns a dict of output name -> `tf.TensorSpec` of a signature that reads strings.
 
     Args:
         folder: str. Version folder of an export.
         signature: str. `"default"` or `"tokens"`. Defaults to `"default"`.
-
-    Returns:
-        dict of output name -> `OutputSpec`.
-
-    Raises:
-        ValueError: If `saved_model.pb` cannot be read, or if the SavedModel has no such signature
-            that reads strings.
     """
     path = FileSystems.join(folder, "saved_model.pb")
     try:
@@ -64,9 +52,9 @@ def read_outputs(folder: str, signature: str = "default") -> dict[str, OutputSpe
             model = saved_model_pb2.SavedModel.FromString(file.read())
         found = dict(model.meta_graphs[0].signature_def)
     except Exception as error:
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise ValueError(
-            f"{path} is not a SavedModel ({one_line(error)}). Expected a file written by `tfreps "
-            "export`."
+            f"{path} is not a SavedModel ({reason}). Expected a file written by `tfreps export`."
         ) from error
     wanted = {"default": {"text"}, "tokens": {"tokens", "sequence_len"}}[signature]
     if signature not in found or set(found[signature].inputs) != wanted:
@@ -77,36 +65,29 @@ def read_outputs(folder: str, signature: str = "default") -> dict[str, OutputSpe
             "export`."
         )
     return {
-        name: OutputSpec(
-            as_dtype(info.dtype).name,
-            tuple(None if dim.size < 0 else dim.size for dim in info.tensor_shape.dim),
-        )
+        name: tf.TensorSpec(tf.TensorShape(info.tensor_shape), info.dtype)
         for name, info in found[signature].outputs.items()
     }
 
 
-def chosen_names(outputs: dict[str, OutputSpec], asked: list[str] | None = None) -> list[str]:
+def chosen_names(outputs, asked=None):
     """Returns the outputs to write, in the form that `signature_rows` reads.
 
     Args:
-        outputs: dict of output name -> `OutputSpec`.
+        outputs: dict of output name -> `tf.TensorSpec`.
         asked: list of str or None. Names of outputs, or `"spans"`. If `None` (the default), a
             tagger writes tokens, tags, confidences and spans, a classifier its labels and their
             probabilities, and any other model the vector of the text.
 
-    Raises:
-        ValueError: If there is no output of an asked name.
-
     Example:
-    >>> outputs = {"default": OutputSpec("float32", (None, 8))}
-    >>> outputs["elmo"] = OutputSpec("float32", (None, None, 8))
+    >>> outputs = {"default": tf.TensorSpec((None, 8)), "elmo": tf.TensorSpec((None, None, 8))}
     >>> chosen_names(outputs)
     ['default']
     >>> chosen_names(outputs, ["elmo"])
     ['elmo:T']
     """
-    known = [name for name in outputs if name not in (*SPAN_PARTS, "sequence_len")]
-    known += ["spans"] if "span_types" in outputs else []
+    names = output_names({name: spec.shape for name, spec in outputs.items()})
+    known = {name.partition(":")[0]: name for name in names}
     if asked is None:
         asked = TAGS if "tags" in outputs else LABELS if "label" in outputs else VECTORS
         asked = [name for name in asked if name in known]
@@ -116,14 +97,29 @@ def chosen_names(outputs: dict[str, OutputSpec], asked: list[str] | None = None)
                 f"`outputs` contains {name!r}, which the signature does not return. It returns "
                 f"{', '.join(sorted(known))}."
             )
-    return [f"{name}:T" if is_per_token(outputs.get(name)) else name for name in asked]
+    return [known[name] for name in asked]
 
 
-def is_per_token(spec: OutputSpec | None) -> bool:
-    """Returns True if an output has a second axis whose size varies, that of the tokens."""
-    return spec is not None and len(spec.shape) > 1 and spec.shape[1] is None
+def answer_schema(outputs, names, prefix=""):
+    """Returns the Arrow schema of the fields that a model adds to a record.
 
+    Args:
+        outputs: dict of output name -> `tf.TensorSpec`.
+        names: list of str, as returned by `chosen_names`.
+        prefix: str. Prefix of the field names. Defaults to `""`.
 
-def one_line(error: Exception) -> str:
-    """Returns the message of an error as one line."""
-    return " ".join(str(error).split())[:300] or type(error).__name__
+    Example:
+    >>> answer_schema({"tags": tf.TensorSpec((None, None), tf.string)}, ["tags:T"])
+    tags: list<item: string>
+      child 0, item: string
+    """
+    fields = []
+    for name in (name.partition(":")[0] for name in names):
+        if name == "spans":
+            kind = pa.list_(SPAN)
+        else:
+            kind = ARROW[outputs[name].dtype.name]
+            for _ in outputs[name].shape[1:]:
+                kind = pa.list_(kind)
+        fields.append(pa.field(prefix + name, kind))
+    return pa.schema(fields)

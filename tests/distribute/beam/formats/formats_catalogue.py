@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import tensorflow as tf
 
-from tfreps.distribute.beam.formats.avro_schemas import avro_schema
+from tfreps.distribute.beam.formats.avro import avro_schema
 from tfreps.distribute.beam.formats.tfrecord import TFRecord
 
 RECORDS = [

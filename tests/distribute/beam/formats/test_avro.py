@@ -1,14 +1,28 @@
 """Avro files are read whole, and written with a schema."""
 
+import io
+
 import numpy as np
 import pytest
 
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
+import fastavro
 import pyarrow as pa
 
 from tests.distribute.beam.formats.formats_catalogue import SCHEMA, write_avro
-from tfreps.distribute.beam.formats.avro import Avro
+from tfreps.distribute.beam.formats.avro import Avro, arrow_schema, avro_schema
+
+EVERY_TYPE = pa.schema(
+    [("id", pa.int64()), ("ok", pa.bool_()), ("f", pa.float32()), ("d", pa.float64())]
+    + [("text", pa.string()), ("raw", pa.binary()), ("m", pa.list_(pa.list_(pa.float32())))]
+    + [
+        (
+            "spans",
+            pa.list_(pa.struct([("type", pa.string()), ("at", pa.struct([("n", pa.int64())]))])),
+        )
+    ]
+)
 
 
 def test_the_schema_is_that_of_the_file(tmp_path):
@@ -25,3 +39,46 @@ def test_arrays_become_lists_and_missing_fields_null():
 def test_a_type_that_avro_lacks():
     with pytest.raises(ValueError, match="the field 'when': timestamp.us. has no type in Avro"):
         Avro().check_schema(pa.schema([("text", pa.string()), ("when", pa.timestamp("us"))]))
+
+
+def test_there_and_back():
+    assert arrow_schema(avro_schema(EVERY_TYPE)) == EVERY_TYPE
+
+
+def test_fastavro_writes_the_schema():
+    record = {"id": 1, "ok": True, "f": 0.5, "d": 0.25, "text": "é", "raw": b"\0", "m": [[1.0], []]}
+    record["spans"] = [{"type": "PER", "at": {"n": 3}}]
+    file = io.BytesIO()
+    fastavro.writer(file, avro_schema(EVERY_TYPE), [record, {}])
+    file.seek(0)
+    assert list(fastavro.reader(file)) == [record, dict.fromkeys(EVERY_TYPE.names)]
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.map_(pa.string(), pa.int64())])
+def test_arrow_types_without_an_avro_type(kind):
+    with pytest.raises(ValueError, match="has no type in Avro"):
+        avro_schema(pa.schema([("when", kind)]))
+
+
+@pytest.mark.parametrize(
+    "kind, message",
+    [
+        ({"type": "map", "values": "int"}, "the type map is not supported"),
+        ({"type": "long", "logicalType": "timestamp-millis"}, "logical type timestamp-millis"),
+        (["null", "int", "string"], "a union of int, string is not supported"),
+    ],
+)
+def test_avro_types_without_an_arrow_type(kind, message):
+    with pytest.raises(ValueError, match=message):
+        arrow_schema({"type": "record", "name": "R", "fields": [{"name": "x", "type": kind}]})
+
+
+def test_a_file_without_records():
+    with pytest.raises(ValueError, match="must contain records; got the schema string"):
+        arrow_schema("string")
+
+
+def test_enums_are_strings():
+    enum = {"type": "enum", "name": "E", "symbols": ["A"]}
+    found = arrow_schema({"type": "record", "name": "R", "fields": [{"name": "x", "type": enum}]})
+    assert found == pa.schema([("x", pa.string())])

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tests.distribute.beam.formats.formats_catalogue import READ, RECORDS, SCHEMA, WRITE
 from tfreps.distribute.beam.formats.record_format import RecordFormat
-from tfreps.distribute.beam.input_files import READABLE, WRITABLE
+from tfreps.distribute.beam.reading import READABLE, WRITABLE
 
 
 def read_all(form, path):

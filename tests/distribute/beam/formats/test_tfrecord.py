@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tests.distribute.beam.formats.formats_catalogue import values
 from tfreps.distribute.beam.formats.tfrecord import TFRecord
-from tfreps.distribute.beam.record_schemas import SPAN
+from tfreps.distribute.beam.signature_specs import SPAN
 
 SPANS = pa.field("spans", pa.list_(SPAN))
 

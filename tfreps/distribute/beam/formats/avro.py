@@ -1,12 +1,34 @@
-"""Avro: records in Avro files."""
+"""Avro: records in Avro files, and their schemas."""
 
 import apache_beam as beam
 import fastavro
 import numpy as np
+import pyarrow as pa
 from apache_beam.io.filesystems import FileSystems
 
-from tfreps.distribute.beam.formats.avro_schemas import arrow_schema, avro_schema
 from tfreps.distribute.beam.formats.record_format import RecordFormat
+
+AVRO = {  # test of an Arrow type -> Avro type
+    pa.types.is_null: "null",
+    pa.types.is_boolean: "boolean",
+    pa.types.is_signed_integer: "long",
+    pa.types.is_float32: "float",
+    pa.types.is_float64: "double",
+    pa.types.is_string: "string",
+    pa.types.is_large_string: "string",
+    pa.types.is_binary: "bytes",
+}
+ARROW = {
+    "null": pa.null(),
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "bytes": pa.binary(),
+    "enum": pa.string(),
+}
 
 
 class Avro(RecordFormat):
@@ -16,35 +38,85 @@ class Avro(RecordFormat):
     is_typed = True
 
     def raw_items(self, path, start, stop):
-        """Yields the records of a file."""
         with FileSystems.open(path) as file:
             yield from fastavro.reader(file)
 
     def records(self, raw):
-        """Yields the record."""
         yield raw
 
     def schema(self, path):
-        """Returns the schema of a file as an Arrow schema."""
         with FileSystems.open(path) as file:
             return arrow_schema(fastavro.reader(file).writer_schema)
 
     def encode(self, record, schema):
-        """Returns a dict of plain Python values."""
         return {name: _plain(record.get(name)) for name in schema.names}
 
     def write(self, prefix, schema, num_shards=0):
-        """Returns a transform that writes Avro files compressed by deflate."""
         how = {"file_name_suffix": self.suffix, "num_shards": num_shards}
         return beam.io.WriteToAvro(prefix, avro_schema(schema), **how)
 
     def check_schema(self, schema):
-        """Checks that Avro has a type for every field."""
         for field in schema:
             try:
                 avro_schema([field])
             except ValueError as error:
                 raise ValueError(f"the field {field.name!r}: {error}") from error
+
+
+def avro_schema(schema, name="Record"):
+    """Returns the Avro schema of Arrow fields, each of which may be null.
+
+    Beam's own conversion writes neither nulls of lists and records nor names of nested records.
+    """
+    fields = []
+    for field in schema:
+        kind = _avro_type(field.type, f"{name}_{field.name}")
+        kind = kind if kind == "null" else ["null", kind]
+        fields.append({"name": field.name, "type": kind, "default": None})
+    return {"type": "record", "name": name, "fields": fields}
+
+
+def _avro_type(kind, name):
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return {"type": "array", "items": _avro_type(kind.value_type, name)}
+    if pa.types.is_struct(kind):
+        return avro_schema(kind, name)
+    for is_kind, found in AVRO.items():
+        if is_kind(kind):
+            return found
+    raise ValueError(f"{kind} has no type in Avro that annotated records can have")
+
+
+def arrow_schema(avro):
+    """Returns the Arrow schema of an Avro schema.
+
+    Maps, logical types and unions of several types raise a ValueError.
+    """
+    if not isinstance(avro, dict) or avro.get("type") != "record":
+        raise ValueError(f"an Avro file must contain records; got the schema {str(avro)[:80]}")
+    return pa.schema([pa.field(f["name"], _arrow_type(f["type"])) for f in avro["fields"]])
+
+
+def _arrow_type(avro):
+    if isinstance(avro, list):
+        rest = [each for each in avro if each != "null"]
+        if len(rest) == 1:
+            return _arrow_type(rest[0])
+        raise ValueError(f"a union of {', '.join(map(str, rest))[:80]} is not supported")
+    if isinstance(avro, str):
+        avro = {"type": avro}
+    kind = avro["type"]
+    if "logicalType" in avro:
+        raise ValueError(f"the logical type {avro['logicalType']} is not supported")
+    if isinstance(kind, dict | list):
+        return _arrow_type(kind)
+    if kind == "array":
+        return pa.list_(_arrow_type(avro["items"]))
+    if kind == "record":
+        return pa.struct(list(arrow_schema(avro)))
+    if kind not in ARROW:
+        raise ValueError(f"the type {kind} is not supported")
+    return ARROW[kind]
 
 
 def _plain(value):

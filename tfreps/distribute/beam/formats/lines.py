@@ -40,7 +40,6 @@ class TextLines(RecordFormat):
                 yield line.rstrip(b"\r\n")
 
     def records(self, raw):
-        """Yields one record."""
         yield {"text": decoded(raw).strip()}
 
 
@@ -50,7 +49,6 @@ class JsonLines(TextLines):
     suffix = ".jsonl"
 
     def records(self, raw):
-        """Yields one record."""
         text = decoded(raw)
         try:
             record = json.loads(text)
@@ -67,11 +65,9 @@ class JsonLines(TextLines):
         return json.dumps(record, ensure_ascii=False, default=_plain)
 
     def write(self, prefix, schema, num_shards=0):
-        """Returns a transform that writes one line per record."""
         return beam.io.WriteToText(prefix, self.suffix, num_shards=num_shards)
 
     def check_schema(self, schema):
-        """Checks that JSON has a type for every field."""
         for field in schema:
             if not _is_json(field.type):
                 raise ValueError(f"the field {field.name!r} is {field.type}, which JSON lacks")

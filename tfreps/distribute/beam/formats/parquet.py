@@ -19,7 +19,7 @@ class Parquet(RecordFormat):
     is_typed = True
 
     def parts(self, path, size, part_bytes):
-        """Returns ranges of row groups."""
+        """Returns ranges of row groups of about `part_bytes`."""
         with FileSystems.open(path) as file:
             footer = pa.parquet.ParquetFile(file).metadata
         found, first, filled = [], 0, 0
@@ -31,27 +31,22 @@ class Parquet(RecordFormat):
         return found
 
     def raw_items(self, path, start, stop):
-        """Yields batches of rows, `pyarrow.RecordBatch`."""
         with FileSystems.open(path) as file:
             parquet = pa.parquet.ParquetFile(file)
             for index in range(start, min(stop, parquet.num_row_groups)):
                 yield from parquet.iter_batches(ROWS, row_groups=[index])
 
     def records(self, raw):
-        """Yields the rows of a batch."""
         yield from raw.to_pylist()
 
     def schema(self, path):
-        """Returns the schema of a file."""
         with FileSystems.open(path) as file:
             return pa.parquet.ParquetFile(file).schema_arrow.remove_metadata()
 
     def encode(self, record, schema):
-        """Returns a dict of values that Arrow converts."""
         return {name: _rows(record.get(name)) for name in schema.names}
 
     def write(self, prefix, schema, num_shards=0):
-        """Returns a transform that writes Parquet files compressed by Snappy."""
         how = {"codec": "snappy", "use_compliant_nested_type": True, "num_shards": num_shards}
         how["row_group_buffer_size"] = GROUP_BYTES
         return beam.io.WriteToParquet(prefix, schema, file_name_suffix=self.suffix, **how)

@@ -23,13 +23,11 @@ class TFRecord(RecordFormat):
     scalars: frozenset[str] = frozenset()
 
     def raw_items(self, path, start, stop):
-        """Yields the serialized Examples of a file."""
         with FileSystems.open(path) as file:
             while (record := _TFRecordUtil.read_record(file)) is not None:
                 yield record
 
     def records(self, raw):
-        """Yields one record."""
         try:
             features = tf.train.Example.FromString(raw).features.feature
         except Exception as error:
@@ -55,7 +53,6 @@ class TFRecord(RecordFormat):
         ]
 
     def encode(self, record, schema):
-        """Returns a serialized Example."""
         found = {}
         for name, value in record.items():
             kind = None if schema is None else schema.field(name).type
@@ -65,12 +62,10 @@ class TFRecord(RecordFormat):
         return example.SerializeToString(deterministic=True)
 
     def write(self, prefix, schema, num_shards=0):
-        """Returns a transform that writes TFRecord files."""
         how = {"file_name_suffix": self.suffix, "num_shards": num_shards}
         return beam.io.WriteToTFRecord(prefix, **how)
 
     def check_schema(self, schema):
-        """Checks that an Example has a type for every field."""
         for field in schema:
             if not _is_feature(field.type):
                 raise ValueError(
@@ -91,10 +86,7 @@ def _values(feature):
 
 
 def _flat(name, value, kind=None):
-    """Yields pairs of a feature name and a flat list of values.
-
-    `kind` is the Arrow type of the value, which names the parts of spans that are empty.
-    """
+    """Yields pairs of a feature name and a flat list of values; `kind` is their Arrow type."""
     if isinstance(value, np.ndarray) and value.ndim > 1:
         yield name, value.ravel()
         yield f"{name}_shape", list(value.shape)

@@ -1,4 +1,4 @@
-"""Input files are found, divided and sampled before a run."""
+"""Input files are found, divided, sampled and read in parts."""
 
 import json
 
@@ -10,15 +10,19 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from tests.distribute.beam.formats.formats_catalogue import RECORDS, SCHEMA, WRITE
+from tfreps.distribute.beam import reading
 from tfreps.distribute.beam.formats.lines import JsonLines, TextLines
 from tfreps.distribute.beam.formats.parquet import Parquet
-from tfreps.distribute.beam.input_files import (
+from tfreps.distribute.beam.reading import (
     WRITABLE,
+    ReadParts,
     divide_files,
     find_files,
     input_schema,
+    items,
     sample_records,
 )
+from tfreps.distribute.beam.records import RecordCheck
 
 
 def test_files_of_patterns(tmp_path):
@@ -40,14 +44,15 @@ def test_empty_files(tmp_path):
     assert find_files([f"{tmp_path}/*"], allow_empty=True) == {f"{tmp_path}/b.txt": 1}
 
 
-def test_parts_of_all_files(tmp_path):
+def test_parts_of_all_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "LEAST_PART", 4)
     (tmp_path / "a.txt").write_text("x" * 10)
     sizes = {f"{tmp_path}/a.txt": 10, f"{tmp_path}/b.txt.gz": 7}
-    found = divide_files(sizes, TextLines(), 4)
+    found = divide_files(sizes, TextLines())
     expected = [("a.txt", 0, 4), ("a.txt", 4, 8), ("a.txt", 8, 10), ("b.txt.gz", 0, 7)]
     assert found == [(f"{tmp_path}/{name}", start, stop) for name, start, stop in expected]
     with pytest.raises(ValueError, match="a.txt is damaged, truncated, or not a file of this form"):
-        divide_files({f"{tmp_path}/a.txt": 10}, Parquet(), 4)
+        divide_files({f"{tmp_path}/a.txt": 10}, Parquet())
 
 
 @pytest.mark.parametrize("name", WRITE)
@@ -87,3 +92,61 @@ def test_a_schema_that_is_not_supported(tmp_path):
         ValueError, match="a.avro is damaged, truncated, or not a file of this form"
     ):
         input_schema([str(path)], WRITABLE["avro"]())
+
+
+def test_the_size_of_parts():
+    """A corpus of medium size has 64 parts; the size of a part has bounds."""
+    for size, part in (10, 1 << 16), (64 * 10**6, 10**6), (10**10, 64 << 20):
+        path, start, stop = divide_files({"a.txt": size}, TextLines())[0]
+        assert (path, start, stop) == ("a.txt", 0, min(part, size))
+
+
+CHECK = RecordCheck("text", True, ["tags"], 20)
+
+
+def read(form, path, keep=None, schema=None, batch_size=2, start=0, stop=1 << 60):
+    found = list(ReadParts(form, CHECK, keep, schema, batch_size).process((str(path), start, stop)))
+    batches = [each for each in found if isinstance(each, list)]
+    return batches, [each.value for each in found if not isinstance(each, list)]
+
+
+def test_batches_and_rejections(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\ntwo\n\xff\nthree\n" + b"x" * 21 + b"\nfour\nfive\n")
+    batches, rejected = read(TextLines(), path)
+    assert [[record["text"] for record in batch] for batch in batches] == [
+        ["one", "two"],
+        ["three", "four"],
+        ["five"],
+    ]
+    assert [each["reason"][:20] for each in rejected] == [
+        "the line is not UTF-",
+        "the text is too long",
+    ]
+    assert {each["file"] for each in rejected} == {str(path)}
+    assert [each["record"] for each in rejected] == [b"\xff", {"text": "x" * 21}]
+
+
+def test_fields_that_are_kept_and_that_do_not_fit(tmp_path):
+    path = tmp_path / "a.jsonl"
+    records = [{"id": 1, "text": "a", "more": 2}, {"id": "two", "text": "b"}, {"id": 3}]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    schema = pa.schema([("id", pa.int64()), ("text", pa.string())])
+    batches, rejected = read(JsonLines(), path, ["id"], schema)
+    assert batches == [[{"id": 1, "text": "a"}]]
+    assert [each["reason"] for each in rejected] == [
+        "the field 'id' must be int64, as in most of the first records; got 'two'",
+        "the record has no field 'text'",
+    ]
+
+
+def test_an_empty_part(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"a long line\n")
+    assert read(TextLines(), tmp_path / "a.txt", start=4) == ([], [])
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    path = tmp_path / "a.parquet"
+    path.write_bytes(b"PAR1 nothing")
+    with pytest.raises(ValueError, match="a.parquet is damaged, truncated, or not a file of this"):
+        list(items(str(path), 0, 1, Parquet()))
