@@ -16,7 +16,7 @@ from tests.hostile.folders import folder_format
 from tfreps.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
 from tfreps.convert import bilm_tf_checkpoint
 from tfreps.data.labelled.sentence_vectors import SentenceVectors, token_digest
-from tfreps.inference.embeddings_file import EmbeddingsFile, read_options, read_vectors
+from tfreps.inference.embeddings_file import EmbeddingsFile, read_options
 from tfreps.models import BertEncoder, BertPretrainer, BiLM, Classifier
 
 TOKENS = ["a b c".split(), "d e".split()]
@@ -125,7 +125,6 @@ def read_vectors_of(folder, random):
     path = folder / "vectors.hdf5"
     if random.random() < 0.3:
         assert isinstance(read_options(path), dict)
-        read_vectors(path, "d e")
         return
     vectors = SentenceVectors(path, TOKENS, LENGTHS)
     with vectors.open() as file:

@@ -6,12 +6,7 @@ import numpy as np
 
 
 class PlannedBatch(NamedTuple):
-    """Sentences of a batch, and the length to which they are padded.
-
-    Attributes:
-        sentences: int64 array, shape `[B]`. Indices of the sentences.
-        length: int. The padded length.
-    """
+    """Indices of the sentences of a batch, int64 `[B]`, and the length to which they are padded."""
 
     sentences: np.ndarray
     length: int
@@ -29,20 +24,6 @@ class LengthPlan:
     If `shuffle` is `True`, sentences of equal rounded length are permuted in every epoch, and so
     are the batches. Because lengths are rounded before sentences are grouped, all epochs have the
     same number of batches with the same numbers of sentences.
-
-    Args:
-        lengths: int array, shape `[N]`. Number of tokens of each sentence.
-        batch_tokens: int. Maximum number of tokens in a batch, padding included.
-        batch_rows: int or None. Maximum number of sentences in a batch. If `None`, the number
-            is not limited.
-        length_multiple: int. If greater than 1, batches are padded to a multiple of it, so that
-            only a few shapes occur, the same ones in every epoch.
-        shuffle: bool. Whether to shuffle. If `False`, batches are sorted from short to long, and
-            sentences of equal rounded length keep their original order.
-        seed: int, non-negative. Random seed. The order depends only on the seed and the epoch.
-
-    Attributes:
-        num_batches: int. Number of batches in each epoch.
     """
 
     def __init__(

@@ -16,16 +16,7 @@ _BULLET = re.compile(r"\s*([-*+•]|\d+[.)])\s+")
 
 
 def python_documents() -> Iterator[tuple[str, str]]:
-    """Yields pydoc's help topics, then the documents of `docstring_documents`.
-
-    Yields:
-        Tuple `(name, text)` of two str: the name of the document and its raw text.
-
-    Example:
-        >>> from tfreps.data.python_text import python_documents
-        >>> next(python_documents())[0]
-        'topic assert'
-    """
+    """Yields the names and texts of pydoc's help topics and of all docstrings."""
     from pydoc_data.topics import topics
 
     for name in sorted(topics):
@@ -36,12 +27,7 @@ def python_documents() -> Iterator[tuple[str, str]]:
 def docstring_documents() -> Iterator[tuple[str, str]]:
     """Yields the docstrings of the standard library and installed packages, one document per file.
 
-    The docstrings are parsed from the source files; no module is imported. Folders of tests,
-    vendored packages and IDLE are skipped.
-
-    Yields:
-        Tuple `(path, text)` of two str: the path of the file relative to its library folder, and
-        its docstrings, separated by blank lines, or `""` if it has none.
+    The docstrings are parsed from the source files; no module is imported.
     """
     paths = sysconfig.get_paths()
     yield from docstrings(paths["stdlib"], leave_out=("site-packages", "dist-packages"))
@@ -50,17 +36,7 @@ def docstring_documents() -> Iterator[tuple[str, str]]:
 
 
 def docstrings(root: str, leave_out: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yields the docstrings of the source files in a folder, one document per file.
-
-    Args:
-        root: str. Path of the folder, which is searched recursively.
-        leave_out: tuple of str. Names of folders to skip in addition to those of tests, vendored
-            packages and IDLE.
-
-    Yields:
-        Tuple `(path, text)` of two str: the path of the file relative to `root`, and its
-        docstrings, separated by blank lines, or `""` if it has none.
-    """
+    """Yields the relative path and the docstrings of each source file in a folder."""
     leave_out = {*leave_out, "test", "tests", "testing", "__pycache__", "_vendor", "idlelib"}
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(set(folders) - leave_out)
@@ -69,11 +45,7 @@ def docstrings(root: str, leave_out: tuple[str, ...]) -> Iterator[tuple[str, str
 
 
 def docstrings_of_file(path: str) -> list[str]:
-    """Returns the docstrings of one source file.
-
-    The list is empty if the file cannot be read or parsed, or contains no triple double quotes.
-    Docstrings with NUL characters are left out, because text files must not contain them.
-    """
+    """Returns the docstrings of a source file, or none if it cannot be parsed."""
     try:
         source = pathlib.Path(path).read_text(encoding="utf-8-sig")
         if '"""' not in source:
@@ -88,10 +60,7 @@ def docstrings_of_file(path: str) -> list[str]:
 
 
 def documented(tree: ast.Module) -> list[ast.AST]:
-    """Returns the AST nodes of a module and of its classes, functions and methods.
-
-    Definitions inside functions or inside statements such as `if` are left out.
-    """
+    """Returns the nodes of a module and of its classes, functions and methods."""
     found = [tree]
     for node in found:
         if isinstance(node, ast.Module | ast.ClassDef):
@@ -101,11 +70,7 @@ def documented(tree: ast.Module) -> list[ast.AST]:
 
 
 def paragraphs(text: str) -> Iterator[str]:
-    """Yields the paragraphs of a text. Blank lines, list markers and code lines separate them.
-
-    Code lines are left out, list markers such as `-` and `1.` are removed, and the lines of a
-    paragraph are joined by spaces.
-    """
+    """Yields the paragraphs of a text without list markers and code lines."""
     lines = []
     for line in itertools.chain(text.splitlines(), [""]):
         bullet = _BULLET.match(line)

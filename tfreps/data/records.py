@@ -13,24 +13,8 @@ _WANTED = {
 def parse_record(line: str, place: str, format: str = "json") -> dict:
     """Parses a line that contains a JSON object or a Python dict literal.
 
-    Args:
-        line: str. The line to parse.
-        place: str. File and line number, with which error messages begin.
-        format: str. `"json"`, `"python"` (parsed by `ast.literal_eval`, which executes no code)
-            or `"either"`. Defaults to `"json"`.
-
-    Returns:
-        dict. The record.
-
-    Raises:
-        ValueError: If the line is not an object or dict in this format.
-
-    Example:
-        >>> from tfreps.data.records import parse_record
-        >>> parse_record('{"text": "good", "label": 1}', "a.json, line 1")
-        {'text': 'good', 'label': 1}
-        >>> parse_record("{'text': 'good', 'label': 1}", "a.txt, line 1", "python")
-        {'text': 'good', 'label': 1}
+    `format` is `"json"`, `"python"` (parsed by `ast.literal_eval`, which executes no code) or
+    `"either"`.
     """
     tried = {"either": ("json", "python")}.get(format, (format,))
     for number, kind in enumerate(tried, 1):
@@ -56,18 +40,7 @@ def parse_record(line: str, place: str, format: str = "json") -> dict:
 
 
 def record_format(line: str) -> str | None:
-    """Returns the format of a line that contains a record with a list in at least one field.
-
-    Args:
-        line: str. The line to examine.
-
-    Returns:
-        `"json"`, `"python"`, or `None` if the line is not such a record.
-
-    Example:
-        >>> record_format('{"text": ["a", "b"]}'), record_format("{} O")
-        ('json', None)
-    """
+    """Returns the format of a record with a list in a field, or `None` for other lines."""
     if not line.lstrip().startswith("{"):
         return None
     for kind, read in _READERS.items():
@@ -81,16 +54,7 @@ def record_format(line: str) -> str | None:
 
 
 def get_field(record: dict, name: str, place: str):
-    """Returns the value of a field of a record.
-
-    Args:
-        record: dict. The record.
-        name: str. Name of the field.
-        place: str. File and line number, with which the error message begins.
-
-    Raises:
-        ValueError: If the record has no such field. The message lists the fields of the record.
-    """
+    """Returns the value of a field of a record; errors begin with `place` and list the fields."""
     if name not in record:
         known = f"its fields are {', '.join(map(repr, record))}" if record else "it is empty"
         raise ValueError(f"{place}: the record has no field {name!r}; {known}.")

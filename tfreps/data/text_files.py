@@ -13,11 +13,7 @@ Files = str | os.PathLike | Iterable[str | os.PathLike]
 
 
 class TextBlock(NamedTuple):
-    """Consecutive lines of one file.
-
-    `text` ends with a line feed. `offset` is the position of its first byte in the (decompressed)
-    file, and `line` is the number of its first line, counted from 1.
-    """
+    """Consecutive lines of one file, as described in `read_blocks`."""
 
     text: str
     offset: int
@@ -172,33 +168,7 @@ def refusal(path: str, block: TextBlock, token: str) -> str:
 
 
 def read_text(path: str | os.PathLike, encoding: str = "utf-8", in_lines: bool = True) -> str:
-    """Reads the text of a file; `*.gz` files are decompressed.
-
-    A byte order mark at the start is removed. Line endings are not converted.
-
-    Args:
-        path: str or path-like object. Path of the file.
-        encoding: str. An encoding that `bytes.decode` accepts, such as `"utf-8"`, `"latin-1"`,
-            `"cp1252"` or `"utf-16"`. Defaults to `"utf-8"`.
-        in_lines: bool. Whether a carriage return without a line feed is an error. Defaults to
-            `True`.
-
-    Returns:
-        str. The text.
-
-    Raises:
-        ValueError: If the file cannot be read, is empty, is binary, has a different encoding or is
-            rejected because of `in_lines`, or if `encoding` is unknown.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> from tfreps.data.text_files import read_text
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder, "a.txt")
-        ...     _ = path.write_bytes(b"caf\\xe9")
-        ...     read_text(path, encoding="latin-1")
-        'café'
-    """
+    """Reads a text file that is not empty, without converting its line endings."""
     data = read_unpacked(path)
     if not data:
         raise ValueError(f"{path} is empty; expected a text file with at least one line.")
@@ -208,16 +178,7 @@ def read_text(path: str | os.PathLike, encoding: str = "utf-8", in_lines: bool =
 def read_lines(path: str | os.PathLike, encoding: str = "utf-8") -> list[str]:
     """Returns the lines of a file without their line endings; line n is element n - 1.
 
-    A line ends with a line feed or with a carriage return and a line feed. Other Unicode line
-    separators are part of the text; a carriage return elsewhere is an error. The line ending of
-    the last line is optional.
-
-    Args:
-        path: str or path-like object. Path of the file.
-        encoding: str. An encoding that `read_text` accepts. Defaults to `"utf-8"`.
-
-    Raises:
-        ValueError: In the same cases as `read_text`.
+    Only line feeds, and carriage returns before them, end lines; the last one is optional.
     """
     lines = read_text(path, encoding).split("\n")
     if not lines[-1]:

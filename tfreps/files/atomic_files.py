@@ -23,30 +23,9 @@ def replacing(path: Path, durable: bool = False, parents: bool = False) -> Itera
     The block creates a file or a folder at the temporary path, which is in the same folder as
     `path`. A file replaces an earlier file; a folder replaces only an empty folder. After an error,
     the temporary file or folder is removed, and `path` is unchanged. Temporary files of processes
-    that were killed are removed by the next call for the same path.
-
-    Args:
-        path: str or path-like object. Path of the file or folder. If it is a symbolic link, its
-            target is replaced. Paths of devices and pipes are yielded unchanged.
-        durable: bool. Whether to wait until the file is stored on disk. Defaults to `False`.
-        parents: bool. Whether to create missing parent folders. Defaults to `False`.
-
-    Yields:
-        `pathlib.Path`. The temporary path, which does not exist yet.
-
-    Raises:
-        OSError: If the file cannot be written, for example because the disk is full. The error
-            names `path`, or the parent folder if it does not exist.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "answers.bin")
-        >>> with replacing(path) as temporary:
-        ...     _ = temporary.write_bytes(b"yes")
-        ...     path.exists()
-        False
-        >>> path.read_bytes()
-        b'yes'
+    that were killed are removed by the next call for the same path. Paths of devices and pipes are
+    yielded unchanged. If `durable`, it waits until the file is stored on disk; if `parents`, it
+    creates missing parent folders.
     """
     if is_stream(path):
         with naming(path):
@@ -75,25 +54,7 @@ def replacing(path: Path, durable: bool = False, parents: bool = False) -> Itera
 def written_whole(path: Path | None):
     """Context manager that opens a UTF-8 text file for writing and replaces `path` at the end.
 
-    Args:
-        path: str, path-like object or None. Path of the file. Devices and pipes are written to
-            directly. If `None`, the context manager yields standard output.
-
-    Yields:
-        A text file that is open for writing.
-
-    Raises:
-        ValueError: If the path is a folder, or its parent folder does not exist.
-        OSError: If the file cannot be written, for example because the disk is full. The error
-            names `path`.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "answers.txt")
-        >>> with written_whole(path) as file:
-        ...     _ = file.write("yes")
-        >>> path.read_text()
-        'yes'
+    Devices and pipes are written to directly, and `None` stands for standard output.
     """
     if path is None:
         with naming("standard output"):

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import pathlib
+import shutil
 from collections.abc import Iterator
 
 Path = str | os.PathLike
@@ -17,15 +18,7 @@ SPARE = 2**20  # bytes that `check_space` adds for the headers and indices of a 
 def naming(path: Path, temporary: pathlib.Path | None = None) -> Iterator[None]:
     """Context manager that raises disk errors with the path that the user gave.
 
-    Args:
-        path: str or path-like object. The path as the user gave it.
-        temporary: `pathlib.Path` or None. Temporary file, or folder of temporary files, that errors
-            may name instead of `path`. If `None`, there is none. Defaults to `None`.
-
-    Raises:
-        OSError: If an OSError names the temporary path, or if an error reports a full disk or a
-            file that cannot grow and is not an OSError that names another file. The new error
-            names `path`.
+    The error names `path` instead of a file at or below `temporary`, or of no file.
     """
     try:
         yield
@@ -37,19 +30,11 @@ def naming(path: Path, temporary: pathlib.Path | None = None) -> Iterator[None]:
 
 
 def check_space(path: Path, num_bytes: int) -> None:
-    """Checks that the disk on which a file is stored has room for `num_bytes` more bytes.
+    """Raises an OSError if the disk of a file has no room for `num_bytes` more bytes.
 
     On a full disk, HDF5 prints thousands of lines to stderr. This check prevents that.
-
-    Args:
-        path: str or path-like object. Path of the file, whose folder must exist.
-        num_bytes: int. Number of bytes to write, to which `SPARE` is added.
-
-    Raises:
-        OSError: If there is not enough room. The error names the file.
     """
-    disk = os.statvfs(pathlib.Path(path).resolve().parent)
-    if disk.f_bavail * disk.f_frsize < num_bytes + SPARE:
+    if shutil.disk_usage(pathlib.Path(path).resolve().parent).free < num_bytes + SPARE:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(path))
 
 

@@ -15,11 +15,7 @@ def open_unpacked(path: str | os.PathLike) -> BinaryIO:
 
 
 def read_unpacked(path: str | os.PathLike) -> bytes:
-    """Reads all bytes of a file; a file named `*.gz` is decompressed.
-
-    Raises:
-        ValueError: If the file cannot be read or is damaged.
-    """
+    """Reads all bytes of a file; a file named `*.gz` is decompressed."""
     try:
         with open_unpacked(path) as file:
             return file.read()
@@ -30,13 +26,7 @@ def read_unpacked(path: str | os.PathLike) -> bytes:
 
 
 def damaged_gzip(place: str | os.PathLike, error: Exception) -> ValueError:
-    """Returns the ValueError that replaces one of `GZIP_ERRORS`.
-
-    Args:
-        place: str or path-like object. Path of the file, optionally with the line at or after
-            which it is damaged.
-        error: Exception. The error that Python raised.
-    """
+    """Returns the ValueError that replaces one of `GZIP_ERRORS` in a file, or in a line of it."""
     return ValueError(
         f"{place}: the file is damaged or not a gzip file ({error}). Only gzip files may be named "
         "*.gz."

@@ -3,9 +3,7 @@
 import contextlib
 import math
 import os
-import struct
 from collections.abc import Iterator
-from typing import BinaryIO
 
 import h5py
 import numpy as np
@@ -16,16 +14,7 @@ LARGEST_BLOCK = 2**24  # bytes; chunks up to this size may be larger than their 
 
 
 def open_hdf5(path: str | os.PathLike, what: str = "an HDF5 file") -> h5py.File:
-    """Opens an HDF5 file for reading.
-
-    Args:
-        path: str or path-like object. Path of the file.
-        what: str. Description of the expected file for error messages. Defaults to
-            `"an HDF5 file"`.
-
-    Raises:
-        ValueError: If the file does not exist, is damaged or is not an HDF5 file.
-    """
+    """Opens an HDF5 file for reading; errors describe the expected file as `what`."""
     if not os.path.isfile(path):
         raise ValueError(f"{path}: expected {what}; the file does not exist.")
     try:
@@ -38,13 +27,7 @@ def open_hdf5(path: str | os.PathLike, what: str = "an HDF5 file") -> h5py.File:
 
 
 def array_shapes(file: h5py.File) -> dict[str, tuple[int, ...]]:
-    """Returns a dict from the name of each array in a file to its shape.
-
-    Soft and external links are left out.
-
-    Raises:
-        ValueError: If the file is damaged.
-    """
+    """Returns a dict from the name of each array in a file to its shape, without links."""
     shapes = {}
 
     def note(name, item):
@@ -56,19 +39,8 @@ def array_shapes(file: h5py.File) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def find_array(file: h5py.File, name: str, is_text: bool = False) -> h5py.Dataset:
-    """Returns an array in a file without reading its values.
-
-    Args:
-        file: `h5py.File`. A file opened by `open_hdf5`.
-        name: str. Name of the array.
-        is_text: bool. Whether the array must contain strings instead of numbers. Defaults to
-            `False`.
-
-    Raises:
-        ValueError: If the array does not exist, is stored in another file, has no shape or the
-            wrong type, or has sizes that contradict those of its data.
-    """
+def find_array(file: h5py.File, name: str) -> h5py.Dataset:
+    """Returns an array of numbers whose sizes agree with its data, without reading it."""
     path = file.filename
     with naming_damage(path, f"array {name}"):
         link = file.get(name, getlink=True)
@@ -79,8 +51,8 @@ def find_array(file: h5py.File, name: str, is_text: bool = False) -> h5py.Datase
             reason = "its values are stored in another file, which is not supported"
         elif found.shape is None:
             reason = "it has no shape"
-        elif found.dtype.kind not in ("O" if is_text else "fiu"):
-            reason = f"it must contain {'text' if is_text else 'numbers'}; got {found.dtype}"
+        elif found.dtype.kind not in "fiu":
+            reason = f"it must contain numbers; got {found.dtype}"
         else:
             reason = _lie(found, os.path.getsize(path))
             if reason is None:
@@ -89,15 +61,7 @@ def find_array(file: h5py.File, name: str, is_text: bool = False) -> h5py.Datase
 
 
 def read_array(file: h5py.File, name: str) -> np.ndarray:
-    """Reads an array of numbers.
-
-    Args:
-        file: `h5py.File`. A file opened by `open_hdf5`.
-        name: str. Name of the array.
-
-    Raises:
-        ValueError: If `find_array` rejects the array, or if its bytes are damaged.
-    """
+    """Reads an array of numbers that `find_array` accepts."""
     found = find_array(file, name)
     with naming_damage(file.filename, f"array {name}"):
         return found[...]
@@ -125,46 +89,4 @@ def _lie(found: h5py.Dataset, file_size: int) -> str | None:
         return f"it claims {claimed:,} bytes, of which {stored:,} are stored"
     if block > max(claimed, LARGEST_BLOCK):
         return f"its chunks have {block:,} bytes, more than the array"
-    return _lie_about_text(found, file_size) if found.dtype.kind == "O" else None
-
-
-def _lie_about_text(found: h5py.Dataset, file_size: int) -> str | None:
-    """Describes a contradiction in the sizes or positions of texts; returns None without one."""
-    start = found.id.get_offset()
-    if start is None:  # no known program stores texts in chunks
-        return "its texts are stored in chunks"
-    with open(found.file.filename, "rb") as file:
-        file.seek(start)
-        entry = [("size", "<u4"), ("heap", "<u8"), ("number", "<u4")]
-        entries = np.frombuffer(file.read(16 * math.prod(found.shape)), entry)
-        longest = int(entries["size"].max(initial=0))
-        if longest > file_size:
-            return f"it claims a text of {longest:,} bytes in a file of {file_size:,} bytes"
-        for heap in np.unique(entries["heap"][entries["size"] > 0]).tolist():
-            if not _is_whole_heap(file, heap, file_size):
-                return "its heap of texts is damaged"
     return None
-
-
-def _is_whole_heap(file: BinaryIO, start: int, file_size: int) -> bool:
-    """Returns True if a heap ends within the file, and its objects end within the heap.
-
-    HDF5 may never finish reading a heap for which this does not hold.
-
-    Reference: HDF5 File Format Specification 3.0, III.E, "Disk Format: Level 1E - Global Heap".
-    """
-    if start + 16 > file_size:
-        return False
-    file.seek(start)
-    signature, _, size = struct.unpack("<4sIQ", file.read(16))
-    if signature != b"GCOL" or start + size > file_size:
-        return False
-    heap = file.read(max(size - 16, 0))
-    place = 0
-    while place + 16 <= len(heap):
-        number, _, _, length = struct.unpack_from("<HHIQ", heap, place)
-        step = 16 + -(-length // 8) * 8 if number else length  # number 0 is free space
-        if step < 16:
-            return False
-        place += step
-    return place <= len(heap)

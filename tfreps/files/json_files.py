@@ -8,25 +8,7 @@ from tfreps.files.utf8_files import read_utf8
 
 
 def read_json(path: str | os.PathLike) -> dict:
-    """Reads a JSON object from a UTF-8 file with or without a byte order mark.
-
-    Args:
-        path: str or path-like object. Path of the file.
-
-    Returns:
-        dict. The object.
-
-    Raises:
-        ValueError: If the file cannot be read, is not UTF-8, cannot be parsed as JSON or contains a
-            JSON value other than an object, or if a key occurs more than once in an object.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "options.json")
-        >>> write_json(path, {"units": 8})
-        >>> read_json(path)
-        {'units': 8}
-    """
+    """Reads a JSON object from a UTF-8 file; a key that occurs twice is an error."""
     text = read_utf8(path, in_lines=False)
     try:
         values = json.loads(text, object_pairs_hook=_object)
@@ -48,31 +30,13 @@ def read_json(path: str | os.PathLike) -> dict:
 def write_json(
     path: str | os.PathLike, values: dict, indent: int | None = 2, ensure_ascii: bool = True
 ) -> None:
-    """Writes a JSON file atomically.
-
-    Args:
-        path: str or path-like object. Path of the file.
-        values: JSON-serializable dict. The object to write. Values of other types must first be
-            converted with `as_json`.
-        indent: int or None. Number of spaces per level. If `None`, the object is written on one
-            line. Defaults to 2.
-        ensure_ascii: bool. Whether to escape characters outside ASCII. Defaults to `True`.
-    """
+    """Writes a JSON file atomically; on one line if `indent` is `None`."""
     text = json.dumps(values, indent=indent, ensure_ascii=ensure_ascii)
     write_text(path, text + "\n")
 
 
 def as_json(values: dict) -> dict:
-    """Converts a dict for JSON: paths to strings, and NumPy values to numbers and lists.
-
-    Raises:
-        ValueError: If a value cannot be converted.
-
-    Example:
-        >>> import pathlib
-        >>> as_json({"path": pathlib.Path("a.txt"), "filters": ((1, 8),)})
-        {'path': 'a.txt', 'filters': [[1, 8]]}
-    """
+    """Converts a dict for JSON: paths to strings, and NumPy values to numbers and lists."""
 
     def plain(value):
         if isinstance(value, os.PathLike):

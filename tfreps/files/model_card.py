@@ -15,41 +15,6 @@ class ModelCard:
 
     The text begins with YAML front matter in the form that the Hugging Face Hub reads. Unknown
     values are left out or marked as unknown, so that the author can add them.
-
-    Args:
-        title: str. Name of the model, used as the heading.
-        description: str. Sentences that describe the model.
-        load: str. Lines of code that load the model.
-        sizes: dict from a name to a number or a text, such as `{"Parameters": 13_600_000}`.
-            Defaults to an empty dict.
-        library: str. Library that loads the model, such as "transformers". Defaults to "tfreps".
-        task: str or None. Name of the task on the hub, such as "token-classification". If `None`,
-            the task is left out. Defaults to `None`.
-        tags: sequence of str. Keywords for the hub. Defaults to `("tfreps",)`.
-        license: str. Identifier of the license. Defaults to "unknown".
-        training: dict from an option of the training program to its value. If `training` and
-            `data` are empty (the default), the card says that the training was not recorded.
-        data: dict from a part of the data, such as "train", to the names of its files. Defaults to
-            an empty dict.
-        metrics: dict from a part of the data to a dict from the name of a metric to its value. If
-            empty (the default), the card says that the model was not evaluated.
-        unfinished: str. Sentence that says where training stopped, if it was interrupted. Defaults
-            to "".
-
-    Example:
-        >>> card = ModelCard("ner", "A tagger.", 'tfreps.load("ner")', {"Parameters": 1200},
-        ...                  metrics={"test": {"f1": 0.75}})
-        >>> print(card.text())
-        ---
-        license: "unknown"
-        library_name: "tfreps"
-        tags: ["tfreps"]
-        ---
-        <BLANKLINE>
-        # ner
-        <BLANKLINE>
-        A tagger.
-        ...
     """
 
     title: str
@@ -125,17 +90,7 @@ class ModelCard:
 
 
 def measured(results: Mapping, parts: Sequence[str] = ("validation", "dev", "test")) -> dict:
-    """Returns the metrics for a model card from the `results.json` of a run.
-
-    Args:
-        results: dict. The contents of `results.json`.
-        parts: sequence of str. Parts of the data whose metrics are returned. Defaults to
-            `("validation", "dev", "test")`.
-
-    Returns:
-        dict for the argument `metrics` of `ModelCard`. It maps each part to a dict from the name of
-        a metric to its value. Parts without metrics are left out.
-    """
+    """Returns the metrics in the `results.json` of a run for `ModelCard`, by part of the data."""
     found = {}
     for part in parts:
         values = results.get(part)

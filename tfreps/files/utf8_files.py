@@ -29,30 +29,10 @@ def decode_utf8(
     in_lines: bool = True,
     has_encoding: bool = False,
 ) -> str:
-    """Decodes a part of a UTF-8 text file; the part must start at the beginning of a line.
+    """Decodes whole lines of a UTF-8 file, from line `first_line` on.
 
-    A byte order mark at the start of line 1 is removed.
-
-    Args:
-        data: bytes. The part of the file.
-        path: str or path-like object. Path of the file for error messages.
-        first_line: int. Number of the first line in `data`, counted from 1. Defaults to 1.
-        in_lines: bool. Whether the text is read line by line, so that `check_line_ends` applies.
-            Defaults to `True`.
-        has_encoding: bool. Whether error messages suggest the argument `encoding` of the caller
-            instead of a conversion of the file. Defaults to `False`.
-
-    Returns:
-        str. The text.
-
-    Raises:
-        ValueError: If the bytes are not UTF-8, contain a NUL byte or are rejected by
-            `check_line_ends`.
-
-    Example:
-        >>> from tfreps.files.utf8_files import decode_utf8
-        >>> decode_utf8(b"caf\\xc3\\xa9", "words.txt")
-        'café'
+    If `in_lines`, `check_line_ends` applies. If `has_encoding`, errors suggest the caller's
+    argument `encoding` instead of a conversion of the file.
     """
     wide = wide_encoding(data)
     if wide is not None:
@@ -85,17 +65,9 @@ def decode_utf8(
 
 
 def check_line_ends(text: str, path: str | os.PathLike, first_line: int = 1) -> None:
-    """Checks that lines end with a line feed, or with a carriage return and a line feed.
+    """Raises a ValueError if a carriage return in whole lines of a file is not before a line feed.
 
     A file whose lines end with carriage returns alone would otherwise be read as one line.
-
-    Args:
-        text: str. Whole lines of a file.
-        path: str or path-like object. Path of the file for error messages.
-        first_line: int. Number of the first line in `text`, counted from 1. Defaults to 1.
-
-    Raises:
-        ValueError: If a carriage return is not followed by a line feed.
     """
     if text.count("\r") == text.count("\r\n"):
         return
@@ -108,22 +80,7 @@ def check_line_ends(text: str, path: str | os.PathLike, first_line: int = 1) -> 
 
 
 def read_utf8(path: str | os.PathLike, what: str = "", in_lines: bool = True) -> str:
-    """Reads a text file in UTF-8 without changing its line endings.
-
-    A byte order mark is removed.
-
-    Args:
-        path: str or path-like object. Path of the file.
-        what: str. Description of the file for error messages, such as `"the vocabulary"`. Defaults
-            to `""`.
-
-    Returns:
-        str. The text.
-
-    Raises:
-        ValueError: If the file cannot be read, is a git-lfs pointer, or is rejected by
-            `decode_utf8`.
-    """
+    """Reads a UTF-8 text file without converting its line endings."""
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -137,28 +94,7 @@ def read_utf8(path: str | os.PathLike, what: str = "", in_lines: bool = True) ->
 def decode_text(
     data: bytes, path: str | os.PathLike, encoding: str = "utf-8", in_lines: bool = True
 ) -> str:
-    """Decodes a whole text file and removes its byte order mark, if any.
-
-    Args:
-        data: bytes. The whole file.
-        path: str or path-like object. Path of the file for error messages.
-        encoding: str. Name of an encoding for `bytes.decode`, such as `"utf-8"`, `"latin-1"` or
-            `"utf-16"`. Defaults to `"utf-8"`.
-        in_lines: bool. Whether the text is read line by line, so that `check_line_ends` applies.
-            Defaults to `True`.
-
-    Returns:
-        str. The text.
-
-    Raises:
-        ValueError: If the file is binary or has a different encoding, if the encoding is
-            unknown, or if `check_line_ends` rejects the text.
-
-    Example:
-        >>> from tfreps.files.utf8_files import decode_text
-        >>> decode_text(b"caf\\xe9", "words.txt", "latin-1")
-        'café'
-    """
+    """Decodes a whole text file and removes its byte order mark."""
     try:
         if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
             return decode_utf8(data, path, in_lines=in_lines, has_encoding=True)
@@ -197,19 +133,7 @@ def without_mark(data: bytes) -> bytes:
 
 
 def check_unicode(text: str, place: str) -> str:
-    """Checks that a text can be encoded in UTF-8 and has no NUL character, and returns the text.
-
-    Args:
-        text: str. Text such as a value in a JSON file.
-        place: str. File and line, with which error messages begin.
-
-    Returns:
-        str. The same text.
-
-    Raises:
-        ValueError: If the text contains a lone surrogate, which a JSON escape can produce, or a NUL
-            character.
-    """
+    """Returns a text if it has no lone surrogate and no NUL character."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -223,16 +147,7 @@ def check_unicode(text: str, place: str) -> str:
 
 
 def wide_encoding(data: bytes) -> str | None:
-    """Detects UTF-16 and UTF-32 by their byte order marks or by the positions of NUL bytes.
-
-    Returns:
-        str or None. Name of the encoding, or `None` for text in any other encoding.
-
-    Example:
-        >>> from tfreps.files.utf8_files import wide_encoding
-        >>> wide_encoding("a tale".encode("utf-16")), wide_encoding("a tale".encode("utf-16-be"))
-        ('UTF-16', 'UTF-16BE')
-    """
+    """Detects UTF-16 and UTF-32 by byte order marks or NUL bytes."""
     for mark, name in MARKS.items():
         if data.startswith(mark):
             return name

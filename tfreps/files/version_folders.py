@@ -12,31 +12,12 @@ def versions_of(folder: str | os.PathLike) -> list[int]:
     A version is a folder whose name is an integer from 0 to 2**63 - 1 with optional leading zeros:
     `1`, `20`, `007`. Other names, such as the `.3.812.tmp` of an export that is being written, are
     ignored. Folders with the same number, such as `1` and `01`, count as one version.
-
-    Args:
-        folder: str or path-like object. Base path of the model. A folder that does not exist has
-            no versions.
-
-    Example:
-    >>> import pathlib, tempfile
-    >>> base = pathlib.Path(tempfile.mkdtemp())
-    >>> for name in ("2", "10", "old", ".3.7.tmp"):
-    ...     (base / name).mkdir()
-    >>> versions_of(base), next_version(base), version_folder(base).name
-    ([2, 10], 11, '10')
     """
     return sorted(_folders(folder))
 
 
 def next_version(folder: str | os.PathLike) -> int:
-    """Returns the newest version plus 1, or 1 if there are no versions.
-
-    Args:
-        folder: str or path-like object. Base path of the model.
-
-    Raises:
-        ValueError: If the newest version is 2**63 - 1.
-    """
+    """Returns the newest version plus 1, or 1 if there are no versions."""
     number = max(versions_of(folder), default=0) + 1
     if number > LARGEST:
         raise ValueError(
@@ -47,16 +28,7 @@ def next_version(folder: str | os.PathLike) -> int:
 
 
 def version_folder(folder: str | os.PathLike, version: int | None = None) -> pathlib.Path:
-    """Returns the folder of a version.
-
-    Args:
-        folder: str or path-like object. Base path of the model.
-        version: int or None. Number of the version. If `None`, the newest version is used.
-            Defaults to `None`.
-
-    Raises:
-        ValueError: If the version does not exist, or the folder contains no version.
-    """
+    """Returns the folder of a version, or of the newest one if `version` is `None`."""
     found = _folders(folder)
     if not found:
         raise ValueError(

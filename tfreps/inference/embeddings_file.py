@@ -13,7 +13,7 @@ import numpy as np
 from tfreps.data.labelled.sentence_vectors import TOKEN_DIGESTS
 from tfreps.files.atomic_files import replacing
 from tfreps.files.disk_errors import check_space, naming
-from tfreps.files.hdf5_files import find_array, naming_damage, open_hdf5, read_array
+from tfreps.files.hdf5_files import naming_damage, open_hdf5
 
 OPTIONS_ATTRIBUTE = "tfreps_options"
 SENTENCE_INDEX = "sentence_to_index"
@@ -176,22 +176,6 @@ def read_options(path: str | os.PathLike) -> dict:
             "path."
         ) from error
     return found
-
-
-def read_vectors(path: str | os.PathLike, sentence: str) -> np.ndarray:
-    """Reads the vectors of a sentence, which must be spelled exactly as in the encoded text."""
-    with open_hdf5(path) as file:
-        with naming_damage(path, "its list of arrays"):
-            has_index = SENTENCE_INDEX in file
-        text = find_array(file, SENTENCE_INDEX, is_text=True) if has_index else ["{}"]
-        with naming_damage(path, SENTENCE_INDEX):
-            index = dict(json.loads(text[0]))
-        if not isinstance(index.get(sentence), str):
-            raise ValueError(
-                f"{path} does not contain the sentence {sentence!r}. `sentence` must be spelled "
-                f"exactly as in the encoded text, and the file must contain `{SENTENCE_INDEX}`."
-            )
-        return read_array(file, index[sentence])
 
 
 def _check_new(path: pathlib.Path) -> None:

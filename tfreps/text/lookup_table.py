@@ -4,28 +4,11 @@ import tensorflow as tf
 
 
 def lookup_table(tokens, default, path=None):
-    """Creates a table that maps each token to its position in a list.
+    """Returns a table from tokens to their positions, or `default` for other strings.
 
-    Args:
-        tokens: list of str. Distinct tokens.
-        default: int. Value for all other strings.
-        path: str, path-like object or None. File to which the tokens are written, one per line.
-            A SavedModel stores a copy of the file in its `assets` folder. If `None`, or if a
-            token is empty or contains a line break, the tokens are stored as constants of the
-            graph and no file is written. Defaults to `None`.
-
-    Returns:
-        `tf.lookup.StaticHashTable` that maps str to int64.
-
-    Example:
-        >>> import os, tempfile
-        >>> import tensorflow as tf
-        >>> from tfreps.text.lookup_table import lookup_table
-        >>> path = os.path.join(tempfile.mkdtemp(), "vocabulary.txt")
-        >>> for table in lookup_table(["a", "b"], -1), lookup_table(["a", "b"], -1, path):
-        ...     print(table.lookup(tf.constant(["b", "c"])).numpy().tolist())
-        [1, -1]
-        [1, -1]
+    The tokens are written to the file `path`, one per line, which a SavedModel copies to its
+    `assets` folder. If `path` is `None`, or if a token is empty or contains a line break, they are
+    stored as constants of the graph.
     """
     tokens = list(tokens)
     if path is None or not all(tokens) or any("\n" in t or "\r" in t for t in tokens):
@@ -40,20 +23,7 @@ def lookup_table(tokens, default, path=None):
 
 
 class PieceTable(tf.Module):
-    """Table that maps pieces to ids. As a `tf.Module`, it is saved together with its entries.
-
-    Args:
-        vocabulary: list of str. The pieces in the order of their ids.
-        default: int. Id of all other strings.
-        path: str, path-like object or None. File to which the pieces are written; see
-            `lookup_table`. Defaults to `None`.
-
-    Call arguments:
-        pieces: str tensor of any shape.
-
-    Returns:
-        int32 tensor of the same shape.
-    """
+    """Table that maps pieces to int32 ids; a `tf.Module`, so that it is saved with its entries."""
 
     def __init__(self, vocabulary, default, path=None):
         super().__init__(name="piece_table")

@@ -4,16 +4,7 @@ from collections.abc import Iterable
 
 
 def check_list(name: str, values, kind: str = "texts") -> None:
-    """Raises a ValueError if `values` is a string or a single object instead of a list.
-
-    Args:
-        name: str. Name of the list at the beginning of the error message, such as "`texts`".
-        values: The list to check.
-        kind: str. What the list contains. Defaults to "texts".
-
-    Example:
-        >>> check_list("`tokens`", ["a", "dog"], "tokens")
-    """
+    """Raises a ValueError if `values` is a string or a single object, not a list."""
     if not isinstance(values, Iterable):
         raise ValueError(f"{name} must be a list of {kind}; got {values!r}.")
     if isinstance(values, str | bytes):

@@ -11,25 +11,7 @@ _OTHER_WHITE_SPACE = r"[\p{Z}\x{85}\x1c-\x1f]"
 
 
 def split_tokens(sentences):
-    """Splits sentences at white space, as `str.split()` does.
-
-    The function uses only core TensorFlow operations, so that an exported model splits strings
-    in the same way as in training.
-
-    Args:
-        sentences: str tensor, shape `[N]`, UTF-8.
-
-    Returns:
-        str tensor, shape `[N, T]`, where T is the largest number of tokens in a sentence.
-
-    Masking: shorter sentences are padded on the right with `""`, which is never a token.
-
-    Example:
-        >>> import tensorflow as tf
-        >>> from tfreps.text.tokenizers import split_tokens
-        >>> split_tokens(tf.constant(["a\\u3000dog barked", "cat"])).numpy().tolist()
-        [[b'a', b'dog', b'barked'], [b'cat', b'', b'']]
-    """
+    """Splits texts `[N]` at white space, as `str.split()` does: `[N, T]`, padded with `""`."""
     import tensorflow as tf  # imported here to keep `import tfreps.text` fast
 
     plain = tf.strings.regex_replace(sentences, _OTHER_WHITE_SPACE, " ")
@@ -138,16 +120,7 @@ def tokenize_texts(texts: Sequence[str], how="spaces") -> list[list[str]]:
 
 
 def blocks(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Yields groups of consecutive texts to tokenize together; a very long text is its own group.
-
-    The texts of a group are padded to the length of the longest, so a group is limited to 256
-    texts and to 2^22 characters, padding included.
-
-    Example:
-        >>> from tfreps.text.tokenizers import blocks
-        >>> [len(block) for block in blocks(["a"] * 300 + ["b" * 5_000_000, "c"])]
-        [256, 44, 1, 1]
-    """
+    """Yields groups of texts to tokenize together, limited by the number of padded characters."""
     block: list[str] = []
     longest = 0
     for text in texts:

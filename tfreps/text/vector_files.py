@@ -22,8 +22,8 @@ class VectorRow(NamedTuple):
     """Row of a word vector file: a token, its vector, and their location in the file.
 
     `numbers` contains the vector as it is stored: `dimension` decimal numbers separated by white
-    space or, if `binary` is `True`, little-endian float32 values. `place` is
-    the file and the line or row, for error messages.
+    space or, if `binary` is `True`, little-endian float32 values. `place` is the file and the line
+    or row, for error messages.
     """
 
     token: bytes
@@ -34,23 +34,11 @@ class VectorRow(NamedTuple):
 
 
 def vector_rows(path: str, file_format: str | None = None) -> Iterator[VectorRow]:
-    """Reads a file of word vectors row by row; memory use does not depend on the file size.
+    """Yields the rows of a file of word vectors without reading it whole.
 
-    Args:
-        path: str. Path of the file; `*.gz` files are decompressed.
-        file_format: str or None. `"text"` (GloVe, or word2vec and fastText `.vec`, whose first
-            line gives the number of rows and the dimension) or `"binary"` (word2vec `.bin`). If
-            `None`, files named `*.bin` and `*.bin.gz` are read as binary and others as text.
-            Defaults to `None`.
-
-    Yields:
-        `VectorRow`s in the order of the file. In a text file, the dimension is that of the header
-        or, without a header, that of most of the first rows. Rows with fewer numbers or without a
-        token are skipped and counted in one warning; blank lines are skipped.
-
-    Raises:
-        ValueError: If the file is malformed or cannot be read, or `file_format` is unknown. If a
-            row is malformed, the message gives the file and the number of the line or row.
+    The arguments are those of `WordVectors.read`. In a text file, the dimension is that of the
+    header or, without a header, that of most of the first rows. Rows with fewer numbers or without
+    a token are skipped and counted in one warning; blank lines are skipped.
     """
     if file_format not in (*FORMATS, None):
         known = " or ".join(map(repr, FORMATS))
@@ -187,10 +175,7 @@ def _num_numbers(data: bytes) -> int:
 
 
 def _split(data: bytes, dimension: int) -> tuple[bytes, bytes] | None:
-    """Returns the token and the numbers of a row, or `None` if it has too few or too many numbers.
-
-    Tokens may contain spaces, as in GloVe, and end in one number.
-    """
+    """Returns the token and the numbers of a row, or `None` if their number is wrong."""
     row = data.rstrip()
     if row.count(b" ") == dimension and b"\t" not in row:
         token, _, numbers = row.partition(b" ")

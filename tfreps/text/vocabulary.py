@@ -105,17 +105,7 @@ class Vocabulary:
             ValueError: If there are tokens but none occurs at least `min_count` times, an argument
                 is out of range, or `Vocabulary` rejects a token.
         """
-        if min_count < 1:
-            raise ValueError(f"`min_count` must be at least 1; got {min_count}.")
-        if max_size is not None and max_size <= len(SPECIAL_TOKENS):
-            raise ValueError(
-                f"`max_size` must be greater than {len(SPECIAL_TOKENS)}, the number of special "
-                f"tokens; got {max_size}."
-            )
-        kept = [t for t, n in counts.items() if n >= min_count and t not in SPECIAL_TOKENS]
-        check_left(kept, counts, min_count, SPECIAL_TOKENS)
-        kept.sort(key=lambda token: (-counts[token], token))
-        return cls([*SPECIAL_TOKENS, *kept][:max_size])
+        return cls(with_most_frequent(SPECIAL_TOKENS, counts, SPECIAL_TOKENS, min_count, max_size))
 
     def write(self, path: str | os.PathLike) -> None:
         """Writes the tokens to the file `path`, one per line. The write is atomic."""
@@ -184,17 +174,31 @@ class Vocabulary:
             fewest = count
 
 
-def check_left(
-    kept: Sequence[str], counts: Mapping[str, int], min_count: int, special: Sequence[str]
-) -> None:
-    """Raises ValueError if tokens were counted but all counts are below `min_count`."""
+def with_most_frequent(
+    first: Sequence[str],
+    counts: Mapping[str, int],
+    special: Sequence[str],
+    min_count: int,
+    max_size: int | None,
+) -> list[str]:
+    """Returns `first` and then the most frequent other tokens; see `Vocabulary.from_counts`."""
+    if min_count < 1:
+        raise ValueError(f"`min_count` must be at least 1; got {min_count}.")
+    if max_size is not None and max_size <= len(first):
+        raise ValueError(
+            f"`max_size` must be greater than {len(first)}, the number of special and reserved "
+            f"ids; got {max_size}."
+        )
     rest = [token for token in counts if token not in special]
+    kept = [token for token in rest if counts[token] >= min_count]
     if rest and not kept:
         token = max(rest, key=counts.get)
         raise ValueError(
             f"`min_count` {min_count} leaves no token in the vocabulary: the most frequent one, "
             f"{token!r}, has a count of {counts[token]:,}. Use a smaller value."
         )
+    kept.sort(key=lambda token: (-counts[token], token))
+    return [*first, *kept][:max_size]
 
 
 def _places(numbered: Iterable[tuple[int, str]], source: str) -> dict[str, int]:

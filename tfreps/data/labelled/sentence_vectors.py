@@ -14,33 +14,16 @@ _OTHER_TEXT = "The file was computed from a different text. Write it again with 
 
 
 class SentenceVectors:
-    """Reads the contextual vectors of numbered sentences from an HDF5 file.
+    """Reader of the contextual vectors of numbered sentences in an HDF5 file.
 
     The file has one data set of shape `[L, T, D]` or `[T, D]` per sentence, named after the
     sentence's number. `tfreps embed`, bilm-tf and AllenNLP write this format. `tfreps embed` also
-    stores a digest of the tokens of each sentence, which is compared with the data. For files
+    stores a digest of the tokens of each sentence, which is compared with the data; for files
     without it, only the numbers of tokens are compared.
 
-    Args:
-        path: str or path-like object. Path of the file.
-        tokens: sequence of lists of str. The tokens of each sentence, before truncation.
-        cut_lengths: sequence of int. Number of tokens of each sentence after truncation. The file
-            may contain vectors for all tokens of a sentence, or only for those that remain.
-        numbers: sequence of int or None. Number under which each sentence is stored in the file. If
-            `None`, the file contains these sentences in this order and no others. Defaults to
-            `None`.
-
-    Attributes:
-        num_layers: int. Number of layers, L.
-        dim: int. Width of a vector, D.
-
-    Raises:
-        ValueError: If `numbers` and `tokens` have different lengths; the file does not exist, is
-            damaged or is not an HDF5 file; a sentence is missing, or the file contains a different
-            one under its number; the number of sentences in the file is wrong; or the array of a
-            sentence does not contain numbers, has fewer than 2 or more than 3 axes, or has the
-            wrong number of tokens, or its numbers of layers and features differ from those of the
-            first sentence.
+    `cut_lengths` are the numbers of tokens after truncation; the file may have vectors for all
+    tokens of a sentence, or only for those that remain. If `numbers` is `None`, the file contains
+    these sentences in this order and no others.
     """
 
     def __init__(
@@ -76,20 +59,7 @@ class SentenceVectors:
         return open_hdf5(self.path, "an HDF5 file of vectors")
 
     def read(self, file: h5py.File, sentences: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-        """Reads the vectors of some sentences.
-
-        Args:
-            file: h5py.File. The return value of `open`.
-            sentences: int array, shape `[B]`. Positions of the sentences in `numbers`.
-            shape: tuple of two ints, `(B, T)`. The vectors of sentences with fewer than T tokens
-                are padded with zeros.
-
-        Returns:
-            float32 array, shape `[B, L, T, D]`.
-
-        Raises:
-            ValueError: If the file is damaged.
-        """
+        """Reads the vectors of `sentences`, zeros on padding: float32 `[B, L, T, D]`."""
         batch = np.zeros([shape[0], self.num_layers, shape[1], self.dim], np.float32)
         for row, sentence in enumerate(sentences.tolist()):
             with naming_damage(self.path, f"array {self.numbers[sentence]}"):
@@ -149,12 +119,6 @@ class SentenceVectors:
 
 
 def token_digest(tokens: Sequence[str]) -> int:
-    """Returns a 64-bit digest of the tokens of a sentence, which ignores upper and lower case.
-
-    Vectors may have been computed from text in lower case (`tfreps tokenize --lowercase`).
-
-    Args:
-        tokens: sequence of str. The tokens.
-    """
+    """Returns a 64-bit digest of the tokens of a sentence, which ignores case."""
     text = "\0".join(tokens).casefold()
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")

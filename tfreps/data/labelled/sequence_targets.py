@@ -7,20 +7,10 @@ import tensorflow as tf
 
 
 class TokenValues:
-    """One value, or one row of values, for every token of every sentence.
+    """One value, or one row of values, for every token: int32 for integers and float32 for floats.
 
-    Integers are stored as int32, and floating-point numbers as float32.
-
-    Args:
-        values: sequence. For each sentence, an array or list of shape `[n, ...]`.
-        lengths: int array, shape `[N]`. Number of tokens, n, of each sentence.
-        cut_lengths: int array, shape `[N]`. Number of tokens of each sentence that remain after
-            truncation.
-        name: str. Name of the values in error messages.
-
-    Raises:
-        ValueError: If `values` does not have one entry per sentence, a sentence has different
-            numbers of values and tokens, or the values of the tokens differ in shape.
+    `values` has an array or list of shape `[n, ...]` for each sentence of n tokens, of which the
+    first `cut_lengths` are stored.
     """
 
     def __init__(
@@ -55,14 +45,7 @@ class TokenValues:
         return tf.TensorSpec(self._shape, self.flat.dtype)
 
     def batch(self, sentences: np.ndarray, places: np.ndarray, real: np.ndarray) -> np.ndarray:
-        """Returns the values of a batch, `[B, T, ...]`, which are 0 on padding.
-
-        Args:
-            sentences: int array, shape `[B]`. Numbers of the sentences. Ignored.
-            places: int array, shape `[B, T]`. Positions of the batch's tokens among all tokens,
-                from `TokenRows.places`.
-            real: bool array, shape `[B, T]`. True on real tokens, from `TokenRows.places`.
-        """
+        """Returns the values of a batch, `[B, T, ...]`, which are 0 on padding."""
         values = self.flat[places]
         values[~real] = 0
         return values
@@ -83,19 +66,7 @@ class SentenceValues:
 def make_targets(
     targets: Sequence, lengths: np.ndarray, cut_lengths: np.ndarray
 ) -> TokenValues | SentenceValues:
-    """Returns `TokenValues` if the targets are lists, otherwise `SentenceValues`.
-
-    Args:
-        targets: sequence. For each sentence, a list of integers or one integer.
-        lengths: int array, shape `[N]`. Number of tokens of each sentence.
-        cut_lengths: int array, shape `[N]`. Number of tokens of each sentence that remain after
-            truncation.
-
-    Raises:
-        ValueError: If a target is negative or not an integer, a sentence has different numbers of
-            tags and tokens, a token has more than one tag, there is not exactly one target per
-            sentence, or only some of the targets are lists.
-    """
+    """Returns `TokenValues` if the targets are lists, otherwise `SentenceValues`."""
     check_number(targets, lengths, "`targets`")
     are_labels = [np.ndim(target) == 0 for target in targets]
     if all(are_labels):

@@ -27,29 +27,10 @@ def read_columns(
     quotes: str | None = None,
     first_row: str | None = None,
 ) -> Iterator[tuple[list[str], int]]:
-    """Yields the selected columns of each row of a file; blank lines are skipped.
+    """Yields the selected columns of each row and the number of its first line; skips blank lines.
 
-    Args:
-        path: str. Path of the file; `*.gz` files are decompressed.
-        encoding: str. Encoding of the file.
-        format: str. One of `FORMATS`.
-        names: sequence of str. The columns: names in the header, or numbers counted from 0, or
-            from the end if negative. Without a header, `"label"` is column 0 and `"text"` is
-            column 1.
-        quotes: str or None. `"enclose"` if double quotes enclose fields, which may then contain
-            delimiters and line breaks, or `"text"` if they are part of the text. If `None`, the
-            format determines the value. Defaults to `None`.
-        first_row: str or None. Whether the first row is a `"header"` or `"data"`. If `None`, the
-            format determines the value. Defaults to `None`.
-
-    Yields:
-        Tuple `(values, line)` of a list of str, the values of the columns, and an int, the number
-        of the first line of the row.
-
-    Raises:
-        ValueError: If a column does not exist, rows have different numbers of columns, the quotes
-            are not valid, or the file cannot be read. The message names the file and, if possible,
-            the line.
+    The arguments are those of `read_labelled`; without a header, `"label"` is column 0 and `"text"`
+    is column 1.
     """
     delimiter, own_quotes, own_first_row = FORMATS[format]
     encloses = (quotes or own_quotes) == "enclose"

@@ -11,22 +11,9 @@ _TOKENS_AT_A_TIME = 1 << 16
 class TokenRows:
     """Features of every distinct token, computed once and gathered for each batch.
 
-    The result is correct only if the features of a token do not depend on other tokens, as is the
-    case with `tfreps.text.TokenIndexer`.
-
-    Args:
-        sentences: sequence of lists of str. The tokens of each sentence.
-        indexer: callable. Maps tokens, a str tensor `[B, T]`, to a dict of tensors
-            `[B, T, ...]`.
-        max_length: int or None. Longer sentences are truncated to this number of tokens. If
-            `None`, sentences are not truncated.
-
-    Attributes:
-        lengths: int64 array, shape `[N]`. Number of tokens of each sentence after truncation.
-
-    Raises:
-        ValueError: If a sentence is a string, a token is not a string, or a token is `""`, which
-            denotes padding.
+    The features of a token must not depend on other tokens, which holds for
+    `tfreps.text.TokenIndexer`. `lengths` are the numbers of tokens after truncation to
+    `max_length`.
     """
 
     def __init__(
@@ -69,15 +56,7 @@ class TokenRows:
     def batch(
         self, sentences: np.ndarray, length: int, gaps: np.ndarray | None = None
     ) -> dict[str, np.ndarray]:
-        """Returns the features of the given sentences as arrays `[B, T, ...]`; T is `length`.
-
-        Args:
-            sentences: int array, shape `[B]`. Numbers of the sentences.
-            length: int. T, the padded length.
-            gaps: int64 array, shape `[B, 2]`, or None. Position of the first token to remove from
-                each sentence, and the number of tokens to remove. If `None`, no tokens are removed.
-                Defaults to `None`.
-        """
+        """Returns the features `[B, T, ...]` of the given sentences, T = `length`; see `places`."""
         places, real = self.places(sentences, length, gaps)
         rows = np.where(real, self._rows[places], 0)  # [B, T]
         return {name: table[rows] for name, table in self._tables.items()}
@@ -85,19 +64,10 @@ class TokenRows:
     def places(
         self, sentences: np.ndarray, length: int, gaps: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the positions of a batch's tokens among all tokens, and their mask.
+        """Returns the positions of a batch among all tokens, and their mask, both `[B, T]`.
 
-        Args:
-            sentences: int array, shape `[B]`. Numbers of the sentences.
-            length: int. T, the padded length.
-            gaps: int64 array, shape `[B, 2]`, or None. Position of the first token to remove from
-                each sentence, and the number of tokens to remove. If `None`, no tokens are removed.
-                Defaults to `None`.
-
-        Returns:
-            Tuple `(places, real)` of arrays of shape `[B, T]`. `places` is int64 and contains the
-            positions, which are arbitrary but valid on padding. `real` is the mask, a bool array
-            that is True on real tokens.
+        `gaps`, int64 `[B, 2]`, has the position of the first token to remove from each sentence,
+        and the number of tokens to remove.
         """
         position = np.arange(length)  # [T]
         if gaps is not None:

@@ -23,19 +23,12 @@ def to_dataset(
 ) -> tf.data.Dataset:
     """Converts NumPy batches to a `tf.data.Dataset` of the elements described in `LMBatches`.
 
-    Args:
-        make_batches: callable. Returns an iterator over batches; called once per iteration over
-            the data set. A batch is a tuple `(word_rows, targets, unknown_characters)`:
-            `word_rows` is int32 `[directions, B, T]` and contains, for each input word, its
-            vocabulary id, or V + k for the k-th unknown word of the batch (k starts at 0).
-            `targets` is int32 `[directions, B, T]` and contains vocabulary ids, or -1 on padding.
-            `unknown_characters` is int32 `[U, C]` and contains the character ids of the U unknown
-            words. Up to eight consecutive batches of equal shape are passed to TensorFlow together.
-        vocabulary: `tfreps.text.Vocabulary` of V tokens.
-        shape: tuple `(B, T)`. Each number is `None` if it varies between batches.
-        bidirectional: bool. Whether there are two directions.
-        characters: str or None. `"ids"`, `"table"` or `None`, the form of the character ids.
-        max_characters: int. Number of character ids C per token.
+    `make_batches` is called once per iteration and returns an iterator over tuples `(word_rows,
+    targets, unknown_characters)`. `word_rows`, int32 `[directions, B, T]`, contains the vocabulary
+    id of each input word, or V + k for the k-th unknown word of the batch, counted from 0.
+    `targets`, of the same shape, contains vocabulary ids, or -1 on padding. `unknown_characters`,
+    int32 `[U, C]`, contains the character ids of the U unknown words. `shape` is `(B, T)`, with
+    `None` for a varying size.
     """
     arrays = tf.TensorSpec([None, 1 + bidirectional, *shape], tf.int32)
     unknown = tf.TensorSpec([None, max_characters], tf.int32)

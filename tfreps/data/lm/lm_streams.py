@@ -13,25 +13,14 @@ from tfreps.text import Vocabulary
 class LMStream:
     """Batches of one direction of a corpus, in the order of bilm-tf.
 
-    A batch has B rows of T positions, and each row continues in the next batch where it stopped.
-    A row that reaches the end of its sentence takes the next sentence of the corpus.
+    A batch has B rows of T positions, and each row continues in the next batch where it stopped. A
+    row that reaches the end of its sentence takes the next sentence of the corpus.
 
     A sentence of n words has n + 1 positions: inputs `<S> w1 .. wn` and targets `w1 .. wn </S>`,
     or, if `reverse` is `True`, inputs `</S> wn .. w1` and targets `wn .. w1 <S>`. One flat buffer
     contains the positions that have not been delivered yet: the rest of each row's sentence,
-    followed by the current slice of the corpus.
-
-    Args:
-        corpus: Corpus. The files and their order.
-        vocabulary: Vocabulary. Converts words to ids.
-        words: WordRows. Converts words to row numbers; shared by the two directions.
-        blocks: WeakValueDictionary. Blocks in use, shared by the two directions.
-        batch_size: int. Number of rows B.
-        unroll_steps: int. Number of positions T per row.
-        reverse: bool. Whether sentences are reversed.
-        snapshot: dict or None. A position that was recorded by the method `snapshot` of a stream
-            with the same arguments, as a dict. If `None`, the stream starts at the beginning.
-            Defaults to `None`.
+    followed by the current slice of the corpus. The two directions share `words` and `blocks`, the
+    blocks in use.
     """
 
     def __init__(
@@ -60,16 +49,7 @@ class LMStream:
             self._next += snapshot["used"]
 
     def next_batch(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Returns the next batch, or `None` at the end of the stream.
-
-        Returns:
-            Tuple `(inputs, targets)`, both int32 `[B, T]`. `inputs` contains the row numbers that
-            `words` assigns to the input words, and 0 on padding. `targets` contains vocabulary
-            ids, and -1 on padding.
-
-        Raises:
-            ValueError: If a file is unreadable or not UTF-8, or the files contain no sentence.
-        """
+        """Returns the word rows and target ids of the next batch, or `None` at the end."""
         own = np.minimum(self._left, self.unroll_steps)  # [B], from the row's current sentence
         need = self.unroll_steps - own
         first_slice = self._place
@@ -85,14 +65,10 @@ class LMStream:
         return batch
 
     def _pull(self, need: list[int]) -> np.ndarray:
-        """Assigns the next sentences to the rows that need positions; loads slices if necessary.
+        """Assigns the next sentences to the rows, which need `need` positions each.
 
-        Args:
-            need: list of int. Number of positions that each row needs.
-
-        Returns:
-            int array, shape `[B + 1]`. Buffer position at which the new sentences of each row
-            begin, followed by the position at which those of the last row end.
+        Returns the buffer positions at which the new sentences of each row begin, followed by the
+        position at which those of the last row end: int `[B + 1]`.
         """
         bounds = [self._next]
         position = self._next
@@ -111,12 +87,7 @@ class LMStream:
         return np.array(bounds)
 
     def snapshot(self) -> Callable[[], dict]:
-        """Records the position of the stream; returns a function that returns it as a dict.
-
-        The dict contains plain lists and numbers; words outside the vocabulary are stored as str.
-        Arrays are converted only when the function is called, because most snapshots are never
-        used.
-        """
+        """Returns a function that makes a dict of the current position, if it is needed."""
         rows = self._inputs[self._leftover()]
         outside = np.unique(rows[rows >= self.words.first_unknown]).tolist()
         words = {row: self.words.word(row) for row in outside}
@@ -138,16 +109,10 @@ class LMStream:
         return [self._inputs] if block is None else [self._inputs, block.rows]
 
     def _gather(self, begin, own, fresh, filled):
-        """Returns a batch with the rest of each row's sentence, followed by new sentences.
+        """Returns a batch with the rest of each row's sentence and new sentences, or `None`.
 
-        Args:
-            begin: int array, shape `[B]`. Buffer position at which the rest of the sentence begins.
-            own: int array, shape `[B]`. Number of positions taken from the rest of the sentence.
-            fresh: int array, shape `[B]`. Buffer position at which the new sentences begin.
-            filled: int array, shape `[B]`. Number of positions that are not padding.
-
-        Returns:
-            Tuple `(inputs, targets)` as in `next_batch`, or `None` if all positions are padding.
+        All arguments are `[B]`: `own` positions from `begin` on are followed by those from `fresh`
+        on, up to `filled` positions.
         """
         if not filled.any():
             return None
@@ -177,10 +142,7 @@ class LMStream:
         return True
 
     def _drop_delivered(self) -> None:
-        """Removes delivered positions from the buffer.
-
-        It keeps the rest of each row's sentence and the sentences that no row has taken.
-        """
+        """Removes delivered positions from the buffer."""
         index = self._leftover()
         shift = len(index) - self._next
         self._inputs = np.append(self._inputs[index], self._inputs[self._next :])

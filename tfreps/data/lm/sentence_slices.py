@@ -28,8 +28,8 @@ class Place(NamedTuple):
 
     `pass_number` is the number of the pass, and `shard` is the rank of the file in the order of
     that pass. `block`, `offset` and `line` are the number, first byte and first line of the block
-    in the file, and `sentence` is the rank of the slice's first sentence in the order of the
-    block. Lines are counted from 1, and everything else from 0.
+    in the file, and `sentence` is the rank of the slice's first sentence in the order of the block.
+    Lines are counted from 1, and everything else from 0.
     """
 
     pass_number: int = 0
@@ -64,12 +64,7 @@ class Block:
 class SentenceSlices:
     """Slices of a corpus in one direction: consecutive sentences with about 8,000 positions.
 
-    Args:
-        corpus: Corpus. The files and their order.
-        words: WordRows. Converts words to rows; shared by the two directions.
-        blocks: WeakValueDictionary. Blocks in use, shared by the two directions.
-        reverse: bool. Whether the words of a sentence are reversed.
-        place: Place. Place at which to start.
+    The two directions share `words` and `blocks`, the blocks in use. `place` is where to start.
     """
 
     def __init__(
@@ -88,13 +83,7 @@ class SentenceSlices:
         self.block: Block | None = None  # keeps the current block alive in `blocks`
 
     def __iter__(self) -> Iterator[tuple[Place, np.ndarray]]:
-        """Yields tuples of the place and the word rows of a slice.
-
-        `LINE_END` follows each sentence.
-
-        Raises:
-            ValueError: If a file is unreadable or not UTF-8, or the files contain no sentence.
-        """
+        """Yields the place and the word rows of each slice, with `LINE_END` after each sentence."""
         pass_number, shard, number, offset, line, sentence = self.place
         passes = self.corpus.passes
         files = self.corpus.files

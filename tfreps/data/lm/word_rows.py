@@ -18,10 +18,6 @@ class WordRows(dict):
     The tokens of the vocabulary have the rows 0 to V - 1. Any other word is assigned the next free
     row when it is first looked up. `forget` drops words that are no longer needed, so that the
     table does not grow with the corpus.
-
-    Args:
-        vocabulary: `tfreps.text.Vocabulary` of V tokens.
-        max_characters: int. Number of character ids per word. Defaults to 50.
     """
 
     def __init__(self, vocabulary: Vocabulary, max_characters: int = 50):
@@ -38,14 +34,7 @@ class WordRows(dict):
         return row
 
     def encode(self, text: str) -> np.ndarray:
-        """Returns the rows of the words of a text, with `LINE_END` after each line.
-
-        Args:
-            text: str. Whole lines, each with a line feed at its end.
-
-        Returns:
-            int32 array, shape `[words + lines]`.
-        """
+        """Returns the rows of the words of whole lines, with `LINE_END` after each line."""
         pieces = [np.zeros([0], np.int32)]
         start = 0
         while start < len(text):  # pieces are small enough for the processor's cache
@@ -56,10 +45,7 @@ class WordRows(dict):
         return np.concatenate(pieces)
 
     def word(self, row: int) -> int | str:
-        """Returns a row in the form that a saved state stores.
-
-        The form is the row itself for a token of the vocabulary, and the word for any other row.
-        """
+        """Returns the row of a vocabulary token, or the word of any other row, for a state."""
         return row if row < self.first_unknown else self.unknown[row - self.first_unknown]
 
     def row(self, word: int | str) -> int:
@@ -67,28 +53,16 @@ class WordRows(dict):
         return self[word] if isinstance(word, str) else word
 
     def characters(self, unknown: np.ndarray) -> np.ndarray:
-        """Returns the character ids of words outside the vocabulary.
-
-        Args:
-            unknown: int array, shape `[N]`. Row numbers of the words, minus V.
-
-        Returns:
-            int32 array, shape `[N, C]`.
-        """
+        """Returns the character ids `[N, C]` of words outside the vocabulary."""
         if self._made < len(self.unknown):
             self._make_characters()
         return self._table[unknown]
 
     def forget(self, keep: np.ndarray) -> np.ndarray:
-        """Drops all words outside the vocabulary except those in the rows `keep`.
+        """Drops the words outside the vocabulary that are not in the rows `keep`, a sorted array.
 
-        Args:
-            keep: int32 array. Rows of words outside the vocabulary, sorted, without duplicates.
-
-        Returns:
-            int32 array, shape `[U]`, where U is the number of words outside the vocabulary before
-            the call. Entry `i` is the new row of the word whose row was `V + i`, or 0 if the word
-            was dropped.
+        Entry `i` of the result, int32 `[U]`, is the new row of the word whose row was `V + i`, or
+        0.
         """
         for word in self.unknown:
             del self[word]
@@ -111,22 +85,14 @@ class WordRows(dict):
 
 
 def as_inputs(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.ndarray:
-    """Returns the inputs `<S> w1 .. wn` of sentences `w1 .. wn LINE_END`, as word rows.
-
-    If `reverse` is `True`, the words in `rows` must already be in reverse order, and `</S>`
-    replaces `<S>`.
-    """
+    """Returns the inputs of sentences `w1 .. wn LINE_END`, from `</S>` on if `reverse`."""
     inputs = np.roll(rows, 1)
     inputs[inputs == LINE_END] = vocabulary.end_id if reverse else vocabulary.start_id
     return inputs
 
 
 def as_targets(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.ndarray:
-    """Returns the targets `w1 .. wn </S>` of sentences `w1 .. wn LINE_END`, as vocabulary ids.
-
-    If `reverse` is `True`, the words in `rows` must already be in reverse order, and `<S>`
-    replaces `</S>`.
-    """
+    """Returns the target ids of sentences `w1 .. wn LINE_END`, up to `<S>` if `reverse`."""
     targets = np.where(rows < len(vocabulary), rows, vocabulary.unknown_id)
     targets[rows == LINE_END] = vocabulary.start_id if reverse else vocabulary.end_id
     return targets
@@ -135,13 +101,7 @@ def as_targets(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.nd
 def number_by_first_use(rows: np.ndarray, first_unknown: int) -> Sequence[np.ndarray]:
     """Renumbers the rows of words outside the vocabulary, in place, by their first occurrence.
 
-    Args:
-        rows: int32 array of any shape, contiguous. Word rows of a batch.
-        first_unknown: int. Number of tokens in the vocabulary, V.
-
-    Returns:
-        int array, shape `[U]`. The previous rows, minus V, of the words whose new rows are V,
-        V + 1, ...
+    Returns the previous rows, minus V, of the words whose new rows are V, V + 1, ...
     """
     flat = rows.reshape(-1)
     places = np.flatnonzero(flat >= first_unknown)

@@ -13,13 +13,8 @@ class Stretches(NamedTuple):
     """Texts of an epoch, each of which is one or two slices of `TokenDocuments.ids`.
 
     Text i is `ids[first[i]:first_end[i]]`, followed by `ids[second[i]:second_end[i]]`, which is
-    empty if the texts are not pairs.
-
-    Attributes:
-        first, first_end: int64 arrays, shape `[N]`. Bounds of the first slices.
-        second, second_end: int64 arrays, shape `[N]`. Bounds of the second slices.
-        is_next: bool array, shape `[N]`. True if the second slice follows the first in the
-            document. All values are False if the texts are not pairs.
+    empty if the texts are not pairs. `is_next` is True if the second slice follows the first in the
+    document. All arrays have the shape `[N]`.
     """
 
     first: np.ndarray
@@ -52,23 +47,9 @@ class SentencePairs:
       replacement fits if and only if that of the original second segment does.)
 
     If the two segments are still too long, they are truncated at their outer ends, the longer one
-    first, so that the boundary between them does not change. Documents with one sentence yield no
-    pairs.
-
-    Args:
-        documents: `TokenDocuments`. The documents to split.
-        max_tokens: int. Maximum number of tokens in a text, excluding special tokens.
-        pairs: bool. Whether to draw pairs.
-        seed: int, non-negative. Random seed.
-
-    Attributes:
-        num_texts: int. Number of texts per epoch.
-        num_left_out: int. Number of documents with one sentence. It is 0 if `pairs` is `False`.
-        num_cut: int. Number of texts that are longer than `max_tokens` with their original second
-            segments. It is 0 if `pairs` is `False`.
-
-    Raises:
-        ValueError: If `pairs` is `True` and fewer than two documents have two or more sentences.
+    first, so that the boundary between them does not change. `num_left_out` documents with one
+    sentence yield no pairs, and `num_cut` texts are longer than `max_tokens` with their original
+    second segments.
     """
 
     def __init__(self, documents: TokenDocuments, max_tokens: int, pairs: bool, seed: int):

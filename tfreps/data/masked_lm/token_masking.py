@@ -23,12 +23,6 @@ class StatelessSelector(tf_text.RandomItemSelector):
     random numbers, where u is uniform in [0, 1). The expected number is exactly `rate * n`. (The
     original selector rounds up, and a stateless `shuffle_fn` would shuffle all of its rows of equal
     length identically.)
-
-    Args:
-        rate: float. Expected share of the selectable items that are selected.
-        is_special: bool array, shape `[V]`. True for ids that are never selected. Items that
-            contain such an id are not selected either.
-        seed: int tensor, shape `[2]`. Random seed.
     """
 
     def __init__(self, rate, is_special, seed):
@@ -62,13 +56,8 @@ class StatelessSelector(tf_text.RandomItemSelector):
 class StatelessChooser(tf_text.MaskValuesChooser):
     """Variant of tensorflow-text's `MaskValuesChooser` that takes a seed and the ids to draw from.
 
-    Args:
-        mask_id: int. Id of the mask token.
-        ordinary: int array, shape `[U]`. Ids from which random replacements are drawn.
-        seed: int tensor, shape `[2]`. Random seed.
-        mask_token_rate: float. Probability that a masked token becomes `mask_id`. Defaults to 0.8.
-        random_token_rate: float. Probability that a masked token becomes a random id. With the
-            remaining probability, it does not change. Defaults to 0.1.
+    The probabilities that a masked token becomes `mask_id` or one of the ids `ordinary` are 0.8 and
+    0.1; otherwise, it does not change.
     """
 
     def __init__(self, mask_id, ordinary, seed, mask_token_rate=0.8, random_token_rate=0.1):
@@ -94,20 +83,9 @@ class StatelessChooser(tf_text.MaskValuesChooser):
 class TokenMasking:
     """Random masking of tokens as in BERT.
 
-    Of the masked tokens, 80 % become `[MASK]`, 10 % become a random token, and 10 % do not
-    change. Special tokens are neither masked nor drawn as random tokens.
-
-    Args:
-        tokenizer: Tokenizer of `tfreps.text.bert`, or an object with the attributes
-            `vocabulary`, `mask_id` and `special_ids`.
-        rate: float in (0, 1). Expected share of tokens that are masked, or of words if
-            `whole_words` is `True`. Defaults to 0.15.
-        whole_words: bool. Whether all pieces of a word are masked together. A piece `##...`
-            belongs to the word before it. Replacements are drawn separately for each piece.
-            Defaults to `False`.
-
-    Raises:
-        ValueError: If `rate` is not in (0, 1), or the vocabulary has only special tokens.
+    Of the masked tokens, 80 % become `[MASK]`, 10 % become a random token, and 10 % do not change.
+    Special tokens are neither masked nor drawn as random tokens. If `whole_words` is `True`, all
+    pieces of a word are masked together; a piece `##...` belongs to the word before it.
 
     Reference: Devlin et al., 2019, "BERT"; `tensorflow_text.mask_language_model`.
     """
@@ -130,19 +108,11 @@ class TokenMasking:
             )
 
     def __call__(self, token_ids, lengths, seed):
-        """Masks tokens in a batch.
+        """Masks the first `lengths` tokens of each row of `token_ids`, int32 `[B, T]`.
 
-        Args:
-            token_ids: int32 tensor, shape `[B, T]`. Token ids, including special tokens.
-            lengths: int tensor, shape `[B]`. Number of tokens in each row, without padding.
-            seed: int tensor, shape `[2]`. Random seed. All random choices depend only on it.
-
-        Returns:
-            dict of tensors. `token_ids` is int32 `[B, T]`: the token ids after masking.
-            `masked_positions` is int32 `[B, M]`: the positions of the masked tokens in ascending
-            order. `masked_ids` is int32 `[B, M]`: their original ids. `masked_weights` is float32
-            `[B, M]`: 1 for masked tokens and 0 on padding. M is the largest number of masked tokens
-            in a row.
+        Returns `token_ids` after masking, and `masked_positions`, `masked_ids` and
+        `masked_weights`, `[B, M]`, as in `MaskedLMBatches`. All random choices depend only on
+        `seed`, int `[2]`.
         """
         rows = tf.RaggedTensor.from_tensor(token_ids, lengths)  # [B, (T)]
         seeds = tf.random.experimental.stateless_split(seed, 2)
@@ -172,9 +142,6 @@ class TokenMasking:
 
 
 def _replace_front(token_ids, rows):
-    """Returns `token_ids` with the start of each row replaced.
-
-    The replacement is the corresponding row of the ragged tensor `rows`.
-    """
+    """Returns `token_ids` with the start of each row replaced by a row of `rows`."""
     real = tf.sequence_mask(rows.row_lengths(), tf.shape(token_ids)[1])
     return tf.where(real, rows.to_tensor(0, shape=tf.shape(token_ids, tf.int64)), token_ids)

@@ -10,24 +10,12 @@ _NONE = -1
 
 
 class CharacterChanges(tf.Module):
-    """TensorFlow graph that drops or replaces characters of texts and returns valid UTF-8.
+    """TensorFlow graph that drops or replaces characters of texts `[N]` and returns valid UTF-8.
 
-    Bytes that are not UTF-8 become U+FFFD before characters are dropped or replaced. A regular
-    expression finds the texts that need these changes; other texts are at most lowercased.
-
-    Args:
-        replacements: dict that maps each character to replace to a str of any length. The
-            characters of this str are not replaced again.
-        dropped: sequence of ranges of characters to remove, each a pair of its first and last code
-            points. Defaults to `()`.
-        lowercase: bool. Whether the letters A to Z are lowercased after the other changes. If
-            `True`, their entries in `replacements` are ignored. Defaults to `False`.
-
-    Call arguments:
-        texts: str tensor, shape `[N]`.
-
-    Returns:
-        str tensor, shape `[N]`.
+    Bytes that are not UTF-8 become U+FFFD first. A regular expression finds the texts that need
+    changes; other texts are at most lowercased. `replacements` maps characters to strings of any
+    length, which are not replaced again, and `dropped` are ranges of code points. If `lowercase` is
+    `True`, the letters A to Z are lowercased after the other changes.
 
     Example:
         >>> import tensorflow as tf

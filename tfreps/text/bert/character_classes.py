@@ -30,10 +30,7 @@ WORD_PATTERN = "[A-Za-z]+"
 
 @functools.cache
 def controls() -> Ranges:
-    """Returns the characters to drop: control, format and private-use characters and U+FFFD.
-
-    Tab, line feed and carriage return are not included.
-    """
+    """Returns the control, format and private-use characters and U+FFFD."""
     found = [c for c in _LIVELY if _category(c) in ("Cc", "Cf") and chr(c) not in _LINE_ENDS]
     return (*as_ranges([*found, 0xFFFD]), *_PRIVATE_USE)
 
@@ -79,13 +76,7 @@ def replacements(lowercase: bool, strip_accents: bool) -> dict[str, str]:
 
 
 def token_pattern(tokenizer, other: str, word: str = WORD_PATTERN) -> str:
-    """Returns a regular expression that matches one token.
-
-    Args:
-        tokenizer: `CharacterTokenizer`. Its options `numbers` and `whole_words` are used.
-        other: str. Pattern of a character that is part of neither a number nor a word.
-        word: str. Pattern of a word, used if `whole_words` is True. Defaults to `WORD_PATTERN`.
-    """
+    """Returns a regular expression for one token; `other` matches any other character."""
     patterns = [NUMBER_PATTERN] if tokenizer.numbers else []
     patterns += [word] if tokenizer.whole_words else []
     return "|".join([*patterns, other])

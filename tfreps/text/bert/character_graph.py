@@ -17,18 +17,7 @@ _END = "\0"  # end of a token; NUL has been removed from the texts
 
 
 class CharacterGraph(tf.Module):
-    """TensorFlow graph that converts texts to the same token ids as `CharacterTokenizer`.
-
-    Args:
-        tokenizer: `CharacterTokenizer`. Its vocabulary and options are used.
-
-    Call arguments:
-        strings: str tensor, shape `[B]`.
-
-    Returns:
-        int32 `RaggedTensor`, shape `[B, None]`. The ids of each text, without the start and
-        separator tokens.
-    """
+    """TensorFlow graph of `CharacterTokenizer`: texts `[B]` to ragged ids `[B, None]`."""
 
     def __init__(self, tokenizer):
         super().__init__(name="characters")

@@ -21,7 +21,7 @@ from tfreps.text.bert.character_classes import (
 )
 from tfreps.text.bert.piece_tokenizer import NONE, PieceTokenizer
 from tfreps.text.text_lists import check_list
-from tfreps.text.vocabulary import check_left
+from tfreps.text.vocabulary import with_most_frequent
 
 UNUSED = "#UNUSED[0-9]+#"
 FIRST_ID = 20  # smaller ids are special tokens or reserved
@@ -168,18 +168,10 @@ class CharacterTokenizer(PieceTokenizer):
                 other than special tokens but none occurs at least `min_count` times, or the
                 constructor rejects the tokens or an option.
         """
-        if min_count < 1:
-            raise ValueError(f"`min_count` must be at least 1; got {min_count}.")
-        if max_size is not None and max_size <= FIRST_ID:
-            raise ValueError(
-                f"`max_size` must be greater than {FIRST_ID}, the number of special and reserved "
-                f"ids; got {max_size}."
-            )
-        head = _placed({}, FIRST_ID)
-        kept = [t for t, n in counts.items() if n >= min_count and t not in cls.SPECIAL_TOKENS]
-        check_left(kept, counts, min_count, cls.SPECIAL_TOKENS)
-        kept.sort(key=lambda token: (-counts[token], token))
-        return cls([*head, *kept][:max_size], **options)
+        first = _placed({}, FIRST_ID)
+        special = cls.SPECIAL_TOKENS
+        tokens = with_most_frequent(first, counts, special, min_count, max_size)
+        return cls(tokens, **options)
 
     @classmethod
     def from_dictionary(
@@ -260,17 +252,7 @@ class CharacterTokenizer(PieceTokenizer):
 
 
 def count_tokens(texts: Iterable[str], progress: Callable | None = None, **options) -> Counter:
-    """Counts the tokens of texts without replacing any token with `#UNK#`.
-
-    Args:
-        texts: iterable of str. The texts.
-        progress: callable or None. Called after every text with the number of tokens and the
-            number of distinct tokens so far. Defaults to `None`.
-        **options: Arguments of `CharacterTokenizer` other than `vocabulary`.
-
-    Returns:
-        `collections.Counter` that maps each token to its number of occurrences.
-    """
+    """Counts the tokens of texts without replacing any token with `#UNK#`."""
     check_list("`texts`", texts)
     tokenize = CharacterTokenizer(CharacterTokenizer.SPECIAL_TOKENS, **options).tokenize
     counts: Counter[str] = Counter()

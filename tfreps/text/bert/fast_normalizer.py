@@ -16,16 +16,6 @@ class FastNormalizer(tf.Module):
     Texts that contain such characters are passed to `changes`, and so are batches in which nothing
     but the case changes. All other texts, such as those with accents, are normalized by one
     operation.
-
-    Args:
-        lowercase: bool. Whether text is lowercased and accents are stripped.
-        changes: `CharacterChanges` with the changes of `WordPieceTokenizer` for this option.
-
-    Call arguments:
-        texts: str tensor, shape `[N]`.
-
-    Returns:
-        str tensor, shape `[N]`.
     """
 
     def __init__(self, lowercase, changes):

@@ -56,19 +56,7 @@ _TEMPLATES = {
 
 
 def read_whole(path: pathlib.Path) -> tuple[list[str], dict]:
-    """Reads a tokenizer.json file; rejects parts that differ from BERT's tokenizers.
-
-    Args:
-        path: `pathlib.Path`. Path of the file.
-
-    Returns:
-        Tuple `(pieces, options)`: the pieces in the order of their ids, and a dict of options of
-        `WordPieceTokenizer`.
-
-    Raises:
-        ValueError: If the file cannot be read, or a part changes the pieces in a way that tfreps
-            does not support (the message names the part).
-    """
+    """Reads the pieces and options of a tokenizer.json of BERT's form."""
     config = read_json(path)
     for name, keys in _PARTS.items():
         _check_part(name, keys, _part(config, name, dict, path), path)
@@ -95,20 +83,10 @@ def read_whole(path: pathlib.Path) -> tuple[list[str], dict]:
 
 
 def read_config(path: pathlib.Path, whole: dict) -> dict:
-    """Reads a tokenizer_config.json file.
+    """Reads the options of a tokenizer_config.json and adds those of tokenizer.json.
 
-    Args:
-        path: `pathlib.Path`. Path of the file.
-        whole: dict. Options of `WordPieceTokenizer` in the tokenizer.json next to it; empty if
-            there is none.
-
-    Returns:
-        dict. The options of both files. If both define an option, the one in tokenizer_config.json
-        is used, unless the class of the tokenizer is one of those that ignore it.
-
-    Raises:
-        ValueError: If the file cannot be read, belongs to another kind of tokenizer, or contains
-            options that tfreps does not support.
+    If both define an option, the one in tokenizer_config.json is used, unless the class of the
+    tokenizer is one of those that ignore it.
     """
     config = read_json(path)
     kind = config.get("tokenizer_class")
@@ -135,15 +113,7 @@ def read_config(path: pathlib.Path, whole: dict) -> dict:
 
 
 def check_specials(config: dict, path: pathlib.Path) -> None:
-    """Rejects special tokens other than BERT's.
-
-    Args:
-        config: dict. Content of tokenizer_config.json or special_tokens_map.json.
-        path: `pathlib.Path`. Path of the file.
-
-    Raises:
-        ValueError: If a special token is not one of BERT's. The message names it.
-    """
+    """Raises a ValueError if a file has special tokens other than BERT's."""
     for name, expected in _SPECIALS.items():
         given = _content(config.get(name, expected))
         if given not in (expected, None):
@@ -155,17 +125,7 @@ def check_specials(config: dict, path: pathlib.Path) -> None:
 
 
 def check_added(tokens, path: pathlib.Path) -> None:
-    """Rejects added tokens other than BERT's special tokens.
-
-    Added tokens are matched before a text is split, which tfreps does not support.
-
-    Args:
-        tokens: iterable of str or dict. The added tokens as in the files.
-        path: `pathlib.Path`. Path of the file.
-
-    Raises:
-        ValueError: If there is such a token. The message names it.
-    """
+    """Raises a ValueError for added tokens, which are matched before a text is split."""
     specials = WordPieceTokenizer.SPECIAL_TOKENS
     more = [repr(token) for token in map(_content, tokens) if token not in specials]
     if more:

@@ -143,25 +143,11 @@ def piece_texts(
     max_length: int | None = None,
     too_long: str = "cut",
 ) -> tuple[list[list[str]], int]:
-    """Returns the pieces of each text as strings, enclosed in the start and separator tokens.
+    """Returns the pieces of texts, with start and separator tokens, and the number cut.
 
-    Pieces that are not in the vocabulary are replaced with the unknown token.
-
-    Args:
-        texts: iterable of str. The texts.
-        tokenizer: `PieceTokenizer`. Splits the texts.
-        max_length: int or None. Maximum number of pieces of a text, including the start and
-            separator tokens. If `None`, the number is not limited. Defaults to `None`.
-        too_long: str. Treatment of longer texts: `"cut"` truncates them, and `"refuse"` raises an
-            error. Defaults to `"cut"`.
-
-    Returns:
-        Tuple `(pieces, num_truncated)`. `pieces` is a list with one list of str per text.
-        `num_truncated` is the number of texts that were truncated.
-
-    Raises:
-        ValueError: If a text is too long and `too_long="refuse"` (the message names the first such
-            text), `max_length` is less than 3, or `too_long` is invalid.
+    Pieces that are not in the vocabulary are replaced with the unknown token. The second result is
+    the number of texts that were truncated to `max_length` pieces; `too_long="refuse"` raises a
+    ValueError instead.
     """
     check_list("`texts`", texts)
     check_too_long(too_long)
@@ -191,19 +177,9 @@ def check_room(
     max_length: int | None,
     places: Sequence[str] | None = None,
 ) -> None:
-    """Checks that no sentence has more pieces than the BERT model accepts.
+    """Raises a ValueError if a sentence of words has more pieces than fit in `max_length`.
 
-    Args:
-        sentences: sequence of lists of str. The words of each sentence.
-        tokenizer: `PieceTokenizer`. Splits the words.
-        max_length: int or None. Maximum number of pieces of a sentence, including the start and
-            separator tokens. If `None`, nothing is checked.
-        places: sequence of str or None. Name of each sentence in error messages, such as
-            `"a.txt, line 3"`. If `None`, sentences are named by their index. Defaults to `None`.
-
-    Raises:
-        ValueError: If a sentence is too long (the message names the first one), or `max_length` is
-            less than 3.
+    The error begins with the sentence's item of `places`, such as `"a.txt, line 3"`.
     """
     room = tokenizer.room(max_length)
     if room is None:

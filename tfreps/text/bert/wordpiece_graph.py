@@ -19,24 +19,12 @@ CONTINUATION = "##"
 
 
 class WordPieceGraph(tf.Module):
-    """TensorFlow graph that converts texts to the same piece ids as `WordPieceTokenizer`.
+    """TensorFlow graph of `WordPieceTokenizer`: texts `[B]` to ragged ids `[B, None]`.
 
-    Args:
-        tokenizer: `WordPieceTokenizer`. Its vocabulary and options are used.
-        core_ops: bool. Whether to use only core TensorFlow operations, so that a SavedModel needs
-            no other library. Words are then split by a loop over pieces, which is slower. If
-            `False`, tensorflow-text splits words, provided that `tokenizer.split_chinese` is
-            `True`, and limits them to `max_characters_per_word` bytes instead of characters.
-
-    Call arguments:
-        strings: str tensor, shape `[B]`.
-
-    Returns:
-        int32 `RaggedTensor`, shape `[B, None]`. The piece ids of each text, without the start and
-        separator tokens.
-
-    Raises:
-        ValueError: If tensorflow-text is needed but not installed.
+    If `core_ops` is `True`, it uses only core operations and splits words by a loop over pieces,
+    which is slower. Otherwise, tensorflow-text splits words, provided that
+    `tokenizer.split_chinese` is `True`, and limits them to `max_characters_per_word` bytes instead
+    of characters.
     """
 
     default_id = -1  # the table's value for strings that are not pieces

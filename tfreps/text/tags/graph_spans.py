@@ -7,25 +7,9 @@ def ended_spans(tags, rules):
     """Returns, for every position, the type and the start of the span that ends just before it.
 
     The spans are those of `tfreps.text.tags.spans`. A position is inside a span if the last start
-    up to this position is at or after the last position that does not continue a span.
-
-    Args:
-        tags: int32 tensor, shape `[N]`. Tag ids of consecutive sentences. Each sentence is
-            followed by the boundary, whose id is K, the number of tags.
-        rules: `tfreps.text.tags.tag_schemes.SpanRules` of the K tags.
-
-    Returns:
-        Tuple `(types, starts)` of int32 tensors, shape `[N]`. `types` contains the index of the
-        span's type in `rules.type_names`, or -1 where no span ends. `starts` contains the position
-        where the span starts, and is meaningful only where a span ends.
-
-    Example:
-        >>> from tfreps.text.tags.graph_spans import ended_spans
-        >>> from tfreps.text.tags.tag_schemes import span_rules
-        >>> rules = span_rules(["O", "B-PER", "I-PER"], "bio")
-        >>> types, starts = ended_spans(tf.constant([1, 2, 0, 3]), rules)
-        >>> types.numpy().tolist(), int(starts[2])
-        ([-1, -1, 0, -1], 0)
+    up to this position is at or after the last position that does not continue a span. `tags`,
+    int32 `[N]`, are consecutive sentences, each followed by the boundary, whose id is K. The types
+    are indices in `rules.type_names`, or -1 where no span ends; both results are int32 `[N]`.
     """
     boundary = len(rules.types) - 1
     before = tf.concat([[boundary], tags], axis=0)[:-1]
@@ -41,27 +25,10 @@ def ended_spans(tags, rules):
 
 
 def padded_spans(tags, lengths, rules):
-    """Returns the spans of each sentence in a batch, from left to right.
+    """Returns the types, starts and ends (exclusive) of each sentence's spans, int32 `[B, S]`.
 
-    Args:
-        tags: int32 tensor, shape `[B, T]`. Tag ids.
-        lengths: int32 tensor, shape `[B]`. Number of tokens of each sentence; tags after them
-            are ignored.
-        rules: `tfreps.text.tags.tag_schemes.SpanRules` of the K tags.
-
-    Returns:
-        Tuple `(types, starts, ends)` of int32 tensors, shape `[B, S]`, where S is the largest
-        number of spans in a sentence. `types` contains the indices of the types in
-        `rules.type_names`, and -1 after the last span of a sentence. `starts` and `ends`
-        (exclusive) contain token positions, and 0 after the last span.
-
-    Example:
-        >>> from tfreps.text.tags.graph_spans import padded_spans
-        >>> from tfreps.text.tags.tag_schemes import span_rules
-        >>> rules = span_rules(["O", "B-PER", "I-PER"], "bio")
-        >>> spans = padded_spans(tf.constant([[0, 1, 2], [0, 0, 0]]), tf.constant([3, 1]), rules)
-        >>> [part.numpy().tolist() for part in spans]
-        [[[0], [-1]], [[1], [0]], [[3], [0]]]
+    `tags` is int32 `[B, T]`, and `lengths` is `[B]`. The types are indices in `rules.type_names`.
+    After the last span of a sentence, the type is -1, and the start and end are 0.
     """
     rows = tf.shape(tags)[0]
     width = tf.shape(tags)[1] + 1

@@ -31,26 +31,7 @@ NOTHING = TagParts(OUTSIDE, "")  # represents the start and the end of a sentenc
 
 @functools.lru_cache(maxsize=1 << 16)
 def tag_parts(tag: str, scheme: str) -> TagParts:
-    """Splits a tag into its role and its type.
-
-    A tag is `O`; a letter of the scheme by itself, in which case its type is `""`; or a letter, a
-    hyphen and a type.
-
-    Args:
-        tag: str. The tag.
-        scheme: str. The tag scheme.
-
-    Returns:
-        `TagParts`.
-
-    Raises:
-        ValueError: If the tag is not valid in the scheme, or the scheme is unknown.
-
-    Example:
-        >>> from tfreps.text.tags import tag_schemes
-        >>> tag_schemes.tag_parts("M-ORG", "bmes")
-        TagParts(role='I', type='ORG')
-    """
+    """Splits a tag into its role and its type."""
     check_scheme(scheme, plain=False)
     if tag == OUTSIDE:
         return NOTHING
@@ -127,10 +108,7 @@ def may_follow(tag: TagParts, after: TagParts, scheme: str) -> bool:
 
 
 def starts(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
-    """Returns True if a span starts at `tag`, given the previous tag `after`.
-
-    The result has no meaning if `after` is in a span that `tag` continues; see `continues`.
-    """
+    """Returns True if a span starts at `tag`, unless `tag` continues a span."""
     same = tag.type == after.type
     if mode == "conlleval":
         return tag.role != "O" and (tag.role in "BS" or after.role in "OES" or not same)

@@ -248,11 +248,7 @@ def not_valid(where: str, error: ValueError) -> ValueError:
 
 
 def place(source: str, line: int | Sequence[int] | None, position: int) -> str:
-    """Returns the location of a tag for error messages.
-
-    The location consists of `source` and the line of the tag if `line` is a sequence. Otherwise, it
-    consists of `source`, the line of the sentence, if given, and the number of the token.
-    """
+    """Returns the file and the line or token of a tag, for error messages."""
     if line is None:
         return f"{source}, token {position + 1}"
     if isinstance(line, int):
