@@ -5,7 +5,8 @@ import math
 import pytest
 
 from tfreps.convert import config_keys
-from tfreps.convert.config_keys import ACTIVATIONS, LARGEST, Key, value_of
+from tfreps.convert.bert_families import ACTIVATIONS, activation_name
+from tfreps.convert.config_keys import LARGEST, Key, value_of
 
 
 @pytest.mark.parametrize(
@@ -16,7 +17,7 @@ from tfreps.convert.config_keys import ACTIVATIONS, LARGEST, Key, value_of
         (config_keys.share, (0, 0.0, 0.99), (1, -0.1, True, "0.1", None, math.nan)),
         (config_keys.positive, (1, 1e-12), (0, -1.0, math.inf, math.nan, "1")),
         (config_keys.token_id, (0, None, LARGEST - 1), (-1, LARGEST, 0.0, False)),
-        (config_keys.activation_name, tuple(ACTIVATIONS), ("silu", None, ["gelu"])),
+        (activation_name, tuple(ACTIVATIONS), ("silu", None, ["gelu"])),
     ],
 )
 def test_values(check, good, bad):

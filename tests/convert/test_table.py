@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfreps.convert.table import Ignored, Row, check_names, read_rows, written_rows
+from tfreps.convert.table import Row, check_arrays, read_rows, written_rows
 
 ROWS = [
     Row("theirs/a", (2, 3), "ours/a", np.transpose, np.transpose),
@@ -40,7 +40,7 @@ def arrays():
 
 def test_reads_and_writes_back():
     ours = weights()
-    check_names(ROWS, SHAPES, "file")
+    check_arrays(ROWS, SHAPES, "file")
     read_rows(ROWS, arrays().__getitem__, ours, "file")
     np.testing.assert_array_equal(ours["ours/a"].value, [[0, 3], [1, 4], [2, 5]])
     written = {name: make() for name, make in written_rows(ROWS, ours).items()}
@@ -68,23 +68,23 @@ def test_arrays_stand_side_by_side_in_one_weight():
 def test_both_lists_of_leftovers_are_told():
     shapes = {"theirs/a": (2, 3), "strange/c": (1,), "strange/d": (1,)}
     with pytest.raises(ValueError) as error:
-        check_names(ROWS, shapes, "some.hdf5")
+        check_arrays(ROWS, shapes, "some.hdf5")
     message = str(error.value)
     assert message.startswith("The arrays in some.hdf5 are not those that")
     assert "missing: theirs/b\n" in message and "not used: strange/c, strange/d\n" in message
 
 
 def test_what_is_ignored_may_be_there_or_not():
-    ignored = [Ignored("strange/c", "not needed")]
-    check_names(ROWS, SHAPES, "file", ignored)
-    check_names(ROWS, {**SHAPES, "strange/c": (9,)}, "file", ignored)
+    ignored = ["strange/c"]
+    check_arrays(ROWS, SHAPES, "file", ignored)
+    check_arrays(ROWS, {**SHAPES, "strange/c": (9,)}, "file", ignored)
     with pytest.raises(ValueError, match="not used: strange/d"):
-        check_names(ROWS, {**SHAPES, "strange/d": (9,)}, "file", ignored)
+        check_arrays(ROWS, {**SHAPES, "strange/d": (9,)}, "file", ignored)
 
 
 def test_every_wrong_shape_is_told():
     with pytest.raises(ValueError) as error:
-        check_names(ROWS, {"theirs/a": (3, 2), "theirs/b": (2, 1)}, "some.hdf5")
+        check_arrays(ROWS, {"theirs/a": (3, 2), "theirs/b": (2, 1)}, "some.hdf5")
     assert "theirs/a: expected (2, 3), got (3, 2)" in str(error.value)
     assert "theirs/b: expected (2,), got (2, 1)" in str(error.value)
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from tfreps.convert import hugging_face_config
 from tfreps.convert.bert_families import family_in
-from tfreps.convert.bert_names import HuggingFaceNames, Names
 from tfreps.convert.bert_table import (
     WORDS,
+    HuggingFaceNames,
+    Names,
     encoder_rows,
     has,
     label_rows,
@@ -21,7 +22,7 @@ from tfreps.convert.bert_table import (
     weights_of,
 )
 from tfreps.convert.safetensors_files import Arrays
-from tfreps.convert.table import Ignored, Row, check_names, read_rows
+from tfreps.convert.table import Row, check_arrays, read_rows
 from tfreps.models.bert import BertEncoder
 from tfreps.models.bert_pretrainer import BertPretrainer
 from tfreps.models.classifier import Classifier
@@ -222,7 +223,7 @@ def _read(checkpoint: Checkpoint, overrides: Mapping, heads: list[Row], make: Ca
     )
     rows += heads
     shapes = checkpoint.arrays.shapes
-    check_names(rows, shapes, checkpoint.source, _ignored(checkpoint, rows))
+    check_arrays(rows, shapes, checkpoint.source, _ignored(checkpoint))
     encoder = BertEncoder(**options)
     model, weights = make(encoder)
     weights = {**weights_of(encoder), **weights}
@@ -254,28 +255,20 @@ def _chosen(checkpoint: Checkpoint, overrides: Mapping) -> dict:
     return {**theirs, "pooler": pooler, **overrides}
 
 
-def _ignored(checkpoint: Checkpoint, rows: Sequence[Row]) -> list[Ignored]:
-    """Returns the arrays that may be present but are not read, such as other layers or heads."""
+def _ignored(checkpoint: Checkpoint) -> set[str]:
+    """Returns the arrays that need not be read, such as layers and heads of the whole model."""
     names = checkpoint.names
     options = {**checkpoint.options, "pooler": True}
     known = [*encoder_rows(names, options), *masked_lm_rows(names, options)]
     known += [*next_sentence_rows(names, options), *label_rows(names, options, 1)]
-    others = {row.foreign for row in known} - {row.foreign for row in rows}
-    ignored = [Ignored(name, "a part that was not requested") for name in sorted(others)]
-    for name in checkpoint.arrays.shapes:
-        reason = names.without_use(name)
-        if reason and name not in others and name not in {row.foreign for row in rows}:
-            ignored.append(Ignored(name, reason))
-    return ignored
+    return {
+        *(row.foreign for row in known),
+        *(name for name in checkpoint.arrays.shapes if names.without_use(name)),
+    }
 
 
 def _head(checkpoint: Checkpoint, model: type, other: str) -> tuple[list[str], list[Row]]:
-    """Returns the labels of a checkpoint's head, and a `Row` for each array of the head.
-
-    Raises:
-        ValueError: If there is no such head, if it belongs to another task, or if the config has
-            invalid names for the labels.
-    """
+    """Returns the labels of a checkpoint's head, and a `Row` for each of its arrays."""
     names = checkpoint.names
     shapes = checkpoint.arrays.shapes
     source = checkpoint.source

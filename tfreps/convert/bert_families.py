@@ -5,13 +5,25 @@ from typing import NamedTuple
 
 from tfreps.convert.config_keys import (
     Key,
-    activation_name,
     num_blocks,
     positive,
     share,
     size,
     token_id,
 )
+
+ACTIVATIONS = {
+    **dict.fromkeys(("gelu", "gelu_python"), "gelu"),
+    **dict.fromkeys(("gelu_new", "gelu_fast", "gelu_accurate"), "gelu_tanh"),
+    **dict.fromkeys(("gelu_pytorch_tanh", "gelu_python_tanh"), "gelu_tanh"),
+    "relu": "relu",
+}
+
+
+def activation_name(value):
+    """Checks the name of an activation."""
+    names = ", ".join(f'"{name}"' for name in ACTIVATIONS)
+    return f"one of {names}", isinstance(value, str) and value in ACTIVATIONS
 
 
 class Family(NamedTuple):
@@ -38,8 +50,8 @@ class Family(NamedTuple):
             `"classifier"`. Defaults to `"classifier"`.
         masked_lm_activation: str. Activation of the masked-LM head. If `None` (the default), it is
             that of the blocks.
-        unused: dict. First parts of the names of arrays that are not needed, with the reasons.
-            Defaults to question answering heads.
+        unused: tuple of str. First parts of the names of arrays that are not needed. Defaults to
+            those of question answering heads.
     """
 
     title: str
@@ -57,7 +69,7 @@ class Family(NamedTuple):
     token_biases: tuple[str, ...]
     label_head: str = "classifier"
     masked_lm_activation: str | None = None
-    unused: Mapping[str, str] = {"qa_outputs.": "a question answering head"}
+    unused: tuple[str, ...] = ("qa_outputs.",)
 
 
 _VOCABULARY = Key("vocab_size", "vocabulary_size", size)
@@ -163,11 +175,8 @@ ELECTRA = Family(
     token_biases=("generator_lm_head.bias",),
     label_head="classifier.out_proj",
     masked_lm_activation="gelu",
-    unused={
-        "discriminator_predictions.": "the head that detects replaced tokens",
-        "sequence_summary.": "a multiple choice head",
-        "qa_outputs.": "a question answering head",
-    },
+    # The heads that detect replaced tokens, choose one of several texts, and answer questions.
+    unused=("discriminator_predictions.", "sequence_summary.", "qa_outputs."),
 )
 FAMILIES = {family.model_type: family for family in (BERT, DISTILBERT, ELECTRA)}
 # Other model types, and how they differ from BERT.
@@ -194,15 +203,7 @@ OTHER_TYPES = {
 
 
 def family_in(config: Mapping, source: str) -> Family:
-    """Returns the family of a config; without a `model_type`, it is BERT.
-
-    Args:
-        config: dict. Content of the config file.
-        source: str. Name of the file in error messages.
-
-    Raises:
-        ValueError: If the model type is not supported. The message has the reason if it is known.
-    """
+    """Returns the family of a config; without a `model_type`, it is BERT."""
     given = config.get("model_type", BERT.model_type)
     if not isinstance(given, str) or given not in FAMILIES:
         reason = OTHER_TYPES.get(given) if isinstance(given, str) else None
@@ -214,11 +215,7 @@ def family_in(config: Mapping, source: str) -> Family:
 
 
 def family_for(options: Mapping) -> Family:
-    """Returns the family whose classes can represent an encoder, if any class can.
-
-    Args:
-        options: dict. Options of the `BertEncoder`.
-    """
+    """Returns the family whose classes can represent an encoder, if any class can."""
     if not options["num_segments"]:
         return DISTILBERT
     if table_dim(options) != options["hidden_dim"]:

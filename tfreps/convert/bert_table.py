@@ -1,26 +1,117 @@
-"""Tables that match the arrays of BERT checkpoints with the weights of tfreps."""
+"""Tables that match the arrays of Hugging Face and Google files with the weights of BERT."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from tfreps.convert.bert_families import table_dim
-from tfreps.convert.bert_names import LABELS, MASKED_LM, Names
+import numpy as np
+
+from tfreps.convert.bert_families import BERT, Family, table_dim
 from tfreps.convert.table import Row
 from tfreps.models.bert import BertEncoder
 
 WORDS = "embeddings.word_embeddings"
 POSITIONS = "embeddings.position_embeddings"
 NEXT_SENTENCE = "cls.seq_relationship"
+MASKED_LM = "cls.predictions"
+LABELS = "classifier"
+# Suffixes that TF 1 appends to a weight's name for the optimizer's slots.
+SLOTS = {"adam_m", "adam_v"}
+SLOTS |= {f"{name}{end}" for name in ("Adam", "AdamWeightDecayOptimizer") for end in ("", "_1")}
+
+
+@dataclass(frozen=True)
+class HuggingFaceNames:
+    """Names of the arrays in Hugging Face files, where kernels are `[out, in]`.
+
+    `prefix` is that of all names except those of heads, `norm` has the names of the scale and the
+    offset of a layer norm, which are `("gamma", "beta")` in early files, and `labels` is the name
+    of the last dense layer of a label or tag head.
+    """
+
+    prefix: str = "bert."
+    norm: tuple[str, str] = ("weight", "bias")
+    token_bias: str = f"{MASKED_LM}.bias"
+    family: Family = BERT
+    labels: str = LABELS
+
+    def stem(self, name: str) -> str:
+        if name == LABELS:
+            return self.labels
+        for theirs, own in self.family.parts.items():
+            name = name.replace(theirs, own)
+        return name if name.startswith(self.family.heads) else self.prefix + name
+
+    def table(self, name: str, shape: tuple[int, int], ours: str) -> Row:
+        return Row(f"{self.stem(name)}.weight", shape, ours)
+
+    def layer_norm(self, name: str, dim: int, ours: str) -> list[Row]:
+        gamma, beta = (f"{self.stem(name)}.{word}" for word in self.norm)
+        return [Row(gamma, (dim,), f"{ours}/gamma"), Row(beta, (dim,), f"{ours}/beta")]
+
+    def dense(self, name: str, from_dim: int, to_dim: int, ours: str, part=(0, 1)) -> list[Row]:
+        stem = self.stem(name)
+        shape = (to_dim, from_dim)
+        kernel = Row(f"{stem}.weight", shape, f"{ours}/kernel", np.transpose, np.transpose, part)
+        return [kernel, Row(f"{stem}.bias", (to_dim,), f"{ours}/bias", part=part)]
+
+    output = dense
+
+    def without_use(self, name: str) -> bool:
+        """Returns True for copies of other arrays, for 0, 1, 2 ..., and for unsupported heads."""
+        copies = self.family.decoder, *self.family.token_biases
+        is_count = name == self.prefix + "embeddings.position_ids"
+        return is_count or name in copies or name.startswith(self.family.unused)
+
+
+@dataclass(frozen=True)
+class GoogleNames:
+    """Names of the arrays in Google's TF 1 files.
+
+    Kernels are `[in, out]`, except those of output layers (`output_weights`), which are
+    `[out, in]`.
+    """
+
+    token_bias: str = "cls/predictions/output_bias"
+
+    def stem(self, name: str) -> str:
+        if name == LABELS:
+            return ""  # output_weights and output_bias have no prefix
+        path = name.replace(".layer.", ".layer_").replace(".", "/")
+        return path if name.startswith("cls.") else f"bert/{path}"
+
+    def table(self, name: str, shape: tuple[int, int], ours: str) -> Row:
+        return Row(self.stem(name), shape, ours)
+
+    def layer_norm(self, name: str, dim: int, ours: str) -> list[Row]:
+        stem = self.stem(name)
+        return [Row(f"{stem}/{word}", (dim,), f"{ours}/{word}") for word in ("gamma", "beta")]
+
+    def dense(self, name: str, from_dim: int, to_dim: int, ours: str, part=(0, 1)) -> list[Row]:
+        stem = self.stem(name)
+        shape = (from_dim, to_dim)
+        return [
+            Row(f"{stem}/kernel", shape, f"{ours}/kernel", part=part),
+            Row(f"{stem}/bias", (to_dim,), f"{ours}/bias", part=part),
+        ]
+
+    def output(self, name: str, from_dim: int, to_dim: int, ours: str) -> list[Row]:
+        stem = self.stem(name)
+        shape = (to_dim, from_dim)
+        stem = f"{stem}/output_" if stem else "output_"
+        kernel = Row(f"{stem}weights", shape, f"{ours}/kernel", np.transpose, np.transpose)
+        return [kernel, Row(f"{stem}bias", (to_dim,), f"{ours}/bias")]
+
+    def without_use(self, name: str) -> bool:
+        """Returns True for the number of steps, optimizer slots and question answering heads."""
+        is_slot = name.rsplit("/", 1)[-1] in SLOTS
+        return name == "global_step" or is_slot or name.startswith("cls/squad/")
+
+
+Names = HuggingFaceNames | GoogleNames
 
 
 def encoder_rows(names: Names, options: Mapping, max_positions: int | None = None) -> list[Row]:
-    """Returns a `Row` for each array of a `BertEncoder`, from the embeddings to the pooler.
-
-    Args:
-        names: `HuggingFaceNames` or `GoogleNames`. Naming scheme of the arrays.
-        options: dict. Options of the encoder that the arrays belong to, including `pooler`.
-        max_positions: int. Number of positions to read from the start of the position table. If
-            `None`, all positions are read. Defaults to `None`.
-    """
+    """Returns a `Row` for each array of a `BertEncoder`; reads only the first `max_positions`."""
     o = options
     dim = options["hidden_dim"]
     wide = table_dim(options)
@@ -72,9 +163,7 @@ def masked_lm_rows(names: Names, options: Mapping) -> list[Row]:
     return [*rows, Row(names.token_bias, (options["vocabulary_size"],), "token_bias")]
 
 
-def next_sentence_rows(
-    names: Names, options: Mapping, ours: str = "next_sentence_dense"
-) -> list[Row]:
+def next_sentence_rows(names, options: Mapping, ours: str = "next_sentence_dense") -> list[Row]:
     """Returns a `Row` for each array of the next-sentence head."""
     return names.output(NEXT_SENTENCE, options["hidden_dim"], 2, ours)
 

@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 
 from tfreps.convert import bilm_tf_options
-from tfreps.convert.table import Ignored, Row, check_names, finite, read_rows, written_rows
+from tfreps.convert.table import Row, check_arrays, finite, read_rows, written_rows
 from tfreps.files.atomic_files import replacing
 from tfreps.files.disk_errors import check_space
 from tfreps.files.hdf5_files import array_shapes, find_array, open_hdf5, read_array
@@ -66,18 +66,16 @@ def read_weights(
         if embedding_file is not None:
             with _open(embedding_file) as extra:
                 size = _vocabulary_size(extra)
-            ignored = [
-                Ignored(row.foreign, "replaced by `embedding`") for row in _token_rows(options)
-            ]
+            ignored = [row.foreign for row in _token_rows(options)]  # `embedding` replaces them
             options = {**options, "vocabulary_size": size}
         elif options["vocabulary_size"] is not None:
             options = {**options, "vocabulary_size": _vocabulary_size(file)}
         rows = table(options)
         outside = [row for row in rows if embedding_file is not None and row.foreign == "embedding"]
-        check_names([row for row in rows if row not in outside], shapes, source, ignored)
+        check_arrays([row for row in rows if row not in outside], shapes, source, ignored)
         if outside:
             with _open(embedding_file) as extra:
-                check_names(outside, array_shapes(extra), embedding_source)
+                check_arrays(outside, array_shapes(extra), embedding_source)
                 find_array(extra, "embedding")
         for row in rows:
             if row not in outside:

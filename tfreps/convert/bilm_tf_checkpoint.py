@@ -9,15 +9,12 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps.convert import bilm_tf, bilm_tf_options
-from tfreps.convert.table import Ignored, Row, check_names, read_rows
+from tfreps.convert.table import Row, check_arrays, read_rows
 from tfreps.files.json_files import read_json
 from tfreps.models.bilm import BiLM
 from tfreps.models.bilm_pretrainer import BiLMPretrainer
 
-IGNORED = (
-    Ignored("global_step", "a new run counts its steps from 0"),
-    Ignored("train_perplexity", "a metric, not a weight"),
-)
+IGNORED = ("global_step", "train_perplexity")  # arrays that are not weights
 ADAGRAD = "/Adagrad"  # suffix that TF 1 appends to a weight's name for its accumulator
 # Errors that TensorFlow raises for damaged or foreign files.
 UNREADABLE = (tf.errors.OpError, ValueError, RuntimeError, IndexError)
@@ -82,7 +79,7 @@ def read_training_folder(
     slots = [row._replace(foreign=row.foreign + ADAGRAD) for row in rows]
     has_slots = any(name.endswith(ADAGRAD) for name in shapes)
     expected = rows + slots if has_slots else rows
-    check_names(expected, shapes, source, IGNORED)
+    check_arrays(expected, shapes, source, IGNORED)
 
     def array(name):
         try:

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfreps.convert import hugging_face_config
 from tfreps.convert.bert_checkpoint import Checkpoint, check_vocabulary_file
-from tfreps.convert.bert_names import GoogleNames
+from tfreps.convert.bert_table import GoogleNames
 from tfreps.convert.bilm_tf_checkpoint import UNREADABLE, check_data_size
 from tfreps.convert.safetensors_files import Arrays
 from tfreps.files.json_files import read_json

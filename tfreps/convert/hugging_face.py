@@ -15,15 +15,16 @@ from tfreps.convert.bert_checkpoint import (
     pretrainer_weights,
 )
 from tfreps.convert.bert_families import BERT, Family, family_for, family_in, table_dim
-from tfreps.convert.bert_names import LABELS, HuggingFaceNames
 from tfreps.convert.bert_table import (
+    LABELS,
+    HuggingFaceNames,
     encoder_rows,
     label_rows,
     masked_lm_rows,
     next_sentence_rows,
     weights_of,
 )
-from tfreps.convert.table import Row, check_names, read_rows, written_rows
+from tfreps.convert.table import Row, check_arrays, check_no_adapters, read_rows, written_rows
 from tfreps.convert.tensorflow_names import is_tensorflow, renamed
 from tfreps.files.json_files import read_json
 from tfreps.models.bert import BertEncoder
@@ -89,13 +90,9 @@ TAG_TASK = "ForTokenClassification"
 class Layout(NamedTuple):
     """Form in which a model is stored in a Hugging Face folder.
 
-    Args:
-        kind: str. Name of the class of transformers that can load the model.
-        rows: list of `Row`. Table of the arrays in the file.
-        weights: dict. Weights of the model by path.
-        computed: dict. Arrays by path that are stored but are not weights of the model: the table
-            of sinusoidal positions, if any.
-        config: dict. Content of `config.json`.
+    `kind` is the class of transformers that can load the model, `rows` is the table of the arrays,
+    and `config` is the content of `config.json`. `computed` are arrays that are stored but are not
+    weights of the model: the table of sinusoidal positions, if any.
     """
 
     kind: str
@@ -110,17 +107,11 @@ def layout(
 ) -> Layout:
     """Returns the form in which a model is stored in a Hugging Face folder.
 
-    Args:
-        model: The model. A `Tagger` may have a `PieceEncoder` around its `BertEncoder`.
-        next_label: int. Label of the next-sentence head of a `BertPretrainer` that means that the
-            second sentence follows the first. Defaults to 0.
-
-    Returns:
-        `Layout`.
+    `next_label` is the label of a `BertPretrainer`'s next-sentence head that means that the second
+    sentence follows the first.
 
     Raises:
-        ValueError: If the classes of transformers cannot represent the model, or if it is a
-            `BertPretrainer` and `next_label` is not 0 or 1.
+        ValueError: If the classes of transformers cannot represent the model.
     """
     if isinstance(model, BertEncoder):
         names = HuggingFaceNames(prefix="", family=family_for(model.get_config()))
@@ -144,43 +135,17 @@ def write_model(
     next_label: int = 0,
     more: Mapping | None = None,
 ) -> None:
-    """Writes `config.json` and `model.safetensors`; see the models' `save_pretrained`.
-
-    Args:
-        model: The model.
-        folder: str or path-like. It is created if it does not exist.
-        next_label: int. Label of the next-sentence head of a `BertPretrainer` that means that the
-            second sentence follows the first. Defaults to 0.
-        more: dict. Further entries of `config.json`. If `None`, none are added. Defaults to `None`.
-
-    Raises:
-        ValueError: If the classes of transformers cannot represent the model, if it is a
-            `BertPretrainer` and `next_label` is not 0 or 1, or if the folder contains
-            `model.safetensors.index.json`.
-    """
+    """Writes `config.json`, with the entries `more`, and `model.safetensors`; see `layout`."""
     found = layout(model, next_label)
     arrays = written_rows(found.rows, {**found.weights, **found.computed})
     safetensors_files.write_folder(folder, {**found.config, **(more or {})}, arrays)
 
 
 def read_into(model, folder: str | os.PathLike, next_label: int = 0) -> None:
-    """Reads the arrays that `write_model` wrote into the weights of a model with the same options.
-
-    Args:
-        model: The model.
-        folder: str or path-like. Folder with `model.safetensors`.
-        next_label: int. Label of the next-sentence head of a `BertPretrainer` that means that the
-            second sentence follows the first. Defaults to 0.
-
-    Raises:
-        ValueError: If the classes of transformers cannot represent the model, if it is a
-            `BertPretrainer` and `next_label` is not 0 or 1, if a file is missing or damaged, or if
-            an array is missing or unexpected, has the wrong shape, or has a value that is not a
-            finite float.
-    """
+    """Reads the arrays that `write_model` wrote into the weights of an equal model."""
     found = layout(model, next_label)
     arrays = safetensors_files.open_folder(folder)
-    check_names(found.rows, arrays.shapes, str(folder))
+    check_arrays(found.rows, arrays.shapes, str(folder))
     rows = [row for row in found.rows if row.ours not in found.computed]
     read_rows(rows, arrays.array, found.weights, str(folder))
 
@@ -263,17 +228,13 @@ def _layout(
     weights: Mapping,
     more: Mapping,
 ) -> Layout:
-    for part in encoder._flatten_layers():
-        if getattr(part, "lora_enabled", False):
+    weights = {**weights_of(encoder), **weights}
+    check_no_adapters(weights)
+    for path, weight in weights.items():
+        if "int8" in str(weight.dtype):
             raise ValueError(
-                f"{part.path} has LoRA adapters (`enable_lora`), which Hugging Face files cannot "
-                "store. Save the model with `model.save` and load it again: this merges the "
-                "adapters into the weights."
-            )
-        if getattr(part, "quantization_mode", None):
-            raise ValueError(
-                f"{part.path} was quantized ({part.quantization_mode}); Hugging Face files cannot "
-                "store quantized weights. Use `model.save` instead."
+                f"{path.rpartition('/')[0]} was quantized ({weight.dtype}); Hugging Face files "
+                "cannot store quantized weights. Use `model.save` instead."
             )
     options = encoder.get_config()
     kind = f"{names.family.classes}{task}"
@@ -283,7 +244,6 @@ def _layout(
             "was created with pooler=True. Use `model.save` instead."
         )
     config = {"architectures": [kind], **hugging_face_config.as_json(options), **more}
-    weights = {**weights_of(encoder), **weights}
     computed = {}
     if options["positions"] != "learned":
         zeros = np.zeros((1, options["max_positions"], table_dim(options)))

@@ -4,30 +4,55 @@ from collections import Counter
 from collections.abc import Mapping
 
 from tfreps.convert.bert_families import (
+    ACTIVATIONS,
     BERT,
     DISTILBERT,
     family_for,
     family_in,
     table_dim,
 )
-from tfreps.convert.config_keys import (
-    ACTIVATIONS,
-    OF_HEADS,
-    OTHER_NETWORKS,
-    WITHOUT_EFFECT,
-    value_of,
+from tfreps.convert.config_keys import value_of
+
+# Keys that can select another network, with the values that select the supported one.
+OTHER_NETWORKS = {
+    "position_embedding_type": ("absolute",),
+    "is_decoder": (False,),
+    "add_cross_attention": (False,),
+    "cross_attention_hidden_size": (None,),
+    "is_encoder_decoder": (False,),
+    "tie_encoder_decoder": (False,),
+    "pruned_heads": ({}, None),
+    "quantization_config": (None,),
+    "auto_map": (None,),
+    "directionality": ("bidi",),
+    "pooler_type": ("first_token_transform",),
+}
+# Keys that are read with a head.
+OF_HEADS = set("id2label num_labels problem_type classifier_dropout tie_word_embeddings".split())
+# Keys that do not affect an encoder's outputs: names, precision of the file, text generation,
+# the outputs that transformers returns, and sizes of a pooler that Google's code does not have.
+WITHOUT_EFFECT = set(
+    """
+    _name_or_path name name_or_path architectures transformers_version torch_dtype dtype
+    torchscript use_bfloat16 tf_legacy_loss language label2id finetuning_task
+    task_specific_params tokenizer_class prefix use_cache gradient_checkpointing
+    chunk_size_feed_forward output_past output_attentions output_hidden_states return_dict
+    sentence_transformers _attn_implementation _attn_implementation_autoset attn_implementation
+    bos_token_id eos_token_id eos_token_ids sep_token_id cls_token_id mask_token_id unk_token_id
+    decoder_start_token_id do_lower_case max_length min_length do_sample early_stopping
+    num_beams num_beam_groups diversity_penalty temperature top_k top_p typical_p
+    repetition_penalty length_penalty no_repeat_ngram_size encoder_no_repeat_ngram_size
+    bad_words_ids num_return_sequences output_scores return_dict_in_generate forced_bos_token_id
+    forced_eos_token_id remove_invalid_values exponential_decay_length_penalty suppress_tokens
+    begin_suppress_tokens use_return_dict xla_device model_max_length pad_token
+    sbert_ce_default_activation_function pooler_fc_size pooler_num_attention_heads
+    pooler_num_fc_layers pooler_size_per_head _num_labels tfreps
+    """.split()
 )
 
 
 def encoder_options(config: Mapping, source: str) -> dict:
     """Converts a config to the options of `BertEncoder`, except `pooler`.
-
-    Args:
-        config: dict. Content of the config file.
-        source: str. Name of the file in error messages.
-
-    Returns:
-        dict. Keyword arguments for `BertEncoder`.
 
     Raises:
         ValueError: If a key is missing or unknown, has an invalid value, or selects a different
@@ -73,19 +98,6 @@ def label_names(config: Mapping, count: int, source: str) -> list[str]:
 
     If the config has no `id2label`, the names are LABEL_0, LABEL_1 and so on. `id2label` may be a
     list of names or an object from ids to names.
-
-    Args:
-        config: dict. Content of the config file.
-        count: int. Number of labels of the head.
-        source: str. Name of the file in error messages.
-
-    Returns:
-        list of str. The names.
-
-    Raises:
-        ValueError: If `id2label` does not name exactly the labels 0 to `count` - 1, if a name is
-            not unique, is empty, or contains a line break or a tab, or if there is no `id2label`
-            and `num_labels` differs from `count`.
     """
     names = config.get("id2label")
     if names is None:
@@ -116,19 +128,7 @@ def label_names(config: Mapping, count: int, source: str) -> list[str]:
 
 
 def head_dropout(config: Mapping, source: str, tags: bool = False) -> float:
-    """Returns the dropout rate before a label or tag head.
-
-    In BERT and ELECTRA, the rate is `classifier_dropout` or, if this is missing or null,
-    `hidden_dropout_prob`, which defaults to 0.1.
-
-    Args:
-        config: dict. Content of the config file.
-        source: str. Name of the file in error messages.
-        tags: bool. Whether the head is a tag head. Defaults to `False`.
-
-    Raises:
-        ValueError: If the rate is not a number in [0, 1).
-    """
+    """Returns the dropout rate before a label or tag head, by the keys of the family."""
     family = family_in(config, source)
     *first, last = family.tag_dropout if tags else family.label_dropout
     key = next((key for key in first if config.get(key.theirs) is not None), last)
@@ -141,9 +141,6 @@ def as_json(options: Mapping) -> dict:
     Sinusoidal positions are described as a learned table of `max_positions` vectors. The config is
     that of DistilBERT if the encoder has no segment table, that of ELECTRA if its tables have a
     width of their own or its pooler has ELECTRA's activation, and otherwise that of BERT.
-
-    Raises:
-        ValueError: If the classes of Hugging Face do not support one of the options.
     """
     family = family_for(options)
     needed = {"normalization": "post", **family.options}

@@ -39,26 +39,10 @@ def write_model_card(
     known: Mapping | None = None,
     preset: bool = False,
 ) -> bool:
-    """Writes the model card of published weights to README.md.
+    """Writes the model card of published weights to README.md; returns whether it did.
 
-    A README.md that tfreps did not write is left unchanged.
-
-    Args:
-        model: The model whose weights are in the folder. If `preset` is `False`, it must be a
-            `BiLM` or a model that the BERT classes of transformers can represent.
-        folder: str or path-like. The folder, which must exist.
-        name: str. Name of the model. If `None`, the name of the folder is used. Defaults to
-            `None`.
-        known: dict. Further arguments of `tfreps.files.model_card.ModelCard`, such as the result
-            of `tfreps.runs.run_card.run_card`. If `None`, none are passed. Defaults to `None`.
-        preset: bool. Whether `save_preset` wrote the folder. Defaults to `False`.
-
-    Returns:
-        bool. Whether the model card was written.
-
-    Raises:
-        ValueError: If the folder does not exist.
-        OSError: If the file cannot be written.
+    A README.md that tfreps did not write is left unchanged. `known` has further arguments of
+    `ModelCard`, and `preset` says whether `save_preset` wrote the folder.
     """
     path = pathlib.Path(folder, NAME)
     if path.exists() and MARK not in path.read_text(encoding="utf-8", errors="replace"):

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfreps import __version__
 from tfreps.convert import hugging_face, safetensors_files
-from tfreps.convert.table import Row, check_names, read_rows
+from tfreps.convert.table import Row, check_arrays, check_no_adapters, read_rows
 from tfreps.files.json_files import read_json
 
 CONFIG = "config.json"
@@ -18,22 +18,12 @@ BOUND = 1 << 16  # integers of a config up to this bound are accepted for every 
 
 
 def write_preset_model(model: keras.Model, folder: str | os.PathLike, next_label: int = 0) -> None:
-    """Writes the config and the weights of a model for `read_preset_model`.
+    """Writes the config and the weights of a built model for `read_preset_model`.
 
-    A model that the BERT classes of transformers can represent is stored with their keys and
-    names, so that transformers can load it too. The weights of any other model are stored under
-    their Keras paths.
-
-    Args:
-        model: `keras.Model`. A model of tfreps that has been built.
-        folder: str or path-like. It is created if it does not exist.
-        next_label: int. Label of the next-sentence head of a `BertPretrainer` that means that the
-            second sentence follows the first. Defaults to 0.
-
-    Raises:
-        ValueError: If the model has not been built, has LoRA adapters, or contains two weights with
-            the same path, if `next_label` is not 0 or 1 for a `BertPretrainer`, or if the folder
-            contains `model.safetensors.index.json`.
+    A model that the BERT classes of transformers can represent is stored with their keys and names,
+    so that transformers can load it too. The weights of any other model are stored under their
+    Keras paths. `next_label` is the label of a `BertPretrainer`'s next-sentence head that means
+    that the second sentence follows the first.
     """
     if not model.built:
         raise ValueError(f"{model.name!r} has no weights yet. Call it on a batch before saving it.")
@@ -51,18 +41,7 @@ def write_preset_model(model: keras.Model, folder: str | os.PathLike, next_label
 
 
 def read_preset_model(folder: str | os.PathLike) -> keras.Model:
-    """Reads the model that `write_preset_model` wrote. No code from the files is run.
-
-    Args:
-        folder: str or path-like. Folder that `write_preset_model` wrote.
-
-    Returns:
-        `keras.Model`. The model, which is not compiled.
-
-    Raises:
-        ValueError: If a file is missing or damaged, if the files do not belong together or were not
-            written by tfreps, or if this version of tfreps cannot build the model.
-    """
+    """Reads the model that `write_preset_model` wrote, without running code from the files."""
     file = pathlib.Path(folder, CONFIG)
     config = read_json(file)
     about = config.get(KEY)
@@ -100,7 +79,7 @@ def is_hugging_face(model: keras.Model) -> bool:
 def _read_weights(model: keras.Model, arrays: safetensors_files.Arrays, source: str) -> None:
     weights = _weights(model)
     rows = [Row(path, tuple(weight.shape), path) for path, weight in weights.items()]
-    check_names(rows, arrays.shapes, source)
+    check_arrays(rows, arrays.shapes, source)
     floats = {path: w for path, w in weights.items() if "float" in str(w.dtype)}
     read_rows([row for row in rows if row.ours in floats], arrays.array, floats, source)
     for path in set(weights) - set(floats):
@@ -115,12 +94,7 @@ def _read_weights(model: keras.Model, arrays: safetensors_files.Arrays, source: 
 
 def _weights(model: keras.Model) -> dict:
     """Returns the weights by path; raises a ValueError for LoRA adapters and for equal paths."""
-    for part in model._flatten_layers():
-        if getattr(part, "lora_enabled", False):
-            raise ValueError(
-                f"{part.path} has LoRA adapters (`enable_lora`), which presets cannot store. Save "
-                "the model with `model.save` and load it again: this merges the adapters."
-            )
+    check_no_adapters(weight.path for weight in model.weights)
     found = {}
     for weight in model.weights:
         if weight.path in found:
@@ -141,12 +115,6 @@ def _check_sizes(value, most: int, file: pathlib.Path, name: str = "model") -> N
 
     A size cannot exceed the number of elements of all weights. This check, which is made before any
     weight is created, prevents a wrong config from claiming memory. Seeds are not checked.
-
-    Args:
-        value: A value of the config: a dict, a list or a scalar.
-        most: int. Largest absolute value of an int that is accepted.
-        file: `pathlib.Path`. The config file, for the error message.
-        name: str. Key of the value in the config. Defaults to `"model"`.
     """
     if isinstance(value, Mapping):
         for key, inner in value.items():

@@ -27,12 +27,7 @@ class Arrays(NamedTuple):
 
 
 def open_folder(folder: str | os.PathLike) -> Arrays:
-    """Opens a folder's `model.safetensors`, or the files that `model.safetensors.index.json` names.
-
-    Raises:
-        ValueError: If the folder has no such file, a file is damaged or not a safetensors file, two
-            files contain the same array, or the index does not match its files.
-    """
+    """Opens a folder's `model.safetensors`, or the files in `model.safetensors.index.json`."""
     folder = Path(folder)
     if (folder / SINGLE).exists():
         return open_files([folder / SINGLE])
@@ -61,14 +56,7 @@ def open_folder(folder: str | os.PathLike) -> Arrays:
 
 
 def open_files(paths: list[Path]) -> Arrays:
-    """Opens safetensors files; reads only their headers.
-
-    A header that claims more bytes than the file has is rejected before memory is allocated.
-
-    Raises:
-        ValueError: If a file is missing, damaged or not a safetensors file, or if two files contain
-            the same array.
-    """
+    """Opens safetensors files whose headers agree with their sizes; reads only their headers."""
     files = {}
     shapes = {}
     for path in paths:
@@ -98,21 +86,11 @@ def open_files(paths: list[Path]) -> Arrays:
 
 
 def write_folder(folder: str | os.PathLike, config: dict, arrays: Mapping[str, Callable]) -> None:
-    """Writes `config.json` and `model.safetensors`, each atomically.
+    """Writes `config.json` and `model.safetensors`, each atomically; other files do not change.
 
     An earlier `config.json` is removed before the weights are replaced, so that an interrupted call
-    never leaves weights next to the config of other weights.
-
-    Args:
-        folder: str or path-like. The folder, which is created if it does not exist. Other files in
-            it are not changed.
-        config: dict. Content of `config.json`.
-        arrays: dict. Maps the name of each array to a function that computes it, as returned by
-            `table.written_rows`.
-
-    Raises:
-        ValueError: If the folder contains `model.safetensors.index.json`, the index of other
-            weights.
+    never leaves weights next to the config of other weights. `arrays` is a result of
+    `table.written_rows`.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

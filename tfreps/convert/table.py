@@ -1,6 +1,6 @@
 """Tables that match foreign arrays with weights of tfreps, and their strict checks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,18 +15,11 @@ def _as_it_is(array: np.ndarray) -> np.ndarray:
 class Row(NamedTuple):
     """Table row that matches an array of a foreign file with a weight of tfreps.
 
-    Args:
-        foreign: str. Name of the foreign array.
-        shape: tuple of int. Shape of the foreign array. It follows from the options, so it is
-            known before memory is allocated.
-        ours: str. Path of the weight.
-        read: function. Converts the foreign array to the value of the weight. Defaults to the
-            identity.
-        write: function. Converts the value of the weight to the foreign array. Defaults to the
-            identity.
-        part: pair of int. Index of this array among the foreign arrays that make up the weight, and
-            the number of these arrays. The arrays that `read` returns have equal widths and are
-            concatenated along the last axis. Defaults to `(0, 1)`: the weight has one array.
+    `shape` is that of the foreign array; it follows from the options, so it is known before memory
+    is allocated. `ours` is the path of the weight. `read` converts the foreign array to the value
+    of the weight, and `write` converts it back. If the weight has several foreign arrays, `part` is
+    the index of this one and their number: the arrays that `read` returns have equal widths and are
+    concatenated along the last axis.
     """
 
     foreign: str
@@ -37,38 +30,24 @@ class Row(NamedTuple):
     part: tuple[int, int] = (0, 1)
 
 
-class Ignored(NamedTuple):
-    """Name of a foreign array that is not needed, and the reason why it is not."""
-
-    foreign: str
-    reason: str
-
-
-def check_names(
+def check_arrays(
     rows: Sequence[Row],
     shapes: Mapping[str, tuple[int, ...]],
     source: str,
-    ignored: Sequence[Ignored] = (),
+    ignored: Collection[str] = (),
 ) -> None:
     """Checks that the foreign arrays match the rows one to one and have the right shapes.
 
-    Args:
-        rows: sequence of `Row`. The table.
-        shapes: dict. Shape of every array in the source, by name.
-        source: str. Name of the source in error messages.
-        ignored: sequence of `Ignored`. Arrays that may be present but are not used. Defaults to
-            `()`.
-
     Raises:
-        ValueError: If arrays are missing or unexpected, or have the wrong shape. The message lists
-            up to `MOST_NAMES` missing and unexpected arrays or, if there are none, wrong shapes.
+        ValueError: If arrays other than those of `ignored` are missing or unexpected, or have the
+            wrong shape. The message lists up to `MOST_NAMES` of them.
         AssertionError: If two rows have the same foreign array.
     """
     wanted = {row.foreign: tuple(row.shape) for row in rows}
     if len(wanted) != len(rows):
         raise AssertionError("A table must name each foreign array exactly once.")
     missing = sorted(set(wanted) - set(shapes))
-    extra = sorted(set(shapes) - set(wanted) - {item.foreign for item in ignored})
+    extra = sorted(set(shapes) - set(wanted) - set(ignored))
     if missing or extra:
         raise ValueError(
             f"The arrays in {source} are not those that its options require.\n"
@@ -95,14 +74,7 @@ def read_rows(
     weights: Mapping[str, object],
     source: str,
 ) -> None:
-    """Assigns the foreign arrays to the weights; call `check_names` first.
-
-    Args:
-        rows: sequence of `Row`. The table.
-        arrays: function that returns a foreign array by its name. The arrays are read for one
-            weight at a time.
-        weights: dict. Weights by path, each with `assign` and `shape`.
-        source: str. Name of the source in error messages.
+    """Assigns the foreign arrays to the weights, one weight at a time; call `check_arrays` first.
 
     Raises:
         ValueError: If a weight has no row, a row has no weight, a part of a weight is missing or
@@ -136,10 +108,6 @@ def written_rows(
 ) -> dict[str, Callable[[], np.ndarray]]:
     """Returns a dict from the name of each foreign array to a function that computes the array.
 
-    Args:
-        rows: sequence of `Row`. The table.
-        weights: dict. Weights by path.
-
     Raises:
         ValueError: If a weight has no row.
     """
@@ -160,6 +128,18 @@ def written_rows(
         return array
 
     return {row.foreign: (lambda row=row: make(row)) for row in rows}
+
+
+def check_no_adapters(paths: Iterable[str]) -> None:
+    """Raises a ValueError if one of the weights at these paths belongs to a LoRA adapter."""
+    for path in paths:
+        layer, _, name = path.rpartition("/")
+        if name.startswith("lora_"):
+            raise ValueError(
+                f"{layer} has LoRA adapters (`enable_lora`), which these files cannot store. Save "
+                "the model with `model.save` and load it again: this merges the adapters into the "
+                "weights."
+            )
 
 
 def finite(array: np.ndarray, name: str, source: str) -> np.ndarray:

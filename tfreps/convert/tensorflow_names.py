@@ -16,14 +16,7 @@ def is_tensorflow(shapes: Mapping) -> bool:
 
 
 def renamed(arrays: Arrays) -> Arrays:
-    """Returns the arrays under the names of PyTorch models, with transposed kernels.
-
-    Args:
-        arrays: `Arrays`. Arrays that `save_pretrained` of a TensorFlow model of transformers wrote.
-
-    Returns:
-        `Arrays`.
-    """
+    """Returns the arrays under the names of PyTorch models, with transposed kernels."""
     names = {pytorch_name(name): name for name in arrays.shapes}
 
     def array(name: str) -> np.ndarray:
@@ -40,15 +33,8 @@ def renamed(arrays: Arrays) -> Arrays:
 def pytorch_name(name: str) -> str:
     """Returns the name that PyTorch models of transformers give to an array.
 
-    Args:
-        name: str. Name in a TensorFlow model. `_._` precedes the number of a block, and `___`
-            follows the name of a Keras layer that PyTorch models do not have.
-
-    Example:
-    >>> pytorch_name("bert/encoder/layer_._0/output/dense/kernel:0")
-    'bert.encoder.layer.0.output.dense.weight'
-    >>> pytorch_name("mlm___cls/predictions/bias:0")
-    'cls.predictions.bias'
+    In a TensorFlow model, `_._` precedes the number of a block, and `___` follows the name of a
+    Keras layer that PyTorch models do not have.
     """
     *path, last = name.removesuffix(":0").split("/")
     path = [part.rpartition("___")[2].replace("_._", ".") for part in path]
