@@ -4,8 +4,8 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps.layers.elmo_bilstm import reverse_tokens
+from tfreps.text.argument_checks import check_list
 from tfreps.text.char_ids import SENTENCE_END, SENTENCE_START, token_rows
-from tfreps.text.text_lists import check_list
 
 TOKENS_AT_ONCE = 512  # distinct tokens per call of the token encoder
 BATCH_TOKENS = 4096

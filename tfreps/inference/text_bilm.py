@@ -6,7 +6,7 @@ from tfreps.inference.answers import TextVectors
 from tfreps.inference.loaded_model import LoadedModel
 from tfreps.inference.sentence_encoder import BATCH_TOKENS, SentenceEncoder
 from tfreps.models import BiLM, BiLMPretrainer, Elmo
-from tfreps.text.text_lists import check_list
+from tfreps.text.argument_checks import check_list
 
 
 class TextBiLM(LoadedModel):

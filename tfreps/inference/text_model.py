@@ -8,7 +8,7 @@ import tensorflow as tf
 from tfreps.data import SequenceBatches
 from tfreps.inference.answers import TextAttention
 from tfreps.inference.loaded_model import LoadedModel, trace_once
-from tfreps.text.text_lists import check_list
+from tfreps.text.argument_checks import check_list
 from tfreps.text.tokenizers import tokenize_texts
 
 BATCH_TOKENS = 4096

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tfreps.text.text_lists import check_list
+from tfreps.text.argument_checks import check_list
 
 # Every id is 1 greater than in bilm-tf's training arrays (bytes 0-255, then 256 to 260), because
 # 0 means "no token" here, as in the prediction code of bilm-tf and AllenNLP.

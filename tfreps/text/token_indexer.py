@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import tensorflow as tf
 
+from tfreps.text.argument_checks import check_list
 from tfreps.text.char_ids import character_ids, token_character_ids
 from tfreps.text.lookup_table import lookup_table
-from tfreps.text.text_lists import check_list
 from tfreps.text.vocabulary import Vocabulary
 
 

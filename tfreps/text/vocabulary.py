@@ -7,8 +7,8 @@ import numpy as np
 
 from tfreps.files.atomic_files import write_text
 from tfreps.files.utf8_files import read_utf8
+from tfreps.text.argument_checks import check_at_least, check_list
 from tfreps.text.char_ids import SENTENCE_END, SENTENCE_START, token_rows
-from tfreps.text.text_lists import check_list
 
 UNKNOWN = "<UNK>"
 SPECIAL_TOKENS = (SENTENCE_START, SENTENCE_END, UNKNOWN)
@@ -182,8 +182,7 @@ def with_most_frequent(
     max_size: int | None,
 ) -> list[str]:
     """Returns `first` and then the most frequent other tokens; see `Vocabulary.from_counts`."""
-    if min_count < 1:
-        raise ValueError(f"`min_count` must be at least 1; got {min_count}.")
+    check_at_least(1, min_count=min_count)
     if max_size is not None and max_size <= len(first):
         raise ValueError(
             f"`max_size` must be greater than {len(first)}, the number of special and reserved "

@@ -219,7 +219,7 @@ def test_one_sentence():
         ({"batch_rows": 0}, "`batch_rows` must be at least 1"),
         ({"max_length": 0}, "`max_length` must be at least 1"),
         ({"length_multiple": 0}, "`length_multiple` must be at least 1"),
-        ({"seed": -1}, "`seed` must not be negative; got -1"),
+        ({"seed": -1}, "`seed` must be at least 0; got -1"),
         ({"sentence_weights": [1.0]}, "`sentence_weights` must be 40 finite"),
         ({"sentence_weights": [-1.0] * 40}, "finite non-negative numbers"),
         ({"extra": {"x": TAGS[1:]}}, "`extra.'x'.` must have .* 39 entries for 40 sentences"),

@@ -11,6 +11,7 @@ from tfreps.data.labelled.sequence_targets import TokenValues, make_targets
 from tfreps.data.labelled.text_cuts import TextCuts
 from tfreps.data.labelled.token_rows import TokenRows
 from tfreps.data.length_plan import LengthPlan, PlannedBatch
+from tfreps.text.argument_checks import check_at_least
 
 _PREFETCH = 8
 
@@ -125,10 +126,9 @@ class SequenceBatches:
         extra: dict[str, Sequence] | None = None,
         cuts: TextCuts | None = None,
     ):
-        sizes = {"batch_tokens": batch_tokens, "batch_rows": batch_rows, "max_length": max_length}
-        _check_sizes(length_multiple=length_multiple, **sizes)
-        if seed < 0:
-            raise ValueError(f"`seed` must not be negative; got {seed}.")
+        check_at_least(1, batch_tokens=batch_tokens, batch_rows=batch_rows)
+        check_at_least(1, max_length=max_length, length_multiple=length_multiple)
+        check_at_least(0, seed=seed)
         if not len(tokens):
             raise ValueError("`tokens` must contain at least one sentence; got none.")
         self.shuffle = shuffle
@@ -305,9 +305,3 @@ def _weights(given: Sequence[float] | None, size: int) -> np.ndarray:
             f"got {got}."
         )
     return weights
-
-
-def _check_sizes(**sizes: int | None) -> None:
-    for name, size in sizes.items():
-        if size is not None and size < 1:
-            raise ValueError(f"`{name}` must be at least 1; got {size}.")

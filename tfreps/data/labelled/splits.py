@@ -5,6 +5,8 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from tfreps.text.argument_checks import check_at_least
+
 
 def stratified_split(
     labels: Sequence[Hashable], fraction: float, seed: int = 0, single: str = "error"
@@ -43,8 +45,7 @@ def stratified_split(
     """
     if not 0 < fraction < 1:
         raise ValueError(f"`fraction` must be in (0, 1); got {fraction}.")
-    if seed < 0:
-        raise ValueError(f"`seed` must be at least 0; got {seed}.")
+    check_at_least(0, seed=seed)
     if single not in ("error", "keep"):
         raise ValueError(f'`single` must be "error" or "keep"; got {single!r}.')
     if len(labels) < 2:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tfreps.text.argument_checks import check_at_least
+
 MARKS = frozenset(",;.?!\uff0c\uff1b\u3002\uff1f\uff01")  # ASCII and full width
 _GUARD = 2  # number of tokens at each end in which marks are ignored
 
@@ -50,8 +52,7 @@ class TextCuts:
     ):
         if not 0 <= share <= 1:
             raise ValueError(f"`share` must be a probability in [0, 1]; got {share}.")
-        if seed < 0:
-            raise ValueError(f"`seed` must be at least 0; got {seed}.")
+        check_at_least(0, seed=seed)
         self.share = share
         self.seed = seed
         self.ends = ends

@@ -17,6 +17,7 @@ from tfreps.data.lm.sentence_slices import Corpus
 from tfreps.data.lm.word_rows import WordRows, number_by_first_use
 from tfreps.data.text_files import Files, find_files
 from tfreps.text import Vocabulary
+from tfreps.text.argument_checks import check_at_least
 
 _BATCHES_PER_SNAPSHOT = 32
 _SNAPSHOTS_KEPT = 32
@@ -122,11 +123,9 @@ class LMBatches:
         skip_blank: bool = False,
         block_bytes: int = 1 << 22,
     ):
-        _check_at_least(1, batch_size=batch_size, unroll_steps=unroll_steps)
-        _check_at_least(1, block_bytes=block_bytes)
-        if passes is not None:
-            _check_at_least(1, passes=passes)
-        _check_at_least(0, seed=seed)
+        check_at_least(1, batch_size=batch_size, unroll_steps=unroll_steps)
+        check_at_least(1, block_bytes=block_bytes, passes=passes)
+        check_at_least(0, seed=seed)
         check_characters(characters, max_characters)
         self.files = find_files(files)
         self.vocabulary = vocabulary
@@ -194,8 +193,7 @@ class LMBatches:
         Raises:
             ValueError: If `num_batches` is negative.
         """
-        if num_batches < 0:
-            raise ValueError(f"`num_batches` must not be negative; got {num_batches}.")
+        check_at_least(0, num_batches=num_batches)
         start = max(n for n in list(self._snapshots) if n <= num_batches)
         streams = self._snapshots[start]
         return {
@@ -301,12 +299,6 @@ def _fingerprint(path: str) -> list:
     """Returns a file's size and a checksum of its beginning, to detect changes."""
     with open(path, "rb") as file:
         return [os.path.getsize(path), zlib.crc32(file.read(1 << 16))]
-
-
-def _check_at_least(least: int, **given: int) -> None:
-    for name, value in given.items():
-        if value < least:
-            raise ValueError(f"`{name}` must be at least {least}; got {value}.")
 
 
 def _forget_delivered(words: WordRows, streams: list[LMStream]) -> int:

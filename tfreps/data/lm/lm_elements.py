@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps.text import Vocabulary
+from tfreps.text.argument_checks import check_at_least
 
 # A tuple (word_rows, targets, unknown_characters); see `to_dataset`.
 Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -52,8 +53,7 @@ def check_characters(characters: str | None, max_characters: int) -> None:
     """Raises a ValueError if the form or number of character ids is not supported."""
     if characters not in ("ids", "table", None):
         raise ValueError(f'`characters` must be "ids", "table" or None; got {characters!r}.')
-    if max_characters < 3:
-        raise ValueError(f"`max_characters` must be at least 3; got {max_characters}.")
+    check_at_least(3, max_characters=max_characters)
 
 
 def _groups(batches: Iterator[Batch]) -> Iterator[list[Batch]]:

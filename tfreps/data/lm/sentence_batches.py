@@ -11,6 +11,7 @@ from tfreps.data.lm.sentence_slices import Block
 from tfreps.data.lm.word_rows import WordRows, as_inputs, as_targets, number_by_first_use
 from tfreps.data.text_files import Files, find_files, read_blocks
 from tfreps.text import Vocabulary
+from tfreps.text.argument_checks import check_at_least
 
 
 def sentence_batches(
@@ -74,13 +75,7 @@ def sentence_batches(
         [[4, 1, 0, 0], [3, 4, 1, 0]] (2, 8)
         >>> folder.cleanup()
     """
-    if batch_size < 1 or batch_tokens < 1:
-        raise ValueError(
-            "`batch_size` and `batch_tokens` must be at least 1; "
-            f"got {batch_size} and {batch_tokens}."
-        )
-    if block_bytes < 1:
-        raise ValueError(f"`block_bytes` must be at least 1; got {block_bytes}.")
+    check_at_least(1, batch_size=batch_size, batch_tokens=batch_tokens, block_bytes=block_bytes)
     check_characters(characters, max_characters)
     paths = find_files(files)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from tfreps.files.atomic_files import write_text
 from tfreps.files.json_files import read_json
+from tfreps.text.argument_checks import check_list
 from tfreps.text.bert.character_classes import (
     NUMBER,
     NUMBER_PATTERN,
@@ -20,7 +21,6 @@ from tfreps.text.bert.character_classes import (
     white_space,
 )
 from tfreps.text.bert.piece_tokenizer import NONE, PieceTokenizer
-from tfreps.text.text_lists import check_list
 from tfreps.text.vocabulary import with_most_frequent
 
 UNUSED = "#UNUSED[0-9]+#"

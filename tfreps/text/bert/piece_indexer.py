@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 import tensorflow as tf
 
+from tfreps.text.argument_checks import check_list
 from tfreps.text.bert.piece_tokenizer import PieceTokenizer, check_too_long
 from tfreps.text.lookup_table import PieceTable
-from tfreps.text.text_lists import check_list
 
 
 class PieceIndexer(tf.Module):

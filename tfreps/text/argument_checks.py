@@ -1,4 +1,4 @@
-"""check_list: rejects anything but a list where a list of texts or tokens is expected."""
+"""Checks of arguments, with one wording for all functions of texts and of data."""
 
 from collections.abc import Iterable
 
@@ -12,3 +12,10 @@ def check_list(name: str, values, kind: str = "texts") -> None:
         raise ValueError(
             f"{name} must be a list of {kind}; got the string {values[:40]!r}. {remedy}"
         )
+
+
+def check_at_least(least: float, **given: float | None) -> None:
+    """Raises a ValueError if one of the numbers is too small; `None` stands for no limit."""
+    for name, value in given.items():
+        if value is not None and value < least:
+            raise ValueError(f"`{name}` must be at least {least}; got {value}.")
