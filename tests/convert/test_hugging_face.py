@@ -18,7 +18,7 @@ from tests.convert.bert_folders import (
     check,
     hugging_face,
 )
-from tfreps.convert.hugging_face import names_in
+from tfreps.convert.bert_files import names_in
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, Tagger
 
 MODELS = {

@@ -15,7 +15,7 @@ from tests.convert.bert_folders import (
     google_config,
     hugging_face,
 )
-from tfreps.convert import safetensors_files
+from tfreps.convert import array_files
 from tfreps.models import BertEncoder, BiLM
 from tfreps.runs.locate import (
     AESPRESSO,
@@ -148,7 +148,7 @@ def test_the_command_that_converts_a_pickle(tmp_path, name):
     (tmp_path / "safetensors").mkdir()
     (tmp_path / "safetensors" / "__init__.py").write_text("")
     (tmp_path / "safetensors" / "torch.py").write_text(SAFETENSORS)
-    advice = safetensors_files.conversion([tmp_path / name], tmp_path / "model.safetensors")
+    advice = array_files.conversion([tmp_path / name], tmp_path / "model.safetensors")
     command = shlex.split(advice.splitlines()[-1])
     subprocess.run([sys.executable, *command[1:]], cwd=tmp_path, check=True)
     written = next(tmp_path.glob("*.safetensors")).read_text()

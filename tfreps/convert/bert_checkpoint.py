@@ -2,12 +2,12 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from tfreps.convert import hugging_face_config
+from tfreps.convert.array_files import Arrays
 from tfreps.convert.bert_families import family_in
 from tfreps.convert.bert_table import (
     WORDS,
@@ -21,7 +21,6 @@ from tfreps.convert.bert_table import (
     pooler_rows,
     weights_of,
 )
-from tfreps.convert.safetensors_files import Arrays
 from tfreps.convert.table import Row, check_arrays, read_rows
 from tfreps.models.bert import BertEncoder
 from tfreps.models.bert_pretrainer import BertPretrainer
@@ -64,25 +63,6 @@ class Checkpoint(NamedTuple):
     arrays: Arrays
     untold: Sequence[str] = ()
     next_label: int = 0
-
-
-def check_vocabulary_file(folder: Path, checkpoint: Checkpoint) -> None:
-    """Raises a ValueError if vocab.txt has more tokens than the checkpoint's token table has rows.
-
-    Fewer tokens are accepted: the sizes of some tables were rounded up, and no token belongs to
-    their last rows. A missing file is accepted as well.
-    """
-    path = folder / "vocab.txt"
-    if not path.is_file():
-        return
-    lines = path.read_bytes().split(b"\n")
-    count = len(lines) - (not lines[-1])
-    size = checkpoint.options["vocabulary_size"]
-    if count > size:
-        raise ValueError(
-            f"{path} has {count} tokens, but the token table of {checkpoint.source} has {size} "
-            "rows, so it is the vocabulary of another model. Put the original file back."
-        )
 
 
 def read_encoder(checkpoint: Checkpoint, **overrides) -> BertEncoder:

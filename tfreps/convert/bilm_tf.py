@@ -1,5 +1,6 @@
 """Reads and writes ELMo weights in the format of bilm-tf and AllenNLP (JSON and HDF5)."""
 
+import contextlib
 import json
 import math
 import os
@@ -14,6 +15,8 @@ from tfreps.files.atomic_files import replacing
 from tfreps.files.disk_errors import check_space
 from tfreps.files.hdf5_files import array_shapes, find_array, open_hdf5, read_array
 from tfreps.models.bilm import BiLM
+
+EXPECTED = "an HDF5 file with weights"
 
 
 def table(model_options: dict) -> list[Row]:
@@ -45,13 +48,8 @@ def read_weights(
 ) -> BiLM:
     """Loads a `BiLM`; see `BiLM.from_pretrained`.
 
-    Args:
-        options_file: str or path-like. Path of `options.json`.
-        weights_file: str or path-like. Path of the HDF5 file.
-        embedding_file: str or path-like. Path of an HDF5 file with the array `embedding`, as
-            written by bilm-tf's `dump_token_embeddings`; the model then reads token ids. If
-            `None`, the token encoder is read from `weights_file`. Defaults to `None`.
-        **model_options: Options of `BiLM` that replace the stored ones.
+    If `embedding_file` is given, the model reads token ids, and its token vectors are the array
+    `embedding` of this HDF5 file, as written by bilm-tf's `dump_token_embeddings`.
 
     Raises:
         ValueError: If a file is missing or damaged, if an option is missing or invalid, or if the
@@ -59,33 +57,28 @@ def read_weights(
     """
     options = bilm_tf_options.read_options(options_file)
     source = str(weights_file)
-    embedding_source = str(embedding_file)
-    with _open(weights_file) as file:
-        shapes = array_shapes(file)
-        ignored = []
+    ignored = []
+    with contextlib.ExitStack() as stack:
+        file = tokens = stack.enter_context(open_hdf5(weights_file, EXPECTED))
         if embedding_file is not None:
-            with _open(embedding_file) as extra:
-                size = _vocabulary_size(extra)
+            tokens = stack.enter_context(open_hdf5(embedding_file, EXPECTED))
             ignored = [row.foreign for row in _token_rows(options)]  # `embedding` replaces them
+        if embedding_file is not None or options["vocabulary_size"] is not None:
+            size, *_ = *array_shapes(tokens).get("embedding", ()), 0
             options = {**options, "vocabulary_size": size}
-        elif options["vocabulary_size"] is not None:
-            options = {**options, "vocabulary_size": _vocabulary_size(file)}
         rows = table(options)
-        outside = [row for row in rows if embedding_file is not None and row.foreign == "embedding"]
-        check_arrays([row for row in rows if row not in outside], shapes, source, ignored)
-        if outside:
-            with _open(embedding_file) as extra:
-                check_arrays(outside, array_shapes(extra), embedding_source)
-                find_array(extra, "embedding")
-        for row in rows:
-            if row not in outside:
-                find_array(file, row.foreign)  # checks that the data exist before allocating memory
+        own = [row for row in rows if tokens is file or row.foreign != "embedding"]
+        check_arrays(own, array_shapes(file), source, ignored)
+        if tokens is not file:
+            outside = [row for row in rows if row not in own]
+            check_arrays(outside, array_shapes(tokens), str(embedding_file))
+        for row in rows:  # checks that the data exist before allocating memory
+            find_array(file if row in own else tokens, row.foreign)
         model = BiLM(**{**options, **model_options})
 
         def array(name):
-            if name == "embedding" and embedding_file is not None:
-                with _open(embedding_file) as extra:
-                    return finite(read_array(extra, name), name, embedding_source)
+            if name == "embedding":
+                return finite(read_array(tokens, name), name, tokens.filename)
             return read_array(file, name)
 
         read_rows(rows, array, weights_of(model), source)
@@ -101,12 +94,6 @@ def write_weights(
 
     The arrays are float32 and have the names that bilm-tf reads. (For models with one layer or one
     direction, bilm-tf omits parts of the names when it writes a file, and cannot read that file.)
-
-    Warns:
-        UserWarning: If only bilm-tf can load the files; see `bilm_tf_options.unlike_allennlp`.
-
-    Raises:
-        ValueError: If the format cannot represent the model.
     """
     config = model.get_config()
     options = bilm_tf_options.as_json(config)
@@ -187,12 +174,3 @@ def _swap(array):
     """Swaps the middle two gates: converts i, j, f, o to i, f, j, o and back."""
     i, second, third, o = np.split(array, 4, axis=-1)
     return np.concatenate([i, third, second, o], axis=-1)
-
-
-def _open(path):
-    return open_hdf5(path, "an HDF5 file with weights")
-
-
-def _vocabulary_size(file) -> int:
-    """Returns the number of rows of the array `embedding`, or 0 if there is no such array."""
-    return (*array_shapes(file).get("embedding", ()), 0)[0]

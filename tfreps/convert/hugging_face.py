@@ -1,20 +1,14 @@
-"""Reads and writes Hugging Face folders of BERT models (config.json and safetensors)."""
+"""Writes Hugging Face folders of BERT models (config.json and safetensors), and reads them back."""
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from tfreps.convert import hugging_face_config, safetensors_files
-from tfreps.convert.bert_checkpoint import (
-    Checkpoint,
-    check_vocabulary_file,
-    head_weights,
-    pretrainer_weights,
-)
-from tfreps.convert.bert_families import BERT, Family, family_for, family_in, table_dim
+from tfreps.convert import array_files, hugging_face_config
+from tfreps.convert.bert_checkpoint import head_weights, pretrainer_weights
+from tfreps.convert.bert_families import BERT, Family, family_for, table_dim
 from tfreps.convert.bert_table import (
     LABELS,
     HuggingFaceNames,
@@ -25,62 +19,11 @@ from tfreps.convert.bert_table import (
     weights_of,
 )
 from tfreps.convert.table import Row, check_arrays, check_no_adapters, read_rows, written_rows
-from tfreps.convert.tensorflow_names import is_tensorflow, renamed
-from tfreps.files.json_files import read_json
 from tfreps.models.bert import BertEncoder
 from tfreps.models.bert_pretrainer import BertPretrainer
 from tfreps.models.classifier import Classifier
 from tfreps.models.piece_encoder import PieceEncoder
 from tfreps.models.tagger import Tagger
-
-
-def open_hugging_face(folder: str | os.PathLike) -> Checkpoint:
-    """Opens a Hugging Face folder; checks the config and the headers but reads no arrays yet.
-
-    Args:
-        folder: str or path-like. Folder with `config.json` and either `model.safetensors` or an
-            index, `model.safetensors.index.json`, and the files that it names. The arrays may have
-            the names of PyTorch or TensorFlow models.
-
-    Returns:
-        `Checkpoint`.
-
-    Raises:
-        ValueError: If a file is missing, damaged or not a safetensors file, if the index does not
-            match its files, or if the config describes an unsupported network.
-
-    Reference: transformers, "models/bert/modeling_bert.py",
-    "models/distilbert/modeling_distilbert.py" and "models/electra/modeling_electra.py".
-    """
-    config_file = Path(folder) / "config.json"
-    if not config_file.is_file():
-        raise ValueError(
-            f"{folder}: expected config.json next to the weights; there is none. Add the original "
-            "file: no other file states the number of attention heads or the variant of GELU."
-        )
-    config = read_json(config_file)
-    options = hugging_face_config.encoder_options(config, str(config_file))
-    family = family_in(config, str(config_file))
-    arrays = safetensors_files.open_folder(folder)
-    if is_tensorflow(arrays.shapes):
-        arrays = renamed(arrays)
-    names = names_in(arrays.shapes, family)
-    checkpoint = Checkpoint(str(folder), config, options, names, arrays)
-    check_vocabulary_file(Path(folder), checkpoint)
-    return checkpoint
-
-
-def names_in(shapes: Mapping, family: Family = BERT) -> HuggingFaceNames:
-    """Detects the naming scheme: the prefix, and the names of layer norms and of heads."""
-    prefix = f"{family.model_type}."
-    prefix = prefix if any(name.startswith(prefix) for name in shapes) else ""
-    early = f"{prefix}embeddings.LayerNorm.gamma" in shapes
-    norm = ("gamma", "beta") if early else ("weight", "bias")
-    biases = family.token_biases[::-1]
-    bias = next((name for name in biases if name in shapes), biases[0])
-    labels = family.label_head if f"{family.label_head}.weight" in shapes else LABELS
-    return HuggingFaceNames(prefix, norm, bias, family, labels)
-
 
 # Last parts of the names of classes.
 LABEL_TASK = "ForSequenceClassification"
@@ -138,13 +81,13 @@ def write_model(
     """Writes `config.json`, with the entries `more`, and `model.safetensors`; see `layout`."""
     found = layout(model, next_label)
     arrays = written_rows(found.rows, {**found.weights, **found.computed})
-    safetensors_files.write_folder(folder, {**found.config, **(more or {})}, arrays)
+    array_files.write_folder(folder, {**found.config, **(more or {})}, arrays)
 
 
 def read_into(model, folder: str | os.PathLike, next_label: int = 0) -> None:
     """Reads the arrays that `write_model` wrote into the weights of an equal model."""
     found = layout(model, next_label)
-    arrays = safetensors_files.open_folder(folder)
+    arrays = array_files.open_folder(folder)
     check_arrays(found.rows, arrays.shapes, str(folder))
     rows = [row for row in found.rows if row.ours not in found.computed]
     read_rows(rows, arrays.array, found.weights, str(folder))

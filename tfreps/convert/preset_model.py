@@ -8,7 +8,7 @@ import keras
 import numpy as np
 
 from tfreps import __version__
-from tfreps.convert import hugging_face, safetensors_files
+from tfreps.convert import array_files, hugging_face
 from tfreps.convert.table import Row, check_arrays, check_no_adapters, read_rows
 from tfreps.files.json_files import read_json
 
@@ -37,7 +37,7 @@ def write_preset_model(model: keras.Model, folder: str | os.PathLike, next_label
         hugging_face.write_model(model, folder, next_label, {KEY: about})
         return
     arrays = {path: lambda w=weight: _array(w) for path, weight in _weights(model).items()}
-    safetensors_files.write_folder(folder, {KEY: about}, arrays)
+    array_files.write_folder(folder, {KEY: about}, arrays)
 
 
 def read_preset_model(folder: str | os.PathLike) -> keras.Model:
@@ -47,7 +47,7 @@ def read_preset_model(folder: str | os.PathLike) -> keras.Model:
     about = config.get(KEY)
     if not isinstance(about, dict) or not isinstance(about.get("model"), dict):
         raise ValueError(f"{file} was not written by `save_preset`: it has no key `{KEY}.model`.")
-    arrays = safetensors_files.open_folder(folder)
+    arrays = array_files.open_folder(folder)
     elements = sum(int(np.prod(shape)) for shape in arrays.shapes.values())
     _check_sizes(about["model"], max(elements, BOUND), file)
     try:
@@ -76,7 +76,7 @@ def is_hugging_face(model: keras.Model) -> bool:
     return True
 
 
-def _read_weights(model: keras.Model, arrays: safetensors_files.Arrays, source: str) -> None:
+def _read_weights(model: keras.Model, arrays: array_files.Arrays, source: str) -> None:
     weights = _weights(model)
     rows = [Row(path, tuple(weight.shape), path) for path, weight in weights.items()]
     check_arrays(rows, arrays.shapes, source)

@@ -6,11 +6,9 @@ import pathlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from tfreps.convert.aespresso_bert import open_aespresso
+from tfreps.convert.array_files import INDEX, SINGLE, conversion
+from tfreps.convert.bert_files import open_aespresso, open_google, open_hugging_face
 from tfreps.convert.bilm_files import BILM_SUFFIXES, find_bilm_files, is_training_folder
-from tfreps.convert.google_bert import open_google
-from tfreps.convert.hugging_face import open_hugging_face
-from tfreps.convert.safetensors_files import INDEX, SINGLE, conversion
 from tfreps.presets import fetched
 from tfreps.runs.model_archive import load_archive
 from tfreps.runs.run_folder import CONFIG, RunFolder, is_run_folder

@@ -1,12 +1,14 @@
-"""Reads and writes safetensors files, single or with an index; never reads pickles."""
+"""Reads the arrays of safetensors files and TF 1 checkpoints, and writes safetensors files."""
 
 import json
+import math
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import tensorflow as tf
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
@@ -17,6 +19,8 @@ from tfreps.files.lfs_pointers import refuse_pointer
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 KERAS = "tf_model.h5"  # of TensorFlow models of transformers
+# Errors that TensorFlow raises for damaged or foreign files.
+UNREADABLE = (tf.errors.OpError, ValueError, RuntimeError, IndexError)
 
 
 class Arrays(NamedTuple):
@@ -30,7 +34,7 @@ def open_folder(folder: str | os.PathLike) -> Arrays:
     """Opens a folder's `model.safetensors`, or the files in `model.safetensors.index.json`."""
     folder = Path(folder)
     if (folder / SINGLE).exists():
-        return open_files([folder / SINGLE])
+        return open_safetensors([folder / SINGLE])
     if not (folder / INDEX).exists():
         raise ValueError(_nothing_to_read(folder))
     index = read_json(folder / INDEX)
@@ -42,7 +46,7 @@ def open_folder(folder: str | os.PathLike) -> Arrays:
             f"{folder / INDEX}: `weight_map` must be an object that maps array names to names of "
             f"files in the same folder; got {str(places)[:60]}."
         )
-    found = open_files([folder / name for name in sorted(set(places.values()))])
+    found = open_safetensors([folder / name for name in sorted(set(places.values()))])
     for names, text in (
         (sorted(set(places) - set(found.shapes)), "are listed, but no file contains them"),
         (sorted(set(found.shapes) - set(places)), "are in its files, but not listed"),
@@ -55,7 +59,7 @@ def open_folder(folder: str | os.PathLike) -> Arrays:
     return found
 
 
-def open_files(paths: list[Path]) -> Arrays:
+def open_safetensors(paths: list[Path]) -> Arrays:
     """Opens safetensors files whose headers agree with their sizes; reads only their headers."""
     files = {}
     shapes = {}
@@ -83,6 +87,42 @@ def open_files(paths: list[Path]) -> Arrays:
         return value.astype(np.float32) if value.dtype.name == "bfloat16" else value
 
     return Arrays(shapes, array)
+
+
+def open_tensorflow(prefix: str | os.PathLike) -> Arrays:
+    """Opens a TF 1 checkpoint whose data files have all the bytes that its index claims.
+
+    `prefix` is the path without file extensions, or a checkpoint in a single file.
+    """
+    prefix = Path(prefix)
+    index = Path(f"{prefix}.index")
+    data = sorted(prefix.parent.glob(f"{prefix.name}.data-*"))
+    for file in index, *data:
+        if file.is_file():
+            refuse_pointer(file)
+    hint = "Compare the sizes of the files with those of the originals."
+    try:
+        reader = tf.train.load_checkpoint(str(prefix))
+        shapes = reader.get_variable_to_shape_map()
+        kinds = reader.get_variable_to_dtype_map()
+    except UNREADABLE as error:
+        message = getattr(error, "message", str(error))
+        raise ValueError(f"{prefix}: the checkpoint cannot be read ({message}). {hint}") from error
+    claimed = sum(math.prod(shapes[name]) * kinds[name].size for name in shapes)
+    there = sum(file.stat().st_size for file in data)
+    if index.is_file() and claimed > there:
+        raise ValueError(
+            f"{prefix}: its index claims {claimed:,} bytes of arrays, but its data files have "
+            f"{there:,} bytes and are incomplete. {hint}"
+        )
+
+    def array(name: str) -> np.ndarray:
+        try:
+            return reader.get_tensor(name)
+        except UNREADABLE as error:
+            raise ValueError(f"{prefix}: array {name} cannot be read ({error}). {hint}") from error
+
+    return Arrays({name: tuple(shape) for name, shape in shapes.items()}, array)
 
 
 def write_folder(folder: str | os.PathLike, config: dict, arrays: Mapping[str, Callable]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from tests.convert.bert_folders import hugging_face
-from tfreps.convert.safetensors_files import INDEX, open_files, open_folder, write_folder
+from tfreps.convert.array_files import INDEX, open_folder, open_safetensors, write_folder
 from tfreps.models import BertEncoder
 
 TERABYTES = {"a": {"dtype": "F32", "shape": [1 << 40, 768], "data_offsets": [0, 3 << 50]}}
@@ -88,7 +88,7 @@ def test_an_array_in_two_files(tmp_path):
     for name in "ab":
         save_file({"x": np.ones(1)}, tmp_path / name)
     with pytest.raises(ValueError, match="b: array x is also in a. Use files"):
-        open_files([tmp_path / "a", tmp_path / "b"])
+        open_safetensors([tmp_path / "a", tmp_path / "b"])
 
 
 def test_no_folder(tmp_path):
