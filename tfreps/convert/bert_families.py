@@ -29,29 +29,17 @@ def activation_name(value):
 class Family(NamedTuple):
     """Differences between the classes of transformers for one model type and those for BERT.
 
-    Args:
-        title: str. Name of the family in messages.
-        model_type: str. Value of `model_type` in a config.
-        classes: str. First part of the names of its classes in transformers.
-        keys: tuple of `Key`. Keys of its configs that are options of `BertEncoder`.
-        options: dict. Options of `BertEncoder` that all models of the family have.
-        pooler_activation: str. Activation of the pooler.
-        label_dropout: tuple of `Key`. Dropout rate before a label head: the first key that a config
-            has, or else the last one.
-        tag_dropout: tuple of `Key`. Dropout rate before a tag head, in the same form.
-        without_effect: tuple of str. Further keys that do not affect an encoder's outputs.
-        parts: dict. Parts of names of BERT's arrays, with those of this family in their place.
-            They are replaced one after the other.
-        heads: tuple of str. First parts of the names that have no prefix.
-        decoder: str. Name of a second copy of the token table, in the masked-LM head.
-        token_biases: tuple of str. Names of the masked-LM head's bias. If an array has each of
-            them, they must be equal; the last one is preferred.
-        label_head: str. Name of the last dense layer of a label head. That of a tag head is always
-            `"classifier"`. Defaults to `"classifier"`.
-        masked_lm_activation: str. Activation of the masked-LM head. If `None` (the default), it is
-            that of the blocks.
-        unused: tuple of str. First parts of the names of arrays that are not needed. Defaults to
-            those of question answering heads.
+    `keys` are the keys of its configs that are options of `BertEncoder`, and `options` are options
+    that all models of the family have. Of the keys of a dropout rate before a label or tag head,
+    the first that a config has applies, or else the last. `without_effect` are further keys that do
+    not affect an encoder's outputs.
+
+    `parts` maps parts of the names of BERT's arrays to those of this family, and is applied in
+    order. Names that begin with one of `heads` have no prefix. `decoder` is the second copy of the
+    token table in the masked-LM head. If arrays have several names of `token_biases`, they must be
+    equal; the last one is preferred. `label_head` is the last dense layer of a label head; that of
+    a tag head is always `"classifier"`. If `masked_lm_activation` is `None`, it is that of the
+    blocks. Arrays whose names begin with one of `unused` are not needed.
     """
 
     title: str

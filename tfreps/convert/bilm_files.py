@@ -38,27 +38,11 @@ def find_bilm_files(
 ) -> tuple[pathlib.Path, pathlib.Path]:
     """Finds the options file and the weights file of a published biLM.
 
-    Args:
-        source: str or path-like. Path of an options file, of HDF5 weights with one options file
-            next to them, or of a folder that contains exactly one options file with its weights.
-            The weights of `options.json` are expected in `weights.hdf5`, and those of
-            `X_options.json`, where X is any text, in `X_weights.hdf5`. Otherwise, the only HDF5
-            file that does not belong to another options file is used, such as `model.hdf5` in the
-            archives of the NLPL repository.
-        weights_file: str or path-like. Path of the weights. If `None`, they are expected next to
-            the options. Defaults to `None`.
-
-    Returns:
-        Tuple `(options_file, weights_file)` of two `pathlib.Path`.
-
-    Raises:
-        ValueError: If the files cannot be found, or several could be meant.
-
-    Example:
-    >>> pathlib.Path("small_options.json").touch(), pathlib.Path("small_weights.hdf5").touch()
-    (None, None)
-    >>> [path.name for path in find_bilm_files(".")]
-    ['small_options.json', 'small_weights.hdf5']
+    `source` is an options file, HDF5 weights with one options file next to them, or a folder that
+    contains exactly one options file with its weights. The weights of `options.json` are expected
+    in `weights.hdf5`, and those of `X_options.json`, where X is any text, in `X_weights.hdf5`.
+    Otherwise, the only HDF5 file that does not belong to another options file is used, such as
+    `model.hdf5` in the archives of the NLPL repository.
     """
     source = pathlib.Path(source)
     if source.is_dir():
