@@ -10,7 +10,6 @@ from tfreps.files.atomic_files import write_text
 from tfreps.files.utf8_files import read_utf8
 from tfreps.text.argument_checks import check_list
 
-SPECIALS = ("padding", "unknown", "start", "separator", "mask")
 TOO_LONG = ("refuse", "cut")
 NONE = type(None)
 
