@@ -1,7 +1,7 @@
 """Writes Hugging Face folders of BERT models (config.json and safetensors), and reads them back."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -34,14 +34,14 @@ class Layout(NamedTuple):
     """Form in which a model is stored in a Hugging Face folder.
 
     `kind` is the class of transformers that can load the model, `rows` is the table of the arrays,
-    and `config` is the content of `config.json`. `computed` are arrays that are stored but are not
-    weights of the model: the table of sinusoidal positions, if any.
+    and `config` is the content of `config.json`. `arrays` is a result of `table.written_rows`: it
+    also has the table of sinusoidal positions, which is not a weight.
     """
 
     kind: str
     rows: list[Row]
     weights: Mapping
-    computed: Mapping
+    arrays: Mapping[str, Callable]
     config: Mapping
 
 
@@ -80,8 +80,7 @@ def write_model(
 ) -> None:
     """Writes `config.json`, with the entries `more`, and `model.safetensors`; see `layout`."""
     found = layout(model, next_label)
-    arrays = written_rows(found.rows, {**found.weights, **found.computed})
-    array_files.write_folder(folder, {**found.config, **(more or {})}, arrays)
+    array_files.write_folder(folder, {**found.config, **(more or {})}, found.arrays)
 
 
 def read_into(model, folder: str | os.PathLike, next_label: int = 0) -> None:
@@ -89,7 +88,7 @@ def read_into(model, folder: str | os.PathLike, next_label: int = 0) -> None:
     found = layout(model, next_label)
     arrays = array_files.open_folder(folder)
     check_arrays(found.rows, arrays.shapes, str(folder))
-    rows = [row for row in found.rows if row.ours not in found.computed]
+    rows = [row for row in found.rows if row.ours in found.weights]
     read_rows(rows, arrays.array, found.weights, str(folder))
 
 
@@ -192,4 +191,4 @@ def _layout(
         zeros = np.zeros((1, options["max_positions"], table_dim(options)))
         computed["positions/table"] = encoder.add_positions(zeros)[0]
     rows = encoder_rows(names, {**options, "positions": "learned"}) + heads
-    return Layout(kind, rows, weights, computed, config)
+    return Layout(kind, rows, weights, written_rows(rows, {**weights, **computed}), config)
