@@ -31,7 +31,7 @@ SIZES = {
 STYLES = "late", "early"
 PREFIXES = "bert.", ""
 FILES = "single", "sharded"
-# The configuration that `aespresso_bert.py` assumes, with fewer units.
+# The configuration that `open_aespresso` assumes, with fewer units.
 AESPRESSO_CONFIG = {
     **{"model_type": "bert", "vocab_size": 19, "hidden_size": 24, "num_hidden_layers": 2},
     **{"num_attention_heads": 12, "intermediate_size": 96, "max_position_embeddings": 12},
