@@ -3,6 +3,8 @@
 import ast
 import json
 
+# Errors of the readers for other lines.
+_NOT_A_RECORD = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 _READERS = {"json": json.loads, "python": lambda line: ast.literal_eval(line.strip())}
 _WANTED = {
     "json": 'JSON object, such as {"text": ..., "label": ...},',
@@ -21,7 +23,7 @@ def parse_record(line: str, place: str, format: str = "json") -> dict:
         try:
             record = _READERS[kind](line)
             break
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        except _NOT_A_RECORD as error:
             if number < len(tried):
                 continue
             wanted = " or ".join(_WANTED[kind] for kind in tried)
@@ -46,7 +48,7 @@ def record_format(line: str) -> str | None:
     for kind, read in _READERS.items():
         try:
             record = read(line)
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        except _NOT_A_RECORD:
             continue
         if isinstance(record, dict) and any(isinstance(v, list | tuple) for v in record.values()):
             return kind
@@ -64,5 +66,5 @@ def get_field(record: dict, name: str, place: str):
 def _is_python(line: str) -> bool:
     try:
         return isinstance(_READERS["python"](line), dict)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+    except _NOT_A_RECORD:
         return False

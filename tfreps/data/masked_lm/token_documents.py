@@ -1,5 +1,6 @@
 """Reads documents of sentences from text files into one flat array of token ids."""
 
+import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -106,7 +107,9 @@ def read_documents(
     ids = [np.zeros([0], dtype)]
     lengths = []
     numbers = []
-    for document_numbers, texts in _portions(read_sentences(files, format, fields)):
+    sentences = read_sentences(files, format, fields)
+    while portion := list(itertools.islice(sentences, _SENTENCES_AT_A_TIME)):
+        document_numbers, texts = zip(*portion, strict=True)
         rows = tokenizer(tf.constant(texts))
         ids.append(rows.values.numpy().astype(dtype))
         lengths.append(rows.row_lengths().numpy())
@@ -201,17 +204,3 @@ def _record(path: str, line: int, text: str, fields: Sequence[str]) -> Iterator[
                 f"type {type(sentence).__name__}."
             )
         yield check_unicode(sentence, place)
-
-
-def _portions(sentences: Iterator[tuple[int, str]]) -> Iterator[tuple[list[int], list[str]]]:
-    numbers = []
-    texts = []
-    for number, text in sentences:
-        numbers.append(number)
-        texts.append(text)
-        if len(texts) == _SENTENCES_AT_A_TIME:
-            yield numbers, texts
-            numbers = []
-            texts = []
-    if texts:
-        yield numbers, texts
