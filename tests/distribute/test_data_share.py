@@ -182,9 +182,8 @@ def line(request, tmp_path_factory):
 @pytest.mark.parametrize("workers", [2, 3])
 def test_workers_train_like_one_device_on_their_joined_batches(line, workers, tmp_path):
     module = [sys.executable, "-m", "tests.distribute.joined_shares", str(workers)]
-    one = subprocess.run(
-        [*module, *line, "--run", str(tmp_path / "one")], cwd=CHECKOUT, capture_output=True
-    )
+    words = [*line, "--run", str(tmp_path / "one"), "--keep-checkpoints"]
+    one = subprocess.run([*module, *words], cwd=CHECKOUT, capture_output=True)
     assert one.returncode == 0, one.stderr.decode()[-3000:]
     done = run_program([*line, *FILES], tmp_path / "run", workers=workers)
     check_same_training(tmp_path / "run", tmp_path / "one")
