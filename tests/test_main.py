@@ -118,6 +118,7 @@ def test_errors_of_ours_keep_their_traceback(program):
         ("plot curves --ouput a.png", "--ouput; did you mean --output?"),
         ("serve exports --grpc-prt 1", "--grpc-prt; did you mean --grpc-port?"),
         ("query ner --statsu", "--statsu; did you mean --status?"),
+        ("predict exports --signture default", "--signture; did you mean --signature?"),
         ("tag runs/ner --zzzzzz", "--zzzzzz."),
     ],
 )

@@ -32,7 +32,7 @@ def test_code_runs_or_says_why_not():
 
 def test_commands_have_the_flags_of_their_programs():
     flags = {}
-    for name in set(PROGRAMS) - {"plot", "predict"}:  # kinds of plots have tables of their own
+    for name in set(PROGRAMS) - {"plot"}:  # kinds of plots have tables of their own
         program = import_program(PROGRAMS[name][0]).PROGRAM
         off = [f"no_{option}" for option in program.options]
         flags[name] = {"--help", "--config", *map(as_flag, [*program.options, *off])}
