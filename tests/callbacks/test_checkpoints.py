@@ -101,6 +101,7 @@ def test_a_model_that_has_diverged_is_not_saved(tmp_path):
     assert load_latest_checkpoint(tmp_path) is None
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
 def test_callbacks_in_any_order(tmp_path, order):
     """The checkpoint at the end of an epoch contains the other callbacks' final states."""

@@ -65,6 +65,7 @@ def test_what_is_not_there(tmp_path):
         find_bilm_files(tmp_path, tmp_path / "a_weights.hdf5")
 
 
+@pytest.mark.slow
 def test_a_training_folder_of_bilm_tf(tmp_path):
     options = training_options()
     folder = write_training_folder(tmp_path / "run", options, training_arrays(options))

@@ -26,6 +26,7 @@ def program(request, tmp_path_factory):
     return line, folder / "one"
 
 
+@pytest.mark.slow
 def test_two_workers_train_like_one_process(tmp_path):
     line = [*tagger_line(tmp_path, sizes=(21, 8, 6), epochs=1), "--no-use-crf"]  # compiles faster
     assert main([*line, "--keep-checkpoints", "--run", str(tmp_path / "one")]) == 0

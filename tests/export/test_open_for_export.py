@@ -15,6 +15,7 @@ from tfreps.inference import TextBert, TextBiLM
 from tfreps.models import Tagger
 
 
+@pytest.mark.slow
 def test_run_folders(tmp_path):
     known_models.tagger_run(tmp_path / "tagger")
     tiny_bert.write_run(tmp_path / "bert", tiny_bert.pieces("the"))

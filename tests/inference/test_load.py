@@ -60,6 +60,7 @@ def test_a_classifier(tmp_path):
     assert classifier("Rome").label == "good" and classifier("Ada").label == "bad"
 
 
+@pytest.mark.slow
 def test_an_hmm(tmp_path):
     run = RunFolder.create(tmp_path / "run", "train-hmm", {"tokens": "spaces", "lowercase": True})
     words = Vocabulary("<S> </S> <UNK> ada lives".split())

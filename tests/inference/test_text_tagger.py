@@ -34,6 +34,7 @@ def test_one_raw_text(tagger):
     assert "TextSpan(type='PER', start=0, end=1, text='Ada', confidence=0.8438)" in repr(answer)
 
 
+@pytest.mark.slow
 def test_one_trace_serves_all_shapes(tagger, monkeypatch):
     traced, step = [], Tagger.predict_step
     monkeypatch.setattr(

@@ -55,6 +55,7 @@ def test_wrong_ids_and_options():
         CharLSTMEncoder(units=3, character_dim=0)
 
 
+@pytest.mark.slow
 def test_it_trains_in_a_graph():
     layer = CharLSTMEncoder(3, character_dim=2, max_characters=8)
     ids = tf.constant(batch_to_ids([["a", "bc", "a"]], 8))

@@ -290,6 +290,7 @@ def test_wrong_uses_of_states(tmp_path):
         bilm.with_initial_state("cold")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("caller", ["call", "sentence encoder"])
 def test_the_first_layer_multiplies_each_distinct_token_once(tmp_path, monkeypatch, caller):
     _, _, bilm = make(tmp_path, {"n_layers": 2})

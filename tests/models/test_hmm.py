@@ -209,6 +209,7 @@ def test_baum_welch_never_lowers_the_likelihood(use_end):
     assert_close(probabilities[0].sum(), 1)
 
 
+@pytest.mark.slow
 def test_baum_welch_from_equal_tags():
     """Two kinds of tokens alternate, so that two tags predict each token with probability 1/2."""
     sentences = [[1, 3, 2, 4], [2, 4, 1, 3], [1, 4, 2, 3], [2, 3, 1, 4]] * 3

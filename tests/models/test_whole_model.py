@@ -48,6 +48,7 @@ def test_every_form_of_a_call(bert):
     assert len(served.serve.concrete_functions) == 5
 
 
+@pytest.mark.slow
 def test_as_a_layer_of_keras_and_for_servers(bert):
     model, folder = bert
     layer = keras.layers.TFSMLayer(folder)

@@ -139,6 +139,7 @@ def test_a_group_of_listed_variables():
         assert_close([float(one), float(more)], [-0.1, -1.0])
 
 
+@pytest.mark.slow
 def test_grouped_under_float16_loss_scaling():
     try:
         keras.config.set_dtype_policy("mixed_float16")

@@ -221,6 +221,7 @@ def test_a_published_folder_has_label_zero_for_the_next_sentence(tmp_path):
     assert_close(theirs(features)["logits"], ours[:, ::-1])
 
 
+@pytest.mark.slow
 def test_what_transformers_has_no_place_for(classifier, tagger, tmp_path, capsys):
     convert(classifier[1], "--to-run", tmp_path / "run")
     run = RunFolder.open(tmp_path / "run")

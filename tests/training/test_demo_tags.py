@@ -55,6 +55,7 @@ def test_files_parts_and_repetition(tmp_path, monkeypatch, capsys):
     assert len(list(tmp_path.iterdir())) == 3
 
 
+@pytest.mark.slow
 def test_this_machine_has_enough_text(tmp_path):
     assert main(["demo-tags", "--output", str(tmp_path), "--max-sentences", "300"]) == 0
     text = (tmp_path / "train.conll").read_text()

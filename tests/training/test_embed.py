@@ -257,6 +257,7 @@ def test_what_cannot_be(run, tmp_path, capsys, content, flags, message):
 WORDS = {"vocabulary_size": len(VOCABULARY)}
 
 
+@pytest.mark.slow
 def test_published_files_of_words(text, tmp_path, capsys):
     bilm, output = make_pretrainer(**WORDS).bilm, tmp_path / "v.hdf5"
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]

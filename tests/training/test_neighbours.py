@@ -54,6 +54,7 @@ def test_the_nearest_tokens(run, small_corpus, capsys):
         assert float(cosine) < 1
 
 
+@pytest.mark.slow
 def test_published_files_of_words(small_corpus, tmp_path, capsys):
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5", "words.txt")]
     bilm_tf.write_weights(make_pretrainer(vocabulary_size=len(VOCABULARY)).bilm, *files[:2])

@@ -49,6 +49,7 @@ def test_the_options_reach_the_picture(run, tmp_path):
     assert names == ["[CLS]", "the", "rive", "##r", "[SEP]"]
 
 
+@pytest.mark.slow
 def test_characters_without_a_font(tmp_path, capsys):
     private = "\U0010fffd"
     path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.characters(f"a{private}"))

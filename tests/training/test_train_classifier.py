@@ -52,6 +52,7 @@ def test_its_figures_are_those_of_its_answers(classifier, labelled, tmp_path):
     assert test["threshold"] == results(classifier)["dev"]["threshold"]
 
 
+@pytest.mark.slow
 def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
     files = labelling.write_labelled(tmp_path, sizes=(32, 8, 8))
     run = train_classifier(files, tmp_path / "run", "--minutes", "1e-9", sizes=EMBEDDINGS)

@@ -79,6 +79,7 @@ def test_statistics(options):
     assert 0.5 < places.var() / (places.mean() * (1 - rate)) < 1.6  # equal rates
 
 
+@pytest.mark.slow
 def test_the_share_is_exact_on_average_for_short_texts_too():
     ids = rows([8] * 6000)  # 5 ordinary ids: 0.75 of them
     where = hidden(ids, run(ids))
