@@ -2,7 +2,6 @@
 
     python -m benchmarks.serving
     python -m benchmarks.serving --export exports/ner --text "Ada lived in London ."
-    python -m benchmarks.serving --only latencies --workers 2
 
 Clients send single sentences to a tagger (by default, an untrained BiLSTM with a CRF, which is as
 fast as a trained one). The program measures latencies of 1 to 64 clients over gRPC and REST, of the
@@ -75,8 +74,6 @@ def make_parser():
     )
     about = "Parts to run. Defaults to all."
     parser.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help=about)
-    about = "Number of workers of the server in the part `latencies`. Defaults to 1."
-    parser.add_argument("--workers", type=int, default=1, help=about)
     return parser
 
 
@@ -141,7 +138,7 @@ def latencies(export, options):
     """Prints the latency and throughput of clients that ask again when they have an answer."""
     print("| protocol | clients | p50, ms | p99, ms | requests/s |")
     print("|---|---|---|---|---|")
-    with serving(export, "--workers", str(options.workers)) as (_, ports):
+    with serving(export) as (_, ports):
         for protocol in PROTOCOLS:
             make = clients_of(protocol, ports, options.text)
             run_processes(make, 1, options.seconds / 5)

@@ -26,26 +26,25 @@ import time
 from tfreps.cli import server_options
 from tfreps.cli.program import Program
 from tfreps.cli.server_log import server_log
-from tfreps.cli.start_tensorflow import start_tensorflow
 from tfreps.cli.text_streams import read_texts
 
 PAGE = pathlib.Path(__file__).parent / "page"
 LEAST_THREADS = 4
 TRUST = "A SavedModel is a program: serve only exports that you trust (see SECURITY.md)."
+# Options of the program that are fields of `ServerOptions`.
+SAME_NAMES = (
+    *("host", "rest_port", "grpc_port", "poll_seconds", "max_queue", "timeout_seconds"),
+    *("max_message_mb", "max_body_mb", "max_elements", "max_text_mb", "max_tokens"),
+    *("max_text_tokens", "max_answer_mb", "tls_cert", "tls_key", "allow_file_ops"),
+)
 NOTE = (
     "This server is for development, tests and small installations: it is a Python program. Its "
     "clients also work with the container tensorflow/serving, which is recommended for production."
 )
-
-STOPPING = "Stopping once all accepted requests are answered."
-SPARE_SECONDS = 5.0  # that a worker may take longer than --grace-seconds
-
 STOPS = (
     "Ctrl-C or SIGTERM stops the server with exit code 0 once all accepted requests are answered; "
     "a second signal stops it at once."
 )
-
-
 PROGRAM = Program(
     "serve",
     f"Serves SavedModels. {TRUST} {NOTE} {STOPS}",
@@ -57,7 +56,6 @@ PROGRAM = Program(
         'tfreps serve exports/ner --try "Ada lived in London ."',
     ),
     flags=server_options.FLAGS,
-    tensorflow=False,  # the processes that serve import it
 )
 
 
@@ -66,56 +64,19 @@ def main(argv=None):
 
 
 def serve(options):
+    """Serves until a signal arrives or --try is finished; returns the exit code."""
     server_options.check_server_options(options)
     options.sentence = vars(options)["try"]
     stopped = threading.Event()
     stop_on_signals(stopped)
     with server_log(PROGRAM) as log:
-        if options.workers > 1:
-            return run_workers(options, stopped, log)
-        start_tensorflow()
-        return run(options, stopped, log)
-
-
-def run(options, stopped, log):
-    """Serves until a signal arrives or --try is finished; returns the exit code."""
-    server = start_server(options, log)
-    print(report(server, options), flush=True)
-    if options.sentence is not None:
-        try_out(server, options)
-    else:
-        stopped.wait()
-    print(STOPPING, flush=True)
-    return end(server, options)
-
-
-def run_workers(options, stopped, log):
-    """Serves with several processes until a signal arrives; returns the exit code."""
-    from tfreps.server.worker_group import WorkerGroup, reserved
-
-    with contextlib.ExitStack() as stack:
-        for name in ("rest_port", "grpc_port"):  # workers share the port that is chosen here
-            kept = stack.enter_context(reserved(options.host, getattr(options, name)))
-            setattr(options, name, kept.getsockname()[1])
-        group = WorkerGroup(options.workers, work, options)
-        log.flush_errors()
-        print(group.start(), flush=True)
-        group.watch(stopped)
-        print(STOPPING, flush=True)
-        return 0 if group.stop(options.grace_seconds + SPARE_SECONDS) else 1
-
-
-def work(number, options, pipe):
-    """Serves in one of several processes; returns the exit code."""
-    from tfreps.server.worker_group import ready_until_stopped
-
-    stopped = threading.Event()
-    stop_on_signals(stopped)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it, too, and sends SIGTERM
-    start_tensorflow()
-    with server_log(PROGRAM, f"Worker {number}: ") as log:
         server = start_server(options, log)
-        ready_until_stopped(pipe, report(server, options), stopped)
+        print(report(server, options), flush=True)
+        if options.sentence is not None:
+            try_out(server, options)
+        else:
+            stopped.wait()
+        print("Stopping once all accepted requests are answered.", flush=True)
         return end(server, options)
 
 
@@ -144,7 +105,7 @@ def end(server, options):
 
 def unfinished(server, seconds):
     """Returns the message about requests that were unfinished when the server stopped."""
-    count = server.core.dispatcher.accepted
+    count = server.core.in_progress
     return f"Stopped after {seconds:.1f} seconds with {count} unfinished requests."
 
 
@@ -163,62 +124,41 @@ def stop_on_signals(stopped):
 def make_server(options):
     """Returns a `ModelServer` for the models on the command line."""
     try:
-        from tfreps.server.model_server import ModelServer, ServerOptions
+        from tfreps.server.model_server import ModelServer
         from tfreps.server.models import model_configs
-        from tfreps.server.models.batching import BatchOptions
+        from tfreps.server.server_options import BatchOptions, ServerOptions
     except ModuleNotFoundError as error:
         raise ValueError(
             f"The server needs the module {error.name}, which is not installed. In a checkout of "
             "tfreps, run pip install '.[serving]'."
         ) from None
-    spread_operations(options.workers)
+    spread_operations()
     configs = model_configs.from_folders(options.folders, options.label, options.versions)
     if options.model_config:
         configs += model_configs.read_config_file(options.model_config)
     return ModelServer(
         configs,
         ServerOptions(
-            host=options.host,
-            rest_port=options.rest_port,
-            grpc_port=options.grpc_port,
-            poll_seconds=options.poll_seconds,
+            **{name: getattr(options, name) for name in SAME_NAMES},
             batching=BatchOptions(
                 options.max_batch_size, options.batch_timeout_ms, options.batch_threads
             ),
-            max_queue=options.max_queue,
-            timeout_seconds=options.timeout_seconds,
-            max_message_mb=options.max_message_mb,
-            max_body_mb=options.max_body_mb,
-            max_elements=options.max_elements,
-            max_text_mb=options.max_text_mb,
-            max_tokens=options.max_tokens,
-            max_text_tokens=options.max_text_tokens,
-            max_answer_mb=options.max_answer_mb,
-            tls_cert=options.tls_cert,
-            tls_key=options.tls_key,
             allowed_hosts=tuple(options.allow_host),
             allowed_origins=tuple(options.allow_origin),
-            allow_file_ops=options.allow_file_ops,
-            share_ports=options.workers > 1,
         ),
         make_routes(options),
     )
 
 
-def spread_operations(workers=1):
+def spread_operations():
     """Lets TensorFlow run at least 4 operations concurrently, also on machines with fewer cores.
 
     Otherwise, operations of small requests would wait for large operations of other requests. Each
     thread stores the kernels of oneDNN for all shapes that it has seen, so there are no more.
-    Several workers share the cores for the threads within an operation.
     """
     import tensorflow as tf
 
     threading_options = tf.config.threading
-    if workers > 1:
-        with contextlib.suppress(RuntimeError):  # TensorFlow is already initialized
-            share = max((os.cpu_count() or 1) // workers, 1)
-            threading_options.set_intra_op_parallelism_threads(share)
     if not threading_options.get_inter_op_parallelism_threads():
         with contextlib.suppress(RuntimeError):  # TensorFlow is already initialized
             threads = max(os.cpu_count() or 1, LEAST_THREADS)

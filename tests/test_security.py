@@ -6,7 +6,7 @@ import pytest
 
 from serving import predict, serve
 from tests.conftest import CHECKOUT
-from tfreps.server.model_server import ServerOptions
+from tfreps.server import ServerOptions
 from tfreps.server.models import model_configs
 
 TEXT = (CHECKOUT / "SECURITY.md").read_text(encoding="utf-8")

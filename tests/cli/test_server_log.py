@@ -20,9 +20,3 @@ def test_the_log_of_the_server_names_flags(capsys):
             "c version 2 is not served: over --max-tokens of `tfreps`\n"
         )
     assert log.propagate and handler not in log.handlers
-
-
-def test_every_line_names_its_worker(capsys):
-    with server_log(serve.PROGRAM, "Worker 2: "):
-        logging.getLogger("tfreps.server").info("half version 1: AVAILABLE")
-    assert capsys.readouterr().err == "Worker 2: half version 1: AVAILABLE\n"

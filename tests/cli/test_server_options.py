@@ -10,7 +10,7 @@ def check(*arguments):
     check_server_options(serve.PROGRAM.parse(["exports/ner", *arguments]))
 
 
-@pytest.mark.parametrize("arguments", [[], ["--workers", "2"], ["--page", "--sentences", "a.txt"]])
+@pytest.mark.parametrize("arguments", [[], ["--page", "--sentences", "a.txt"]])
 def test_options_that_fit_together(arguments):
     check(*arguments)
 
@@ -19,7 +19,6 @@ def test_options_that_fit_together(arguments):
     "arguments, message",
     [
         (["--model-config", "a.config"], "got both"),
-        (["--try", "a", "--workers", "2"], "--try requires --workers 1"),
         (["--sentences", "a.txt"], "--sentences requires --page"),
         (["--tls-cert", "a.pem"], "--tls-cert requires --tls-key"),
         (["--rest-port", "70000"], "--rest-port must be"),

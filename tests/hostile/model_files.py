@@ -14,10 +14,9 @@ from tests.server.small_models import save_half, write_warm_up
 from tfreps.models import BiLSTMEncoder, Classifier, Tagger, TextCNN, TokenEmbedder
 from tfreps.plots.curves import read_history
 from tfreps.runs.run_folder import RunFolder
-from tfreps.server.models.batching import BatchOptions
-from tfreps.server.models.model_configs import from_folders, read_config_file
+from tfreps.server import BatchOptions, ServerOptions
+from tfreps.server.models.model_configs import from_folders, read_config_file, read_policy
 from tfreps.server.models.servable import Servable
-from tfreps.server.models.version_policy import read_policy
 
 TAGS = ["O", "B-PER", "I-PER"]
 
@@ -66,7 +65,8 @@ def write_export(folder):
 
 
 def read_export(folder, random):
-    Servable(folder, BatchOptions(max_rows=random.choice([0, 0, 8])))
+    batching = BatchOptions(max_rows=random.choice([0, 0, 8]))
+    Servable(folder, ServerOptions(batching=batching))
     if random.random() < 0.1:
         gc.collect()
 

@@ -6,11 +6,11 @@ import json
 import grpc
 
 from tests.server.small_models import save_half, save_zoo, serving
-from tfreps.server.grpc.grpc_services import ModelService, PredictionService
+from tfreps.server.grpc.grpc_services import GrpcServices
+from tfreps.server.requests.event_loop import on_loop
 from tfreps.server.rest.request_guard import RequestGuard
 from tfreps.server.rest.rest_app import RestApp
 
-LARGEST_BODY = 2**20
 CODE = grpc.StatusCode
 # Valid status codes of answers to invalid requests.
 STATUS = {200, 400, 403, 404, 405, 408, 413, 415, 429, 501}
@@ -52,9 +52,8 @@ class Served:
         self.server.start()
         core = self.server.core
         core.pool.models["half_plus_two"].config.labels["stable"] = 123
-        self.app = RequestGuard(RestApp(core, LARGEST_BODY).asgi, "127.0.0.1")
-        self.services = {"Predict": PredictionService(core), "GetModelStatus": ModelService(core)}
-        self.services["GetModelMetadata"] = self.services["Predict"]
+        self.app = RequestGuard(RestApp(core).asgi, core.options)
+        self.services = GrpcServices(core)
 
     def rest(self, method, path, body=b"", headers=(), parts=1):
         """Returns the status, headers and body of an answer; the path is bytes."""
@@ -81,7 +80,7 @@ class Served:
         async def send(message):
             sent.append(message)
 
-        asyncio.run(self.app(scope, receive, send))
+        on_loop(self.app(scope, receive, send))
         start = sent[0]
         answer = b"".join(message.get("body", b"") for message in sent[1:])
         return start["status"], dict(start["headers"]), answer
@@ -89,7 +88,7 @@ class Served:
     def grpc(self, method, request):
         """Returns the answer of a service, or the code and details of its error."""
         try:
-            return asyncio.run(getattr(self.services[method], method)(request, Context()))
+            return on_loop(getattr(self.services, method)(request, Context()))
         except Aborted as error:
             return error.args
 

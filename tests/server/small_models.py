@@ -7,9 +7,9 @@ import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
 
 from tfreps.files.atomic_files import replacing
-from tfreps.server.model_server import ModelServer, ServerOptions
-from tfreps.server.models.batching import BatchOptions
-from tfreps.server.models.model_configs import ModelConfig
+from tfreps.server import BatchOptions, ModelConfig, ModelServer, ServerOptions
+from tfreps.server.requests.event_loop import on_loop
+from tfreps.server.requests.ticket import Ticket
 
 
 def save(folder, **functions):
@@ -122,6 +122,13 @@ def serving(*folders, labels=None, make_routes=None, **options):
         **options,
     }
     return ModelServer(configs, ServerOptions(**chosen), make_routes)
+
+
+def ask(servable, name, inputs, outputs=(), ticket=None, **options):
+    """Returns the answer of a `Servable` to a request, which waits in its queues."""
+    return on_loop(
+        servable.run(servable.prepare(name, inputs, outputs, ticket or Ticket(), **options))
+    )
 
 
 @contextlib.contextmanager

@@ -2,8 +2,8 @@
 
 import contextlib
 import json
+import select
 import socket
-import threading
 import time
 
 import grpc
@@ -15,8 +15,9 @@ from tensorflow_serving.apis import prediction_service_pb2_grpc
 from tests.server.small_models import at_the_same_time, predict_request, save_zoo, serving
 from tests.server.test_model_server import wait_for
 from tfreps.server.grpc import grpc_front
-from tfreps.server.models.batching import BatchOptions
+from tfreps.server.models import signature_runner
 from tfreps.server.requests import lane
+from tfreps.server.server_options import BatchOptions
 
 LONG = "x " * 3_000  # tokens for which `slow` takes two seconds
 ENDLESS = "x " * 100_000
@@ -81,28 +82,33 @@ def test_answers_that_are_too_large(server):
     assert post(server, ["y"], "echo").status_code == 200
 
 
-def test_small_requests_do_not_wait_for_long_ones(server):
+def send(server, texts):
+    """Sends a request to the signature `slow`; returns the connection."""
+    body = json.dumps({"signature_name": "slow", "instances": texts}).encode()
+    client = socket.create_connection(("127.0.0.1", server.rest_port), timeout=20)
+    client.sendall(
+        b"POST /v1/models/zoo:predict HTTP/1.1\r\nHost: localhost\r\n"
+        b"Content-Length: %d\r\n\r\n" % len(body) + body
+    )
+    return client
+
+
+def test_small_requests_do_not_wait_for_long_ones(counted, monkeypatch):
     """One long request runs, some wait, and the others are rejected."""
-    codes = []
-    long = server.core.pool.models["zoo"]._versions[1].servable.runner._long
-    long._most_waiting = 16
-    threads = [
-        threading.Thread(target=lambda: codes.append(post(server, [LONG], "slow").status_code))
-        for _ in range(20)
-    ]
-    for thread in threads:
-        thread.start()
-    wait_for(lambda: codes.count(503) == 3)  # one runs, 16 wait
-    assert len(long._waiting) == 16
-    for _ in range(10):
-        assert post(server, ["ab"]).json()["predictions"] == [{"length": 2, "upper": "AB"}]
-    assert 200 not in codes[:3] and len(long._waiting) > 10
-    assert requests.get(f"http://127.0.0.1:{server.rest_port}/healthz").status_code == 200
-    for call in [*long._waiting, *(call for calls in long._running for call in calls)]:
-        call.ticket.cancel()
-    for thread in threads:
-        thread.join()
-    assert server.core.dispatcher.accepted == 0 and codes.count(499) > 10
+    monkeypatch.setattr(signature_runner, "LONG_WAITING", 16)
+    with serving(counted, max_tokens=4_000, max_text_tokens=3_500) as server:
+        clients = [send(server, [LONG]) for _ in range(20)]
+        wait_for(lambda: server.core.in_progress == 17)
+        for _ in range(10):
+            assert post(server, ["ab"]).json()["predictions"] == [{"length": 2, "upper": "AB"}]
+        assert server.core.in_progress > 12
+        assert requests.get(f"http://127.0.0.1:{server.rest_port}/healthz").status_code == 200
+        rejected = select.select(clients, [], [], 0)[0]
+        answers = [client.recv(1_000) for client in rejected]
+        assert sum(b" 503 " in answer and b"16 long requests" in answer for answer in answers) == 3
+        for client in clients:
+            client.close()
+        wait_for(lambda: server.core.in_progress == 0)
 
 
 @pytest.fixture(scope="module")
@@ -112,15 +118,10 @@ def patient(counted):
 
 
 def test_work_stops_when_the_client_hangs_up(patient):
-    body = json.dumps({"signature_name": "slow", "instances": [ENDLESS]}).encode()
     for _ in range(3):
-        with socket.create_connection(("127.0.0.1", patient.rest_port), timeout=20) as client:
-            client.sendall(
-                b"POST /v1/models/zoo:predict HTTP/1.1\r\nHost: localhost\r\n"
-                b"Content-Length: %d\r\n\r\n" % len(body) + body
-            )
-            wait_for(lambda: patient.core.dispatcher.accepted == 1)
-        wait_for(lambda: patient.core.dispatcher.accepted == 0)
+        with send(patient, [ENDLESS]):
+            wait_for(lambda: patient.core.in_progress == 1)
+        wait_for(lambda: patient.core.in_progress == 0)
 
 
 def test_work_stops_when_a_call_is_cancelled_or_late(patient):
@@ -129,10 +130,10 @@ def test_work_stops_when_a_call_is_cancelled_or_late(patient):
     with stub_of(patient) as stub:
         for ends in ("cancelled", "late"):
             call = stub.Predict.future(request, timeout=60 if ends == "cancelled" else 0.5)
-            wait_for(lambda: patient.core.dispatcher.accepted == 1)
+            wait_for(lambda: patient.core.in_progress == 1)
             if ends == "cancelled":
                 call.cancel()
-            wait_for(lambda: patient.core.dispatcher.accepted == 0)
+            wait_for(lambda: patient.core.in_progress == 0)
             assert call.exception() if ends == "late" else call.cancelled()
         answer = stub.Predict(predict_request("zoo", {"text": ["ab"]}), timeout=20)
         assert list(answer.outputs["length"].int_val) == [2]
@@ -143,11 +144,11 @@ def test_calls_cancelled_in_mid_batch(models):
     with serving(models / "zoo") as server, stub_of(server) as stub:
         slow = predict_request("zoo", {"text": ["x" * 1_000]}, "slow")
         calls = [stub.Predict.future(slow, timeout=30) for _ in range(24)]
-        wait_for(lambda: server.core.dispatcher.accepted == 24)
+        wait_for(lambda: server.core.in_progress == 24)
         for call in calls[::2]:
             call.cancel()
         assert all(call.result().outputs["total"].float_val for call in calls[1::2])
-        wait_for(lambda: server.core.dispatcher.accepted == 0)
+        wait_for(lambda: server.core.in_progress == 0)
 
 
 @pytest.mark.slow

@@ -23,8 +23,7 @@ from tests.server.small_models import (
     serving,
     write_warm_up,
 )
-from tfreps.server import ServerOptions
-from tfreps.server.models.batching import BatchOptions
+from tfreps.server import BatchOptions, model_server
 
 MALFORMED = [
     b"",
@@ -151,7 +150,7 @@ def test_a_full_queue(models):
             found.append(post(server, "zoo", body))
 
         with at_the_same_time(ask, 8):
-            wait_for(lambda: server.core.dispatcher.accepted == 3)
+            wait_for(lambda: server.core.in_progress == 3)
             request = predict_request("zoo", {"text": ["a"]})
             with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
                 stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
@@ -162,7 +161,7 @@ def test_a_full_queue(models):
                 status.model_spec.name = "zoo"
                 service = model_service_pb2_grpc.ModelServiceStub(channel)
                 assert service.GetModelStatus(status, timeout=20).model_version_status
-            assert server.core.dispatcher.accepted == 3  # probes are answered regardless
+            assert server.core.in_progress == 3  # probes are answered regardless
             url = f"http://127.0.0.1:{server.rest_port}/v1/models/zoo"
             for path in "", "/metadata":
                 assert requests.get(url + path, timeout=20).status_code == 200
@@ -223,25 +222,23 @@ def test_nothing_to_serve(tmp_path):
         serving(tmp_path / "empty").start()
 
 
-def test_a_version_that_loads_for_long_does_not_hold_up_the_end(half):
+def test_a_version_that_loads_for_long_does_not_hold_up_the_end(half, monkeypatch):
+    loading, go_on = threading.Event(), threading.Event()
+    load = model_server.Servable
+
+    def load_slowly(folder, options):
+        if folder.name == "2":
+            loading.set()
+            go_on.wait(60)
+            raise ValueError("too late")
+        return load(folder, options)
+
+    monkeypatch.setattr(model_server, "Servable", load_slowly)
     server = serving(half, poll_seconds=0.01)
     server.start()
-    model, loading, go_on = server.core.pool.models["half"], threading.Event(), threading.Event()
-
-    def load(folder):
-        loading.set()
-        go_on.wait(60)
-        raise ValueError("too late")
-
-    model._load = load
     save_half(half / "2")
     assert loading.wait(20)
     begin = time.monotonic()
     assert server.stop(2.0)
     assert time.monotonic() - begin < 10
     go_on.set()
-
-
-def test_a_key_without_a_certificate():
-    with pytest.raises(ValueError, match="`tls_key` requires `tls_cert`, the path"):
-        ServerOptions(tls_key="key.pem")

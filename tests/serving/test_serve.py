@@ -1,8 +1,8 @@
 """Tests `tfreps serve`: starts, queries, stops, kills and restarts a process."""
 
+import asyncio
 import contextlib
 import os
-import pathlib
 import re
 import signal
 import subprocess
@@ -18,8 +18,8 @@ from serving import serve
 from tests.conftest import CHECKOUT
 from tests.server.rest.test_context_neighbours import save_models
 from tests.server.small_models import save, save_half, save_zoo, spec
-from tests.server.test_model_server import wait_for
 from tfreps.__main__ import main
+from tfreps.server.requests.event_loop import on_loop, server_loop
 from tfreps.server.rest.rest_client import RestClient
 
 
@@ -113,53 +113,6 @@ def test_killed_and_started_again_at_once(zoo):
         client.close()
 
 
-def children(process):
-    path = f"/proc/{process.pid}/task/{process.pid}/children"
-    found = pathlib.Path(path).read_text().split()
-    names = {pid: pathlib.Path(f"/proc/{pid}/cmdline").read_text() for pid in found}
-    return [int(pid) for pid, name in names.items() if "spawn_main" in name]
-
-
-@pytest.mark.slow
-def test_workers_share_the_ports_and_are_replaced(zoo):
-    flags = "--rest-port", 0, "--grpc-port", 0, "--workers", 2
-    with started(zoo, *flags, timeout=120) as (process, port, lines):
-        assert len([line for line in lines if line.startswith("REST:")]) == 1
-        first = children(process)
-        assert len(first) == 2
-        counts = [ask_once(port) for _ in range(40)]
-        assert len(set(counts)) < 40  # each worker counts its own requests
-        os.kill(first[0], signal.SIGKILL)
-        wait_for(lambda: len(set(children(process)) - set(first)) == 1)
-        for _ in range(20):
-            with contextlib.suppress(requests.ConnectionError):  # of the worker that was killed
-                ask_once(port)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
-        output = process.stderr.read()
-    assert "Worker 1: zoo version 1: AVAILABLE" in output and "Worker 2: zoo" in output
-    assert "ended with exit code -9. A new one starts." in output
-
-
-def ask_once(port):
-    """Sends a request over a connection of its own; returns the request counts of its worker."""
-    with requests.Session() as session:
-        address = f"http://127.0.0.1:{port}"
-        body = '{"instances": ["ab"]}'
-        assert session.post(f"{address}/v1/models/zoo:predict", data=body, timeout=20).ok
-        page = session.get(f"{address}/monitoring/prometheus/metrics", timeout=20).text
-        return re.search(r"request_count.model_name=.zoo.,status=.OK.. (\S+)", page)[1]
-
-
-@pytest.mark.slow
-def test_a_worker_that_cannot_start(tmp_path, capfd, monkeypatch):
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    ports = ["--rest-port", "0", "--grpc-port", "0"]
-    assert main(["serve", str(tmp_path), *ports, "--workers", "2"]) == 2
-    error = capfd.readouterr().err
-    assert error.count("contains no version of a model to serve") == 1
-
-
 @pytest.mark.parametrize(
     "arguments, words",
     [
@@ -168,7 +121,6 @@ def test_a_worker_that_cannot_start(tmp_path, capfd, monkeypatch):
         (["."], "contains no version of a model to serve: expected folders"),
         ([".", "--tls-cert", "x"], "must be given together"),
         ([".", "--tls-cert", "x", "--tls-key", "y"], "No such file"),
-        ([".", "--workers", "2", "--try", "a"], "--try requires --workers 1."),
         ([".", "--max-queue", "0"], "--max-queue must be at least 1"),
         (
             [".", "--rest-port", "65536"],
@@ -255,14 +207,18 @@ def test_the_time_that_stopping_took_is_the_true_one(zoo, monkeypatch, capsys):
     monkeypatch.setattr(serve, "stop_on_signals", lambda stopped: None)
     ended = []
     monkeypatch.setattr(serve.os, "_exit", ended.append)
-    go_on = threading.Event()
+    go_on = asyncio.Event()
 
-    def leave_one_in_work(server, options):
-        server.core.dispatcher.submit(go_on.wait, 20)
+    async def leave_one_in_work(core):
+        task = asyncio.ensure_future(core.answer(lambda ticket: go_on.wait(), ticket=core.ticket()))
+        await asyncio.sleep(0)
+        return task
 
-    monkeypatch.setattr(serve, "try_out", leave_one_in_work)
+    monkeypatch.setattr(
+        serve, "try_out", lambda server, options: on_loop(leave_one_in_work(server.core))
+    )
     serve.main([str(zoo), "--rest-port", "0", "--grpc-port", "0", "--try", "a"])
-    go_on.set()
+    server_loop().call_soon_threadsafe(go_on.set)
     assert ended == [1]
     found = re.search(r"after (.*) seconds with 1 unfinished requests", capsys.readouterr().out)
     assert float(found[1]) < 10

@@ -14,28 +14,21 @@ class ServerLog(logging.Handler):
 
     Args:
         program: `tfreps.cli.program.Program`.
-        start: str. Text at the start of each line. Defaults to `""`.
     """
 
-    def __init__(self, program, start=""):
+    def __init__(self, program):
         super().__init__(logging.INFO)
         self.program = program
-        self.start = start
         self.held = []
 
     def emit(self, record):
         if self.held is not None and record.levelno >= logging.ERROR:
             self.held.append(record)
         else:
-            say(self.start + self.program.with_flags(self.format(record)))
+            say(self.program.with_flags(self.format(record)))
 
     def flush_errors(self, but=""):
-        """Prints the errors that were held back.
-
-        Args:
-            but: str. Error message that is printed elsewhere. An error is not printed if this text
-                contains the message of its exception. Defaults to `""`.
-        """
+        """Prints the errors that were held back, except those whose exception `but` contains."""
         held, self.held = self.held, None
         for record in held:
             reasons = [str(each) for each in record.args or () if isinstance(each, Exception)]
@@ -44,14 +37,9 @@ class ServerLog(logging.Handler):
 
 
 @contextlib.contextmanager
-def server_log(program, start=""):
-    """Context manager that prints the log of the server and yields its `ServerLog`.
-
-    Args:
-        program: `tfreps.cli.program.Program`.
-        start: str. Text at the start of each line. Defaults to `""`.
-    """
-    log, handler = logging.getLogger("tfreps.server"), ServerLog(program, start)
+def server_log(program):
+    """Context manager that prints the log of the server and yields its `ServerLog`."""
+    log, handler = logging.getLogger("tfreps.server"), ServerLog(program)
     before = log.level, log.propagate
     log.addHandler(handler)
     log.setLevel(logging.INFO)

@@ -113,11 +113,6 @@ WORK = {
     "max_answer_mb": Option(
         int, 128, "Maximum size of an answer in MiB, both as arrays and as JSON.", at_least=1
     ),
-    "workers": Option(
-        int, 1, "Number of processes that share the ports and the connections, each with its own "
-        "models, batches and limits. More than one help if a single Python process is the limit.",
-        at_least=1, at_most=1000,
-    ),
     "grace_seconds": Option(
         float, 30.0, "Seconds to wait for accepted requests to finish when the server stops.",
         at_least=0, at_most=1e6,
@@ -153,9 +148,7 @@ FLAGS = {
 
 
 def check_server_options(options):
-    """Raises ValueError if two options of `tfreps serve` do not fit together."""
+    """Raises ValueError unless either base paths or a model config are given."""
     if bool(options.folders) == bool(options.model_config):
         given = "both" if options.folders else "neither"
         raise ValueError(f"Expected either base paths of models or --model-config; got {given}.")
-    if vars(options)["try"] is not None and options.workers > 1:
-        raise ValueError("--try requires --workers 1.")

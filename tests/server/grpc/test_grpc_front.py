@@ -61,7 +61,7 @@ def test_calls_beyond_a_limit_are_not_received(models, monkeypatch):
         async def hang(*given, **options):
             await asyncio.sleep(60)
 
-        monkeypatch.setattr(server.core.dispatcher, "answer", hang)
+        monkeypatch.setattr(server.core, "predict", hang)
         with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
             stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
             request = predict_request("zoo", {"text": ["x"]})

@@ -178,7 +178,7 @@ def test_the_clients_own_deadline(stub):
 
 
 def test_inputs_of_no_signature_take_no_memory(stub, monkeypatch):
-    monkeypatch.setattr(grpc_services, "to_array", lambda *_: pytest.fail("was read"))
+    monkeypatch.setattr(grpc_services, "to_arrays", lambda *_: pytest.fail("was read"))
     inputs = {f"x{n}": np.zeros([1], "float32") for n in range(20)}
     code, details = refused(stub.Predict, predict_request("half_plus_two", inputs))
     assert code == CODE.INVALID_ARGUMENT and "input size does not match signature: 20!=1" in details

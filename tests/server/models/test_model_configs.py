@@ -4,8 +4,13 @@ import contextlib
 
 import pytest
 
-from tfreps.server.models.model_configs import ModelConfig, from_folders, read_config_file
-from tfreps.server.models.version_policy import VersionPolicy
+from tfreps.server.models.model_configs import (
+    ModelConfig,
+    VersionPolicy,
+    from_folders,
+    read_config_file,
+    read_policy,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -121,3 +126,21 @@ def test_a_warning_of_the_parser_does_not_come_through():
         file.write(config(r'name: "x\l"'))  # an invalid escape
     with contextlib.suppress(ValueError):  # pytest turns warnings into errors
         read_config_file("odd")
+
+
+@pytest.mark.parametrize(
+    "text, chosen",
+    [("latest", [9]), ("latest:2", [3, 9]), ("all", [1, 3, 9]), ("3,4,1", [1, 3]), ("4", [])],
+)
+def test_policies(text, chosen):
+    assert read_policy(text).choose([3, 9, 1]) == chosen
+
+
+@pytest.mark.parametrize("text", ["", "newest", "latest:0", "latest:x", "1;2", "1,", "-1", "²"])
+def test_misspelt_policies(text):
+    with pytest.raises(ValueError, match="version policy must be all, latest"):
+        read_policy(text)
+
+
+def test_none_found():
+    assert VersionPolicy().choose([]) == []

@@ -8,19 +8,18 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-from tests.server.small_models import at_the_same_time, save, save_half, spec, write_warm_up
+from tests.server.small_models import ask, at_the_same_time, save, save_half, spec, write_warm_up
 from tests.server.test_model_server import wait_for
+from tfreps.server import BatchOptions, ServerOptions
 from tfreps.server.models import graph_operations, servable
-from tfreps.server.models.batching import BatchOptions
 from tfreps.server.models.servable import Servable
-from tfreps.server.requests.request_limits import RequestLimits
 from tfreps.server.requests.serving_error import ServingError, as_serving_error
-from tfreps.server.requests.ticket import Ticket
 
 
 @pytest.fixture(scope="module")
 def zoo(models):
-    return Servable(models / "zoo" / "7", BatchOptions(max_rows=8, timeout_ms=50))
+    batching = BatchOptions(max_rows=8, timeout_ms=50)
+    return Servable(models / "zoo" / "7", ServerOptions(batching=batching))
 
 
 def texts(*strings):
@@ -28,13 +27,13 @@ def texts(*strings):
 
 
 def test_answers(zoo):
-    answer = zoo.run("", texts("a", "bcd"))
+    answer = ask(zoo, "", texts("a", "bcd"))
     assert answer["length"].tolist() == [1, 3] and answer["upper"].tolist() == [b"A", b"BCD"]
-    assert list(zoo.run("serving_default", texts("a"), ["upper"])) == ["upper"]
-    assert zoo.run("scalar", {"x": np.array(4)})["y"].shape == ()
-    assert zoo.run("echo", {"x": np.array([], object)})["x"].tolist() == []
+    assert list(ask(zoo, "serving_default", texts("a"), ["upper"])) == ["upper"]
+    assert ask(zoo, "scalar", {"x": np.array(4)})["y"].shape == ()
+    assert ask(zoo, "echo", {"x": np.array([], object)})["x"].tolist() == []
     many = texts(*["x"] * 20)  # more than a batch
-    assert zoo.run("", many)["length"].tolist() == [1] * 20
+    assert ask(zoo, "", many)["length"].tolist() == [1] * 20
 
 
 def test_what_is_known_of_it(zoo):
@@ -45,23 +44,21 @@ def test_what_is_known_of_it(zoo):
 
 def test_no_such_signature(zoo):
     with pytest.raises(ServingError, match='key "none" not found') as caught:
-        zoo.run("none", {})
+        ask(zoo, "none", {})
     assert caught.value.code == "FAILED_PRECONDITION"
-    with pytest.raises(ServingError, match="not found in signature def"):
-        zoo.signature("none", "INVALID_ARGUMENT")
 
 
 def test_a_bad_request_fails_alone(zoo):
     words = ["bad" if n % 4 == 0 else f"word{n}" for n in range(16)]
     found = {}
 
-    def ask(number):
+    def submit(number):
         try:
-            found[number] = zoo.run("picky", texts(words[number]))["length"].tolist()
+            found[number] = ask(zoo, "picky", texts(words[number]))["length"].tolist()
         except Exception as error:
             found[number] = as_serving_error(error).code
 
-    with at_the_same_time(ask, 16):
+    with at_the_same_time(submit, 16):
         pass
     for number, word in enumerate(words):
         assert found[number] == ("INVALID_ARGUMENT" if word == "bad" else [len(word)])
@@ -76,34 +73,19 @@ def test_outputs_that_are_no_rows(tmp_path):
     servable = Servable(folder)
     found = {}
 
-    def ask(number):
+    def submit(number):
         x = np.array([number], "int32")
-        found[number] = [servable.run("", {"x": x})["y"].tolist() for _ in range(5)]
+        found[number] = [ask(servable, "", {"x": x})["y"].tolist() for _ in range(5)]
 
-    with at_the_same_time(ask, 8):
+    with at_the_same_time(submit, 8):
         pass
     assert found == {number: [[number] * 2] * 5 for number in range(8)}
-
-
-def test_no_time_to_wait(models):
-    servable = Servable(models / "zoo" / "7", BatchOptions(max_rows=0), direct_runs=1)
-    found = []
-
-    def ask(number):
-        try:
-            found.append(servable.run("slow", texts("x" * 400), ticket=Ticket(0.001)))
-        except ServingError as error:
-            found.append(error.code)
-
-    with at_the_same_time(ask, 3):
-        pass
-    assert "DEADLINE_EXCEEDED" in found and len(found) == 3
 
 
 def test_no_thread_is_left_behind_when_a_version_is_unloaded(models):
     servable = Servable(models / "half_plus_two" / "123")
     before = set(threading.enumerate())
-    servable.run("", {"x": np.array([1], "float32")})
+    ask(servable, "", {"x": np.array([1], "float32")})
     (own,) = [t for t in threading.enumerate() if t not in before and "batched" in t.name]
     del servable
 
@@ -171,40 +153,35 @@ def test_a_saved_model_of_tensorflow_1(tmp_path):
 
 def test_too_much_text(models):
     """All texts are padded to the length of the longest."""
-    servable = Servable(
-        models / "zoo" / "7", BatchOptions(), limits=RequestLimits(text_bytes=1_000)
-    )
-    for inputs in (texts("x" * 1_001), texts("x" * 600, "y"), texts(*["abc"] * 400)):
-        with pytest.raises(ServingError, match="more than the 1000 that are allowed") as caught:
-            servable.run("", inputs)
+    servable = Servable(models / "zoo" / "7", ServerOptions(max_text_mb=1))
+    for inputs in (texts("x" * 1_048_577), texts("x" * 600_000, "y"), texts(*["abc"] * 16_385)):
+        with pytest.raises(ServingError, match="more than the 1048576 that are allowed") as caught:
+            ask(servable, "", inputs)
         assert (caught.value.code, caught.value.http_status) == ("RESOURCE_EXHAUSTED", 413)
-    assert servable.run("", texts("x" * 1_000))["length"].tolist() == [1_000]
+    assert ask(servable, "", texts("x" * 2**20))["length"].tolist() == [2**20]
 
 
-def test_an_answer_of_a_batch_that_is_too_large_fails_alone(models):
-    limits = RequestLimits(answer_bytes=100)
-    servable = Servable(models / "zoo" / "7", BatchOptions(timeout_ms=200), limits=limits)
-    words = ["a", "b" * 60, "c"]
+def test_an_answer_of_a_batch_that_is_too_large_fails_alone(tmp_path):
+    """The answer of each request counts, not that of its batch."""
+
+    def repeat(x):
+        return {"y": tf.strings.substr(tf.strings.join([x] * 500), 0, 10**9)}
+
+    save(tmp_path / "1", serving_default=(repeat, {"x": spec("string", None)}))
+    options = ServerOptions(batching=BatchOptions(timeout_ms=200), max_answer_mb=1)
+    servable = Servable(tmp_path / "1", options)
+    words = ["a", "b" * 3_000, "c"]
     found = {}
 
-    def ask(number):
+    def submit(number):
         try:
-            found[number] = servable.run("echo", {"x": texts(words[number])["text"]})["x"].tolist()
+            found[number] = ask(servable, "", {"x": texts(words[number])["text"]})["y"].tolist()
         except ServingError as error:
             found[number] = error.code
 
-    with at_the_same_time(ask, 3):
+    with at_the_same_time(submit, 3):
         pass
-    assert found == {0: [b"a"], 1: "RESOURCE_EXHAUSTED", 2: [b"c"]}
-
-
-def test_long_texts_are_asked_alone(zoo, monkeypatch):
-    asked = []
-    lane = zoo.runner._together
-    submit = lane.submit
-    monkeypatch.setattr(lane, "submit", lambda call: (asked.append(1), submit(call)))
-    assert zoo.run("", texts("x" * 20_000))["length"].tolist() == [20_000] and not asked
-    assert zoo.run("", texts("x"))["length"].tolist() == [1] and asked
+    assert found == {0: [b"a" * 500], 1: "RESOURCE_EXHAUSTED", 2: [b"c" * 500]}
 
 
 @pytest.mark.parametrize("there", [True, False])

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2
 
-from tfreps.server.models.signature import Signature, rows_of
+from tfreps.server.models.signature import Signature
 from tfreps.server.requests.serving_error import ServingError
 
 
@@ -80,9 +80,3 @@ def test_ragged_outputs_are_none():
     definition = meta_graph_pb2.SignatureDef()
     definition.outputs["r"].composite_tensor.type_spec.type_state.none_value.SetInParent()
     assert Signature("s", definition).outputs == {"r": None}
-
-
-def test_rows():
-    assert rows_of({"a": np.zeros([3]), "b": np.zeros([3, 2])}) == 3
-    assert rows_of({"a": np.zeros([3]), "b": np.zeros([2])}) is None
-    assert rows_of({"a": np.zeros([])}) is None

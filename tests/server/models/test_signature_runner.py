@@ -1,5 +1,6 @@
 """Calls that run together or alone."""
 
+import asyncio
 import threading
 
 import numpy as np
@@ -7,20 +8,14 @@ import pytest
 import tensorflow as tf
 
 from tests.server.test_model_server import wait_for
-from tfreps.server.models.batching import BatchOptions
+from tfreps.server import BatchOptions, ServerOptions
 from tfreps.server.models.signature_runner import SignatureRunner, as_array, bytes_of
-from tfreps.server.requests.model_call import ModelCall
-from tfreps.server.requests.request_limits import RequestLimits
+from tfreps.server.requests.event_loop import server_loop
+from tfreps.server.requests.lane import Call
 from tfreps.server.requests.serving_error import ServingError, as_serving_error
 from tfreps.server.requests.ticket import Ticket
 
 NUMBERS = [tf.TensorSpec([None], tf.int32, "x")]
-
-
-def concrete(function):
-    found = tf.function(lambda x: function(x)).get_concrete_function(*NUMBERS)
-    found._arg_keywords = ["x"]  # as in a loaded SavedModel
-    return found
 
 
 def times(x):
@@ -33,30 +28,29 @@ def refuses_three(x):
 
 
 class Runner:
-    """Runner whose first batch waits until all calls are submitted."""
+    """Runner whose calls of the model wait until `go_on` is set."""
 
-    def __init__(self, function, merged=("f",), limits=None, **options):
+    def __init__(self, function, monkeypatch, max_answer_mb=128, **batching):
         self.go_on = threading.Event()
-        options = BatchOptions(**{"max_rows": 8, **options})
-        self.functions = {"f": concrete(function)}
-        self.runner = SignatureRunner(
-            self.functions, merged, limits or RequestLimits(), options, direct_runs=1
-        )
         self.asked = []
-        ask = self.runner._ask
+        call = Ticket.call
 
-        def ask_later(signature, inputs, ticket=None):
+        def call_later(ticket, function, inputs):
             self.asked.append(inputs["x"].tolist())
             self.go_on.wait(20)
-            return ask(signature, inputs, ticket)
+            return call(ticket, function, inputs)
 
-        self.runner._ask = ask_later
+        monkeypatch.setattr(Ticket, "call", call_later)
+        options = ServerOptions(
+            batching=BatchOptions(**{"max_rows": 8, **batching}), max_answer_mb=max_answer_mb
+        )
+        concrete = tf.function(lambda x: function(x)).get_concrete_function(*NUMBERS)
+        self.runner = SignatureRunner({"f": concrete}, {"f"}, options)
 
-    def submit(self, *rows, outputs=("y",), ticket=None, **kind):
+    def submit(self, *rows, outputs=("y",), queue="batched"):
         x = np.array(rows, "int32")
-        call = ModelCall("f", {"x": x}, list(outputs), len(x), ticket or Ticket(20), dict)
-        self.runner.submit(call, **{"merges": True, "is_long": False, **kind})
-        return call.future
+        call = Call("f", {"x": x}, list(outputs), len(x), queue, Ticket(20), dict)
+        return asyncio.run_coroutine_threadsafe(self.runner.run(call), server_loop())
 
     def submit_together(self, *calls):
         """Submits a call, and others while it runs."""
@@ -68,16 +62,17 @@ class Runner:
         return futures
 
 
-def test_merged_and_taken_apart_again():
-    runner = Runner(times)
+def test_merged_and_taken_apart_again(monkeypatch):
+    runner = Runner(times, monkeypatch)
     futures = runner.submit_together([1], [2, 3], [4, 5, 6])
     assert [f.result(20)["y"].tolist() for f in futures] == [[2], [4, 6], [8, 10, 12]]
     assert runner.asked == [[0], [1, 2, 3, 4, 5, 6]]
 
 
-def test_every_call_has_the_outputs_that_it_wants():
-    runner = Runner(times)
+def test_every_call_has_the_outputs_that_it_wants(monkeypatch):
+    runner = Runner(times, monkeypatch)
     first = runner.submit(0)
+    wait_for(lambda: runner.asked)
     futures = [runner.submit(n, outputs=names) for n, names in ((1, ["y"]), (2, ["together"]))]
     runner.go_on.set()
     assert list(first.result(20)) == ["y"]
@@ -86,56 +81,56 @@ def test_every_call_has_the_outputs_that_it_wants():
     assert found[1]["together"].tolist() == [2]
 
 
-def test_what_fails_together_is_asked_again_alone():
-    runner = Runner(refuses_three)
+def test_what_fails_together_is_asked_again_alone(monkeypatch):
+    runner = Runner(refuses_three, monkeypatch)
     good, bad, fine = runner.submit_together([1], [3], [4])
     assert good.result(20)["y"].tolist() == [2] and fine.result(20)["y"].tolist() == [8]
     assert as_serving_error(bad.exception(20)).code == "INVALID_ARGUMENT"
-    assert runner.asked == [[0], [1, 3, 4], [1], [3], [4]]
-    assert runner.runner.merged == {"f"}
+    assert runner.asked[:2] == [[0], [1, 3, 4]] and sorted(runner.asked[2:]) == [[1], [3], [4]]
 
 
-def test_outputs_without_rows_stop_the_merging():
-    runner = Runner(lambda x: {"y": tf.concat([x, x], 0)})
-    futures = runner.submit_together([1], [2])
-    assert [f.result(20)["y"].tolist() for f in futures] == [[1, 1], [2, 2]]
-    assert runner.runner.merged == set()
+def test_outputs_without_rows_stop_the_merging(monkeypatch):
+    runner = Runner(lambda x: {"y": tf.concat([x, x], 0)}, monkeypatch)
+    for number in range(2):
+        runner.asked.clear()
+        runner.go_on.clear()
+        futures = runner.submit_together([1], [2])
+        assert [f.result(20)["y"].tolist() for f in futures] == [[1, 1], [2, 2]]
+        together = [[1, 2]] if number == 0 else []
+        assert sorted(runner.asked) == sorted([[0], [1], [2], *together])
 
 
-def test_an_answer_that_is_too_large_is_not_converted():
-    limits = RequestLimits(answer_bytes=50)
-    runner = Runner(lambda x: {"y": tf.repeat(x[:, None], 6, 1)}, limits=limits)
+def test_an_answer_that_is_too_large(monkeypatch):
+    runner = Runner(lambda x: {"y": tf.repeat(x[:, None], 100_000, 1)}, monkeypatch, 1)
     runner.go_on.set()
-    with pytest.raises(ServingError, match="more than the 50 that are allowed"):
+    with pytest.raises(ServingError, match="more than the 1048576 that are allowed"):
         runner.submit(1, 2, 3).result(20)
-    assert runner.submit(1).result(20)["y"].shape == (1, 6)
+    assert runner.submit(1).result(20)["y"].shape == (1, 100_000)
 
 
-def test_long_calls_do_not_delay_others():
-    runner = Runner(times)
-    long = runner.submit(1, merges=False, is_long=True)
-    alone = runner.submit(2, merges=False)
+def test_long_calls_do_not_delay_others(monkeypatch):
+    runner = Runner(times, monkeypatch)
+    long = runner.submit(1, queue="long")
+    alone = runner.submit(2, queue="single")
     together = runner.submit(3)
     wait_for(lambda: len(runner.asked) == 3)  # all three run
     runner.go_on.set()
     assert [f.result(20)["y"].tolist() for f in (long, alone, together)] == [[2], [4], [6]]
 
 
-def test_a_full_queue_is_unavailable():
-    runner = Runner(times, max_queued=1)
+def test_a_full_queue_is_unavailable(monkeypatch):
+    runner = Runner(times, monkeypatch, max_queued=1)
     first = runner.submit(0)
     wait_for(lambda: runner.asked)
     second = runner.submit(1)
     with pytest.raises(ServingError, match="1 batched requests are already waiting"):
-        runner.submit(2)
+        runner.submit(2).result(20)
     runner.go_on.set()
     assert first.result(20) and second.result(20)
 
 
 def test_sizes_and_arrays():
-    assert bytes_of(tf.zeros([2, 3])) == 24 and bytes_of(tf.constant([b"abc", b""])) == 3 + 16
     assert bytes_of(np.array([b"abc", b""], object)) == 3 + 16 and bytes_of(np.zeros([2])) == 16
-    assert bytes_of(tf.RaggedTensor.from_row_splits([1], [0, 1])) == 0
     assert as_array("y", tf.constant(b"a")).dtype == object
     with pytest.raises(ServingError, match="Output 'y' is not a dense tensor"):
         as_array("y", tf.RaggedTensor.from_row_splits([1], [0, 1]))

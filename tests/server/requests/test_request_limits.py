@@ -1,13 +1,32 @@
 """Requests that are rejected, merged, or long."""
 
+import types
+
 import numpy as np
 import pytest
 
-from tfreps.server.requests.request_limits import RequestLimits
+from tfreps.server import BatchOptions, ServerOptions
+from tfreps.server.requests.request_limits import check_answer, choose_queue, rows_of
 from tfreps.server.requests.request_size import RequestSize
 from tfreps.server.requests.serving_error import ServingError
 
-LIMITS = RequestLimits(tokens=1_000, text_tokens=500, text_bytes=10_000, answer_bytes=100)
+LIMITS = ServerOptions(
+    max_tokens=1_000,
+    max_text_tokens=500,
+    max_text_mb=1,
+    max_answer_mb=1,
+    batching=BatchOptions(max_rows=10),
+)
+
+
+def texts(count, size):
+    return {"text": np.array([b"a" * size] * count, object)}
+
+
+def queue_of(size, inputs, added=0):
+    """Returns the queue of a request of which a counter found this size."""
+    counter = types.SimpleNamespace(size=lambda *_: size, added_per_text=added)
+    return choose_queue(inputs, counter, LIMITS)
 
 
 @pytest.mark.parametrize(
@@ -20,44 +39,52 @@ LIMITS = RequestLimits(tokens=1_000, text_tokens=500, text_bytes=10_000, answer_
 )
 def test_too_many_tokens(size, words):
     with pytest.raises(ServingError, match=words) as caught:
-        LIMITS.check_tokens(size)
+        queue_of(size, texts(1, 3))
     assert (caught.value.code, caught.value.http_status) == ("RESOURCE_EXHAUSTED", 413)
 
 
 def test_as_many_as_are_allowed():
     for size in (RequestSize(0, 9_999), RequestSize(1, 500), RequestSize(1_000, 1)):
-        LIMITS.check_tokens(size)
-    LIMITS.check_answer(100)
-    assert LIMITS.check_bytes({"text": np.array([b"abc", b"ab"], object)}) == 3
-    long, many = np.array([b"a" * 6_000], object), np.array([b"a"] * 100, object)
-    assert LIMITS.check_bytes({"a": long, "b": many}) == 6_000  # each input by itself
+        queue_of(size, texts(1, 3))
+    check_answer(2**20, LIMITS)
+    each = {"a": texts(1, 2**20)["text"], "b": texts(100, 1)["text"]}
+    assert queue_of(RequestSize(1, 1), each) == "long"  # each input by itself
 
 
 def test_too_many_bytes():
-    with pytest.raises(ServingError, match="to 6000 bytes each, they have 12000 .*max_text_mb"):
-        LIMITS.check_bytes({"text": np.array([b"a" * 6_000, b""], object)})
-    with pytest.raises(ServingError, match="has 101 bytes, more than the 100 .*max_answer_mb"):
-        LIMITS.check_answer(101)
+    with pytest.raises(ServingError, match="to 600000 bytes each, they have 1200000 .*max_text_mb"):
+        queue_of(RequestSize(2, 1), {"text": np.array([b"a" * 600_000, b""], object)})
+    with pytest.raises(ServingError, match="64 bytes each"):
+        queue_of(RequestSize(2, 1), texts(20_000, 1))
+    with pytest.raises(ServingError, match="1048577 bytes, more than the 1048576 .*max_answer_mb"):
+        check_answer(2**20 + 1, LIMITS)
 
 
 @pytest.mark.parametrize(
-    "size, longest_bytes, merges, is_long",
+    "size, inputs, queue",
     [
-        (RequestSize(1, 100), 600, True, False),
-        (RequestSize(2, 100), 600, False, True),
-        (RequestSize(1, 101), 600, False, False),  # ten rows of this length would be too many
-        (RequestSize(11, 1), 600, False, False),
-        (RequestSize(1, 126), 600, False, True),
-        (RequestSize(1, 1), 20_000, False, True),
-        (RequestSize(0, 1), 0, True, False),
+        (RequestSize(1, 100), texts(1, 600), "batched"),
+        (RequestSize(2, 100), texts(2, 600), "long"),
+        (RequestSize(1, 101), texts(1, 600), "single"),  # ten such rows would be too many
+        (RequestSize(11, 1), texts(11, 3), "single"),
+        (RequestSize(1, 126), texts(1, 600), "long"),
+        (RequestSize(1, 1), texts(1, 20_000), "long"),
+        (RequestSize(0, 1), texts(0, 1), "single"),
+        (RequestSize(0, 1), {"x": np.zeros([3])}, "batched"),
+        (RequestSize(0, 1), {"x": np.zeros([])}, "single"),
     ],
 )
-def test_lanes(size, longest_bytes, merges, is_long):
-    assert LIMITS.merges(size, longest_bytes, most_rows=10) == merges
-    assert LIMITS.is_long(size, longest_bytes) == is_long
+def test_queues(size, inputs, queue):
+    assert queue_of(size, inputs) == queue
 
 
-def test_tokens_that_nobody_sent_do_not_count_as_of_a_text():
-    LIMITS.check_tokens(RequestSize(1, 502), added=2)
+def test_tokens_that_the_model_adds_do_not_count_as_of_a_text():
+    queue_of(RequestSize(1, 502), texts(1, 3), added=2)
     with pytest.raises(ServingError, match="max_text_tokens"):
-        LIMITS.check_tokens(RequestSize(1, 503), added=2)
+        queue_of(RequestSize(1, 503), texts(1, 3), added=2)
+
+
+def test_rows():
+    assert rows_of({"a": np.zeros([3]), "b": np.zeros([3, 2])}) == 3
+    assert rows_of({"a": np.zeros([3]), "b": np.zeros([2])}) == 0
+    assert rows_of({"a": np.zeros([])}) == 0

@@ -1,26 +1,79 @@
 """The part that both interfaces share."""
 
+import asyncio
 import gc
 import json
 import weakref
 
 import grpc
-import numpy as np
 import pytest
 from tensorflow_serving.apis import prediction_service_pb2_grpc
 
 from tests.server.small_models import predict_request
 from tests.server.test_model_server import wait_for
+from tfreps.server import ServerOptions
+from tfreps.server.models.model_pool import ModelPool
 from tfreps.server.requests import serving_core
+from tfreps.server.requests.serving_core import ServingCore
 from tfreps.server.requests.serving_error import ServingError, as_serving_error
 
 
-def test_answers_and_times(server):
-    core = server.core
-    with core.pool.lease("half_plus_two") as (number, servable):
-        answer = core.run("half_plus_two", servable, "", {"x": np.array([1], "float32")})
-    assert number == 123 and answer["y"].tolist() == [2.5]
-    assert b'runtime_latency_count{API="Predict",model_name="half' in core.metrics.page()
+def test_requests_beyond_the_limit_are_rejected_and_accepted_ones_answered():
+    core = ServingCore(ModelPool([], load=None), ServerOptions(max_queue=2))
+
+    async def check():
+        go_on = asyncio.Event()
+
+        async def work(number, ticket):
+            await go_on.wait()
+            return number
+
+        tasks = [
+            asyncio.ensure_future(core.answer(work, n, ticket=core.ticket())) for n in range(2)
+        ]
+        await asyncio.sleep(0)
+        with pytest.raises(ServingError, match="2 requests are in progress") as caught:
+            await core.answer(work, 2, ticket=core.ticket())
+        assert caught.value.code == "UNAVAILABLE"
+        go_on.set()
+        assert await asyncio.gather(*tasks) == [0, 1]
+        assert await core.answer(work, 3, ticket=core.ticket()) == 3
+        assert core.in_progress == 0
+
+    asyncio.run(check())
+
+
+@pytest.mark.parametrize("end", ["late", "cancelled"])
+def test_a_request_that_is_given_up_is_in_progress_until_its_work_ends(end):
+    core = ServingCore(ModelPool([], load=None), ServerOptions(timeout_seconds=20))
+
+    async def check():
+        go_on = asyncio.Event()
+        ticket = core.ticket(0.05 if end == "late" else None)
+        assert ticket.limit == 20
+
+        async def work(ticket):
+            await go_on.wait()
+            ticket.check()
+
+        task = asyncio.ensure_future(core.answer(work, ticket=ticket))
+        await asyncio.sleep(0)
+        if end == "cancelled":
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        else:
+            with pytest.raises(ServingError, match="took longer than 0.05 seconds") as caught:
+                await task
+            assert caught.value.code == "DEADLINE_EXCEEDED"
+        with pytest.raises(ServingError):
+            ticket.check()
+        assert core.in_progress == 1
+        go_on.set()
+        while core.in_progress:
+            await asyncio.sleep(0)
+
+    asyncio.run(check())
 
 
 def test_errors_are_counted_for_models_that_exist(server):

@@ -8,7 +8,10 @@ import pytest
 import tensorflow as tf
 
 from tests.server.small_models import save, serving, spec
+from tfreps.server.models.servable import Servable
+from tfreps.server.requests.event_loop import on_loop
 from tfreps.server.requests.serving_error import ServingError
+from tfreps.server.requests.ticket import Ticket
 from tfreps.server.rest.context_neighbours import ContextNeighbours
 
 TEXTS = ["a bb ccc", "dddd bb", ""]
@@ -52,6 +55,10 @@ def neighbours(server):
     return ContextNeighbours(server.core, SENTENCES)
 
 
+def find(neighbours, *asked, **options):
+    return on_loop(neighbours.find(*asked, Ticket(20), **options))
+
+
 def cosines(wanted):
     """Returns `(similarity, from, token)` of all other words, the most similar first."""
     words = []
@@ -71,7 +78,7 @@ def cosines(wanted):
 
 @pytest.mark.parametrize("model", ["bilm", "plain"])
 def test_by_falling_cosine(neighbours, model):
-    found = neighbours.find(model, TEXTS, 0, 1, k=50)
+    found = find(neighbours, model, TEXTS, 0, 1, k=50)
     expected = cosines(("text 1", 1))
     assert len(found) == len(expected) == 14
     similarities = [word["similarity"] for word in found]
@@ -83,25 +90,34 @@ def test_by_falling_cosine(neighbours, model):
 
 
 def test_context_of_five_words(neighbours):
-    words = {(w["from"], w["left"]): w for w in neighbours.find("bilm", TEXTS, 0, 0, k=50)}
+    words = {(w["from"], w["left"]): w for w in find(neighbours, "bilm", TEXTS, 0, 0, k=50)}
     word = words["sentence 2", "bb ccc dddd a bb"]
     assert (word["token"], word["right"]) == ("ccc", "dddd")
 
 
 def test_only_as_many_as_there_are(server):
     alone = ContextNeighbours(server.core)
-    assert alone.find("bilm", ["one"], 0, 0) == []
-    assert len(alone.find("bilm", ["one two three"], 0, 0, k=1)) == 1
+    assert find(alone, "bilm", ["one"], 0, 0) == []
+    assert len(find(alone, "bilm", ["one two three"], 0, 0, k=1)) == 1
 
 
-def test_sentences_are_embedded_once(server, monkeypatch):
-    neighbours, asked = ContextNeighbours(server.core, SENTENCES), []
-    run = server.core.run
-    monkeypatch.setattr(
-        server.core, "run", lambda *a: asked.append(a[3]["text"].tolist()) or run(*a)
-    )
+@pytest.fixture
+def asked(monkeypatch):
+    """Returns the list of the texts that are sent to models."""
+    texts = []
+    prepare = Servable.prepare
+
+    def note(self, name, inputs, *rest):
+        texts.append(inputs["text"].tolist())
+        return prepare(self, name, inputs, *rest)
+
+    monkeypatch.setattr(Servable, "prepare", note)
+    return texts
+
+
+def test_sentences_are_embedded_once(neighbours, asked):
     for _ in range(2):
-        neighbours.find("bilm", ["x"], 0, 0)
+        find(neighbours, "bilm", ["x"], 0, 0)
     assert asked == [[b"x"], [text.encode() for text in SENTENCES], [b"x"]]
 
 
@@ -119,23 +135,19 @@ def test_sentences_are_embedded_once(server, monkeypatch):
 )
 def test_what_cannot_be(neighbours, asked, code):
     with pytest.raises(ServingError) as error:
-        neighbours.find(*asked)
+        find(neighbours, *asked)
     assert error.value.code == code
 
 
-def test_another_model_under_the_same_version_is_asked_again(server, monkeypatch):
+def test_another_model_under_the_same_version_is_asked_again(server, asked, monkeypatch):
     """This happens when a version is removed and its number is used again."""
-    neighbours, asked = ContextNeighbours(server.core, SENTENCES), []
-    run = server.core.run
-    monkeypatch.setattr(
-        server.core, "run", lambda *a: asked.append(a[3]["text"].tolist()) or run(*a)
-    )
-    neighbours.find("bilm", ["x"], 0, 0)
+    neighbours = ContextNeighbours(server.core, SENTENCES)
+    find(neighbours, "bilm", ["x"], 0, 0)
     with server.core.pool.lease("bilm") as (number, servable):
         other = copy.copy(servable)
     monkeypatch.setattr(
         server.core.pool, "lease", lambda *_: contextlib.nullcontext((number, other))
     )
-    neighbours.find("bilm", ["x"], 0, 0)
+    find(neighbours, "bilm", ["x"], 0, 0)
     sentences = [text.encode() for text in SENTENCES]
     assert asked == [[b"x"], sentences, [b"x"], sentences]

@@ -6,8 +6,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tfreps.server import ServerOptions
 from tfreps.server.requests.serving_error import ServingError
-from tfreps.server.rest.json_answers import predict_json
+from tfreps.server.rest import json_answers
+
+
+def predict_json(outputs, rows, **options):
+    return json_answers.predict_json(outputs, rows, ServerOptions(**options))
 
 
 def objects(*values):
@@ -58,16 +63,32 @@ def test_strings_and_bytes():
         predict_json({"t": objects(b"\xff")}, True)
 
 
+@pytest.mark.parametrize("shape", [(20_000,), (3, 9_000), (9_000, 3), (2, 2, 5_000)], ids=str)
+def test_large_arrays_are_written_in_parts(shape):
+    array = np.arange(np.prod(shape)).reshape(shape)
+    names = objects(*(b"\xc3\xa9%d" % n for n in range(array.size))).reshape(shape)
+    for rows in (True, False):
+        key = "predictions" if rows else "outputs"
+        assert json.loads(predict_json({"y": array}, rows)) == {key: array.tolist()}
+        found = json.loads(predict_json({"y": array, "t": names}, rows))[key]
+        column = [row["y"] for row in found] if rows else found["y"]
+        texts = [row["t"] for row in found] if rows else found["t"]
+        assert column == array.tolist()
+        assert np.array(texts).ravel().tolist() == [f"é{n}" for n in range(array.size)]
+
+
 def test_what_cannot_be_written():
     for outputs, words in (
-        ({}, "empty tensor map"),
-        ({"y": np.array(1)}, "Tensor name: y has no shape information"),
-        (
-            {"a": np.array([1]), "b": np.array([1, 2])},
-            "b has inconsistent batch size: 2 ",
-        ),
+        ({}, "no outputs"),
+        ({"y": np.array(1)}, "one row for each row of the inputs; got the shapes y \\(\\)"),
+        ({"a": np.array([1]), "b": np.array([1, 2])}, "the shapes a \\(1,\\), b \\(2,\\)"),
         ({"y": np.array([1], ml_dtypes.bfloat16)}, "bfloat16"),
         ({"y": np.array([1j])}, "complex128"),
     ):
         with pytest.raises(ServingError, match=words):
             predict_json(outputs, True)
+
+
+def test_an_answer_that_is_too_large():
+    with pytest.raises(ServingError, match="The answer as JSON has .*max_answer_mb"):
+        predict_json({"y": np.zeros([400_000])}, True, max_answer_mb=1)

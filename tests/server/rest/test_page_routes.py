@@ -90,7 +90,7 @@ def test_what_cannot_be(address, wrong, status, message):
     assert answer.status_code == status and message in answer.json()["error"]
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"\xff\xfe", b"[" * 100_000, b"3"])
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff\xfe", b"[" * 50_000, b"3"])
 def test_what_is_no_json(address, body):
     answer = requests.post(f"{address}/page/neighbours", data=body)
     assert (answer.status_code, "JSON" in answer.json()["error"]) == (400, True)

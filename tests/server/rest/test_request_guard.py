@@ -6,12 +6,17 @@ import pytest
 import requests
 
 from tests.server.small_models import serving
+from tfreps.server import ServerOptions
 from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.rest.request_guard import RequestGuard
 
 BODY = '{"inputs": [2.0]}'
 JSON = {"content-type": "application/json"}
 PREDICT = "/v1/models/half_plus_two:predict"
+
+
+def guard(host="127.0.0.1", **options):
+    return RequestGuard(None, ServerOptions(host=host, **options))
 
 
 def status(guard, method="GET", **headers):
@@ -47,7 +52,7 @@ def status(guard, method="GET", **headers):
     ],
 )
 def test_hosts(host, bound, names, expected):
-    assert status(RequestGuard(None, bound, names), host=host) == expected
+    assert status(guard(bound, allowed_hosts=names), host=host) == expected
 
 
 @pytest.mark.parametrize(
@@ -73,9 +78,9 @@ def test_hosts(host, bound, names, expected):
     ],
 )
 def test_sites(headers, expected):
-    guard = RequestGuard(None, "127.0.0.1", origins=["https://Good.example/"])
-    assert status(guard, **headers) == expected
-    assert status(RequestGuard(None, "127.0.0.1", origins=["*"]), **headers) == 200
+    one = guard(allowed_origins=["https://Good.example/"])
+    assert status(one, **headers) == expected
+    assert status(guard(allowed_origins=["*"]), **headers) == 200
 
 
 @pytest.mark.parametrize(
@@ -91,18 +96,18 @@ def test_sites(headers, expected):
 )
 def test_types_of_bodies(kind, expected):
     """Browsers must send JSON; the type that `curl -d` sends is accepted from other programs."""
-    guard = RequestGuard(None, "127.0.0.1")
+    own = guard()
     page = {"origin": "http://localhost:8501"}
-    assert status(guard, "POST", content_type=kind, **page) == expected
-    assert status(guard, "POST", content_type=kind, sec_fetch_site="same-origin") == expected
-    assert status(guard, "POST", content_type=kind) == 200
-    assert status(guard, "POST", sec_fetch_site="cross-site", sec_fetch_mode="navigate") == 403
+    assert status(own, "POST", content_type=kind, **page) == expected
+    assert status(own, "POST", content_type=kind, sec_fetch_site="same-origin") == expected
+    assert status(own, "POST", content_type=kind) == 200
+    assert status(own, "POST", sec_fetch_site="cross-site", sec_fetch_mode="navigate") == 403
 
 
 @pytest.mark.parametrize("origin", ["example.org", "https://", "https://a b", "https://x/path"])
 def test_an_origin_that_is_none(origin):
     with pytest.raises(ValueError, match="`allowed_origins` must have the form https://exa"):
-        RequestGuard(None, "127.0.0.1", origins=[origin])
+        guard(allowed_origins=[origin])
 
 
 @pytest.fixture(scope="module")
@@ -155,10 +160,10 @@ def test_an_allowed_site_has_cors(guarded):
         "Access-Control-Request-Private-Network": "true",
     }
     found = requests.options(guarded + PREDICT, headers=before, timeout=20)
-    assert (found.status_code, found.content) == (200, b"")
+    assert found.status_code == 200
     assert found.headers["access-control-allow-origin"] == "https://good.example"
     assert found.headers["access-control-allow-methods"] == "POST, GET"
-    assert found.headers["access-control-allow-headers"] == "Content-Type"
+    assert "Content-Type" in found.headers["access-control-allow-headers"].split(", ")
     assert found.headers["access-control-allow-private-network"] == "true"
     before["Origin"] = "https://evil.example"
     found = requests.options(guarded + PREDICT, headers=before, timeout=20)

@@ -30,8 +30,8 @@ def test_status(client):
     "which, words",
     [
         (("none",), "The server returned status 404: Servable not found"),
-        (("zoo", "no"), '400: Serving signature name: "no"'),
-        (("half_plus_two",), "400: .*String is not of expected type: float32"),
+        (("zoo", "no"), '400: Serving signature key "no"'),
+        (("half_plus_two",), "400: .*must be of type float32; got a string"),
     ],
 )
 def test_what_the_server_refuses(client, which, words):

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import pathlib
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -12,8 +13,9 @@ from tensorflow_serving.apis import (
     predict_pb2,
 )
 
-from tfreps.server.grpc.grpc_services import ModelService, PredictionService
+from tfreps.server.grpc.grpc_services import GrpcServices
 from tfreps.server.requests.event_loop import on_loop
+from tfreps.server.server_options import MEGABYTE
 
 NAMES = ("PredictionService", "ModelService")
 SERVICES = (*NAMES, *(f"tensorflow.serving.{name}" for name in NAMES))
@@ -25,49 +27,33 @@ SPARE = 16  # additional calls
 
 
 class GrpcFront:
-    """gRPC interface of a server, with TensorFlow Serving's services and the health service.
-
-    Args:
-        core: `ServingCore`.
-        host: str. The address to listen on.
-        port: int. The port to listen on. 0 selects a free port.
-        max_message_bytes: int. Maximum size of a request in bytes. Larger ones are rejected with
-            RESOURCE_EXHAUSTED. Defaults to 2**31 - 1.
-        credentials: `grpc.ServerCredentials`. If `None` (the default), TLS is not used.
-        share_port: bool. Whether other processes may listen on the same port. Defaults to `False`.
+    """gRPC interface of a `ServingCore`, with TensorFlow Serving's services and the health service.
 
     Attributes:
         port: int. The port that the server listens on.
-
-    Raises:
-        OSError: If the port cannot be opened.
     """
 
-    def __init__(
-        self,
-        core,
-        host,
-        port,
-        max_message_bytes=2**31 - 1,
-        credentials=None,
-        share_port=False,
-    ):
+    def __init__(self, core):
         self._core = core
-        self._prediction = PredictionService(core)
+        self._services = GrpcServices(core)
         self._health = health.aio.HealthServicer()
         self._watch = None
-        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        options = [
-            ("grpc.max_receive_message_length", max_message_bytes),
-            ("grpc.max_send_message_length", -1),
-            ("grpc.so_reuseport", int(share_port)),  # if 0, a port in use raises an error
-        ]
-        on_loop(self._open(address, options, credentials))
+        on_loop(self._open(core.options))
 
-    async def _open(self, address, options, credentials):
-        most = CALLS_PER_PLACE * self._core.dispatcher.max_queue + SPARE
-        self._server = grpc.aio.server(options=options, maximum_concurrent_rpcs=most)
+    async def _open(self, options):
+        largest = min(options.max_message_mb * MEGABYTE, 2**31 - 1)
+        self._server = grpc.aio.server(
+            options=[
+                ("grpc.max_receive_message_length", largest),
+                ("grpc.max_send_message_length", -1),
+                ("grpc.so_reuseport", 0),  # a port in use raises an error
+            ],
+            maximum_concurrent_rpcs=CALLS_PER_PLACE * options.max_queue + SPARE,
+        )
         self._server.add_generic_rpc_handlers(self._handlers())
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        address = f"{host}:{options.grpc_port}"
+        credentials = grpc_credentials(options.tls_cert, options.tls_key)
         try:
             if credentials is None:
                 self.port = self._server.add_insecure_port(address)
@@ -79,15 +65,14 @@ class GrpcFront:
             raise OSError(f"Cannot listen on {address} for gRPC. The port may be in use.")
 
     def _handlers(self):
+        services = self._services
+        metadata = get_model_metadata_pb2.GetModelMetadataRequest
         prediction = {
-            "Predict": (self._prediction.Predict, predict_pb2.PredictRequest),
-            "GetModelMetadata": (
-                self._prediction.GetModelMetadata,
-                get_model_metadata_pb2.GetModelMetadataRequest,
-            ),
+            "Predict": (services.Predict, predict_pb2.PredictRequest),
+            "GetModelMetadata": (services.GetModelMetadata, metadata),
         }
-        status = ModelService(self._core).GetModelStatus
-        models = {"GetModelStatus": (status, get_model_status_pb2.GetModelStatusRequest)}
+        status = get_model_status_pb2.GetModelStatusRequest
+        models = {"GetModelStatus": (services.GetModelStatus, status)}
         probes = {
             "Check": (self._health.Check, health_pb2.HealthCheckRequest),
             "Watch": (self._health.Watch, health_pb2.HealthCheckRequest),
@@ -129,7 +114,7 @@ class GrpcFront:
         else:
             self._watch.cancel()
         await self._health.enter_graceful_shutdown()
-        self._prediction.is_ending = True  # grpc would cancel calls that are about to arrive
+        self._services.is_ending = True  # grpc would cancel calls that are about to arrive
         await asyncio.sleep(min(LAST_CALL, seconds))
         await self._server.stop(seconds)
 
@@ -137,10 +122,8 @@ class GrpcFront:
 def handler(service, methods, streams=()):
     """Returns the generic handler of a service.
 
-    Args:
-        service: str. The full name of the service.
-        methods: dict from names of methods to `(function, class of its request)`.
-        streams: Set of str. Names of the methods that write several answers. Defaults to `()`.
+    `methods` is a dict from names to `(function, class of its request)`; those in `streams` write
+    several answers.
     """
     found = {}
     for name, (function, message) in methods.items():
@@ -176,3 +159,11 @@ def serialized(message):
 def serving(yes):
     status = health_pb2.HealthCheckResponse
     return status.SERVING if yes else status.NOT_SERVING
+
+
+def grpc_credentials(cert, key):
+    """Returns gRPC server credentials from PEM files, or `None` if no file is given."""
+    if not cert:
+        return None
+    pair = pathlib.Path(key or cert).read_bytes(), pathlib.Path(cert).read_bytes()
+    return grpc.ssl_server_credentials([pair])

@@ -1,30 +1,20 @@
-"""PredictionService and ModelService of TensorFlow Serving, based on a ServingCore."""
+"""GrpcServices: the methods of TensorFlow Serving's gRPC services, based on a ServingCore."""
 
 import functools
 
 import grpc
-from tensorflow_serving.apis import (
-    model_service_pb2_grpc,
-    predict_pb2,
-    prediction_service_pb2_grpc,
-)
+from tensorflow_serving.apis import predict_pb2
 
 from tfreps.server.models.servable import DEFAULT
-from tfreps.server.requests.dispatcher import SMALL
 from tfreps.server.requests.serving_core import SIGNATURE_DEF
 from tfreps.server.requests.serving_error import ServingError
-from tfreps.server.requests.tensor_protos import fill_proto, to_array
+from tfreps.server.requests.tensor_protos import fill_proto, to_arrays
 
 CODES = {code.name: code for code in grpc.StatusCode}
 
 
-class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
-    """TensorFlow Serving's PredictionService, with the methods Predict and GetModelMetadata.
-
-    The other methods return UNIMPLEMENTED.
-
-    Args:
-        core: `ServingCore`.
+class GrpcServices:
+    """Methods Predict, GetModelMetadata and GetModelStatus of TensorFlow Serving's services.
 
     Attributes:
         is_ending: bool. Whether Predict rejects new requests.
@@ -37,40 +27,42 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
 
     async def Predict(self, request, context):  # noqa: N802 (the name in the protocol)
         """Returns the answer of a signature, with all outputs or those in `output_filter`."""
-        dispatcher = self._core.dispatcher
-
-        async def work(request):  # within the time limits of the server and the client
-            if self.is_ending:
-                raise ServingError("UNAVAILABLE", "The server is shutting down.")
-            ticket = dispatcher.new_ticket(context.time_remaining(), context.peer())
-            is_large = request.ByteSize() > SMALL
-            return await dispatcher.answer(
-                self._predict, request, ticket=ticket, in_thread=is_large
-            )
-
-        return await answer(self._core, "Predict", work, request, context)
+        return await self._answer("Predict", self._predict, request, context)
 
     async def GetModelMetadata(self, request, context):  # noqa: N802
         """Returns the signatures of a version, without waiting for other requests."""
-        return await answer(self._core, "GetModelMetadata", self._metadata, request, context)
+        return await self._answer("GetModelMetadata", self._metadata, request, context)
 
-    def _predict(self, request):
-        core = self._core
-        spec = request.model_spec
+    async def GetModelStatus(self, request, context):  # noqa: N802
+        """Returns the status of a model's versions, without waiting for other requests."""
+        return await self._answer("GetModelStatus", self._status, request, context)
 
-        def start(number, servable):
-            servable.signature(spec.signature_name).check_names(request.inputs)  # before `to_array`
-            inputs = {
-                key: to_array(value, core.most_elements, f"input '{key}'")
-                for key, value in request.inputs.items()
-            }
-            write = functools.partial(response_of, spec, number)
-            filter_ = request.output_filter
-            return core.submit(spec.name, servable, spec.signature_name, inputs, filter_, write)
+    async def _answer(self, api, work, request, context):
+        """Returns the result of a method; if it fails, ends the call with an error status."""
+        try:
+            with self._core.recorded(request.model_spec.name, api, "GRPC"):
+                return await work(request, context)
+        except ServingError as error:
+            code, message = CODES[error.code], error.message
+            error.with_traceback(None)  # whose frames hold the inputs
+        await context.abort(code, message)
 
-        return core.ask(asked_for(request), start)
+    async def _predict(self, request, context):
+        if self.is_ending:
+            raise ServingError("UNAVAILABLE", "The server is shutting down.")
+        ticket = self._core.ticket(context.time_remaining())
+        prepare = functools.partial(self._prepare, request)
+        return await self._core.predict(asked_for(request), prepare, ticket, request.ByteSize())
 
-    async def _metadata(self, request):
+    def _prepare(self, request, number, servable, ticket):
+        """Returns the `Call` for a request."""
+        name = request.model_spec.signature_name
+        servable.signature(name).check_names(request.inputs)  # before the inputs take memory
+        inputs = to_arrays(request.inputs, self._core.options.max_elements)
+        write = functools.partial(response_of, request.model_spec, number)
+        return servable.prepare(name, inputs, request.output_filter, ticket, write)
+
+    async def _metadata(self, request, context):
         which = asked_for(request)
         if not request.metadata_field:
             raise ServingError(
@@ -82,36 +74,8 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
                 raise ServingError("INVALID_ARGUMENT", f"Metadata field {field} is not supported")
         return self._core.metadata_message(*which)
 
-
-class ModelService(model_service_pb2_grpc.ModelServiceServicer):
-    """TensorFlow Serving's ModelService, with the method GetModelStatus.
-
-    HandleReloadConfigRequest returns UNIMPLEMENTED, since no request may change the served models.
-
-    Args:
-        core: `ServingCore`.
-    """
-
-    def __init__(self, core):
-        self._core = core
-
-    async def GetModelStatus(self, request, context):  # noqa: N802
-        """Returns the status of a model's versions, without waiting for other requests."""
-        return await answer(self._core, "GetModelStatus", self._status, request, context)
-
-    async def _status(self, request):
+    async def _status(self, request, context):
         return self._core.status_message(*asked_for(request))
-
-
-async def answer(core, api, work, request, context):
-    """Returns the result of `work(request)`; if it fails, ends the call with an error status."""
-    try:
-        with core.recorded(request.model_spec.name, api, "GRPC"):
-            return await work(request)
-    except ServingError as error:
-        code, message = CODES[error.code], error.message
-        error.with_traceback(None)  # whose frames hold the inputs
-    await context.abort(code, message)
 
 
 def response_of(spec, version, outputs):

@@ -135,10 +135,8 @@ def own_saver(graph, nodes, called):
     """Finds the nodes and functions that only save or restore the variables.
 
     Returns:
-        Tuple `(nodes, functions)`. `nodes` is a dict from the names of such nodes in a graph of
-        TensorFlow 1 to the operations that are allowed for them. `functions` is a dict from the
-        names of such functions in a graph of TensorFlow 2 to the operations that are allowed in
-        them.
+        Tuple `(nodes, functions)` of dicts from the names of such nodes in a graph of TensorFlow 1,
+        and of such functions in a graph of TensorFlow 2, to the operations allowed for them.
     """
     saver = graph.saver_def
     library = graph.graph_def.library
@@ -221,12 +219,8 @@ def asset_arguments(graph, by_nodes, by_functions):
     """Returns a function from the name of a function to those of its arguments that are assets.
 
     An argument is an asset if the object graph binds it, or if all callers pass one of their own
-    such arguments, as in a SavedModel that was loaded and saved again.
-
-    Args:
-        graph: `MetaGraphDef`.
-        by_nodes: list of str, as returned by `calls` for the nodes of the main graph.
-        by_functions: list of str. The same for the nodes of all functions.
+    such arguments, as in a SavedModel that was loaded and saved again. `by_nodes` and
+    `by_functions` are the references (see `calls`) of the main graph and of all functions.
     """
     functions = {function.signature.name: function for function in graph.graph_def.library.function}
     found = {}

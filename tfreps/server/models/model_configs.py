@@ -7,10 +7,29 @@ import pathlib
 import re
 import warnings
 
-from tfreps.server.models.version_policy import VersionPolicy, read_policy
-
 LARGEST = 2**18  # bytes of a config file: thousands of models, read in seconds
 LONGEST_NAME = 255  # characters
+
+
+@dataclasses.dataclass(frozen=True)
+class VersionPolicy:
+    """Policy that selects the `latest` newest versions (0: all), or `specific` version numbers.
+
+    Example:
+    >>> VersionPolicy().choose([1, 2, 10]), VersionPolicy(latest=0).choose([1, 2])
+    ([10], [1, 2])
+    >>> VersionPolicy(specific=(2, 7)).choose([1, 2, 10])
+    [2]
+    """
+
+    latest: int = 1
+    specific: tuple[int, ...] = ()
+
+    def choose(self, found: list[int]) -> list[int]:
+        """Returns the versions to serve among those found, in ascending order."""
+        if self.specific:
+            return sorted(set(self.specific) & set(found))
+        return sorted(found)[-self.latest :]
 
 
 @dataclasses.dataclass
@@ -64,15 +83,7 @@ def from_folders(folders: list[str], labels=(), versions=()) -> list[ModelConfig
         folders: List of base paths such as `"exports/ner"`. A model is named after its folder,
             unless a name precedes the path, as in `"tagger=exports/ner"`.
         labels: List of str in the form `"NAME:LABEL=VERSION"`, such as `"tagger:canary=2"`.
-        versions: List of str in the form `"NAME:POLICY"`, such as `"tagger:latest"`. The policy is
-            `all`, `latest`, `latest:N` or comma-separated version numbers (see `read_policy`).
-
-    Returns:
-        A list of `ModelConfig`.
-
-    Raises:
-        ValueError: If a folder does not exist or is not a base path, the name of a model is not
-            valid, used twice or unknown, or a label or an argument is malformed.
+        versions: List of str in the form `"NAME:POLICY"`, such as `"tagger:latest"`.
     """
     configs = {}
     for folder in folders:
@@ -97,6 +108,27 @@ def from_folders(folders: list[str], labels=(), versions=()) -> list[ModelConfig
         name, rest = known(text, configs, "versions", "NAME:POLICY")
         configs[name].policy = read_policy(rest)
     return list(configs.values())
+
+
+def read_policy(text: str) -> VersionPolicy:
+    """Parses a version policy from the command line.
+
+    Example:
+    >>> read_policy("latest:2"), read_policy("3,4").specific
+    (VersionPolicy(latest=2, specific=()), (3, 4))
+    """
+    kind, _, count = text.partition(":")
+    if text == "all":
+        return VersionPolicy(latest=0)
+    if kind == "latest" and (not count or (count.isascii() and count.isdigit() and int(count))):
+        return VersionPolicy(latest=int(count or 1))
+    numbers = text.split(",")
+    if all(number.isascii() and number.isdigit() for number in numbers):
+        return VersionPolicy(specific=tuple(map(int, numbers)))
+    raise ValueError(
+        "A version policy must be all, latest, latest:N for the N newest versions (N at least 1), "
+        f"or version numbers such as 3,4; got {text!r}."
+    )
 
 
 def known(text, configs, argument, form):
@@ -131,17 +163,8 @@ def check_base(path):
 def read_config_file(path: str | os.PathLike) -> list[ModelConfig]:
     """Reads the models in a config file of TensorFlow Serving (`--model_config_file`).
 
-    Args:
-        path: str or path. A file with a `ModelServerConfig` in the text format of protobuf, whose
-            `model_config_list` contains names, base paths, version policies and labels.
-
-    Returns:
-        A list of `ModelConfig`.
-
-    Raises:
-        ValueError: If the file is too large, is not a valid config or has no models, if a base
-            path, a name, a label or a version number is not valid, or if a name is used twice.
-        OSError: If the file cannot be read.
+    The file contains a `ModelServerConfig` in the text format of protobuf, whose
+    `model_config_list` has names, base paths, version policies and labels.
     """
     from google.protobuf import text_format
     from tensorflow_serving.config import model_server_config_pb2

@@ -4,7 +4,7 @@ import contextlib
 import logging
 import threading
 
-from tfreps.server.models.served_model import ServedModel, no_label
+from tfreps.server.models.served_model import ServedModel, no_versions, not_loaded
 from tfreps.server.requests.serving_error import ServingError
 
 LOG = logging.getLogger("tfreps.server")
@@ -21,14 +21,6 @@ class ModelPool:
     Attributes:
         models: dict from names of models to `ServedModel`.
         watchers: List of functions without arguments, which are called after every search.
-
-    Example:
-    >>> pool = ModelPool([], load=None)
-    >>> with pool.lease("half"):
-    ...     pass
-    Traceback (most recent call last):
-    ...
-    tfreps.server.requests.serving_error.ServingError: Servable not found for request: Latest(half)
     """
 
     def __init__(self, configs, load):
@@ -60,89 +52,43 @@ class ModelPool:
         self._thread.start()
 
     def ask_to_stop(self):
-        """Stops the search for versions without waiting for its thread to end.
-
-        Loaded versions remain available.
-        """
+        """Stops the search for versions without waiting for its thread to end."""
         self._stop.set()
 
     def stop(self, seconds=None):
-        """Stops the search for versions, and waits for its thread to end.
-
-        Args:
-            seconds: float. Maximum number of seconds to wait. If `None`, no limit applies.
-        """
+        """Stops the search for versions, and waits up to `seconds` seconds for its end."""
         self.ask_to_stop()
         if self._thread is not None:
-            if seconds is not None:
-                seconds = max(seconds, 0)
-            self._thread.join(seconds)
+            self._thread.join(None if seconds is None else max(seconds, 0))
 
     @property
     def ready(self):
         """`True` if every model has a version that can answer requests."""
         return all(model.available for model in self.models.values())
 
-    def model(self, name, asked=None):
-        """Returns the `ServedModel` with this name.
-
-        Args:
-            name: str. The name of the model.
-            asked: str. Error message for an unknown name. If `None`, the message says that the
-                newest version was requested.
-
-        Raises:
-            ServingError: NOT_FOUND if there is no such model; INVALID_ARGUMENT if `name` is empty.
-        """
-        if not name:
-            raise ServingError("INVALID_ARGUMENT", "ModelSpec has no name specified.")
-        if name not in self.models:
-            asked = asked or f"Servable not found for request: Latest({name})"
-            raise ServingError("NOT_FOUND", asked)
-        return self.models[name]
-
     @contextlib.contextmanager
     def lease(self, name, version=None, label=None):
         """Yields `(version, Servable)` and keeps the version loaded while the block runs.
 
-        Args:
-            name: str. The name of the model.
-            version: int. The version number. It is ignored if `label` is given. If `version` and
-                `label` are `None`, the newest loaded version is used.
-            label: str. The label of a version. Defaults to `None`.
-
-        Raises:
-            ServingError: NOT_FOUND if there is no such model or the version is not loaded;
-                INVALID_ARGUMENT if `name` is empty or there is no such label.
+        `label` takes precedence over `version`. If both are `None`, it is the newest version.
         """
-        asked = None
-        if version is not None:
-            asked = f"Servable not found for request: Specific({name}, {version})"
-        if label is not None and name and name not in self.models:
-            raise no_label(label)
-        model = self.model(name, asked)
+        if not name:
+            raise ServingError("INVALID_ARGUMENT", "ModelSpec has no name specified.")
+        model = self.models.get(name)
         if label is not None:
-            version = model.labelled(label)
+            if model is None or label not in model.config.labels:
+                message = f"Unrecognized servable version label: {label}"
+                raise ServingError("INVALID_ARGUMENT", message)
+            version = model.config.labels[label]
+        if model is None:
+            raise not_loaded(name, version)
         with model.lease(version) as leased:
             yield leased
 
     def status(self, name, version=None):
-        """Returns the status of the versions of a model.
-
-        Args:
-            name: str. The name of the model.
-            version: int. The version to report. If `None`, all versions are reported.
-
-        Returns:
-            A list of tuples `(version, state, error)`, newest version first. `version` is an int,
-            `state` is a str such as `"AVAILABLE"`, and `error` is a `ServingError` or `None`.
-
-        Raises:
-            ServingError: NOT_FOUND if there is no such model or version.
-        """
+        """Returns the status of the versions of a model; see `ServedModel.status`."""
         if name not in self.models:
-            asked = "any versions" if version is None else f"version {version}"
-            raise ServingError("NOT_FOUND", f"Could not find {asked} of model {name}")
+            raise no_versions(name, version)
         return self.models[name].status(version)
 
     def _tell(self, model):

@@ -1,6 +1,5 @@
 """Servable: a loaded version of a model that answers requests from many threads."""
 
-import concurrent.futures
 import contextlib
 import importlib
 import logging
@@ -11,17 +10,17 @@ import threading
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-from tfreps.server.models.batching import BatchOptions
 from tfreps.server.models.graph_operations import check_operations
-from tfreps.server.models.signature import Signature, rows_of
-from tfreps.server.models.signature_runner import SignatureRunner, bytes_of
+from tfreps.server.models.signature import Signature
+from tfreps.server.models.signature_runner import SignatureRunner
 from tfreps.server.models.warm_up import warm_up_requests
-from tfreps.server.requests.model_call import ModelCall
-from tfreps.server.requests.request_limits import RequestLimits
+from tfreps.server.requests.lane import Call
+from tfreps.server.requests.request_limits import choose_queue, rows_of
 from tfreps.server.requests.request_size import RequestCounter
 from tfreps.server.requests.serving_error import ServingError
-from tfreps.server.requests.tensor_protos import to_array
-from tfreps.server.requests.ticket import Ticket, too_late
+from tfreps.server.requests.tensor_protos import to_arrays
+from tfreps.server.requests.ticket import Ticket
+from tfreps.server.server_options import ServerOptions
 
 DEFAULT = "serving_default"
 TAG = "serve"
@@ -31,26 +30,13 @@ class Servable:
     """Loaded SavedModel that answers requests.
 
     Requests to a signature can be merged if all inputs of the signature are required and have rank
-    1 and a variable size, and all its outputs have one row per input row. If a batch fails, its
-    requests are run again one by one, so that no request fails because of another. Long requests
-    are not merged and wait in a separate queue.
+    1 and a variable size, and all its outputs have one row per input row.
 
     Args:
         folder: str or path. The folder of a SavedModel.
-        batching: `BatchOptions`. If `None`, the default options are used.
-        direct_runs: int. Maximum number of requests that run concurrently without being merged
-            into a batch. Long requests are not counted: they run one at a time. If `None`, it is
-            the number of CPUs, but at least 2.
-        most_elements: int. Maximum number of elements of an input in a warm-up request. Defaults to
-            2**20.
-        limits: `RequestLimits`. If `None`, the default limits are used.
-        allow_file_ops: bool. Whether the model may have operations that use files, the network or
-            Python; see `check_operations`. Defaults to `False`.
+        options: `ServerOptions`. If `None`, the default options are used.
 
     Attributes:
-        folder: str. The folder of the SavedModel.
-        limits: The `RequestLimits`.
-        runner: The `SignatureRunner`.
         definitions: dict from the name of every signature to its `SignatureDef`.
         signatures: dict from the name of every callable signature to its `Signature`.
 
@@ -59,140 +45,81 @@ class Servable:
             operations that are not allowed, or a warm-up request cannot be read or fails.
     """
 
-    def __init__(
-        self,
-        folder,
-        batching=None,
-        direct_runs=None,
-        most_elements=2**20,
-        limits=None,
-        allow_file_ops=False,
-    ):
-        self.folder = os.fspath(folder)
-        self.limits = limits or RequestLimits()
-        self._batching = batching or BatchOptions()
+    def __init__(self, folder, options=None):
+        self._folder = os.fspath(folder)
+        self._options = options or ServerOptions()
         try:
-            model = read_model(self.folder)
+            model = read_model(self._folder)
             self.definitions = definitions(model)
-            if not allow_file_ops:
-                check_operations(model, self.folder)
-            self._counter = RequestCounter.of_folder(self.folder)
+            if not self._options.allow_file_ops:
+                check_operations(model, self._folder)
+            self._counter = RequestCounter.of_folder(self._folder)
             with quiet_absl():
-                self._loaded = load(self.folder)
-            functions = dict(self._loaded.signatures.items())
+                self._loaded = load(self._folder)
+            self._functions = dict(self._loaded.signatures.items())
         except Exception as error:  # truncated protobufs and missing files raise various types
             reason = " ".join(str(error).split())
             if len(reason) > 500:  # the last sentence may say what to do
                 reason = f"{reason[:300]} ... {reason[-200:]}"
-            raise ValueError(f"{self.folder} cannot be loaded as a SavedModel: {reason}") from error
+            raise ValueError(
+                f"{self._folder} cannot be loaded as a SavedModel: {reason}"
+            ) from error
         self.signatures = {
             name: Signature(name, self.definitions[name])
-            for name in functions
+            for name in self._functions
             if name in self.definitions
         }
         merged = {name for name, signature in self.signatures.items() if signature.batches}
-        if self._batching.max_rows <= 1:
+        if self._options.batching.max_rows <= 1:
             merged = set()
-        self.runner = SignatureRunner(functions, merged, self.limits, self._batching, direct_runs)
-        self._warm_up(most_elements)
-
-    def signature(self, name: str, code="FAILED_PRECONDITION") -> Signature:
-        """Returns the `Signature` with this name.
-
-        Args:
-            name: str. The name of the signature. If empty, `serving_default` is used.
-            code: str. The status code of the error for an unknown name. Defaults to
-                `"FAILED_PRECONDITION"`.
-
-        Raises:
-            ServingError: With the status code `code`, if there is no such signature.
-        """
-        name = name or DEFAULT
-        if name not in self.signatures:
-            text = f'Serving signature key "{name}" not found.'
-            if code == "INVALID_ARGUMENT":  # TensorFlow Serving's message over REST
-                text = f'Serving signature name: "{name}" not found in signature def'
-            raise ServingError(code, text)
-        return self.signatures[name]
+        self._runner = SignatureRunner(self._functions, merged, self._options)
+        self._warm_up()
 
     @property
     def is_stuck(self):
         """`True` if requests that exceeded their time limit block requests that are not long."""
-        return self.runner.is_stuck
+        return self._runner.is_stuck
 
-    def submit(self, name, inputs, outputs=(), ticket=None, write=None):
-        """Checks a request and starts it.
+    def signature(self, name: str) -> Signature:
+        """Returns the `Signature` with this name, or `serving_default` if the name is empty."""
+        name = name or DEFAULT
+        if name not in self.signatures:
+            raise ServingError("FAILED_PRECONDITION", f'Serving signature key "{name}" not found.')
+        return self.signatures[name]
+
+    def prepare(self, name, inputs, outputs, ticket, write=dict):
+        """Checks a request against the signature and the limits, and returns its `Call`.
 
         Args:
             name: str. The name of the signature. If empty, `serving_default` is used.
             inputs: dict from names to NumPy arrays.
             outputs: List of str. Names of the outputs to return. If empty, all outputs are
                 returned.
-            ticket: The `Ticket` of the request. If `None`, there is no time limit.
-            write: Function that converts the answer, a dict from names to NumPy arrays. It is
-                called before the next request runs, since answers can be large. If `None`, the
-                answer is not converted.
-
-        Returns:
-            A `concurrent.futures.Future` with the result of `write`, or with a dict from names to
-            NumPy arrays, with strings as `bytes` in arrays of objects. Its error is a ServingError
-            if the answer exceeds a limit, an output is not a dense tensor, the time is up or the
-            client has disconnected, and a `tf.errors.OpError` if the model fails or the request is
-            cancelled while it runs.
-
-        Raises:
-            ServingError: If there is no such signature, the request does not match it or exceeds a
-                limit, or too many requests are waiting.
+            ticket: The `Ticket` of the request.
+            write: Function that converts the dict of output arrays to the answer. Defaults to
+                `dict`.
         """
         signature = self.signature(name)
         signature.check(inputs)
-        wanted = signature.check_filter(outputs)
-        longest_bytes = self.limits.check_bytes(inputs)
-        size = self._counter.size(inputs, self.limits.text_tokens, self.limits.tokens)
-        self.limits.check_tokens(size, self._counter.added_per_text)
-        rows = rows_of(inputs) or 0
-        most_rows = self._batching.max_rows
-        merges = 0 < rows <= most_rows and self.limits.merges(size, longest_bytes, most_rows)
-        defaults = {k: v for k, v in signature.defaults.items() if k not in inputs}
-        ticket = ticket or Ticket(threading.TIMEOUT_MAX)
+        outputs = signature.check_filter(outputs)
+        queue = choose_queue(inputs, self._counter, self._options)
+        inputs = {**signature.defaults, **inputs}
+        return Call(signature.name, inputs, outputs, rows_of(inputs), queue, ticket, write)
 
-        def finish(arrays):
-            self.limits.check_answer(sum(map(bytes_of, arrays.values())))
-            return arrays if write is None else write(arrays)
+    async def run(self, call):
+        """Returns the answer of a `Call`, or raises the error of the model or of a limit."""
+        return await self._runner.run(call)
 
-        call = ModelCall(signature.name, {**inputs, **defaults}, wanted, rows, ticket, finish)
-        self.runner.submit(call, merges, self.limits.is_long(size, longest_bytes))
-        return call.future
-
-    def run(self, name, inputs, outputs=(), ticket=None, write=None):
-        """Runs a signature and waits for its answer; see `submit`.
-
-        Returns:
-            The result of `write`, or a dict from names to NumPy arrays.
-
-        Raises:
-            ServingError: For the reasons in `submit`.
-            tf.errors.OpError: If the model fails, or the request is cancelled while it runs.
-        """
-        ticket = ticket or Ticket(threading.TIMEOUT_MAX)
-        future = self.submit(name, inputs, outputs, ticket, write)
-        try:
-            return future.result(ticket.remaining)
-        except concurrent.futures.TimeoutError:
-            ticket.cancel()
-            raise too_late(ticket.seconds) from None
-
-    def _warm_up(self, most_elements):
+    def _warm_up(self):
         for number, request in enumerate(warm_up_requests(self.folder), 1):
             try:
-                inputs = {
-                    key: to_array(value, most_elements, f"input '{key}'")
-                    for key, value in request.inputs.items()
-                }
-                self.run(request.model_spec.signature_name, inputs, request.output_filter)
+                inputs = to_arrays(request.inputs, self._options.max_elements)
+                name, filter_ = request.model_spec.signature_name, request.output_filter
+                call = self.prepare(name, inputs, filter_, Ticket(threading.TIMEOUT_MAX))
+                call.ticket.call(self._functions[call.signature], call.inputs)
             except (ServingError, tf.errors.OpError) as error:
                 raise ValueError(
-                    f"{self.folder}: warm-up request {number} fails: {error}"
+                    f"{self._folder}: warm-up request {number} fails: {error}"
                 ) from error
 
 

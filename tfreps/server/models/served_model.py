@@ -38,17 +38,6 @@ class ServedModel:
         config: `ModelConfig`.
         load: Function that takes the folder of a version and returns a `Servable`, or raises an
             error if the version cannot be loaded.
-
-    Example:
-    >>> import pathlib, tempfile
-    >>> from tfreps.server.models.model_configs import ModelConfig
-    >>> base = pathlib.Path(tempfile.mkdtemp())
-    >>> (base / "1").mkdir()
-    >>> model = ServedModel(ModelConfig("half", str(base)), load=lambda folder: folder.name)
-    >>> model.refresh()
-    >>> with model.lease() as (number, servable):
-    ...     print(number, servable)
-    1 1
     """
 
     def __init__(self, config, load):
@@ -66,58 +55,25 @@ class ServedModel:
             return sorted(n for n, v in self._versions.items() if v.state == "AVAILABLE")
 
     def status(self, number=None):
-        """Returns the status of the known versions.
+        """Returns tuples `(number, state, error)` of all known versions or of one, newest first.
 
-        Args:
-            number: int. The version to report. If `None`, all versions are reported.
-
-        Returns:
-            A list of tuples `(number, state, error)`, newest version first. `number` is an int,
-            `state` is a str such as `"AVAILABLE"`, and `error` is a `ServingError` or `None`.
-
-        Raises:
-            ServingError: NOT_FOUND if there is no such version, or no version at all.
+        `state` is a str such as `"AVAILABLE"`, and `error` is a `ServingError` or `None`.
         """
         with self._lock:
             found = [(v.number, v.state, v.error) for v in self._versions.values()]
-        if number is not None:
-            found = [entry for entry in found if entry[0] == number]
-            if not found:
-                raise ServingError(
-                    "NOT_FOUND", f"Could not find version {number} of model {self.name}"
-                )
+        found = [entry for entry in found if number in (None, entry[0])]
         if not found:
-            raise ServingError("NOT_FOUND", f"Could not find any versions of model {self.name}")
+            raise no_versions(self.name, number)
         return sorted(found, reverse=True)
-
-    def labelled(self, label):
-        """Returns the number of the version with this label.
-
-        Raises:
-            ServingError: INVALID_ARGUMENT if there is no such label.
-        """
-        if label not in self.config.labels:
-            raise no_label(label)
-        return self.config.labels[label]
 
     @contextlib.contextmanager
     def lease(self, number=None):
-        """Yields `(number, Servable)` and keeps the version loaded while the block runs.
-
-        Args:
-            number: int. The version number. If `None`, the newest loaded version is used.
-
-        Raises:
-            ServingError: NOT_FOUND if no version with this number is loaded, or no version at all.
-        """
+        """Yields `(number, Servable)` of one version or the newest, and keeps it loaded."""
         with self._lock:
             able = [v for v in self._versions.values() if v.state == "AVAILABLE"]
             able = [v for v in able if number in (None, v.number)]
             if not able:
-                asked = f"Latest({self.name})"
-                if number is not None:
-                    asked = f"Specific({self.name}, {number})"
-                raise ServingError("NOT_FOUND", f"Servable not found for request: {asked}")
+                raise not_loaded(self.name, number)
             version = max(able, key=lambda v: v.number)
             version.users += 1
         try:
@@ -205,9 +161,16 @@ class ServedModel:
             self._unloaded = True
 
 
-def no_label(label):
-    """Returns the error for an unknown label."""
-    return ServingError("INVALID_ARGUMENT", f"Unrecognized servable version label: {label}")
+def not_loaded(name, number):
+    """Returns the error for a version that is not loaded, or for a model without versions."""
+    asked = f"Latest({name})" if number is None else f"Specific({name}, {number})"
+    return ServingError("NOT_FOUND", f"Servable not found for request: {asked}")
+
+
+def no_versions(name, number):
+    """Returns the error for a status of a version, or of any version, that is not known."""
+    asked = "any versions" if number is None else f"version {number}"
+    return ServingError("NOT_FOUND", f"Could not find {asked} of model {name}")
 
 
 def failure(error, base_path):
@@ -218,10 +181,7 @@ def failure(error, base_path):
 
 
 def files_in(folder):
-    """Returns the paths, sizes and modification times of all files in a folder.
-
-    The result is used to detect changes. It is None if `folder` is None.
-    """
+    """Returns the paths, sizes and modification times of all files in a folder, or None."""
     if folder is None:
         return None
     found = set()

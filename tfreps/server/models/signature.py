@@ -1,34 +1,22 @@
 """Signature: the inputs and outputs of a model, against which requests are checked."""
 
-import numpy as np
 import tensorflow as tf
 
 from tfreps.server.requests.serving_error import ServingError
 
 
 class Signature:
-    """Inputs and outputs of a signature of a SavedModel.
+    """Inputs and outputs of a signature of a SavedModel, in alphabetical order.
 
     Args:
         name: str. The name of the signature, such as `"serving_default"`.
         definition: The `SignatureDef` of the signature.
 
     Attributes:
-        inputs: dict from input names to `tf.TensorSpec`, in alphabetical order. The value is `None`
-            for inputs that are not dense tensors.
-        outputs: dict from output names to `tf.TensorSpec`, in alphabetical order. The value is
-            `None` for outputs that are not dense tensors, such as ragged tensors.
+        inputs: dict from input names to `tf.TensorSpec`, or `None` for inputs that are not dense.
+        outputs: dict from output names to `tf.TensorSpec`, or `None` for outputs that are not
+            dense, such as ragged tensors.
         defaults: dict from the names of optional inputs to their default values.
-
-    Example:
-    >>> from tensorflow.core.protobuf import meta_graph_pb2
-    >>> definition = meta_graph_pb2.SignatureDef()
-    >>> definition.inputs["x"].dtype = 1
-    >>> definition.inputs["x"].tensor_shape.dim.add(size=-1)
-    size: -1
-    <BLANKLINE>
-    >>> Signature("serving_default", definition).inputs["x"].shape.as_list()
-    [None]
     """
 
     def __init__(self, name, definition):
@@ -56,15 +44,18 @@ class Signature:
             and all(g is not None and open_rows(g) for g in gives)
         )
 
+    def input(self, name):
+        """Returns the `tf.TensorSpec` of an input, or raises UNIMPLEMENTED if it is not dense."""
+        if self.inputs[name] is None:
+            raise ServingError(
+                "UNIMPLEMENTED",
+                f"The model declares input '{name}' as a sparse or composite tensor, but this "
+                "server supports only dense tensors.",
+            )
+        return self.inputs[name]
+
     def check_names(self, given):
-        """Checks that all required inputs and no unknown inputs are given.
-
-        Args:
-            given: Iterable of str. Names of the inputs of a request.
-
-        Raises:
-            ServingError: INVALID_ARGUMENT if an input is missing or unknown.
-        """
+        """Raises a ServingError unless all required inputs and no unknown ones are given."""
         given = set(given)
         known = set(self.inputs)
         missing = known - given - set(self.defaults)
@@ -78,24 +69,10 @@ class Signature:
             )
 
     def check(self, inputs):
-        """Checks the names, dtypes and shapes of the inputs of a request.
-
-        Args:
-            inputs: dict from names to NumPy arrays, with strings as `bytes` in arrays of objects.
-
-        Raises:
-            ServingError: INVALID_ARGUMENT if a name, dtype or shape does not match the signature;
-                UNIMPLEMENTED if the signature declares an input that is not a dense tensor.
-        """
+        """Raises a ServingError unless names, dtypes and shapes match the signature."""
         self.check_names(inputs)
         for name, value in inputs.items():
-            wanted = self.inputs[name]
-            if wanted is None:
-                raise ServingError(
-                    "UNIMPLEMENTED",
-                    f"The model declares input '{name}' as a sparse or composite tensor, but this "
-                    "server supports only dense tensors.",
-                )
+            wanted = self.input(name)
             found = tf.string if value.dtype.kind in "OSU" else tf.as_dtype(value.dtype)
             if found != wanted.dtype:
                 raise ServingError(
@@ -110,14 +87,7 @@ class Signature:
                 )
 
     def check_filter(self, names):
-        """Checks the names of the requested outputs and returns them.
-
-        Args:
-            names: List of str. The names in the request. If empty, all output names are returned.
-
-        Raises:
-            ServingError: INVALID_ARGUMENT if a name is unknown or given twice.
-        """
+        """Checks the names of the requested outputs; returns them, or all if there are none."""
         for place, name in enumerate(names):
             if name not in self.outputs:
                 raise ServingError(
@@ -128,12 +98,6 @@ class Signature:
             if name in names[:place]:
                 raise ServingError("INVALID_ARGUMENT", f"duplicate output tensor alias: {name}")
         return list(names) or list(self.outputs)
-
-
-def rows_of(inputs: dict[str, np.ndarray]) -> int | None:
-    """Returns the size of all inputs along their first axis, or None if they have no such size."""
-    sizes = {value.shape[:1] for value in inputs.values()}
-    return sizes.pop()[0] if len(sizes) == 1 and sizes != {()} else None
 
 
 def spec(info):

@@ -1,19 +1,21 @@
 """SignatureRunner: runs the calls of a model's signatures, merged into batches or alone."""
 
+import contextlib
 import os
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.eager import context
-from tensorflow.python.framework.constant_op import convert_to_eager_tensor
 
-from tfreps.server.models.batching import joined, split
 from tfreps.server.requests.lane import Lane
+from tfreps.server.requests.request_limits import BATCHED, LONG, SINGLE, check_answer
 from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.requests.ticket import Ticket
 
 LONG_WAITING = 64  # maximum number of waiting long calls; other places are for small ones
-FEW_TEXTS = 1_024  # strings of an output that are converted without a check of their size
+
+
+class FailedBatch(Exception):
+    """Error of all calls in a batch, of which any may be at fault."""
 
 
 class SignatureRunner:
@@ -25,130 +27,94 @@ class SignatureRunner:
 
     Args:
         functions: dict from names of signatures to `ConcreteFunction`.
-        merged: Set of str. Names of the signatures whose calls may run together.
-        limits: `RequestLimits`.
-        batching: `BatchOptions`.
-        direct_runs: int. Maximum number of calls that run alone concurrently. Long calls are not
-            counted. If `None`, it is the number of CPUs, but at least 2.
-
-    Attributes:
-        merged: Set of str. A signature is removed if its outputs turn out not to have one row per
-            row of its inputs.
+        merged: Set of str. Names of the signatures whose calls may run together. A signature is
+            removed if its outputs turn out not to have one row per row of its inputs.
+        options: `ServerOptions`.
     """
 
-    def __init__(self, functions, merged, limits, batching, direct_runs=None):
-        self.merged = set(merged)
+    def __init__(self, functions, merged, options):
         self._functions = functions
-        self._limits = limits
-        self._together = Lane(
-            "batched",
-            self._run_together,
-            batching.threads,
-            batching.max_rows,
-            batching.max_queued,
-            batching.timeout_ms / 1_000,
-        )
-        direct_runs = direct_runs or max(os.cpu_count() or 1, 2)
-        self._alone = Lane("single", self._run_alone, direct_runs)
-        self._long = Lane("long", self._run_alone, 1, most_waiting=LONG_WAITING)
+        self._merged = merged
+        self._options = options
+        batching = options.batching
+        self._lanes = {
+            BATCHED: Lane(
+                BATCHED,
+                self._run_together,
+                batching.threads,
+                batching.max_rows,
+                batching.max_queued,
+                batching.timeout_ms / 1_000,
+            ),
+            SINGLE: Lane(SINGLE, self._run_alone, max(os.cpu_count() or 1, 2)),
+            LONG: Lane(LONG, self._run_alone, most_waiting=LONG_WAITING),
+        }
 
     @property
     def is_stuck(self):
         """`True` if calls that exceeded their time limit block calls that are not long."""
-        return self._together.is_stuck or self._alone.is_stuck
+        return self._lanes[BATCHED].is_stuck or self._lanes[SINGLE].is_stuck
 
-    def submit(self, call, merges, is_long):
-        """Appends a call to the queue of its kind.
-
-        Args:
-            call: `ModelCall`.
-            merges: bool. Whether the call is small enough to run together with others.
-            is_long: bool. Whether the call waits in the queue of long calls if it does not run
-                together with others.
-
-        Raises:
-            ServingError: UNAVAILABLE if too many calls are waiting.
-        """
-        if merges and call.signature in self.merged:
-            self._together.submit(call)
-        else:
-            (self._long if is_long else self._alone).submit(call)
+    async def run(self, call):
+        """Returns the answer of a `Call` once it has run, or raises its error."""
+        if call.queue == BATCHED and call.signature in self._merged:
+            with contextlib.suppress(FailedBatch):
+                return await self._lanes[BATCHED].run(call)
+        return await self._lanes[LONG if call.queue == LONG else SINGLE].run(call)
 
     def _run_together(self, calls):
-        """Runs calls in one batch; returns those that have an answer or an error."""
+        """Runs calls in one batch; returns the answer or the exception of each."""
         if len(calls) == 1:
             return self._run_alone(calls)
         signature = calls[0].signature
         wanted = set().union(*(call.outputs for call in calls))
+        inputs = {name: np.concatenate([c.inputs[name] for c in calls]) for name in calls[0].inputs}
         try:
-            tensors = self._ask(signature, joined([call.inputs for call in calls]))
+            tensors = Ticket().call(self._functions[signature], inputs)
             outputs = {name: as_array(name, tensors[name]) for name in wanted}
-        except Exception:  # which of the calls is at fault is not known
-            return self._ask_alone(calls)
-        try:
-            parts = split(outputs, [call.rows for call in calls])
-        except ValueError:  # the outputs have no rows, despite the signature
-            self.merged.discard(signature)
-            return self._ask_alone(calls)
-        for call, part in zip(calls, parts, strict=True):
-            call.write({name: part[name] for name in call.outputs})
-        return calls
-
-    def _ask_alone(self, calls):
-        """Moves calls to the queue of those that run alone; returns those that do not fit."""
-        rejected = []
-        for call in calls:
-            try:
-                self._alone.submit(call)
-            except ServingError as error:
-                call.error = error
-                rejected.append(call)
-        return rejected
+        except Exception as error:
+            raise FailedBatch from error
+        ends = np.cumsum([call.rows for call in calls])
+        if any(value.shape[:1] != (ends[-1],) for value in outputs.values()):
+            self._merged.discard(signature)
+            raise FailedBatch
+        answers = []
+        for call, end in zip(calls, ends, strict=True):
+            own = {name: outputs[name][end - call.rows : end] for name in call.outputs}
+            answers.append(self._written(call, own))
+        return answers
 
     def _run_alone(self, calls):
-        """Runs calls one by one, and returns them."""
-        for call in calls:
-            try:
-                tensors = self._ask(call.signature, call.inputs, call.ticket)
-                outputs = {name: few_texts(tensors[name]) for name in call.outputs}
-                # Before the conversion of large outputs, which takes memory.
-                self._limits.check_answer(sum(map(bytes_of, outputs.values())))
-                outputs = {name: as_array(name, value) for name, value in outputs.items()}
-            except Exception as error:
-                call.error = error
-            else:
-                call.write(outputs)
-        return calls
+        """Runs a single call; returns a list with its answer or exception."""
+        (call,) = calls
+        tensors = call.ticket.call(self._functions[call.signature], call.inputs)
+        # Before the conversion of large outputs, which takes memory.
+        dense = [tensors[name] for name in call.outputs if is_dense(tensors[name])]
+        size = sum(tensor.shape.num_elements() * tensor.dtype.size for tensor in dense)
+        check_answer(size, self._options)
+        return [self._written(call, {name: as_array(name, tensors[name]) for name in call.outputs})]
 
-    def _ask(self, signature, inputs, ticket=None):
-        """Calls a signature with arrays, and returns a dict from output names to tensors."""
-        eager = context.context()
-        tensors = {k: convert_to_eager_tensor(value, eager) for k, value in inputs.items()}
-        return (ticket or Ticket()).call(self._functions[signature], tensors)
+    def _written(self, call, outputs):
+        """Returns the answer of a call with these outputs, or an exception."""
+        try:
+            call.ticket.check()
+            check_answer(sum(map(bytes_of, outputs.values())), self._options)
+            return call.write(outputs)
+        except Exception as error:
+            return error
 
 
-def bytes_of(value):
-    """Returns the size of an output in bytes, or 0 if it is neither an array nor a dense tensor."""
-    if isinstance(value, np.ndarray):
-        return value.nbytes + (sum(map(len, value.flat)) if value.dtype == object else 0)
-    if not isinstance(value, tf.Tensor):
-        return 0
-    if value.dtype == tf.string:
-        return int(tf.reduce_sum(tf.strings.length(value))) + 8 * int(tf.size(value))
-    return value.shape.num_elements() * value.dtype.size
+def bytes_of(array):
+    """Returns the size of an array in bytes, including its strings."""
+    return array.nbytes + (sum(map(len, array.flat)) if array.dtype == object else 0)
 
 
-def few_texts(value):
-    """Converts an output of few strings to an array, whose size needs no operation to compute."""
-    is_text = isinstance(value, tf.Tensor) and value.dtype == tf.string
-    return as_array("", value) if is_text and value.shape.num_elements() <= FEW_TEXTS else value
+def is_dense(value):
+    return isinstance(value, tf.Tensor)
 
 
 def as_array(name, value):
-    """Converts an output to a NumPy array, unless it is one."""
-    if isinstance(value, np.ndarray):
-        return value
-    if not isinstance(value, tf.Tensor):
+    """Converts an output to a NumPy array."""
+    if not is_dense(value):
         raise ServingError("UNIMPLEMENTED", f"Output '{name}' is not a dense tensor.")
-    dtype = object if value.dtype == tf.string else None
-    return np.asarray(value.numpy(), dtype)
+    return np.asarray(value.numpy(), object if value.dtype == tf.string else None)

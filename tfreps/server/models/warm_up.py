@@ -10,22 +10,13 @@ MOST = 1_000  # records that TensorFlow Serving accepts
 
 
 def warm_up_requests(folder: str | os.PathLike) -> list[predict_pb2.PredictRequest]:
-    """Reads the Predict requests in `assets.extra/tf_serving_warmup_requests`.
-
-    Records with other kinds of requests are ignored.
+    """Reads the Predict requests in `assets.extra/tf_serving_warmup_requests`, if there are any.
 
     Args:
         folder: str or path. The folder of one version of a model.
 
-    Returns:
-        A list of `PredictRequest`, empty if there is no such file.
-
     Raises:
         ValueError: If the file is corrupt or has more than 1,000 records.
-
-    Example:
-    >>> warm_up_requests("nowhere")
-    []
     """
     path = os.path.join(os.fspath(folder), FILE)
     if not os.path.isfile(path):

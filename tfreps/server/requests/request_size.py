@@ -42,12 +42,9 @@ def pattern(tokens):
 
 
 class RequestSize(NamedTuple):
-    """Size of a request: the number of its rows, and the number of tokens in the longest row.
+    """Number of rows of a request, and number of tokens in its longest row.
 
-    Args:
-        rows: int. Number of texts, or of rows of the arrays.
-        longest: int. Number of tokens in the longest row.
-        attends: bool. Whether every token of a row attends to all others. Defaults to `False`.
+    `attends` is `True` if every token of a row attends to all others.
     """
 
     rows: int
@@ -78,10 +75,6 @@ class RequestCounter:
         attends: bool. Whether every token of a text attends to all others. Defaults to `False`.
         added_per_text: int. Number of tokens that the model adds to every text. Defaults to 0.
 
-    Raises:
-        ValueError: If `tokens` is not a key of `PATTERNS`, a number is not an int or is too small,
-            or `attends` is not a bool.
-
     Example:
     >>> import numpy as np
     >>> texts = np.array([b"The dog sat .", b"", b"ok"], object)
@@ -111,14 +104,7 @@ class RequestCounter:
 
     @classmethod
     def of_folder(cls, folder):
-        """Returns the counter for an export, or a default one if `tfreps_counts.json` is missing.
-
-        Args:
-            folder: str or path. The folder of one version of a model.
-
-        Raises:
-            ValueError: If `tfreps_counts.json` is not valid.
-        """
+        """Returns the counter for an export, or a default one if it has no counts."""
         path = os.path.join(os.fspath(folder), FILE)
         if not os.path.isfile(path):
             return cls()
@@ -139,8 +125,7 @@ class RequestCounter:
         Args:
             inputs: dict from names to NumPy arrays, with strings as `bytes` in arrays of objects.
             most: int. Counting stops when a text has more tokens than this.
-            most_padded: int. Counting stops when the texts have more tokens than this after they
-                are padded to the length of the longest.
+            most_padded: int. Counting stops when the padded texts have more tokens than this.
         """
         found = [self._of_array(value, most, most_padded) for value in inputs.values()]
         return RequestSize(

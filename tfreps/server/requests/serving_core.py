@@ -6,35 +6,36 @@ import time
 
 from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2
 
-from tfreps.server.requests.dispatcher import Dispatcher
 from tfreps.server.requests.serving_error import ServingError, as_serving_error
 from tfreps.server.requests.serving_metrics import ServingMetrics
+from tfreps.server.requests.ticket import Ticket, too_late
+from tfreps.server.server_options import ServerOptions
 
 SIGNATURE_DEF = "signature_def"  # the only kind of metadata
+SMALL = 2**14  # bytes of a request up to which it is parsed on the event loop, not in a thread
 
 
 class ServingCore:
-    """Models, threads and metrics of a server, independent of its interfaces.
+    """Models, limits and metrics of a server, independent of its interfaces.
+
+    A request is parsed and checked on the event loop (or in a thread, if it is large), waits in a
+    queue of its model, and is answered in a thread of this queue. All coroutines of this class must
+    run on one event loop.
 
     Args:
         pool: `ModelPool`. The models.
-        dispatcher: `Dispatcher`. If `None`, a default one is created.
-        most_elements: int. Maximum number of elements of an input. Defaults to 2**20.
+        options: `ServerOptions`. If `None`, the default options are used.
 
     Attributes:
+        in_progress: int. The number of requests in progress. A request that exceeded its time limit
+            counts until its call of the model has ended, so that the machine is not overloaded.
         metrics: `ServingMetrics` of all requests.
-
-    Example:
-    >>> from tfreps.server.models.model_pool import ModelPool
-    >>> core = ServingCore(ModelPool([], load=None))
-    >>> core.pool.ready
-    True
     """
 
-    def __init__(self, pool, dispatcher=None, most_elements=2**20):
+    def __init__(self, pool, options=None):
         self.pool = pool
-        self.dispatcher = dispatcher or Dispatcher()
-        self.most_elements = most_elements
+        self.options = options or ServerOptions()
+        self.in_progress = 0
         self.metrics = ServingMetrics()
 
     @property
@@ -48,77 +49,67 @@ class ServingCore:
             return servable.is_stuck
         return False
 
-    def run(self, model, servable, signature, inputs, outputs=(), write=None):
-        """Runs a leased version and waits for its answer; see `submit`."""
-        finish = self._finish(model, write)
-        return servable.run(signature, inputs, outputs, self.dispatcher.ticket, finish)
+    def ticket(self, seconds=None):
+        """Returns a `Ticket` for a client that waits `seconds` seconds, or the server's limit."""
+        limit = self.options.timeout_seconds
+        return Ticket(limit if seconds is None else min(seconds, limit), limit)
 
-    def submit(self, model, servable, signature, inputs, outputs=(), write=None):
-        """Starts a request to a leased version, and records the time until its answer.
-
-        The time includes any wait in a queue. The ticket is that of the calling thread.
-
-        Args:
-            model: str. The name of the model.
-            servable: `Servable`. The leased version of the model.
-            signature: str. The name of a signature. If empty, the default one is used.
-            inputs: dict from names to NumPy arrays.
-            outputs: List of str. Names of the outputs to return. If empty, all outputs are
-                returned.
-            write: Function that converts the dict of output arrays. If `None`, the dict itself is
-                returned.
-
-        Returns:
-            A `concurrent.futures.Future`; see `Servable.submit`.
-
-        Raises:
-            ServingError: If there is no such signature, the request does not match it or exceeds a
-                limit, or too many requests are waiting.
-        """
-        finish = self._finish(model, write)
-        return servable.submit(signature, inputs, outputs, self.dispatcher.ticket, finish)
-
-    def _finish(self, model, write):
-        started = time.perf_counter()
-
-        def finish(answer):
-            self.metrics.record_run(model, time.perf_counter() - started)
-            return answer if write is None else write(answer)
-
-        return finish
-
-    def ask(self, which, start):
-        """Leases a version until its answer is there.
+    async def predict(self, which, prepare, ticket, size):
+        """Parses a request, runs its call and returns the answer, or raises the error.
 
         Args:
             which: Tuple `(name, version, label)` that selects the version as in `ModelPool.lease`.
-            start: Function that takes the version number and the `Servable`, starts a request, and
-                returns its future.
-
-        Returns:
-            The future.
-
-        Raises:
-            ServingError: If there is no such version, or `start` raises it.
+            prepare: Function that takes the version number, the `Servable` and the ticket, and
+                returns a `Call`; see `Servable.prepare`.
+            ticket: The `Ticket` of the request.
+            size: int. The number of bytes that `prepare` parses.
         """
-        with contextlib.ExitStack() as stack:
-            number, servable = stack.enter_context(self.pool.lease(*which))
-            future = start(number, servable)
-            lease = stack.pop_all()
-        future.add_done_callback(lambda _: lease.close())
-        return future
+        return await self.answer(self._predict, which, prepare, size, ticket=ticket)
+
+    async def _predict(self, which, prepare, size, ticket):
+        with self.pool.lease(*which) as (number, servable):
+            if size > SMALL:
+                call = await asyncio.to_thread(prepare, number, servable, ticket)
+            else:
+                call = prepare(number, servable, ticket)
+            started = time.perf_counter()
+            answer = await servable.run(call)
+            self.metrics.record_run(which[0], time.perf_counter() - started)
+            return answer
+
+    async def answer(self, work, *arguments, ticket):
+        """Returns the result of `await work(*arguments, ticket)`, a request in progress.
+
+        If the calling task is cancelled or the time of the ticket is up, the ticket is cancelled.
+        """
+        most = self.options.max_queue
+        if self.in_progress >= most:
+            raise ServingError(
+                "UNAVAILABLE",
+                f"{most} requests are in progress, the maximum (server option `max_queue`). Try "
+                "again later.",
+            )
+        self.in_progress += 1
+        task = asyncio.ensure_future(work(*arguments, ticket))
+        task.add_done_callback(self._leave)
+        try:
+            await asyncio.wait([task], timeout=ticket.remaining)
+            if not task.done():
+                raise too_late(ticket.seconds)
+            return task.result()
+        finally:
+            ticket.cancel()
+
+    def _leave(self, task):
+        self.in_progress -= 1
+        if not task.cancelled():
+            task.exception()  # asyncio logs errors that nobody has read
 
     @contextlib.contextmanager
     def recorded(self, model, api, entrypoint):
-        """Context manager that records the request that its block handles.
+        """Records the request that its block handles; converts errors to ServingErrors.
 
-        Errors in the block are converted to ServingErrors. Requests for unknown models are not
-        recorded.
-
-        Args:
-            model: str. The name of the model.
-            api: str. The name of the method, such as `"GetModelStatus"`.
-            entrypoint: str. `"GRPC"` or `"REST"`.
+        Requests for unknown models are not recorded. See `ServingMetrics.record`.
         """
         started = time.perf_counter()
         code = "OK"
@@ -139,14 +130,7 @@ class ServingCore:
                 self.metrics.record(model, api, entrypoint, code, seconds)
 
     def status_message(self, name, version=None, label=None):
-        """Returns the `GetModelStatusResponse` for the versions of a model.
-
-        As in TensorFlow Serving, `label` is ignored. If `version` is `None`, the response contains
-        all versions.
-
-        Raises:
-            ServingError: NOT_FOUND if there is no such model or version.
-        """
+        """Returns the `GetModelStatusResponse` of one or all versions; `label` is ignored."""
         message = get_model_status_pb2.GetModelStatusResponse()
         states = get_model_status_pb2.ModelVersionStatus.State
         for number, state, error in self.pool.status(name, version):
@@ -156,14 +140,7 @@ class ServingCore:
         return message
 
     def metadata_message(self, name, version=None, label=None):
-        """Returns the `GetModelMetadataResponse` with the signatures of a version.
-
-        The arguments select the version as in `ModelPool.lease`.
-
-        Raises:
-            ServingError: NOT_FOUND if there is no such model or the version is not loaded;
-                INVALID_ARGUMENT if `name` is empty or there is no such label.
-        """
+        """Returns the `GetModelMetadataResponse` with the signatures of a version."""
         message = get_model_metadata_pb2.GetModelMetadataResponse()
         signatures = get_model_metadata_pb2.SignatureDefMap()
         with self.pool.lease(name, version, label) as (number, servable):

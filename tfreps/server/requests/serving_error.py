@@ -42,14 +42,6 @@ class ServingError(Exception):
         http_status: int. The HTTP status. If `None`, it is the usual one for `code`.
         details: str. The message for the operator of the server, which `str(error)` returns. If
             `None`, it is `message`.
-
-    Attributes:
-        number: int. The number of the gRPC status code.
-
-    Example:
-    >>> error = ServingError("NOT_FOUND", "Servable not found for request: Latest(half)")
-    >>> error.code, error.number, error.http_status
-    ('NOT_FOUND', 5, 404)
     """
 
     def __init__(
@@ -67,16 +59,6 @@ def as_serving_error(error: Exception) -> ServingError:
 
     Errors of TensorFlow keep their code and the relevant part of their message. A MemoryError
     becomes RESOURCE_EXHAUSTED, and any other exception INTERNAL.
-
-    Args:
-        error: The exception.
-
-    Returns:
-        A `ServingError`. If `error` is a `ServingError`, it is returned unchanged.
-
-    Example:
-    >>> as_serving_error(KeyError("x")).code
-    'INTERNAL'
     """
     if isinstance(error, ServingError):
         return error
@@ -91,12 +73,8 @@ def as_serving_error(error: Exception) -> ServingError:
 def for_clients(code: str, text: str, base_path: str | None = None) -> ServingError:
     """Returns a ServingError whose message does not contain absolute paths.
 
-    Args:
-        code: str. The name of a gRPC status code.
-        text: str. The message. For the client, its paths are shortened to their last component;
-            `str(error)` contains the full paths.
-        base_path: str. The base path of the model. Paths below its parent folder are shown relative
-            to that folder. If `None`, all paths are shortened to their last component.
+    Paths are shortened to their last component, or to their path from the folder that contains
+    `base_path`, the base path of the model; `str(error)` contains the full paths.
 
     Example:
     >>> error = for_clients("INTERNAL", "/srv/models/ner/2 lacks /etc/hosts", "/srv/models/ner")

@@ -10,14 +10,7 @@ BUCKETS = [10 * 1.8**power for power in range(32)]
 
 
 class ServingMetrics:
-    """Metrics of a server: the numbers and durations of requests.
-
-    Example:
-    >>> metrics = ServingMetrics()
-    >>> metrics.record("half", "Predict", "GRPC", "OK", 0.002)
-    >>> print(*[line for line in metrics.page().decode().splitlines() if "count{" in line])
-    :tensorflow:serving:request_count{model_name="half",status="OK"} 1.0 ...
-    """
+    """Metrics of a server: the numbers and durations of requests."""
 
     def __init__(self):
         self._registry = prometheus_client.CollectorRegistry()
@@ -49,8 +42,7 @@ class ServingMetrics:
         Args:
             model: str. The name of a model of the server. Unknown names must not be recorded, since
                 every name takes memory.
-            api: str. `"Predict"` (gRPC), `"predict"` (REST), `"GetModelMetadata"` or
-                `"GetModelStatus"`.
+            api: str. The method, such as `"Predict"` (gRPC) or `"predict"` (REST).
             entrypoint: str. `"GRPC"` or `"REST"`.
             status: str. The name of a gRPC status code, such as `"OK"`.
             seconds: float. The time between the request and its answer.

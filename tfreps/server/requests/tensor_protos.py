@@ -40,16 +40,6 @@ def to_array(
 
     Returns:
         A NumPy array, with strings as `bytes` in an array of objects.
-
-    Raises:
-        ServingError: INVALID_ARGUMENT if the dtype is missing or not supported, the shape has a
-            negative size, an unknown rank or more than 32 axes, there are more than `most_elements`
-            elements, more than 1,048,576 elements are declared in a message with fewer bytes than
-            elements, or the content does not match the shape.
-
-    Example:
-    >>> to_array(tf.make_tensor_proto([[1.0, 2.0]]), 10)
-    array([[1., 2.]], dtype=float32)
     """
     shape = [axis.size for axis in proto.tensor_shape.dim]
     if proto.tensor_shape.unknown_rank or min(shape, default=0) < 0 or len(shape) > MOST_AXES:
@@ -73,21 +63,21 @@ def to_array(
             raise TypeError
     except (TypeError, KeyError):
         raise invalid(where, f"dtype {proto.dtype} is not supported in requests") from None
-    if dtype != tf.string:
+    if dtype != tf.string or proto.string_val:
         with contextlib.suppress(ValueError, TypeError, OverflowError):
             return tf.make_ndarray(proto)
-    elif 0 < len(proto.string_val) <= size and not proto.tensor_content:
-        return strings(proto.string_val, shape, size)
-    return parsed(proto, dtype, where)
-
-
-def parsed(proto, dtype, where):
-    """Parses a message with TensorFlow, which supports all forms of messages."""
-    try:
+    try:  # supports all forms of messages
         found = tf.io.parse_tensor(proto.SerializeToString(), dtype).numpy()
     except (tf.errors.OpError, ValueError) as error:
         raise invalid(where, " ".join(str(error).split())[:300]) from None
-    return np.asarray(found, object) if dtype == tf.string else np.asarray(found)
+    return np.asarray(found, object if dtype == tf.string else None)
+
+
+def to_arrays(protos, most_elements: int) -> dict[str, np.ndarray]:
+    """Converts the inputs of a request, a dict from names to messages; see `to_array`."""
+    return {
+        name: to_array(value, most_elements, f"input '{name}'") for name, value in protos.items()
+    }
 
 
 # The dtypes of requests. Resources, variants and quantized dtypes are not supported.
@@ -101,22 +91,10 @@ SUPPORTED = {
 }
 
 
-def strings(values, shape, size):
-    """Returns an array of `bytes` objects; the last value is repeated if values are missing."""
-    array = np.empty([size], object)
-    array[: len(values)] = list(values)
-    array[len(values) :] = values[-1]
-    return array.reshape(shape)
-
-
 def fill_proto(proto: tensor_pb2.TensorProto, array: np.ndarray) -> None:
-    """Writes an array to the field for its dtype in an empty message.
+    """Writes an array, with strings as `bytes` objects, to the field for its dtype in a message.
 
     TensorFlow Serving uses the same fields, and some clients read them directly.
-
-    Args:
-        proto: The `TensorProto` to fill in place.
-        array: NumPy array, with strings as `bytes` in an array of objects.
 
     Example:
     >>> proto = tensor_pb2.TensorProto()

@@ -1,11 +1,11 @@
 """ContextNeighbours: finds words whose contextual vectors in a biLM are similar."""
 
-import threading
+import asyncio
 import weakref
 
 import numpy as np
 
-from tfreps.server.requests.serving_error import ServingError
+from tfreps.server.rest.request_body import invalid
 
 MOST_TEXTS = 200
 BATCH = 16
@@ -28,10 +28,10 @@ class ContextNeighbours:
     def __init__(self, core, sentences=()):
         self._core = core
         self._sentences = list(sentences)
-        self._lock = threading.Lock()
+        self._lock = asyncio.Lock()
         self._kept = {}  # model -> (reference to its Servable, words, vectors)
 
-    def find(self, model: str, texts: list[str], text: int, token: int, k: int = 10) -> list[dict]:
+    async def find(self, model, texts, text, token, ticket, k=10):
         """Returns the words that are most similar to a given word, most similar first.
 
         Args:
@@ -39,70 +39,58 @@ class ContextNeighbours:
             texts: List of str. At most 200 texts, one of which contains the word.
             text: int. The index of the text that contains the word, counted from 0.
             token: int. The index of the word in this text, counted from 0.
-            k: int. Maximum number of words to return. The given word is not among them. Defaults to
-                10.
+            ticket: The `Ticket` of the request.
+            k: int. Maximum number of words to return. The given word is not among them.
 
         Returns:
             A list of dicts with the keys `token` (the word), `left` and `right` (up to five words
             of context on each side), `from` (the text or sentence of the word, counted from 1, such
             as `"text 2"` or `"sentence 14"`) and `similarity` (a float).
-
-        Raises:
-            ServingError: INVALID_ARGUMENT if there is no such word, there are no texts or too many
-                of them, or the model has no signature for raw text with the output `elmo`;
-                NOT_FOUND if there is no such model. Errors of `ServingCore.run` are raised as well,
-                for example if the texts are too long.
         """
         if not 1 <= len(texts) <= MOST_TEXTS:
-            message = f"`texts` must contain 1 to {MOST_TEXTS} texts; got {len(texts)}."
-            raise ServingError("INVALID_ARGUMENT", message)
+            raise invalid(f"`texts` must contain 1 to {MOST_TEXTS} texts; got {len(texts)}.")
         if not 0 <= text < len(texts):
-            message = (
+            raise invalid(
                 "`text` must be the index of one of the `texts`, at least 0 and less than "
                 f"{len(texts)}; got {text}."
             )
-            raise ServingError("INVALID_ARGUMENT", message)
         with self._core.pool.lease(model) as (_, servable):
-            own, vectors = self._embed(model, servable, texts, "text")
-            words, others = self._of_sentences(model, servable)
-        here = [place for place, word in enumerate(own) if word["where"] == (text, token)]
+            words, vectors = await self._embed(model, servable, texts, "text", ticket)
+            others = await self._of_sentences(model, servable, ticket)
+        here = [place for place, word in enumerate(words) if word["where"] == (text, token)]
         if not here:
-            raise ServingError(
-                "INVALID_ARGUMENT",
-                f"`token` must be the index of a token in text {text}, counted from 0; got "
-                f"{token}.",
+            raise invalid(
+                f"`token` must be the index of a token in text {text}, counted from 0; got {token}."
             )
         wanted = vectors[here[0]]
-        words = own + words
-        vectors = np.concatenate([vectors, others])
-        similarity = vectors @ wanted
+        words = words + others[0]
+        similarity = np.concatenate([vectors @ wanted, others[1] @ wanted])
         similarity[here[0]] = -np.inf
         best = np.argsort(-similarity, kind="stable")[: min(k, len(words) - 1)]
         return [shown(words[place], similarity[place]) for place in best]
 
-    def _of_sentences(self, model, servable):
-        with self._lock:
+    async def _of_sentences(self, model, servable, ticket):
+        async with self._lock:
             if model not in self._kept or self._kept[model][0]() is not servable:
-                found = self._embed(model, servable, self._sentences, "sentence")
+                found = await self._embed(model, servable, self._sentences, "sentence", ticket)
                 self._kept[model] = (weakref.ref(servable), *found)
             return self._kept[model][1:]
 
-    def _embed(self, model, servable, texts, kind):
+    async def _embed(self, model, servable, texts, kind, ticket):
         """Returns the words of texts, and their vectors of length 1, float32 `[words, D]`."""
         signature = text_signature(servable)
         if signature is None or "elmo" not in signature.outputs:
-            raise ServingError(
-                "INVALID_ARGUMENT",
+            raise invalid(
                 f"The model {model!r} must have a signature for raw text with the output `elmo`, "
-                "which contains contextual vectors. Use a biLM exported by `tfreps export`.",
+                "which contains contextual vectors. Use a biLM exported by `tfreps export`."
             )
         words = []
         vectors = [np.zeros([0, signature.outputs["elmo"].shape[-1]], "float32")]
+        wanted = sorted({"elmo", "sequence_len", "tokens"} & set(signature.outputs))
         for start in range(0, len(texts), BATCH):
             batch = np.array([text.encode("utf-8", "replace") for text in texts[start:][:BATCH]])
-            wanted = sorted({"elmo", "sequence_len", "tokens"} & set(signature.outputs))
             inputs = {"text": batch.astype(object)}
-            answer = self._core.run(model, servable, signature.name, inputs, wanted)
+            answer = await servable.run(servable.prepare(signature.name, inputs, wanted, ticket))
             for row, length in enumerate(answer["sequence_len"]):
                 # A biLM without the output `tokens` splits texts at spaces.
                 tokens = (

@@ -1,23 +1,21 @@
-"""predict_json: writes arrays as a REST answer, in row or column format.
-
-Errors that TensorFlow Serving also reports use its wording.
-"""
+"""predict_json: writes arrays as a REST answer, in row or column format."""
 
 import base64
 import json
+import math
 
 import numpy as np
 
+from tfreps.server.requests.request_limits import check_answer
 from tfreps.server.requests.serving_error import ServingError
 
 BYTES_SUFFIX = "_bytes"
 AT_A_TIME = 2**13  # elements, each of which takes 60 bytes in Python before it is written
-# Approximate bytes of an element with its separator, without the contents of strings.
-BYTES = {"float16": 12, "bfloat16": 12, "float32": 14, "float64": 22, "object": 7}
 SPECIAL = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def predict_json(outputs: dict[str, np.ndarray], rows: bool) -> bytes:
+def predict_json(outputs: dict[str, np.ndarray], rows: bool, options) -> bytes:
     """Converts the outputs of a model to the JSON body of an answer.
 
     A single output is written without its name.
@@ -28,124 +26,99 @@ def predict_json(outputs: dict[str, np.ndarray], rows: bool) -> bytes:
             written as base64.
         rows: bool. If `True`, the answer has the row format (`predictions`). Otherwise, it has the
             column format (`outputs`).
-
-    Returns:
-        bytes. JSON in UTF-8.
-
-    Raises:
-        ServingError: INVALID_ARGUMENT if there are no outputs, a string that is not written as
-            base64 is not valid UTF-8, or `rows` is `True` and an output is a scalar or the outputs
-            have different numbers of rows; UNIMPLEMENTED for a dtype without a JSON form.
+        options: `ServerOptions`, which limit the size of the answer.
 
     Example:
-    >>> predict_json({"y": np.array([2.5, np.nan], "float32")}, rows=True)
+    >>> from tfreps.server import ServerOptions
+    >>> predict_json({"y": np.array([2.5, np.nan], "float32")}, True, ServerOptions())
     b'{"predictions": [2.5, NaN]}'
-    >>> predict_json({"y": np.array([1]), "z": np.array([True])}, rows=False)
-    b'{"outputs": {"y": [1], "z": [true]}}'
     """
     if not outputs:
-        raise ServingError("INVALID_ARGUMENT", "Cannot convert empty tensor map to JSON")
-    if not rows:
-        return f'{{"outputs": {named({n: whole(n, v) for n, v in outputs.items()})}}}'.encode()
-    for name, value in outputs.items():
-        if not value.ndim:
-            raise ServingError(
-                "INVALID_ARGUMENT", f"Tensor name: {name} has no shape information (it has no rows)"
-            )
-    check_rows(outputs)
-    size = len(next(iter(outputs.values())))
-    step = rows_at_a_time(max(value.size for value in outputs.values()), size)
-    blocks = (
-        {name: value[start : start + step] for name, value in outputs.items()}
-        for start in range(0, size, step)
-    )
-    items = b", ".join(row_items(block).encode() for block in blocks)
-    return b'{"predictions": [' + items + b"]}"
+        raise ServingError("INVALID_ARGUMENT", "The signature has no outputs.")
+    parts = []
+    size = 0
+    for part in written_rows(outputs) if rows else written_columns(outputs):
+        parts.append(part.encode())
+        size += len(parts[-1])
+        check_answer(size, options, "The answer as JSON")
+    return b"".join(parts)
 
 
-def row_items(outputs):
-    """Returns the JSON of the rows of outputs, without the enclosing brackets."""
-    written = {name: written_rows(name, value) for name, value in outputs.items()}
-    return ", ".join(
-        named(dict(zip(written, row, strict=True))) for row in zip(*written.values(), strict=True)
-    )
+def written_columns(outputs):
+    yield '{"outputs": '
+    yield from written_object(outputs)
+    yield "}"
 
 
-def json_size(outputs) -> int:
-    """Estimates the number of bytes that `predict_json` writes.
-
-    Example:
-    >>> json_size({"y": np.zeros([10, 2], "float32"), "z": np.array([b"abc"], object)})
-    290
-    """
-    texts = [v for value in outputs.values() if value.dtype == object for v in value.flat]
-    sizes = [BYTES.get(value.dtype.name, 8) * value.size for value in outputs.values()]
-    return sum(sizes) + sum(map(len, texts))
-
-
-def check_rows(outputs):
-    sizes = {name: value.shape[0] for name, value in outputs.items()}
-    first = next(iter(sizes.values()))
-    for name, size in sizes.items():
-        if size != first:
-            raise ServingError(
-                "INVALID_ARGUMENT",
-                f"Tensor name: {name} has inconsistent batch size: {size} expecting: {first}",
-            )
-
-
-def named(parts):
-    """Returns a JSON object with the given values, or the value itself if there is only one."""
-    if len(parts) == 1:
-        return next(iter(parts.values()))
-    return "{" + ", ".join(f"{json.dumps(name)}: {part}" for name, part in parts.items()) + "}"
+def written_rows(outputs):
+    """Yields the parts of an answer in row format."""
+    sizes = {value.shape[:1] for value in outputs.values()}
+    if len(sizes) != 1 or sizes == {()}:
+        shapes = ", ".join(f"{name} {value.shape}" for name, value in outputs.items())
+        raise ServingError(
+            "INVALID_ARGUMENT",
+            f"The outputs must have one row for each row of the inputs; got the shapes {shapes}. "
+            "Use 'inputs' instead of 'instances'.",
+        )
+    yield '{"predictions": '
+    if len(outputs) == 1:
+        yield from written_object(outputs)
+    else:
+        yield "["
+        for row in range(sizes.pop()[0]):
+            yield ", " if row else ""
+            yield from written_object({name: value[row, ...] for name, value in outputs.items()})
+        yield "]"
+    yield "}"
 
 
-def whole(name, array):
-    """Returns the JSON of an array, converted in parts if it is large."""
-    if not array.ndim:
-        return leaves(name, array)[0]
-    step = rows_at_a_time(array.size, len(array))
-    blocks = (array[start : start + step] for start in range(0, len(array), step))
-    return "[" + ", ".join(", ".join(written_rows(name, block)) for block in blocks) + "]"
+def written_object(outputs):
+    """Yields the parts of an object with arrays, or of the array itself if there is only one."""
+    is_named = len(outputs) > 1
+    for number, (name, array) in enumerate(outputs.items()):
+        if is_named:
+            yield f"{', ' if number else '{'}{ENCODE(name)}: "
+        yield from written_array(name, array)
+    if is_named:
+        yield "}"
 
 
-def rows_at_a_time(elements, rows):
-    """Returns the number of rows to convert at a time, which limits memory use and delays."""
-    return max(AT_A_TIME * rows // max(elements, 1), 1)
+def written_array(name, array):
+    """Yields the parts of an array, of which each is small, which limits memory use."""
+    if array.size <= AT_A_TIME:
+        yield small_array(name, array)
+        return
+    step = max(AT_A_TIME * len(array) // array.size, 1)
+    yield "["
+    for start in range(0, len(array), step):
+        yield ", " if start else ""
+        if step == 1:
+            yield from written_array(name, array[start])
+        else:
+            yield small_array(name, array[start : start + step])[1:-1]
+    yield "]"
 
 
-def written_rows(name, array):
-    """Returns a list with the JSON of each row of an array."""
-    if array.ndim > 1 and array.size > AT_A_TIME:
-        return [whole(name, row) for row in array]
-    parts = leaves(name, array)
-    for axis in range(array.ndim - 1, 0, -1):
-        parts = grouped(parts, array.shape[axis], int(np.prod(array.shape[:axis], dtype=int)))
-    return parts
-
-
-def grouped(parts, size, count):
-    return ["[" + ", ".join(parts[n * size : (n + 1) * size]) + "]" for n in range(count)]
+def small_array(name, array):
+    """Returns the JSON of a small array."""
+    parts = leaves(name, array.ravel())
+    for axis in range(array.ndim - 1, -1, -1):
+        size = array.shape[axis]
+        starts = (size * n for n in range(math.prod(array.shape[:axis])))
+        parts = ["[" + ", ".join(parts[start : start + size]) + "]" for start in starts]
+    return parts[0]
 
 
 def leaves(name, array):
-    """Returns a list with the JSON of every element of an array, in order."""
-    flat = array.ravel()
-    kind = flat.dtype.kind
-    if kind == "f":
-        if flat.dtype.itemsize == 2:
-            flat = flat.astype(np.float32)
-        texts = flat.astype(str).tolist()  # the shortest exact decimals
-        if not np.isfinite(flat).all():
-            texts = [SPECIAL.get(text, text) for text in texts]
-        return texts
-    if kind == "b":
-        return ["true" if value else "false" for value in flat.tolist()]
-    if kind in "iu":
-        return list(map(str, flat.tolist()))
+    """Returns a list with the JSON of each element of an array of rank 1."""
+    kind = array.dtype.kind
+    if kind == "f":  # the shortest decimals that are exact, for float16 those of float32
+        texts = array.astype(np.promote_types(array.dtype, np.float32)).astype(str).tolist()
+        return texts if np.isfinite(array).all() else [SPECIAL.get(text, text) for text in texts]
+    if kind in "biu":
+        return [ENCODE(value) for value in array.tolist()]
     if kind == "O":
-        return [as_text(name, value) for value in flat.tolist()]
+        return [ENCODE(as_text(name, value)) for value in array]
     raise ServingError(
         "UNIMPLEMENTED",
         f"Output '{name}' has the dtype {array.dtype}, which has no JSON form. Use gRPC instead.",
@@ -154,9 +127,9 @@ def leaves(name, array):
 
 def as_text(name, value):
     if name.endswith(BYTES_SUFFIX):
-        return json.dumps({"b64": base64.b64encode(value).decode()})
+        return {"b64": base64.b64encode(value).decode()}
     try:
-        return json.dumps(value.decode(), ensure_ascii=False)
+        return value.decode()
     except UnicodeDecodeError:
         raise ServingError(
             "INVALID_ARGUMENT",

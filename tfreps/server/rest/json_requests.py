@@ -1,169 +1,138 @@
-"""read_inputs: converts the JSON body of a REST request to the arrays of a signature.
+"""read_inputs: converts the JSON object of a REST request to the arrays of a signature."""
 
-Errors that TensorFlow Serving also reports use its wording.
-"""
+import base64
+import itertools
 
-import json
-import math
+import numpy as np
 
 from tfreps.server.requests.serving_error import ServingError
-from tfreps.server.rest.json_arrays import invalid, is_base64, json_array, kind_of
+from tfreps.server.rest.request_body import invalid
 
-SPACE = " \t\n\r"
-NESTED = 16  # values that an array or object counts as, since it takes the time of as many numbers
-
-
-def parse_body(body: bytes, most_elements: int) -> dict:
-    """Parses the JSON object of a request.
-
-    Args:
-        body: bytes. JSON in UTF-8, which may contain NaN, Infinity and -Infinity. Anything after
-            the object is ignored, as in TensorFlow Serving.
-        most_elements: int. Maximum number of values in the body, where an array or object counts as
-            16. They are estimated before parsing, by the number of commas, opening brackets and
-            opening braces, of which those in texts count as well.
-
-    Returns:
-        A dict.
-
-    Raises:
-        ServingError: INVALID_ARGUMENT if the body has too many values or is not a JSON object.
-
-    Example:
-    >>> parse_body(b'{"instances": [1, NaN]}', 100)
-    {'instances': [1, nan]}
-    """
-    if not body:
-        raise invalid("JSON Parse error: The document is empty")
-    if body.count(b",") + NESTED * (body.count(b"[") + body.count(b"{")) >= most_elements:
-        raise invalid(
-            f"The request has more than {most_elements} values, the maximum, where an array or "
-            f"object counts as {NESTED} (server option `max_elements`)."
-        )
-    try:
-        text = body.decode("utf-8-sig")
-        start = len(text) - len(text.lstrip(SPACE))
-        value, _ = json.JSONDecoder(parse_float=finite).raw_decode(text, start)
-    except UnicodeDecodeError as error:
-        raise invalid(f"JSON Parse error: Invalid UTF-8 at offset: {error.start}") from None
-    except json.JSONDecodeError as error:
-        raise invalid(f"JSON Parse error: {error.msg} at offset: {error.pos}") from None
-    except ValueError:  # an integer with thousands of digits
-        raise invalid("JSON Parse error: Number too big") from None
-    except RecursionError:
-        raise invalid("JSON Parse error: The document is nested too deeply") from None
-    if not isinstance(value, dict):
-        raise invalid(f"JSON Value: {kind_of(value)} Is not object")
-    return value
-
-
-def finite(text):
-    """Converts a decimal number to a float, or raises a ServingError if it overflows."""
-    number = float(text)
-    if math.isinf(number):
-        raise invalid("JSON Parse error: Number too big to be stored in double")
-    return number
-
-
-def signature_name(request: dict) -> str:
-    """Returns the name of the requested signature, or an empty str for the default one.
-
-    Raises:
-        ServingError: INVALID_ARGUMENT if the name is not a string.
-    """
-    name = request.get("signature_name", "")
-    if not isinstance(name, str):
-        raise invalid(
-            "JSON Value not formatted correctly. 'signature_name' key must be a string value."
-        )
-    return name
+MOST_AXES = 32
+FLOATS = {"float32", "float64"}
+INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
+# The JSON types of the values of each dtype.
+KINDS = {
+    "string": {str, dict},
+    "bool": {bool},
+    **dict.fromkeys(FLOATS, {int, float}),
+    **dict.fromkeys(INTEGERS, {int}),
+}
+NAMES = {str: "a string", bool: "a boolean", dict: "an object", type(None): "null"}
 
 
 def read_inputs(request: dict, signature) -> tuple[dict, bool]:
-    """Reads the arrays of a request in row or column format.
-
-    Args:
-        request: dict, as returned by `parse_body`.
-        signature: The requested `Signature`.
+    """Reads the arrays of a request, as parsed by `parse_body`, in row or column format.
 
     Returns:
         Tuple `(arrays, rows)`. `arrays` is a dict from input names to NumPy arrays. `rows` is
         `True` for the row format (`instances`) and `False` for the column format (`inputs`).
-
-    Raises:
-        ServingError: INVALID_ARGUMENT if the request is malformed or does not match the signature;
-            UNIMPLEMENTED if the signature declares an input that is not a dense tensor, or whose
-            dtype has no JSON form.
     """
-    if "instances" in request and "inputs" in request:
-        raise invalid(
-            "Not formatted correctly expecting only one of 'inputs' or 'instances' keys to exist"
-        )
-    if "instances" in request:
+    if ("instances" in request) == ("inputs" in request):
+        raise invalid("A request must have one of the keys 'instances' and 'inputs', and not both.")
+    rows = "instances" in request
+    if rows:
         named = named_rows(request["instances"], signature)
-    elif "inputs" in request:
-        named = named_columns(request["inputs"], signature)
+    elif is_object(request["inputs"]):  # unknown names are ignored, as in TensorFlow Serving
+        named = {key: v for key, v in request["inputs"].items() if key in signature.inputs}
     else:
-        raise invalid("Missing 'inputs' or 'instances' key")
-    arrays = {}
-    for name, value in named.items():
-        wanted = signature.inputs[name]
-        if wanted is None:
-            raise ServingError(
-                "UNIMPLEMENTED",
-                f"The model declares input '{name}' as a sparse or composite tensor, but this "
-                "server supports only dense tensors.",
-            )
-        arrays[name] = json_array(value, wanted.dtype.name, f"input '{name}'")
-    return arrays, "instances" in request
+        named = {only_input(signature): request["inputs"]}
+    signature.check_names(named)
+    arrays = {
+        name: json_array(value, signature.input(name).dtype.name, f"input '{name}'")
+        for name, value in named.items()
+    }
+    return arrays, rows
 
 
 def named_rows(instances, signature):
     """Returns a dict from input names to lists with one value per row."""
-    if not isinstance(instances, list):
-        raise invalid("Expecting 'instances' to be an list/array")
-    if not instances:
-        raise invalid("No values in 'instances' array")
-    objects = [is_object(item) for item in instances]
-    if not any(objects):
-        return {
-            only_input(
-                signature, "instances is a plain list, but expecting a list of objects"
-            ): instances
-        }
-    if not all(objects):
-        place = objects.index(False) if objects[0] else objects.index(True)
-        wanted, got = ("object", "list") if objects[0] else ("value/list", "object")
-        raise invalid(f"Expecting {wanted} but got {got} at item {place} of input list")
-    known = set(signature.inputs)
+    if not isinstance(instances, list) or not instances:
+        raise invalid("'instances' must be an array with at least one value.")
+    if not any(map(is_object, instances)):
+        return {only_input(signature): instances}
+    names = instances[0].keys() if is_object(instances[0]) else ()
     for place, item in enumerate(instances):
-        if not known - set(signature.defaults) <= set(item) <= known or set(item) != set(
-            instances[0]
-        ):
+        if not is_object(item) or item.keys() != names:
             raise invalid(
-                f"Failed to process element: {place} of 'instances' list. JSON object: "
-                f"keys must be equal to: {','.join(sorted(known))}"
+                "All values of 'instances' must be objects with the same keys; the value at index "
+                f"{place} differs from the first one or is no object."
             )
-    return {name: [item[name] for item in instances] for name in instances[0]}
+    return {name: [item[name] for item in instances] for name in names}
 
 
-def named_columns(inputs, signature):
-    """Returns a dict from input names to values."""
-    if not is_object(inputs):
-        return {
-            only_input(signature, "inputs is a plain value/list, but expecting an object"): inputs
-        }
-    for name in signature.inputs:
-        if name not in inputs and name not in signature.defaults:
-            raise invalid(f"Missing named input: {name} in 'inputs' object.")
-    return {name: inputs[name] for name in signature.inputs if name in inputs}
-
-
-def only_input(signature, found):
+def only_input(signature):
     if len(signature.inputs) != 1:
-        raise invalid(f"{found} with a value for each input of the signature")
+        raise invalid(
+            "The signature has several inputs, so values must be objects with the keys "
+            f"{', '.join(signature.inputs)}."
+        )
     return next(iter(signature.inputs))
 
 
+def json_array(value, dtype: str, where: str) -> np.ndarray:
+    """Converts a JSON number, string, boolean or nested list to an array.
+
+    Integers for a float dtype are rounded to the nearest float. A string may also be a dict
+    `{"b64": ...}` with base64 data. `where` is the name of the value in error messages.
+
+    Example:
+    >>> json_array([[1, 2], [3, 4]], "int32", "x")
+    array([[1, 2],
+           [3, 4]], dtype=int32)
+    """
+    if dtype not in KINDS:
+        message = f"The dtype {dtype} of {where} has no JSON form. Use gRPC instead."
+        raise ServingError("UNIMPLEMENTED", message)
+    shape, leaves = flatten(value, where)
+    for kind in set(map(type, leaves)) - KINDS[dtype]:
+        found = NAMES.get(kind, "a number")
+        raise invalid(f"The values of {where} must be of type {dtype}; got {found}.")
+    if dtype == "string":
+        array = np.empty([len(leaves)], object)
+        array[:] = [as_bytes(leaf, where) for leaf in leaves]
+        return array.reshape(shape)
+    try:
+        with np.errstate(over="raise"):
+            array = np.array(leaves, np.float64 if dtype in FLOATS else dtype)
+            return array.astype(dtype).reshape(shape)
+    except (OverflowError, FloatingPointError):
+        raise invalid(f"A number in {where} is out of the range of {dtype}.") from None
+
+
+def flatten(value, where):
+    """Returns the shape of a nested list and the list of its leaves."""
+    shape = []
+    level = [value]
+    while list in set(map(type, level)):
+        sizes = {len(item) if type(item) is list else None for item in level}
+        if len(sizes) != 1:
+            raise invalid(
+                f"The value of {where} is not a dense tensor: it has arrays of several sizes, or "
+                f"arrays and other values, at nesting level {len(shape)}."
+            )
+        if len(shape) == MOST_AXES:
+            raise invalid(f"The value of {where} must be nested at most {MOST_AXES} levels deep.")
+        shape.append(sizes.pop())
+        level = list(itertools.chain.from_iterable(level))
+    return shape, level
+
+
+def as_bytes(value, where):
+    """Returns the bytes of a string or of an object with base64 data."""
+    try:
+        if isinstance(value, str):
+            return value.encode()
+        if is_object(value):
+            raise ValueError("an object must have the form {'b64': '...'}")
+        text = value["b64"]
+        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except ValueError as error:  # an unpaired surrogate, or characters that base64 lacks
+        raise invalid(f"A string in {where} cannot be read: {error}.") from None
+
+
 def is_object(value):
-    return isinstance(value, dict) and not is_base64(value)
+    """Returns True for an object that does not contain base64 data."""
+    if not isinstance(value, dict):
+        return False
+    return list(value) != ["b64"] or not isinstance(value["b64"], str)

@@ -1,13 +1,12 @@
 """page_routes: routes of the web page on which users query the models."""
 
-import json
-
 from starlette.responses import JSONResponse, RedirectResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from tfreps.server.requests.serving_error import ServingError, as_serving_error
 from tfreps.server.rest.context_neighbours import ContextNeighbours, text_signature
+from tfreps.server.rest.request_body import invalid, parse_body, read_body
 
 LARGEST_BODY = 2**20
 # The page may only load files from this server.
@@ -16,6 +15,22 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
 }
+KINDS = {
+    "model": (str, "a string"),
+    "texts": (list, "an array of strings"),
+    "text": (int, "an integer"),
+    "token": (int, "an integer"),
+}
+
+
+class PageFiles(StaticFiles):
+    """Files of the page, which are sent with `HEADERS`."""
+
+    async def get_response(self, path, scope):
+        """Returns the response with a file."""
+        response = await super().get_response(path, scope)
+        response.headers.update(HEADERS)
+        return response
 
 
 def page_routes(core, folder, sentences=()):
@@ -32,9 +47,6 @@ def page_routes(core, folder, sentences=()):
         folder: str or path. The folder with `index.html` and the files that it loads.
         sentences: List of str. Sentences whose words are candidates for neighbours, in addition to
             the words in the texts of a request.
-
-    Returns:
-        A list of Starlette routes.
     """
     neighbours = ContextNeighbours(core, sentences)
 
@@ -43,7 +55,10 @@ def page_routes(core, folder, sentences=()):
 
     async def nearest(request):
         try:
-            return JSONResponse(await answer(core, neighbours, request))
+            body = await read_body(request, LARGEST_BODY, core.options.timeout_seconds)
+            asked = checked(parse_body(body, core.options.max_elements))
+            found = await core.answer(neighbours.find, *asked, ticket=core.ticket())
+            return JSONResponse(found)
         except Exception as error:
             problem = as_serving_error(error)
             return JSONResponse({"error": problem.message}, problem.http_status)
@@ -51,12 +66,11 @@ def page_routes(core, folder, sentences=()):
     async def home(request):
         return RedirectResponse("/page/")
 
-    files = StaticFiles(directory=folder, html=True)
     return [
         Route("/", home, methods=["GET"]),
         Route("/page/models", models, methods=["GET"]),
         Route("/page/neighbours", nearest, methods=["POST"]),
-        Mount("/page", app=with_headers(files)),
+        Mount("/page", app=PageFiles(directory=folder, html=True)),
     ]
 
 
@@ -76,61 +90,13 @@ def text_models(core):
     return found
 
 
-async def answer(core, neighbours, request):
-    """Finds the neighbours for a request, in a thread of the server."""
-    asked = await read_json(request)
-    return await core.dispatcher.answer(neighbours.find, *check(asked))
-
-
-async def read_json(request):
-    """Reads the JSON body of a request, which must not be larger than 1 MiB."""
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > LARGEST_BODY:
-            message = f"The body of the request is larger than {LARGEST_BODY} bytes, the maximum."
-            raise ServingError("RESOURCE_EXHAUSTED", message, 413)
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError) as error:
-        message = f"The body of the request is not valid JSON: {error}"
-        raise ServingError("INVALID_ARGUMENT", message) from None
-
-
-def check(asked):
-    """Checks the JSON body of a request and returns a list `[model, texts, text, token]`.
-
-    Raises:
-        ServingError: INVALID_ARGUMENT if the body is not an object, a key is missing, or a value
-            has the wrong type.
-    """
-    kinds = {
-        "model": (str, "a string"),
-        "texts": (list, "an array of strings"),
-        "text": (int, "an integer"),
-        "token": (int, "an integer"),
-    }
-    for name, (kind, wanted) in kinds.items():
-        if not isinstance(asked, dict) or type(asked.get(name)) is not kind:
-            message = (
+def checked(asked):
+    """Returns the values `[model, texts, text, token]` of a request, whose types are checked."""
+    for name, (kind, wanted) in KINDS.items():
+        if type(asked.get(name)) is not kind:
+            raise invalid(
                 f"The body of the request must be a JSON object in which {name!r} is {wanted}."
             )
-            raise ServingError("INVALID_ARGUMENT", message)
     if not all(isinstance(text, str) for text in asked["texts"]):
-        raise ServingError("INVALID_ARGUMENT", "'texts' must be an array of strings.")
-    return [asked[name] for name in kinds]
-
-
-def with_headers(app):
-    """Wraps an ASGI application so that its answers include `HEADERS`."""
-    extra = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-
-    async def wrapped(scope, receive, send):
-        async def send_more(message):
-            if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message["headers"], *extra]}
-            await send(message)
-
-        await app(scope, receive, send_more)
-
-    return wrapped
+        raise invalid("'texts' must be an array of strings.")
+    return [asked[name] for name in KINDS]

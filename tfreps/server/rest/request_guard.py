@@ -5,8 +5,8 @@ import re
 import socket
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import Response
+from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
 
 from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.rest.rest_app import reply
@@ -21,52 +21,46 @@ class RequestGuard:
     A browser on this machine may send requests to the server on behalf of any page that it shows.
     Three rules reject such requests. Only the first one also affects programs other than browsers:
 
-    - If the server listens on a loopback address, or if `names` are given, the `Host` header must
-      be an IP address, `localhost`, the address of the server, or one of `names`. Otherwise, the
-      request is rejected with HTTP status 403. This rejects, for example, requests for a site whose
-      name resolves to this machine (DNS rebinding).
-    - A request with an `Origin` header must come from a page of this server or of one of
-      `origins`. Otherwise, it is rejected with HTTP status 403. Without this header, a request is
-      rejected if its `Sec-Fetch-Site` header names another site, unless it follows a link. Answers
-      to pages of `origins` have CORS headers, and their OPTIONS requests are answered.
+    - If the server listens on a loopback address, or if `allowed_hosts` are given, the `Host`
+      header must be an IP address, `localhost`, the address of the server, or one of these hosts.
+      Otherwise, the request is rejected with HTTP status 403. This rejects, for example, requests
+      for a site whose name resolves to this machine (DNS rebinding).
+    - A request with an `Origin` header must come from a page of this server or of an allowed
+      origin. Otherwise, it is rejected with HTTP status 403. Without this header, a request is
+      rejected if its `Sec-Fetch-Site` header names another site, unless it follows a link.
     - The body of a request from a browser must have the type `application/json` or no type.
       Otherwise, the request is rejected with HTTP status 415, since browsers send some other types
       without a preflight request.
 
     A request with both `Content-Length` and `Transfer-Encoding` is rejected with HTTP status 400
     and its connection is closed, since a proxy could interpret its length differently (request
-    smuggling).
+    smuggling). `CORSMiddleware` answers the pages of allowed origins.
 
     Args:
         app: The ASGI application that receives the accepted requests.
-        host: str. The address that the server listens on.
-        names: List of str. Additional names that the `Host` header may contain.
-        origins: List of str. Web sites such as `"https://example.org"` whose pages may send
-            requests from a browser. `"*"` allows all sites.
-
-    Raises:
-        ValueError: If an entry of `origins` is not a valid origin.
-
-    Example:
-    >>> guard = RequestGuard(None, "127.0.0.1", names=["models.test"])
-    >>> guard.check("GET", {"host": "models.test:8501"})
-    >>> guard.check("GET", {"host": "evil.example"})  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    tfreps.server.requests.serving_error.ServingError: This server does not answer requests ...
+        options: `ServerOptions`, of which `host`, `allowed_hosts` and `allowed_origins` are used.
     """
 
-    def __init__(self, app, host, names=(), origins=()):
-        self._app = app
-        self._names = {"localhost", plain(host), *map(plain, names)}
-        self._checks_host = bool(names) or is_loopback(host)
-        self._origins = {origin.lower().rstrip("/") for origin in origins}
+    def __init__(self, app, options):
+        names = options.allowed_hosts
+        self._names = {"localhost", plain(options.host), *map(plain, names)}
+        self._checks_host = bool(names) or is_loopback(options.host)
+        self._origins = {origin.lower().rstrip("/") for origin in options.allowed_origins}
         for origin in self._origins:
             if not ORIGIN.fullmatch(origin):
                 raise ValueError(
                     "An origin in `allowed_origins` must have the form https://example.org or "
                     f"http://localhost:3000, or be * for all sites; got {origin!r}."
                 )
+        self._app = app
+        if self._origins:
+            self._app = CORSMiddleware(
+                app,
+                self._origins,
+                allow_methods=["POST", "GET"],
+                allow_headers=["Content-Type"],
+                allow_private_network=True,
+            )
 
     async def __call__(self, scope, receive, send):
         """Rejects a request, or passes it on to the application."""
@@ -79,25 +73,10 @@ class RequestGuard:
             response = reply({"error": error.message}, error.http_status)
             response.headers["connection"] = "close"  # the body is not read
             return await response(scope, receive, send)
-        origin = headers.get("origin")
-        if origin is None or is_own(origin, headers.get("host", "")):
-            return await self._app(scope, receive, send)
-        cors = {"access-control-allow-origin": "*" if "*" in self._origins else origin}
-        if scope["method"] == "OPTIONS":
-            return await preflight(headers, cors)(scope, receive, send)
-        await self._app(scope, receive, with_headers(send, cors))
+        await self._app(scope, receive, send)
 
     def check(self, method, headers):
-        """Checks the headers of a request.
-
-        Args:
-            method: str. The HTTP method.
-            headers: Mapping from header names in lower case to values.
-
-        Raises:
-            ServingError: PERMISSION_DENIED (403) for a foreign host or site; INVALID_ARGUMENT for
-                an ambiguous length (400) or a content type that is not allowed (415).
-        """
+        """Raises a ServingError if the headers, a mapping from lower case names, are rejected."""
         if "content-length" in headers and "transfer-encoding" in headers:
             raise ServingError(
                 "INVALID_ARGUMENT",
@@ -143,33 +122,6 @@ class RequestGuard:
                 "a site, add its address, such as https://example.org, to the `allowed_origins` of "
                 "the server.",
             )
-
-
-def preflight(headers, cors):
-    """Returns the response to a preflight request from a browser."""
-    cors = {
-        **cors,
-        "access-control-allow-methods": "POST, GET",
-        "access-control-allow-headers": "Content-Type",
-        "access-control-max-age": "600",
-        "vary": "Origin",
-    }
-    if headers.get("access-control-request-private-network") == "true":
-        cors["access-control-allow-private-network"] = "true"
-    return Response(status_code=200, headers=cors)
-
-
-def with_headers(send, cors):
-    """Wraps `send` so that it adds headers to the start of a response."""
-
-    async def send_more(message):
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            headers.update(cors)
-            headers.add_vary_header("Origin")
-        await send(message)
-
-    return send_more
 
 
 def is_browser(headers):

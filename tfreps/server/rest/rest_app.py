@@ -1,11 +1,9 @@
 """RestApp: TensorFlow Serving's REST interface as an ASGI application."""
 
 import asyncio
-import gzip
-import io
+import functools
 import json
 import re
-import zlib
 from urllib.parse import unquote
 
 from google.protobuf import json_format
@@ -16,11 +14,12 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from tensorflow_serving.apis import get_model_metadata_pb2
 
-from tfreps.server.requests.dispatcher import SMALL
 from tfreps.server.requests.serving_core import SIGNATURE_DEF
 from tfreps.server.requests.serving_error import ServingError, as_serving_error
-from tfreps.server.rest.json_answers import json_size, predict_json
-from tfreps.server.rest.json_requests import parse_body, read_inputs, signature_name
+from tfreps.server.rest.json_answers import predict_json
+from tfreps.server.rest.json_requests import read_inputs
+from tfreps.server.rest.request_body import invalid, parse_body, read_body
+from tfreps.server.server_options import MEGABYTE
 
 WHICH = r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
 ASK = re.compile(rf"/v1/models/(?P<name>[^/:]+){WHICH}:(?P<verb>classify|regress|predict)", re.I)
@@ -42,8 +41,6 @@ class RestApp:
 
     Args:
         core: `ServingCore`.
-        max_body_bytes: int. Maximum number of bytes in a request body, before and after
-            decompression. Larger bodies are rejected with HTTP status 413. Defaults to 2**24.
         routes: List of additional Starlette routes, such as those of a web page. They take
             precedence over the paths above. Defaults to `()`.
 
@@ -51,9 +48,8 @@ class RestApp:
         asgi: The ASGI application.
     """
 
-    def __init__(self, core, max_body_bytes=2**24, routes=()):
+    def __init__(self, core, routes=()):
         self._core = core
-        self._most = max_body_bytes
         self.asgi = Starlette(
             routes=[
                 *routes,
@@ -70,15 +66,15 @@ class RestApp:
         request = Request(scope, receive)
         try:
             response = await self._answer(request)
+        except ClientDisconnect:
+            return
         except Exception as error:
-            if isinstance(error, ClientDisconnect):
-                return
             problem = as_serving_error(error.with_traceback(None))  # whose frames hold the body
             response = reply({"error": problem.message}, problem.http_status)
             if problem.http_status in (408, 413):  # the rest of the body is not read
                 response.headers["connection"] = "close"
         # A client may never read its answer, so there is a time limit.
-        await asyncio.wait_for(response(scope, receive, send), self._core.dispatcher.seconds)
+        await asyncio.wait_for(response(scope, receive, send), self._core.options.timeout_seconds)
 
     async def _answer(self, request):
         path = raw_path(request)
@@ -86,103 +82,49 @@ class RestApp:
             return Response(headers={"allow": "GET, POST, OPTIONS"})
         match = ASK.fullmatch(path)
         if request.method == "POST" and match and match["verb"].islower():
-            which = asked_for(match)
             if match["verb"] != "predict":
                 raise ServingError(
                     "UNIMPLEMENTED", f"This server does not support {match['verb']}. Use predict."
                 )
-            return await self._work(request, which, await self._body(request))
-        if request.method == "GET" and (match := LOOK.fullmatch(path)):
+            return await self._predict(request, asked_for(match))
+        match = LOOK.fullmatch(path)
+        if request.method == "GET" and match:
             which = asked_for(match)
             if not which[0]:
-                raise ServingError("INVALID_ARGUMENT", "Missing model name in request.")
+                raise invalid("Missing model name in request.")
             # Health probes use these paths, so they do not wait for other requests.
-            kind = "GetModelStatus"
-            look = self._status
-            if match["part"] == "metadata":  # only in lower case, as in TensorFlow Serving
-                kind = "GetModelMetadata"
-                look = self._metadata
+            kind, look = "GetModelStatus", self._status
+            if match["part"]:
+                kind, look = "GetModelMetadata", self._metadata
             with self._core.recorded(which[0], kind, "REST"):
-                return reply(await asyncio.to_thread(look, which))
-        raise ServingError("INVALID_ARGUMENT", f"Malformed request: {request.method} {path}")
+                return reply(look(which))
+        raise invalid(f"Malformed request: {request.method} {path}")
 
-    async def _work(self, request, which, body):
+    async def _predict(self, request, which):
         """Answers a request, and cancels it if the client disconnects or the time is up."""
-        dispatcher = self._core.dispatcher
-        with self._core.recorded(which[0], "predict", "REST"):
-            ticket = dispatcher.new_ticket(client=request.client)
-            is_large = len(body) > SMALL
-            work = dispatcher.answer(self._predict, which, body, ticket=ticket, in_thread=is_large)
-            answer = asyncio.ensure_future(work)
-            gone = asyncio.ensure_future(end_of(request))
-            try:
-                await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
-                if answer.done():
-                    return reply(answer.result())
-                raise ServingError("CANCELLED", "The client has disconnected.")
-            finally:
-                gone.cancel()
-                answer.cancel()
-
-    async def _body(self, request):
-        """Reads and decompresses the body within the limits of time and size."""
-        length = request.headers.get("content-length", "0")
-        if length.isdigit() and int(length) > self._most:
-            raise self._too_large()
-        seconds = self._core.dispatcher.seconds
+        core = self._core
+        seconds = core.options.timeout_seconds
+        body = await read_body(request, core.options.max_body_mb * MEGABYTE, seconds)
+        ticket = core.ticket()
+        gone = asyncio.ensure_future(end_of(request))
+        gone.add_done_callback(lambda _: ticket.cancel())
         try:
-            body = await asyncio.wait_for(self._read(request), seconds)
-        except asyncio.TimeoutError:
-            message = f"The body of the request did not arrive within {seconds:g} seconds."
-            raise ServingError("DEADLINE_EXCEEDED", message, 408) from None
-        if request.headers.get("content-encoding", "").lower() == "gzip":
-            body = await asyncio.to_thread(self._unpack, body)
-        return body
+            with core.recorded(which[0], "predict", "REST"):
+                prepare = functools.partial(self._prepare, body)
+                return reply(await core.predict(which, prepare, ticket, len(body)))
+        finally:
+            gone.cancel()
 
-    async def _read(self, request):
-        body = bytearray()
-        async for part in request.stream():
-            if len(body) + len(part) > self._most:
-                raise self._too_large()
-            body += part
-        return bytes(body)
-
-    def _unpack(self, body):
-        """Decompresses a body, but at most one byte more than is allowed."""
-        try:
-            body = gzip.GzipFile(fileobj=io.BytesIO(body)).read(self._most + 1)
-        except EOFError:
-            message = "The body of the request is truncated gzip data."
-            raise ServingError("INVALID_ARGUMENT", message) from None
-        except (gzip.BadGzipFile, zlib.error):
-            message = "The body of the request is not valid gzip data."
-            raise ServingError("INVALID_ARGUMENT", message) from None
-        if len(body) > self._most:
-            raise self._too_large()
-        return body
-
-    def _too_large(self):
-        message = (
-            f"The body of the request is larger than {self._most} bytes, the maximum (server "
-            "option `max_body_mb`)."
-        )
-        return ServingError("RESOURCE_EXHAUSTED", message, 413)
-
-    def _predict(self, which, body):
-        asked = parse_body(body, self._core.most_elements)
-        name = signature_name(asked)
-
-        def start(_, servable):
-            signature = servable.signature(name, "INVALID_ARGUMENT")
-            inputs, rows = read_inputs(asked, signature)
-
-            def write(outputs):
-                servable.limits.check_answer(json_size(outputs), "The answer as JSON")
-                return predict_json(outputs, rows)
-
-            return self._core.submit(which[0], servable, name, inputs, write=write)
-
-        return self._core.ask(which, start)
+    def _prepare(self, body, number, servable, ticket):
+        """Returns the `Call` for the body of a request."""
+        options = self._core.options
+        asked = parse_body(body, options.max_elements)
+        name = asked.get("signature_name", "")
+        if not isinstance(name, str):
+            raise invalid("'signature_name' must be a string.")
+        inputs, rows = read_inputs(asked, servable.signature(name))
+        write = functools.partial(predict_json, rows=rows, options=options)
+        return servable.prepare(name, inputs, (), ticket, write)
 
     def _status(self, which):
         return json_format.MessageToDict(
@@ -222,16 +164,12 @@ def raw_path(request):
 
 def asked_for(match):
     """Returns the `(name, version, label)` in a path. A value that is not in the path is None."""
-    name = match["name"]
-    label = match["label"]
-    version = match["version"]
+    name, version, label = match["name"], match["version"], match["label"]
     if version is not None:
-        digits = version.lstrip("0")
-        if len(digits) > 19 or int(digits or 0) > LARGEST:
-            raise ServingError(
-                "INVALID_ARGUMENT", f"Failed to convert version: {version[:40]} to numeric."
-            )
-        version = int(digits or 0)
+        digits = version.lstrip("0") or "0"
+        if len(digits) > 19 or int(digits) > LARGEST:
+            raise invalid(f"The version number {version[:40]} is too large.")
+        version = int(digits)
     return name and unquote(name), version, label and unquote(label)
 
 

@@ -97,13 +97,10 @@ class RestClient:
         """Returns the name of the only output of a signature."""
         key = url, signature
         if key not in self._outputs:
-            self._outputs[key] = self._ask_for_output(url, signature)
+            found = self._request("GET", f"{url}/metadata")["metadata"]["signature_def"]
+            outputs = found["signature_def"][signature or "serving_default"]["outputs"]
+            self._outputs[key] = next(iter(outputs))
         return self._outputs[key]
-
-    def _ask_for_output(self, url, signature):
-        found = self._request("GET", f"{url}/metadata")["metadata"]["signature_def"]
-        outputs = found["signature_def"][signature or "serving_default"]["outputs"]
-        return next(iter(outputs))
 
     def _request(self, method, url, body=None):
         try:

@@ -16,36 +16,20 @@ CLOSE = (b"connection", b"close")
 
 
 class RestFront:
-    """HTTP server for an ASGI application, based on uvicorn.
+    """HTTP server for an ASGI application, based on uvicorn, with the address of `ServerOptions`.
 
     It runs on `server_loop()`. It does not change the signal handlers or the logging of the
     process, except that uvicorn logs only errors.
 
-    Args:
-        app: The ASGI application.
-        host: str. The address to listen on.
-        port: int. The port to listen on. 0 selects a free port.
-        header_seconds: float. Number of seconds after which a connection is closed if the headers
-            of its next request have not arrived, or if the client has not read any part of an
-            answer. Defaults to 10.0.
-        cert: str or None. PEM file with the certificate. If `None`, TLS is not used. Defaults to
-            `None`.
-        key: str or None. PEM file with the private key of the certificate. If `None`, the key is
-            read from the file `cert`. Defaults to `None`.
-        share_port: bool. Whether other processes may listen on the same port. Defaults to `False`.
-
     Attributes:
         port: int. The port that the server listens on.
-
-    Raises:
-        OSError: If the port cannot be opened, or a PEM file cannot be read.
     """
 
-    def __init__(self, app, host, port, header_seconds=10.0, cert=None, key=None, share_port=False):
+    def __init__(self, app, options):
         class Protocol(PatientProtocol):
-            seconds = header_seconds
+            seconds = options.header_seconds
 
-        self._socket = listening(host, port, share_port)
+        self._socket = listening(options.host, options.rest_port)
         self.port = self._socket.getsockname()[1]
         config = uvicorn.Config(
             app,
@@ -57,8 +41,8 @@ class RestFront:
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            ssl_certfile=cert,
-            ssl_keyfile=key,
+            ssl_certfile=options.tls_cert,
+            ssl_keyfile=options.tls_key,
         )
         config.load()
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
@@ -77,11 +61,7 @@ class RestFront:
             raise OSError(f"The REST interface did not start on port {self.port}.")
 
     async def stop(self, seconds):
-        """Shuts the server down and waits until it has stopped.
-
-        New connections are rejected. Requests in progress have `seconds` seconds, rounded down to
-        whole seconds, but at least 1 second, after which they are cancelled.
-        """
+        """Rejects new connections, and waits up to `seconds` seconds for requests in progress."""
         self._server.config.timeout_graceful_shutdown = max(int(seconds), 1)
         self._server.should_exit = True
         if self._serving is not None:
@@ -194,7 +174,7 @@ class PatientProtocol(H11Protocol):
             self._timer = None
 
 
-def listening(host, port, share_port=False):
+def listening(host, port):
     """Opens a listening socket, even on a port that a server has just closed.
 
     The protocol is set to TCP explicitly, because asyncio would otherwise delay small answers by
@@ -206,8 +186,6 @@ def listening(host, port, share_port=False):
     found = socket.socket(family, kind, socket.IPPROTO_TCP)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if share_port:
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         found.bind(address)
         found.listen(1024)
     except OSError as error:

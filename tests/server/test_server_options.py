@@ -1,0 +1,10 @@
+"""Options of a server."""
+
+import pytest
+
+from tfreps.server import ServerOptions
+
+
+def test_a_key_without_a_certificate():
+    with pytest.raises(ValueError, match="`tls_key` requires `tls_cert`, the path"):
+        ServerOptions(tls_key="key.pem")
