@@ -26,6 +26,7 @@ import time
 from tfreps.cli import server_options
 from tfreps.cli.program import Program
 from tfreps.cli.server_log import server_log
+from tfreps.cli.start_tensorflow import start_tensorflow
 from tfreps.cli.text_streams import read_texts
 
 PAGE = pathlib.Path(__file__).parent / "page"
@@ -56,6 +57,7 @@ PROGRAM = Program(
         'tfreps serve exports/ner --try "Ada lived in London ."',
     ),
     flags=server_options.FLAGS,
+    tensorflow=False,  # `serve` starts it once signals are handled
 )
 
 
@@ -69,6 +71,7 @@ def serve(options):
     options.sentence = vars(options)["try"]
     stopped = threading.Event()
     stop_on_signals(stopped)
+    start_tensorflow()
     with server_log(PROGRAM) as log:
         server = start_server(options, log)
         print(report(server, options), flush=True)
