@@ -129,7 +129,7 @@ def make_server(options):
     try:
         from tfreps.server.model_server import ModelServer
         from tfreps.server.models import model_configs
-        from tfreps.server.server_options import BatchOptions, ServerOptions
+        from tfreps.server.requests.server_options import BatchOptions, ServerOptions
     except ModuleNotFoundError as error:
         raise ValueError(
             f"The server needs the module {error.name}, which is not installed. In a checkout of "

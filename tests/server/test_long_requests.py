@@ -17,7 +17,7 @@ from tests.server.test_model_server import wait_for
 from tfreps.server.grpc import grpc_front
 from tfreps.server.models import signature_runner
 from tfreps.server.requests import lane
-from tfreps.server.server_options import BatchOptions
+from tfreps.server.requests.server_options import BatchOptions
 
 LONG = "x " * 3_000  # tokens for which `slow` takes two seconds
 ENDLESS = "x " * 100_000

@@ -31,12 +31,12 @@ It is deliberately stricter in the following respects:
 import importlib
 
 _HOMES = {
-    "BatchOptions": "server_options",
+    "BatchOptions": "requests.server_options",
     "GrpcClient": "grpc.grpc_client",
     "ModelConfig": "models.model_configs",
     "ModelServer": "model_server",
     "RestClient": "rest.rest_client",
-    "ServerOptions": "server_options",
+    "ServerOptions": "requests.server_options",
 }
 __all__ = sorted(_HOMES)
 

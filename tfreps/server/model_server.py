@@ -9,12 +9,12 @@ from tfreps.server.grpc.grpc_front import GrpcFront
 from tfreps.server.models.model_pool import ModelPool
 from tfreps.server.models.servable import Servable
 from tfreps.server.requests.event_loop import on_loop
+from tfreps.server.requests.server_options import ServerOptions
 from tfreps.server.requests.serving_core import ServingCore
 from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.rest.request_guard import RequestGuard
 from tfreps.server.rest.rest_app import RestApp
 from tfreps.server.rest.rest_front import RestFront
-from tfreps.server.server_options import ServerOptions
 
 
 class ModelServer:

@@ -8,7 +8,8 @@ import tensorflow as tf
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.core.protobuf import saved_model_pb2
 
-from tests.server.small_models import save, serving, spec
+from tests.server.small_models import ask, save, serving, spec
+from tfreps.server import ServerOptions
 from tfreps.server.models.graph_operations import check_asset, check_operations, touches
 from tfreps.server.models.servable import Servable
 
@@ -78,7 +79,7 @@ def test_neither_loaded_nor_asked(tmp_path):
     with pytest.raises(ValueError, match=r"m: no version can be served. .* machine \(WriteFile"):
         serving(tmp_path / "m").start()
     inputs = {"text": np.array([b"seen"], object)}
-    assert Servable(folder, allow_file_ops=True).run("", inputs)["y"] == [b"seen"]
+    assert ask(Servable(folder, ServerOptions(allow_file_ops=True)), "", inputs)["y"] == [b"seen"]
     assert target.read_text() == "seen"
 
 
@@ -111,7 +112,7 @@ def regular(tmp_path_factory):
 
 
 def test_tables_of_assets_and_variables_are_regular(regular, models):
-    answer = Servable(regular).run("", {"text": np.array([b"b", b"?"], object)})
+    answer = ask(Servable(regular), "", {"text": np.array([b"b", b"?"], object)})
     assert answer["y"].tolist() == [2, 3]
     for name, number in (("zoo", "7"), ("half_plus_two", "123")):
         check_operations(read(models / name / number), models / name / number)
@@ -143,17 +144,17 @@ def test_assets_that_are_links(regular, tmp_path):
     (tmp_path / "volume" / "1").symlink_to("..data/1")  # as in a volume of Kubernetes
     folder = tmp_path / "volume" / "1"
     text = {"text": np.array([b"b"], object)}
-    assert Servable(folder).run("", text)["y"].tolist() == [2]
+    assert ask(Servable(folder), "", text)["y"].tolist() == [2]
     asset = inside / "1" / "assets" / "words.txt"
     asset.rename(asset.with_name("words.v1.txt"))
     asset.symlink_to("words.v1.txt")
-    assert Servable(folder).run("", text)["y"].tolist() == [2]
+    assert ask(Servable(folder), "", text)["y"].tolist() == [2]
     (tmp_path / "secret.txt").write_text("a\nsecret\nb\n")
     asset.unlink()
     asset.symlink_to(tmp_path / "secret.txt")
     with pytest.raises(ValueError, match="its asset 'words.txt' is outside of its folder, or a li"):
         Servable(folder)
-    assert Servable(folder, allow_file_ops=True).run("", text)["y"].tolist() == [3]
+    assert ask(Servable(folder, ServerOptions(allow_file_ops=True)), "", text)["y"].tolist() == [3]
     shutil.rmtree(asset.parent)
     (tmp_path / "words.txt").write_text("b\n")
     asset.parent.symlink_to(tmp_path)
@@ -168,7 +169,7 @@ def test_models_that_were_loaded_and_saved_again(regular, tmp_path):
         loaded = tf.saved_model.load(str(folder))
         folder = tmp_path / name
         tf.saved_model.save(loaded, str(folder), dict(loaded.signatures))
-        answer = Servable(folder).run("", {"text": np.array([b"b", b"?"], object)})
+        answer = ask(Servable(folder), "", {"text": np.array([b"b", b"?"], object)})
         assert answer["y"].tolist() == [2, 3]
     for change in ("file", "caller", "node", "itself"):
         model = read(tmp_path / "1")

@@ -147,7 +147,7 @@ def test_a_saved_model_of_tensorflow_1(tmp_path):
         )
         builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature})
         builder.save()
-    answer = Servable(tmp_path / "1").run("", {"x": np.array([1, 2, 5], "float32")})
+    answer = ask(Servable(tmp_path / "1"), "", {"x": np.array([1, 2, 5], "float32")})
     assert answer["y"].tolist() == [2.5, 3.0, 4.5]
 
 

@@ -15,7 +15,7 @@ from tensorflow_serving.apis import (
 
 from tfreps.server.grpc.grpc_services import GrpcServices
 from tfreps.server.requests.event_loop import on_loop
-from tfreps.server.server_options import MEGABYTE
+from tfreps.server.requests.server_options import MEGABYTE
 
 NAMES = ("PredictionService", "ModelService")
 SERVICES = (*NAMES, *(f"tensorflow.serving.{name}" for name in NAMES))

@@ -17,10 +17,10 @@ from tfreps.server.models.warm_up import warm_up_requests
 from tfreps.server.requests.lane import Call
 from tfreps.server.requests.request_limits import choose_queue, rows_of
 from tfreps.server.requests.request_size import RequestCounter
+from tfreps.server.requests.server_options import ServerOptions
 from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.requests.tensor_protos import to_arrays
 from tfreps.server.requests.ticket import Ticket
-from tfreps.server.server_options import ServerOptions
 
 DEFAULT = "serving_default"
 TAG = "serve"
@@ -111,7 +111,7 @@ class Servable:
         return await self._runner.run(call)
 
     def _warm_up(self):
-        for number, request in enumerate(warm_up_requests(self.folder), 1):
+        for number, request in enumerate(warm_up_requests(self._folder), 1):
             try:
                 inputs = to_arrays(request.inputs, self._options.max_elements)
                 name, filter_ = request.model_spec.signature_name, request.output_filter

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from tfreps.server.requests.server_options import MEGABYTE
 from tfreps.server.requests.serving_error import ServingError
-from tfreps.server.server_options import MEGABYTE
 
 BATCHED, SINGLE, LONG = "batched", "single", "long"
 LEAST = 64  # minimum number of bytes that a text counts as

@@ -6,10 +6,10 @@ import time
 
 from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2
 
+from tfreps.server.requests.server_options import ServerOptions
 from tfreps.server.requests.serving_error import ServingError, as_serving_error
 from tfreps.server.requests.serving_metrics import ServingMetrics
 from tfreps.server.requests.ticket import Ticket, too_late
-from tfreps.server.server_options import ServerOptions
 
 SIGNATURE_DEF = "signature_def"  # the only kind of metadata
 SMALL = 2**14  # bytes of a request up to which it is parsed on the event loop, not in a thread

@@ -14,12 +14,12 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from tensorflow_serving.apis import get_model_metadata_pb2
 
+from tfreps.server.requests.server_options import MEGABYTE
 from tfreps.server.requests.serving_core import SIGNATURE_DEF
 from tfreps.server.requests.serving_error import ServingError, as_serving_error
 from tfreps.server.rest.json_answers import predict_json
 from tfreps.server.rest.json_requests import read_inputs
 from tfreps.server.rest.request_body import invalid, parse_body, read_body
-from tfreps.server.server_options import MEGABYTE
 
 WHICH = r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
 ASK = re.compile(rf"/v1/models/(?P<name>[^/:]+){WHICH}:(?P<verb>classify|regress|predict)", re.I)
