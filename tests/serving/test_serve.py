@@ -119,7 +119,7 @@ def test_killed_and_started_again_at_once(zoo):
         ([], "Expected either base paths of models or --model-config; got neither."),
         (["nowhere"], "nowhere is not a folder"),
         (["."], "contains no version of a model to serve: expected folders"),
-        ([".", "--tls-cert", "x"], "must be given together"),
+        ([".", "--tls-cert", "x"], "--tls-cert requires --tls-key"),
         ([".", "--tls-cert", "x", "--tls-key", "y"], "No such file"),
         ([".", "--max-queue", "0"], "--max-queue must be at least 1"),
         (

@@ -94,7 +94,7 @@ class RestApp:
                 raise invalid("Missing model name in request.")
             # Health probes use these paths, so they do not wait for other requests.
             kind, look = "GetModelStatus", self._status
-            if match["part"]:
+            if match["part"] == "metadata":  # only in lower case, as in TensorFlow Serving
                 kind, look = "GetModelMetadata", self._metadata
             with self._core.recorded(which[0], kind, "REST"):
                 return reply(look(which))
