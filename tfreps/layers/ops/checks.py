@@ -39,8 +39,9 @@ def check_choice(choices, **values):
     """Raises a ValueError if a value is not one of the choices."""
     for name, value in values.items():
         if value not in choices:
-            known = ", ".join(map(str, choices))
-            raise ValueError(f"`{name}` must be one of {known}; got {value!r}.")
+            known = ", ".join(choice for choice in choices if choice is not None)
+            ending = ", or None" if None in choices else ""
+            raise ValueError(f"`{name}` must be one of {known}{ending}; got {value!r}.")
 
 
 def check_names(**values):
