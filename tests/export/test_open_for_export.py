@@ -12,7 +12,7 @@ from tfreps.export.bert_signatures import BertSignatures
 from tfreps.export.bilm_signatures import BiLMSignatures
 from tfreps.export.labelling_signatures import TextSignatures
 from tfreps.inference import TextBert, TextBiLM
-from tfreps.models import Tagger
+from tfreps.models import Tagger, TokenEmbedder
 
 
 @pytest.mark.slow
@@ -59,6 +59,9 @@ def test_what_cannot_be_exported(tmp_path):
         open_for_export(make_trained("hmm"), core_ops=False)
     with pytest.raises(ValueError, match="has no vocabulary"):
         open_for_export(TextBert(tiny_bert.make_encoder(tiny_bert.pieces("the"))))
+    Tagger(TokenEmbedder(vocabulary_size=9), ["O", "X"]).save_preset(tmp_path / "tagger")
+    with pytest.raises(ValueError, match="tagger contains a Tagger without the vocabulary or tok"):
+        open_for_export(tmp_path / "tagger")
 
 
 @pytest.mark.parametrize("make", [make_pretrainer, keras.Sequential, lambda: None])

@@ -61,6 +61,11 @@ def open_for_export(source, explain=False, core_ops=True, **options):
             f"The options {', '.join(f'`{name}`' for name in options)} apply only if `source` "
             f"is a path; got a {type(source).__name__}. Omit them."
         )
+    if type(loaded) is LoadedModel:
+        raise ValueError(
+            f"{loaded.source} contains a {type(loaded.model).__name__} without the vocabulary or "
+            "tokenizer that it needs to read text. Add it, or use `model.export(folder)`."
+        )
     if isinstance(loaded, TextBiLM):
         if not core_ops:
             raise ValueError(
