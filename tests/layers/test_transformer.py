@@ -101,6 +101,8 @@ def test_gradients_are_finite_and_zero_on_padding(form):
 )
 def test_xla_gives_the_same_numbers_and_gradients(form):
     layer = make(**form)
+    for weight in layer.trainable_weights:  # large attention scores magnify rounding
+        weight.assign(0.5 * weight)
 
     def numbers(x):
         with tf.GradientTape() as tape:
@@ -110,8 +112,9 @@ def test_xla_gives_the_same_numbers_and_gradients(form):
 
     plain = tf.nest.flatten(numbers(tf.constant(X)))
     compiled = tf.nest.flatten(tf.function(numbers, jit_compile=True)(tf.constant(X)))
+    # Six products and two norms of 6 or 7 terms, forward and back, over 24 tokens.
     for one, other in zip(plain, compiled, strict=True):
-        assert_close(other, one, magnitude=max(1.0, np.abs(one).max()))
+        assert_close(other, one, terms=256, magnitude=max(1.0, np.abs(one).max()))
 
 
 def test_a_causal_block_does_not_look_ahead():
