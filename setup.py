@@ -31,7 +31,7 @@ PLOTS = ["matplotlib"]
 SERVING = [
     "tensorflow-serving-api>=2.19",
     "grpcio-health-checking",
-    "starlette",
+    "starlette>=0.51",  # CORSMiddleware(allow_private_network=)
     "uvicorn",
     "prometheus-client",
     "requests",
