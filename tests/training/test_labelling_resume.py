@@ -66,7 +66,7 @@ def test_the_chosen_precision_is_stored_and_resumed_on_any_machine(
     monkeypatch.setattr(products, lambda: None)
     labelling.train_classifier(files, run, "--epochs", 2, *flags, "--resume", sizes=wide)
     printed = capsys.readouterr().out
-    assert "Precision:" not in printed and "Warning: this CPU has no bfloat16" in printed
+    assert "Precision:" not in printed and "Warning: this CPU has no native bfloat16" in printed
     assert RunFolder.open(run).options["precision"] == "bfloat16"
     assert RunFolder.open(run).load_model().dtype_policy.name == "mixed_bfloat16"
     given = [*files, *wide, *labelling.FAST, "--run", run, "--resume", "--precision", "float32"]
