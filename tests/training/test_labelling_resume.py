@@ -57,7 +57,7 @@ def test_the_chosen_precision_is_stored_and_resumed_on_any_machine(
 ):
     files, run = labelling.write_labelled(tmp_path, (30, 10, 10)), tmp_path / "run"
     products = "tfreps.models.precision.bfloat16_products"
-    wide = ["--encoder", "slstm", "--units", "256", "--num-steps", "1", "--embedding-dim", "8"]
+    wide = ["--encoder", "slstm", "--units", "256", "--num-steps", "2", "--embedding-dim", "8"]
     monkeypatch.setattr(products, lambda: "AVX512_BF16")
     more = ["--epochs", 1, "--keep-checkpoints"]
     labelling.train_classifier(files, run, *more, sizes=wide)
