@@ -72,7 +72,7 @@ RUNNING = {
     ),
     "threads": Option(
         int, None, "Number of threads of TensorFlow in each worker. Defaults to the number of "
-        "cores divided by --workers. Rounding, and nothing else, depends on it.", at_least=1,
+        "cores divided by --workers. It changes results only by rounding.", at_least=1,
     ),
     "batch_size": Option(
         int, 1024, "Number of records that are sorted by length together.", at_least=1

@@ -141,6 +141,7 @@ def test_layers_inside_come_back_quantised_and_frozen_by_name(name):
     entry = CATALOGUE[name]
     layer = entry.make()
     inside = dict(inner_layers(layer))
+    assert {*map(id, inside.values())} == {*map(id, layer._flatten_layers(include_self=False))}
     with_weights = [path for path, part in inside.items() if part.weights]
     quantised = [path for path, part in inside.items() if type(part) in QUANTISED][::4]
     for path in with_weights[::2]:

@@ -149,7 +149,7 @@ def test_exit_code_and_arguments_pass_through(program):
 
 @pytest.mark.parametrize("name", sorted(command.PROGRAMS))
 def test_programs_show_their_help_without_tensorflow(name):
-    """In half a second or less, because nothing heavy is imported."""
+    """The help of a program imports neither TensorFlow nor Keras."""
     code = (
         "import sys, tfreps.__main__ as m\n"
         f"try: m.main([{name!r}, '--help'])\n"

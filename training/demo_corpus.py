@@ -188,3 +188,7 @@ def file_names(shards):
 def old_shards(folder):
     """Returns the training files that the folder already has."""
     return [path for path in folder.glob("train-*.txt") if re.fullmatch(r"train-\d\d+", path.stem)]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

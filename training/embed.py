@@ -200,8 +200,8 @@ def write(options, file, encoder, counts):
     from tfreps.data.labelled.sentence_vectors import token_digest
 
     frequent = [token for token, count in counts.most_common(options.cache) if count > 1]
-    progress = of_totals(make_progress("token vectors"))
-    encoder.keep(frequent, lambda done: progress(done, done))
+    cached = of_totals(make_progress("token vectors", len(frequent)))
+    encoder.keep(frequent, lambda done: cached(done, done))
     index, digests, first, skipped = {}, [], 0, 0
     progress = None
     for number, window in enumerate(windows(read_sentences(options))):

@@ -177,3 +177,7 @@ def say_differences(word, vectors):
     cosines = [f"({a + 1}) and ({b + 1}): {vectors[a] @ vectors[b]:.2f}" for a, b in pairs]
     print(f"Cosines between the vectors of {word!r}: {', '.join(cosines)}.")
     print("With static word vectors, they would be 1.00.")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

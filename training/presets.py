@@ -22,6 +22,7 @@ PROGRAM = Program(
         "tfreps presets elmo_original",
         "tfreps presets bert_base_uncased",
     ),
+    tensorflow=False,
 )  # fmt: skip
 
 
@@ -49,7 +50,7 @@ def as_text(preset):
     """Returns all facts of a row of the table, one per line."""
     lines = [f"{preset.name}: {preset.description}"]
     count = f"{preset.parameters:,}" if preset.parameters else "unknown"
-    lines += [f"parameters: {count}", f"licence: {preset.licence}", f"citation: {preset.citation}"]
+    lines += [f"parameters: {count}", f"license: {preset.licence}", f"citation: {preset.citation}"]
     for file in preset.files:
         size = f"{file.size:,} bytes" if file.size else "size unknown"
         lines.append(f"{file.name} ({size}, checksum {file.checksum or 'unknown'}):")

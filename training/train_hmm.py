@@ -124,6 +124,7 @@ def start(options):
 def train(options):
     """Trains the model, writes the run folder, and prints the results."""
     from tfreps.callbacks.stop_signals import held_back
+    from tfreps.cli.training_program import own_options
     from tfreps.inference.text_tagger import TextTagger
     from tfreps.models import HMMTagger
     from tfreps.reports.evaluation import check_names, evaluate_tagger
@@ -170,10 +171,7 @@ def train(options):
         if parts[part]:
             results[part] = evaluate_tagger(trained, parts[part])
     with held_back():  # signals wait, so that the run folder is complete
-        names = {
-            name: row for name, row in PROGRAM.options.items() if name not in ("run", "overwrite")
-        }
-        unused = unused_options(options, names)
+        unused = unused_options(options, own_options(PROGRAM))
         run = RunFolder.create(options.run, PROGRAM.name, vars(options), options.overwrite, unused)
         run.keep(run.vocabulary_path, indexer.vocabulary.write)
         run.keep(run.tags_path, tag_set.write)

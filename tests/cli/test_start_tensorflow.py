@@ -29,12 +29,13 @@ def test_variables_of_the_user_are_kept(monkeypatch, given, expected):
 def test_the_log_of_tensorflow(level):
     code = (
         "import sys, gc; from tfreps.cli.start_tensorflow import start_tensorflow; "
-        "start_tensorflow(); print('tensorflow' in sys.modules, gc.isenabled()); "
+        "start_tensorflow(); frozen = gc.get_freeze_count() > 1000; "
+        "print('tensorflow' in sys.modules, gc.isenabled(), frozen); "
         "print('an error', file=sys.stderr)"
     )
     given = {name: value for name, value in os.environ.items() if name != LEVEL}
     given |= {} if level is None else {LEVEL: level}
     options = {"cwd": CHECKOUT, "env": given, "capture_output": True, "text": True, "timeout": 60}
     done = subprocess.run([sys.executable, "-c", code], **options)
-    assert done.stdout == "True True\n" and done.stderr.endswith("an error\n")
+    assert done.stdout == "True True True\n" and done.stderr.endswith("an error\n")
     assert (done.stderr == "an error\n") == (level is None)

@@ -73,6 +73,7 @@ CHIEF = {"chief": ["a:1"], "worker": ["b:2"]}
 @pytest.mark.parametrize(
     "text, message",
     [
+        ('{"cluster": ' * 5000, "must be JSON .*; got .* "),
         ("yes", "must be JSON such as .* got 'yes' .Expecting value.* Correct it, or set"),
         ("{'cluster': 1}", "must be JSON .* got \"{'cluster': 1}\""),
         ("[" + "1" * 5000 + "]", "must be "),

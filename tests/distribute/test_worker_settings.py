@@ -10,6 +10,7 @@ import pytest
 
 from tfreps.distribute.cluster import Cluster, check_port_is_free
 from tfreps.distribute.local_workers import (
+    LONGEST_LINE,
     copy_lines,
     local_addresses,
     threads_per_worker,
@@ -122,6 +123,11 @@ def joined(text, target=None):
 def test_every_line_has_its_prefix():
     assert joined(b"a\n\n  b \xff\r\nend") == b"<1> a\n<1> \n<1>   b \xff\r\n<1> end\n"
     assert joined(b"") == b""
+
+
+def test_a_long_line_is_split():
+    lines = joined(b"x" * (LONGEST_LINE + 10) + b"\ny").splitlines()
+    assert lines == [b"<1> " + b"x" * LONGEST_LINE, b"<1> " + b"x" * 10, b"<1> y"]
 
 
 def test_a_line_replaces_progress_on_a_terminal():

@@ -32,7 +32,6 @@ def test_none_is_without_an_export():
 QUICK = "BertEncoder"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [n if n == QUICK else pytest.param(n, marks=pytest.mark.slow) for n in MAKERS]
 )

@@ -240,7 +240,8 @@ def test_nothing_to_load(tmp_path):
     with pytest.raises(ValueError, match="as a path, a name or an address; got None. `tfreps.pre"):
         load(None)
     with pytest.raises(
-        ValueError, match="no model that can be loaded, but nothing. Expected one of: a run folder"
+        ValueError,
+        match="no model that can be loaded; it contains nothing. Expected one of: a run folder",
     ):
         load(tmp_path)
     (tmp_path / "options.json").write_text("{")

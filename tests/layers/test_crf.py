@@ -191,10 +191,10 @@ def bio_crf(allowed=BIO, **options):
 eager_xla = pytest.mark.parametrize("use_xla", [False, pytest.param(True, marks=pytest.mark.slow)])
 
 
-@eager_xla
 @pytest.mark.few(4)
 @pytest.mark.parametrize("shape", [(1, 4), (5, 17), (0, 4), (3, 0)])
 @pytest.mark.parametrize("scale", [1.0, 0.0, 1e30])
+@eager_xla
 def test_eager_calls_decode_ties_as_plain_operations_do(shape, scale, use_xla):
     """Small integers have many paths of equal score; each must resolve to the same one."""
     crf, plain = bio_crf()

@@ -146,7 +146,7 @@ def test_token_ids_belong_to_their_vocabulary(tmp_path):
 def test_bad_sources(run, tmp_path):
     with pytest.raises(ValueError, match="nowhere"):
         continue_pretraining(tmp_path / "nowhere", VOCABULARY)
-    with pytest.raises(ValueError, match="contains no model that can be loaded, but nothing"):
+    with pytest.raises(ValueError, match="no model that can be loaded; it contains nothing"):
         continue_pretraining(tmp_path, VOCABULARY)
     options = training_options(characters=None)
     folder = write_training_folder(tmp_path / "old", options, training_arrays(options))

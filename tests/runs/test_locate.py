@@ -92,10 +92,13 @@ def with_pickles(path):
         (lambda path: None, "does not exist. Expected a local path"),
         (without("config.json"), "expected config.json next to the weights; there is none"),
         (without("model.safetensors"), "expected model.safetensors or .*; found config.json"),
-        (only("readme.md"), "loaded, but readme.md. Expected one of: a Hugging Face folder"),
+        (
+            only("readme.md"),
+            "it contains readme.md. Expected one of: a Hugging Face folder",
+        ),
         (
             lambda path: path.mkdir(),
-            "loaded, but nothing. Expected one of: a Hugging Face folder",
+            "loaded; it contains nothing. Expected one of: a Hugging Face folder",
         ),
         (with_keras_file, "tf_model.h5 is a file of transformers 4(.|\n)*TFBertModel as Model; M"),
         (with_pickles, "pytorch_model-1.bin is a pickle, which tfreps never(.|\n)*weights_only"),

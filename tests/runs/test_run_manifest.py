@@ -165,7 +165,14 @@ def test_what_is_recorded_of_assets(tmp_path):
 
 
 WRONG = ['{"../a": {}}', '{"a.txt": 1}', "[]", '{"a.txt": {}}']
-WRONG = ["[]", "{", '{"other": {}}', *(f'{{"assets": {text}}}' for text in WRONG)]
+WRONG = [
+    "[]",
+    "{",
+    '{"other": {}}',
+    '{"data": []}',
+    '{"data": 0}',
+    *(f'{{"assets": {text}}}' for text in WRONG),
+]
 
 
 @pytest.mark.parametrize("bad", WRONG)

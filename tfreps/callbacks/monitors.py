@@ -29,7 +29,7 @@ def check_mode(monitor, mode):
 
 
 def is_better(value, best, mode):
-    """Returns True if a value is better than the best one so far, or `None`; NaN never is.
+    """Returns True if a value is better than `best`, or if `best` is `None`. NaN never is better.
 
     Example:
     >>> is_better(0.5, None, "max"), is_better(0.5, 0.5, "min")

@@ -1,6 +1,6 @@
 """Rules between options: which options need, exclude or require one another.
 
-Three fields of `tfreps.cli.options.Option` hold the rules. A rule is a term; in `needs`, it can
+Four fields of `tfreps.cli.options.Option` hold the rules. A rule is a term; in `needs`, it can
 also be several terms joined by "or". The term `elmo` means that --elmo is given, `encoder=bert`
 that --encoder is bert, and `encoder=bilstm|slstm` that it is one of the two. For a switch that is
 on by default, such as `use_crf`, the term `no_use_crf` holds if the switch is off. An option counts
@@ -9,6 +9,7 @@ program lacks never holds.
 
     needs       the option has no effect unless all rules hold; "a if b" applies only if b holds
     excludes    the option cannot be given if any of these rules holds
+    unused_with the option may be given, but has no effect, if any of these rules holds
     required    the option must be given if this rule holds; `True` means always
 """
 

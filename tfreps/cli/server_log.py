@@ -32,7 +32,7 @@ class ServerLog(logging.Handler):
         held, self.held = self.held, None
         for record in held:
             reasons = [str(each) for each in record.args or () if isinstance(each, Exception)]
-            if not any(reason in but for reason in reasons):
+            if not any(reason and reason in but for reason in reasons):
                 self.emit(record)
 
 

@@ -26,8 +26,8 @@ WORKER_DATA = Option(
 )  # fmt: skip
 AUTO = "auto"
 PRECISION = Option(
-    str, AUTO, "Data type of matrix products; weights stay float32. With auto, it is the type in "
-    "which this machine trains such a model fastest; the run folder stores that type.",
+    str, AUTO, "Data type of matrix multiplications; weights stay float32. With auto, it is the "
+    "type in which this machine trains such a model fastest; the run folder stores that type.",
     [AUTO, "bfloat16", "float32"],
 )  # fmt: skip
 # Options of every program that trains with gradients.

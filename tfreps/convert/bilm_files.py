@@ -47,7 +47,7 @@ def find_bilm_files(
     source = pathlib.Path(source)
     if source.is_dir():
         source = _only_options(source, needs_weights=weights_file is None)
-    elif source.suffix in HDF5:
+    elif source.suffix in HDF5 and weights_file is None:
         usual = source.with_name(source.name.removesuffix(WEIGHTS) + OPTIONS)
         return usual if usual.is_file() else _only_options(source.parent), source
     if weights_file is not None:

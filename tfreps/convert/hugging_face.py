@@ -77,10 +77,14 @@ def write_model(
     folder: str | os.PathLike,
     next_label: int = 0,
     more: Mapping | None = None,
-) -> None:
-    """Writes `config.json`, with the entries `more`, and `model.safetensors`; see `layout`."""
+) -> str:
+    """Writes `config.json`, with the entries `more`, and `model.safetensors`; see `layout`.
+
+    Returns the name of the class of transformers that can load the model.
+    """
     found = layout(model, next_label)
     array_files.write_folder(folder, {**found.config, **(more or {})}, found.arrays)
+    return found.kind
 
 
 def read_into(model, folder: str | os.PathLike, next_label: int = 0) -> None:

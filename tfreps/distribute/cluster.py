@@ -157,7 +157,7 @@ def _parse(text):
         if isinstance(config, dict):
             return config
         kind = "a JSON object"
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         reason = f" ({error})"
     raise ValueError(
         f"{NAME} must be {kind} such as {EXAMPLE}; got {_shown(text)}{reason}. Correct it, or set "

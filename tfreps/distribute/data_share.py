@@ -114,7 +114,7 @@ class DataShare:
         return {name: total if total.ndim else int(total) for name, total in sums.items()}
 
     def batches(self, batches):
-        """Returns the training batches to pass to `fit_epochs`: `OwnBatches` for divided files."""
+        """Returns the training batches; they are `OwnBatches` if the files are divided."""
         return OwnBatches(batches, self.workers) if self.divided else batches
 
     def check_resumed(self, checkpoints):

@@ -24,6 +24,7 @@ HOST = "127.0.0.1"
 THREADS = "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS"
 POLL_SECONDS = 0.05
 OUTPUT_SECONDS = 5.0
+LONGEST_LINE = 2**16  # bytes; a longer line is split, so that little memory is used
 CLEAR_LINE = b"\r\033[K"  # removes a line of progress from a terminal
 # Signals that come within this time are one request: `timeout` sends the same signal twice.
 REPEAT_SECONDS = 1.0
@@ -184,7 +185,7 @@ def copy_lines(source, target, prefix: bytes, lock) -> None:
     prefix = (CLEAR_LINE if target.isatty() else b"") + prefix
     is_lost = False
     with source:
-        for line in source:
+        for line in iter(lambda: source.readline(LONGEST_LINE), b""):
             with lock:
                 try:
                     if not is_lost:

@@ -150,7 +150,7 @@ class TextAttention(NamedTuple):
 
 
 def token_places(text: str, tokens: Sequence[str]) -> list[tuple[int, int]] | None:
-    """Returns the `(start, end)` of each token in its text, or `None` without all in order.
+    """Returns the `(start, end)` of each token in a text, or `None` if not all occur in order.
 
     Example:
     >>> token_places("Ada, here.", ["Ada", ",", "here", "."])

@@ -136,7 +136,7 @@ def load_as(kind: type[LoadedModel], path: str | os.PathLike, **options) -> Load
 
 
 def _warn_if_slow(model, path):
-    """Logs a warning if a model computes in bfloat16 on a CPU without bfloat16 products."""
+    """Logs a warning if a model computes in bfloat16 on a CPU without native bfloat16."""
     parts = model.all_parts() if isinstance(model, WholeModel) else [model]
     if bfloat16_is_slow() and any(part.compute_dtype == "bfloat16" for part in parts):
         logging.getLogger(__name__).warning(

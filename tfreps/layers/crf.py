@@ -57,7 +57,7 @@ class CRF(Configurable, keras.layers.Layer):
             `"auto"` always compiles the losses, including inside `fit`. It compiles decoding,
             marginals and the other scores only in eager calls, so that an export consists of
             plain operations. The results are equal up to rounding. XLA takes about a second to
-            compile each new shape of a batch, so that it pays off with few shapes.
+            compile each new batch shape. Use it if batches have few different shapes.
             Defaults to False.
 
     Call arguments:
@@ -338,7 +338,7 @@ class CRF(Configurable, keras.layers.Layer):
         """
         if k is None:
             return self._inferred(chain.viterbi, emissions, mask, use_xla)
-        return self._inferred(chain.k_best, emissions, mask, use_xla, k=k)
+        return self._inferred(chain.k_best, emissions, mask, use_xla, k=int(k))
 
     def marginals(self, emissions, mask=None, use_xla=None):
         """Computes the probability of each tag at each token.

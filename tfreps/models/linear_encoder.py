@@ -109,6 +109,8 @@ class LinearEncoder(WholeModel, keras.Model):
     def call(self, features, training=False):
         check_features(features, ["token_ids"], self.name)
         ids = tf.cast(features["token_ids"], "int32")
+        in_range = tf.logical_and(ids >= 0, ids <= self.vocabulary_size)
+        ids = checked_range(ids, in_range, f"Token ids must lie in 0..{self.vocabulary_size}.")
         mask = token_mask(features)
         y = 0.0
         if self.unigram_offsets:
@@ -132,9 +134,6 @@ class LinearEncoder(WholeModel, keras.Model):
 
     def _at(self, ids, mask, offset):
         """Returns the id at `t + offset` for each t, or the start or end id: int32 `[B, T]`."""
-        message = f"Token ids must lie in 0..{self.vocabulary_size}."
-        in_range = tf.logical_and(ids >= 0, ids <= self.vocabulary_size)
-        ids = checked_range(ids, in_range, message)
         ids = tf.where(mask, ids, self.start_id if offset < 0 else self.end_id)
         steps = tf.shape(ids)[1]
         far = abs(offset)

@@ -103,7 +103,7 @@ def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
         others = [answer.probabilities[trained.names[0]] for answer in answers]
         auc = AreaUnderCurve()
         auc.update_state(positive, _log_odds(scores, others))
-        results["auc"] = float(auc.result())
+        results["auc"] = round(float(auc.result()), 7)  # a float32
         if threshold == "best":
             threshold = reports.best_threshold(positive, scores)[0]
         if threshold is not None:

@@ -5,7 +5,7 @@ import pathlib
 
 from tfreps.convert.bert_checkpoint import Checkpoint, read_classifier, read_tagger
 from tfreps.convert.bert_table import has, label_rows
-from tfreps.convert.hugging_face import TAG_TASK, layout, write_model
+from tfreps.convert.hugging_face import TAG_TASK, write_model
 from tfreps.convert.model_cards import write_model_card
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, PieceEncoder, Tagger
 from tfreps.models.copy_weights import copy_weights
@@ -78,13 +78,13 @@ def write_published(run: RunFolder, folder: str | os.PathLike, name: str | None 
         raise ValueError(f"Expected a model with a BERT encoder in {run.path}; got {found}.")
     encoder = model.encoder
     is_pretrainer = isinstance(model, BertPretrainer)
-    write_model(model, folder, run.options.get("next_label", 0) if is_pretrainer else 0)
+    kind = write_model(model, folder, run.options.get("next_label", 0) if is_pretrainer else 0)
     tokenizer = read_tokenizer(run.tokenizer_path)
     own = None if is_pretrainer else run.options.get("max_length")
     tokenizer.max_length = least(own, max_length(encoder, tokenizer))
     write_checkpoint_tokenizer(tokenizer, folder)
     write_model_card(model, folder, name, run_card(run))
-    return layout(model).kind
+    return kind
 
 
 def _tagger_of_pieces(tagger):

@@ -109,7 +109,7 @@ def _rejection(path, kinds) -> str:
             )
         names = sorted(file.name for file in path.iterdir())
         shown = ", ".join([*names[:SHOWN], *["..."][: len(names) > SHOWN]]) or "nothing"
-        return f"{path} contains no model that can be loaded, but {shown}. {expected}"
+        return f"{path} contains no model that can be loaded; it contains {shown}. {expected}"
     with open(path, "rb") as file:
         if file.read(4).startswith(PICKLES):
             return conversion([path], f"{path}.safetensors")
@@ -135,4 +135,4 @@ AESPRESSO = Kind(
 )
 BILM = TRAINING_FOLDER, BILM_FILES
 BERT = HUGGING_FACE, GOOGLE, AESPRESSO
-KINDS = RUN, *BILM, KERAS_FILE, *BERT
+KINDS = RUN, TRAINING_FOLDER, HUGGING_FACE, BILM_FILES, KERAS_FILE, GOOGLE, AESPRESSO

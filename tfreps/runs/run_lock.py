@@ -39,11 +39,12 @@ def locked(folder: str | os.PathLike, program: str):
     try:
         lock.acquire(timeout=SECONDS)
         holder = {"pid": os.getpid(), "host": socket.gethostname(), "program": program}
-        path.write_text(json.dumps(holder), encoding="utf-8")
+        if os.name != "nt":  # Windows lets nobody write to a locked file
+            path.write_text(json.dumps(holder), encoding="utf-8")
     except filelock.Timeout:
         raise RunInUse(f"{folder} is in use: {_holder(path)}. {_REMEDY}") from None
     except OSError as error:
-        path.unlink(missing_ok=True)
+        _remove(path)
         lock.release()
         if error.errno not in UNSUPPORTED:
             raise
@@ -55,11 +56,16 @@ def locked(folder: str | os.PathLike, program: str):
     try:
         yield
     finally:
-        path.unlink(missing_ok=True)  # before the release, after which it may be another's
+        _remove(path)  # before the release, after which it may be another's
         lock.release()
         for each in missing:
             with contextlib.suppress(OSError):  # it is not empty
                 each.rmdir()
+
+
+def _remove(path: pathlib.Path) -> None:
+    if os.name != "nt":  # Windows keeps an open file; filelock removes it
+        path.unlink(missing_ok=True)
 
 
 _REMEDY = "Wait until it ends, or choose another folder."
@@ -71,5 +77,5 @@ def _holder(path: pathlib.Path) -> str:
         holder = read_json(path)
         on = "" if holder["host"] == socket.gethostname() else f" on {holder['host']}"
         return f"process {holder['pid']}{on} (`tfreps {holder['program']}`) is writing to it"
-    except (ValueError, KeyError):  # the file is being written right now
+    except (OSError, ValueError, KeyError):  # it is being written, or cannot be read on Windows
         return "another process is writing to it"

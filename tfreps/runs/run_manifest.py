@@ -104,7 +104,8 @@ def read_manifest(folder: str | os.PathLike) -> dict:
     """Reads and checks the manifest; without one, there are no assets, and `data` is `None`."""
     path = pathlib.Path(folder, MANIFEST)
     manifest = {"assets": {}, "data": None, **(read_json(path) if path.exists() else {})}
-    named = {"assets": manifest["assets"], "data": manifest["data"] or {}}
+    data = {} if manifest["data"] is None else manifest["data"]
+    named = {"assets": manifest["assets"], "data": data}
     for entries in named.values():
         if not isinstance(entries, dict) or set(manifest) != set(named):
             raise ValueError(f"{path} was not written by a tfreps program. {_BACK}")

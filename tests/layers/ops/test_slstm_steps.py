@@ -135,8 +135,9 @@ def test_a_softmax_of_five_sigmoids_keeps_to_its_bounds(scale):
 
 
 @pytest.mark.parametrize("form", ["paper", "softmax of words"])
-def test_large_weights_overflow_nothing(form):
+def test_large_weights_and_empty_sentences_overflow_nothing(form):
     layer = make(scale=1e4, **FORMS[form])
     x = tf.constant(batch())
-    for value in [*layer(x, mask=MASKS), *gradients(layer, x)]:
+    values = layer(x, mask=MASKS) + layer(x, mask=np.zeros_like(MASKS))
+    for value in [*values, *gradients(layer, x)]:
         assert np.isfinite(value).all()

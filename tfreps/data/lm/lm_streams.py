@@ -87,7 +87,7 @@ class LMStream:
         return np.array(bounds)
 
     def snapshot(self) -> Callable[[], dict]:
-        """Returns a function that makes a dict of the current position, if it is needed."""
+        """Returns a function that converts the current position to a dict."""
         rows = self._inputs[self._leftover()]
         outside = np.unique(rows[rows >= self.words.first_unknown]).tolist()
         words = {row: self.words.word(row) for row in outside}

@@ -85,14 +85,20 @@ class WordRows(dict):
 
 
 def as_inputs(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.ndarray:
-    """Returns the inputs of sentences `w1 .. wn LINE_END`, from `</S>` on if `reverse`."""
+    """Returns the inputs of sentences `w1 .. wn LINE_END`; each starts with `<S>`.
+
+    With `reverse`, the words must be in reverse order, and each sentence starts with `</S>`.
+    """
     inputs = np.roll(rows, 1)
     inputs[inputs == LINE_END] = vocabulary.end_id if reverse else vocabulary.start_id
     return inputs
 
 
 def as_targets(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.ndarray:
-    """Returns the target ids of sentences `w1 .. wn LINE_END`, up to `<S>` if `reverse`."""
+    """Returns the target ids of sentences `w1 .. wn LINE_END`; each ends with `</S>`.
+
+    With `reverse`, the words must be in reverse order, and each sentence ends with `<S>`.
+    """
     targets = np.where(rows < len(vocabulary), rows, vocabulary.unknown_id)
     targets[rows == LINE_END] = vocabulary.start_id if reverse else vocabulary.end_id
     return targets

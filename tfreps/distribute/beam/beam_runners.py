@@ -57,7 +57,7 @@ def debugs():
 
 @contextlib.contextmanager
 def quiet():
-    """Context manager that keeps Beam's log and the tracebacks of its threads off the terminal."""
+    """Context manager that suppresses Beam's log and the tracebacks of its threads."""
     if debugs():
         yield
         return
@@ -105,7 +105,7 @@ def run_pipeline(build, name, workers=1):
 def _run_in_processes(build):
     """Runs a pipeline in worker processes, which end with this function, and watches over them.
 
-    Beam waits for a lost worker without end, so the pipeline runs in a thread that is given up.
+    Beam waits indefinitely for a lost worker, so the pipeline runs in a thread that is abandoned.
     """
     lost, found = threading.Event(), []
     hook = threading.excepthook

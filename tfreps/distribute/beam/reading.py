@@ -1,8 +1,8 @@
 """Finds the input files of a corpus, and reads them in parts.
 
 Beam's workers run this file without an installation of tfreps. The parts of the files, and the
-batches of each part, do not depend on the workers, so that the answers do not either; Beam's own
-readers divide files as the runner likes.
+batches of each part, do not depend on the workers, so the answers do not depend on them either.
+Beam's own readers let the runner choose the parts.
 """
 
 import concurrent.futures
@@ -28,7 +28,7 @@ READABLE = {
 WRITABLE = {name: kind for name, kind in READABLE.items() if name != "text"}
 DAMAGED = "is damaged, truncated, or not a file of this format"
 SAMPLE = 1000  # records that determine the schema of a format without one
-THREADS = 16  # that read the ends of files at the same time
+THREADS = 16  # threads that divide files concurrently
 EVERYTHING = 1 << 62  # end of the part that is a whole file
 END = object()
 PARTS = 64  # of a corpus of medium size

@@ -164,8 +164,8 @@ def _children(layer):
         else:
             named = {name: value}
         yield from ((key, v) for key, v in named.items() if isinstance(v, keras.layers.Layer))
-    of_functional_model = getattr(layer, "layers", ())
-    yield from ((inner.name, inner) for inner in of_functional_model)
+    of_others = getattr(layer, "_layers", ())  # of functional models, or in private attributes
+    yield from ((inner.name, inner) for inner in of_others)
 
 
 def _to_config(value):

@@ -67,7 +67,7 @@ def token_log_likelihood(emissions, tags, mask, gold_scores, scores):
     """Computes the log probability of each tag given the tags before it, `[B, T]`.
 
     It is at least -ILLEGAL_COST, and NaN in a sentence with a tag outside 0 to K - 1 at a real
-    token. `gold_scores` is there only so that the call is that of `log_likelihood`.
+    token. `gold_scores` is not used; it makes the arguments those of `log_likelihood`.
     """
     del gold_scores
     largest = emissions.shape[-1] - 1
@@ -124,9 +124,9 @@ def _value_and_gradients(emissions, tags, mask, weights, gold_scores, scores):
 
 
 def run(function, use_xla, batch, scores, **options):
-    """Calls `function(*batch, *scores, **options)`, as a traced graph unless a graph calls it.
+    """Calls `function(*batch, *scores, **options)`; in eager calls, it runs as a traced graph.
 
-    With `use_xla`, the function is compiled with XLA, also in a graph. `batch` begins with the
+    With `use_xla`, XLA compiles the function, in eager calls and in graphs. `batch` begins with the
     emissions, `[B, T, K]`.
     """
     if not (use_xla or tf.executing_eagerly()):

@@ -118,6 +118,7 @@ def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, 
         Tuple of the four float32 states after the last step, in the order of `states`.
     """
     weights = Weights(*(None if w is None else tf.cast(w, "float32") for w in weights))
+    first = First(*(None if t is None else tf.cast(t, "float32") for t in first))
     updated, counted = masks
     number = tf.maximum(tf.reduce_sum(counted, axis=1), 1.0)  # [B, 1]
     from_inputs = _product(inputs, weights.kernel, compute_dtype)  # [B, T, G*H]

@@ -96,8 +96,9 @@ class GrpcFront:
     async def tell_health(self):
         """Reports to the health service whether the server, services and models are serving."""
         core = self._core
+        is_ready = core.ready
         for service in ("", *SERVICES):
-            await self._health.set(service, serving(core.ready))
+            await self._health.set(service, serving(is_ready))
         for name, model in core.pool.models.items():
             is_serving = model.available and not core.is_stuck(name)
             await self._health.set(name, serving(is_serving))

@@ -103,6 +103,9 @@ class Lane:
                 if self._timer is None:
                     self._timer = loop.call_later(self._wait_seconds, self._end_wait)
                 return
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
             is_due = False
             chosen = self._take()
             limit = max(call.ticket.limit for call in chosen)

@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import io
 import json
+import math
 import zlib
 
 from tfreps.server.requests.serving_error import ServingError
@@ -65,12 +66,20 @@ def parse_body(body: bytes, most_elements: int) -> dict:
             f"object counts as {NESTED} (server option `max_elements`)."
         )
     try:
-        value = json.loads(body.decode("utf-8-sig"))
+        value = json.loads(body.decode("utf-8-sig"), parse_float=finite)
     except (ValueError, RecursionError) as error:
         raise invalid(f"The body of the request is not valid JSON: {error}") from None
     if not isinstance(value, dict):
         raise invalid("The body of the request must be a JSON object.")
     return value
+
+
+def finite(text):
+    """Converts a decimal number to a float, or raises a ValueError if it overflows."""
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"the number {text[:40]} is out of the range of float64")
+    return number
 
 
 def invalid(message):
