@@ -15,14 +15,13 @@ Load only exports that you trust: a SavedModel is a program, and this program do
 SECURITY.md).
 """
 
-import itertools
 import json
 import logging
 import pathlib
 
 from tfreps.cli.options import Option
 from tfreps.cli.program import Group, Program
-from tfreps.cli.text_streams import read_texts
+from tfreps.cli.text_streams import FILE, SENTENCES, read_sentences
 from tfreps.files.version_folders import version_folder, versions_of
 
 BATCH = 32
@@ -35,14 +34,11 @@ PROGRAM = Program(
         "folder": Option(
             str, None, "Folder written by 'tfreps export'.", required=True, metavar="EXPORT_FOLDER"
         ),
-        "sentences": Option(
-            str, [], "Raw sentences. Defaults to the lines of --file or of standard input.",
-            many=True, metavar="SENTENCE", may_be_empty=True,
-        ),
+        "sentences": SENTENCES,
     },
     [
         Group("input", "Sentences to read.", {
-            "file": Option(str, None, "UTF-8 text file with one sentence per line."),
+            "file": FILE,
         }),
         Group("output", "Outputs to print.", {
             "signature": Option(
@@ -68,10 +64,9 @@ def main(argv=None):
 
 
 def predict(options):
-    if options.file is not None and options.sentences:
-        raise ValueError("--file cannot be combined with sentences on the command line.")
+    batches = read_sentences(options, BATCH)
     signature = load_signature(saved_model_folder(options.folder), options.signature)
-    for batch in batches(options):
+    for batch in batches:
         for answer in answers(signature, batch, options.full):
             print(json.dumps(answer, ensure_ascii=False), flush=True)
 
@@ -86,16 +81,6 @@ def saved_model_folder(folder):
         f"{folder} is not a SavedModel: it has no saved_model.pb and no version that has one. "
         "Expected a folder written by `tfreps export`."
     )
-
-
-def batches(options):
-    """Yields lists of sentences from the command line, the file or standard input."""
-    if options.sentences:
-        sentences = iter(options.sentences)
-        while batch := list(itertools.islice(sentences, BATCH)):
-            yield batch
-    else:
-        yield from read_texts("-" if options.file is None else options.file, BATCH)
 
 
 def load_signature(folder, name):

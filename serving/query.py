@@ -7,14 +7,13 @@ and the first numbers of each output. With --json, it prints all outputs of the 
 object per sentence. REST does not need TensorFlow on the client.
 """
 
-import itertools
 import json
 import sys
 
 from tfreps.cli.options import Option, first_line
 from tfreps.cli.program import Group, Program
 from tfreps.cli.start_tensorflow import start_tensorflow
-from tfreps.cli.text_streams import read_texts
+from tfreps.cli.text_streams import FILE, SENTENCES, read_sentences
 from tfreps.server.answers import as_lines
 
 BATCH = 32
@@ -25,14 +24,11 @@ PROGRAM = Program(
         "model": Option(
             str, None, "Name of the model on the server.", required=True, metavar="NAME"
         ),
-        "sentences": Option(
-            str, [], "Raw sentences. Defaults to the lines of --file or of standard input.",
-            many=True, metavar="SENTENCE", may_be_empty=True,
-        ),
+        "sentences": SENTENCES,
     },
     [
         Group("input", "Sentences to send.", {
-            "file": Option(str, None, "UTF-8 text file with one sentence per line."),
+            "file": FILE,
         }),
         Group("output", "Answers to print.", {
             "json": Option(bool, False, "Print all outputs of the model as JSON lines."),
@@ -79,15 +75,13 @@ def main(argv=None):
 
 
 def query(options):
-    if options.file is not None and options.sentences:
-        raise ValueError("--file cannot be combined with sentences on the command line.")
     client = connect(options)
     which = {"version": options.version, "label": options.label}
     try:
         if options.status:
             print_status(client.status(options.model, **which))
             return
-        for batch in batches(options):
+        for batch in read_sentences(options, BATCH):
             answers = client.ask(options.model, batch, options.signature or "", **which)
             for text, answer in zip(batch, answers, strict=True):
                 show(text, answer, options.json)
@@ -113,16 +107,6 @@ def connect(options):
         ) from None
     address = f"{'https' if options.tls_ca else 'http'}://{host}:{options.rest_port}"
     return RestClient(address, options.timeout_seconds, options.tls_ca)
-
-
-def batches(options):
-    """Yields lists of sentences from the command line, the file or standard input."""
-    if options.sentences:
-        sentences = iter(options.sentences)
-        while batch := list(itertools.islice(sentences, BATCH)):
-            yield batch
-    else:
-        yield from read_texts("-" if options.file is None else options.file, BATCH)
 
 
 def show(text, answer, as_json):

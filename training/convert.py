@@ -15,6 +15,7 @@ conversion: pass its folder to --bert or to tfreps export.
 import pathlib
 import warnings
 
+from tfreps.cli import bilm_options
 from tfreps.cli.options import Option, as_flag, first_line
 from tfreps.cli.program import Group, Program
 from tfreps.cli.tagged_files import SCHEMES
@@ -47,10 +48,7 @@ PROGRAM = Program(
             "options": Option(
                 str, None, "options.json of a biLM from bilm-tf or AllenNLP.", metavar="FILE.json"
             ),
-            "weights": Option(
-                str, None, "HDF5 file with the weights of the biLM that --options describes.",
-                metavar="FILE.hdf5",
-            ),
+            "weights": bilm_options.OPTIONS["weights"],
             "checkpoint": Option(
                 str, None, "Folder in which bilm-tf saved the options and checkpoints of a "
                 "training run.", metavar="FOLDER",

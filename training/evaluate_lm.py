@@ -12,6 +12,7 @@ import time
 import numpy as np
 
 from tfreps import data
+from tfreps.cli.bilm_options import reading_options
 from tfreps.cli.options import Option, first_line
 from tfreps.cli.program import Group, Program
 from tfreps.runs.run_folder import RunFolder
@@ -114,15 +115,6 @@ def evaluate(options):
     print(run.add_evaluation(PROGRAM.name, results))
 
 
-def reading(bilm):
-    """Returns the arguments of the readers in `tfreps.data` that depend on the biLM."""
-    return {
-        "bidirectional": bilm.bidirectional,
-        "characters": "table" if bilm.vocabulary_size is None else None,
-        "max_characters": bilm.max_characters,
-    }
-
-
 def sentence_totals(model, vocabulary, options):
     """Returns the total negative log-likelihood (NLL) and the number of tokens per direction.
 
@@ -131,7 +123,7 @@ def sentence_totals(model, vocabulary, options):
     """
     import tensorflow as tf
 
-    how = reading(model.bilm)
+    how = reading_options(model.bilm)
     batches = data.sentence_batches(options.text, vocabulary, options.batch_size, **how)
 
     @tf.function(input_signature=[batches.element_spec], autograph=False)
@@ -157,7 +149,7 @@ def carried_totals(model, vocabulary, options):
         vocabulary,
         options.batch_size,
         options.unroll_steps,
-        **reading(model.bilm),
+        **reading_options(model.bilm),
         passes=1,
         skip_blank=True,
     )

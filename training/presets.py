@@ -50,7 +50,7 @@ def as_text(preset):
     """Returns all facts of a row of the table, one per line."""
     lines = [f"{preset.name}: {preset.description}"]
     count = f"{preset.parameters:,}" if preset.parameters else "unknown"
-    lines += [f"parameters: {count}", f"license: {preset.licence}", f"citation: {preset.citation}"]
+    lines += [f"parameters: {count}", f"license: {preset.license}", f"citation: {preset.citation}"]
     for file in preset.files:
         size = f"{file.size:,} bytes" if file.size else "size unknown"
         lines.append(f"{file.name} ({size}, checksum {file.checksum or 'unknown'}):")

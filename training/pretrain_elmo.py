@@ -12,6 +12,7 @@ import types
 import warnings
 
 from tfreps import data, text
+from tfreps.cli.bilm_options import reading_options
 from tfreps.cli.elmo_options import GROUPS, SIZES
 from tfreps.cli.options import first_line
 from tfreps.cli.program import Program
@@ -192,15 +193,6 @@ def make_held_out(options, model, vocabulary, counts, share):
     num_batches = int(counts["sentences"] * of_text) // options.batch_size
     sample = data.sentence_batches(used, vocabulary, **reading)
     return validation, sample.shard(max(1, num_batches // SAMPLE_BATCHES), 0)
-
-
-def reading_options(bilm):
-    """Returns the arguments with which text is read for a biLM."""
-    return {
-        "bidirectional": bilm.bidirectional,
-        "characters": "table" if bilm.vocabulary_size is None else None,
-        "max_characters": bilm.max_characters,
-    }
 
 
 def make_optimizer(options, total_steps):

@@ -71,7 +71,7 @@ def test_a_tagger_that_reads_raw_text(hub):
 def test_the_table_has_each_fact():
     lines = repr(tfreps.presets.table()).splitlines()
     assert lines[0].split() == [
-        *("name", "kind", "parameters", "size", "source", "licence", "checksum")
+        *("name", "kind", "parameters", "size", "source", "license", "checksum")
     ]
     [small] = [line for line in lines if line.startswith("elmo_small ")]
     assert "13.6M" in small and "54.4 MB" in small and "747ba97abce8..." in small

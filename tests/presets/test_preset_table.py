@@ -23,7 +23,7 @@ def preset(hub, **changes):
                    len(content), hashlib.sha256(content).hexdigest())
         for name, content in FILES.items()
     ]  # fmt: skip
-    row = {"kind": "elmo", "description": "Tiny.", "parameters": 7, "licence": "MIT"}
+    row = {"kind": "elmo", "description": "Tiny.", "parameters": 7, "license": "MIT"}
     row |= {"citation": "nobody", "files": files, "unverified": [], "read_in": ["a test"]}
     return Preset(name="tiny", **{**row, **changes})
 
@@ -38,7 +38,7 @@ def tiny(hub, monkeypatch):
 
 def test_the_rows_are_complete():
     for name, row in rows().items():
-        assert row.name == name and row.description.endswith(".") and row.licence and row.citation
+        assert row.name == name and row.description.endswith(".") and row.license and row.citation
         assert row.read_in and row.kind in ("elmo", "bert")
         for file in row.files:
             assert all(re.fullmatch(r"https://[^/]+/\S+", url) for url in file.urls) and file.urls
@@ -66,7 +66,7 @@ def test_facts_of_the_published_models():
 
 def test_it_is_printed_as_a_table(hub):
     head, line = repr(PresetTable([preset(hub)])).splitlines()
-    assert head.split() == ["name", "kind", "parameters", "size", "source", "licence", "checksum"]
+    assert head.split() == ["name", "kind", "parameters", "size", "source", "license", "checksum"]
     assert line.split()[:3] == ["tiny", "elmo", "0.0M"]
     assert len(repr(table()).splitlines()) == len(rows()) + 1
 
@@ -90,10 +90,10 @@ def test_no_source_answers(hub, tiny):
 
 
 def test_unverified_facts_are_printed_when_they_are_used(hub, tiny, monkeypatch):
-    found = tiny._replace(unverified=["licence", "checksums"])
+    found = tiny._replace(unverified=["license", "checksums"])
     monkeypatch.setattr(preset_table, "rows", lambda: {"tiny": found})
     with pytest.warns(
-        UserWarning, match="tiny: these facts .* not be verified: licence; checksums"
+        UserWarning, match="tiny: these facts .* not be verified: license; checksums"
     ):
         download_preset("tiny")
 

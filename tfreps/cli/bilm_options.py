@@ -43,6 +43,15 @@ OPTIONS = {
 FLAGS = {"weights_file": "--weights", "initial_state": "--state"}
 
 
+def reading_options(bilm) -> dict:
+    """Returns the arguments of the readers in `tfreps.data` that depend on the biLM."""
+    return {
+        "bidirectional": bilm.bidirectional,
+        "characters": "table" if bilm.vocabulary_size is None else None,
+        "max_characters": bilm.max_characters,
+    }
+
+
 def chosen_model(options) -> tuple[str, dict]:
     """Returns the path and the keyword arguments of `tfreps.load` for the model of the options.
 

@@ -9,6 +9,11 @@ from tfreps.cli.options import Option
 from tfreps.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked
 from tfreps.files.utf8_files import check_line_ends, decode_utf8
 
+SENTENCES = Option(
+    str, [], "Raw sentences. Defaults to the lines of --file or of standard input.", many=True,
+    metavar="SENTENCE", may_be_empty=True,
+)  # fmt: skip
+FILE = Option(str, None, "UTF-8 text file with one sentence per line.")
 BLOCK_CHARACTERS = 1 << 18  # a block ends after this many, so that the first results appear early
 
 
@@ -16,6 +21,16 @@ def line_limit(most: int) -> Option:
     """Returns the option that limits the bytes of a line."""
     about = "Maximum number of bytes in a line. A longer line is an error."
     return Option(int, most, about, at_least=1)
+
+
+def read_sentences(options, at_once: int) -> Iterator[list[str]]:
+    """Yields blocks of sentences from the command line, the file or standard input."""
+    if options.file is not None and options.sentences:
+        raise ValueError("--file cannot be combined with sentences on the command line.")
+    if not options.sentences:
+        return read_texts("-" if options.file is None else options.file, at_once)
+    starts = range(0, len(options.sentences), at_once)
+    return iter([options.sentences[start : start + at_once] for start in starts])
 
 
 def read_texts(

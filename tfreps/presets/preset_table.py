@@ -42,7 +42,7 @@ class Preset(NamedTuple):
         kind: str. Kind of model, such as "elmo".
         description: str. Description in one sentence.
         parameters: int or None. Number of parameters, or `None` if it is not known.
-        licence: str. Licence as the publisher states it, or "not stated".
+        license: str. License as the publisher states it, or "not stated".
         citation: str. The paper, or the place of publication.
         files: list of `PresetFile`.
         unverified: list of str. Facts of the row that could not be verified.
@@ -53,7 +53,7 @@ class Preset(NamedTuple):
     kind: str
     description: str
     parameters: int | None
-    licence: str
+    license: str
     citation: str
     files: list[PresetFile]
     unverified: list[str]
@@ -69,7 +69,7 @@ class PresetTable(list):
     """List of `Preset` objects that is printed as a table."""
 
     def __repr__(self):
-        head = ("name", "kind", "parameters", "size", "source", "licence", "checksum")
+        head = ("name", "kind", "parameters", "size", "source", "license", "checksum")
         lines = [head, *map(_cells, self)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         padded = ([c.ljust(w) for c, w in zip(line, widths, strict=True)] for line in lines)
@@ -150,6 +150,6 @@ def _cells(preset: Preset) -> tuple[str, ...]:
         f"{preset.parameters / 1e6:.1f}M" if preset.parameters else "unknown",
         f"{preset.size / 1e6:.1f} MB" if preset.size else "unknown",
         first.split("/")[2],
-        preset.licence,
+        preset.license,
         f"{weights[:12]}..." if weights else "none",
     )
