@@ -15,7 +15,7 @@ SHELL := bash
 help:
 	@echo "make install     creates .venv with tfreps and its tools (the other targets run it first)"
 	@echo "make demo        trains, evaluates, exports and serves a language model and a tagger; TEXT=path uses your text"
-	@echo "make test        runs the tests (at most 8 minutes of CPU time)"
+	@echo "make test        runs the tests (about 7 minutes)"
 	@echo "make test-margins  runs the tests and prints the tightest comparisons of floats"
 	@echo "make test-without-text  runs the tests without tensorflow-text"
 	@echo "make check       checks lint, format, import rules, size of files, words"

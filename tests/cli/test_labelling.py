@@ -45,3 +45,11 @@ def test_results_of_taggers_and_of_classifiers(tmp_path, monkeypatch, capsys):
     parts = capsys.readouterr().out.split("\n\n")
     assert parts[0] == "\ndev: accuracy 0.5000"
     assert parts[1].startswith("test: accuracy 0.7500, AUC 0.6250\n") and "0.6667" in parts[1]
+
+
+def test_a_line_says_that_no_text_is_held_out(monkeypatch, capsys):
+    monkeypatch.setattr(labelling.training, "fit", lambda *given, **more: given)
+    labelling.fit("model", [], None, "run", "val_loss", None)
+    assert capsys.readouterr().out.startswith("No text is held out: the last weights")
+    labelling.fit("model", [], [1], "run", "val_loss", None)
+    assert capsys.readouterr().out == ""

@@ -18,9 +18,9 @@ SMALL = 2**14  # bytes of a request up to which it is parsed on the event loop, 
 class ServingCore:
     """Models, limits and metrics of a server, independent of its interfaces.
 
-    A request is parsed and checked on the event loop (or in a thread, if it is large), waits in a
-    queue of its model, and is answered in a thread of this queue. All coroutines of this class must
-    run on one event loop.
+    A request is checked and converted to arrays on the event loop (or in a thread, if it is large),
+    waits in a queue of its model, and is answered in a thread of this queue. gRPC messages are
+    decoded and encoded on the loop. All coroutines of this class must run on one event loop.
 
     Args:
         pool: `ModelPool`. The models.
