@@ -18,7 +18,7 @@ import importlib.util
 import logging
 import sys
 
-from tfreps.cli.options import Option, first_line
+from tfreps.cli.options import Option
 from tfreps.cli.program import Group, Program
 from tfreps.cli.progress import make_progress
 
@@ -87,7 +87,7 @@ RUNNING = {
 }  # fmt: skip
 PROGRAM = Program(
     "annotate",
-    first_line(__doc__),
+    __doc__,
     {
         "export": Option(
             str,
@@ -208,7 +208,3 @@ def reading(output_format, path):
         "tfrecord": f'import tensorflow as tf; print(*tf.data.TFRecordDataset("{path}").take(1))',
     }[output_format]
     return f"python -c '{code}'"
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

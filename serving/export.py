@@ -17,14 +17,14 @@ which TensorFlow Serving includes.
 """
 
 from tfreps.cli import bilm_options
-from tfreps.cli.options import Option, first_line
+from tfreps.cli.options import Option
 from tfreps.cli.program import Group, Program
 from tfreps.cli.tagged_files import SCHEMES
 
 ALIAS = "serving_default"  # name under which servers look up the signature `default`
 PROGRAM = Program(
     "export",
-    first_line(__doc__),
+    __doc__,
     {
         "model": bilm_options.MODEL._replace(
             about="Run folder of any model of tfreps, or published model, by path, name or address."
@@ -122,7 +122,3 @@ def say(options, written, remarks):
     else:
         print("It reads token ids only. Give --vocabulary FILE for an export that reads text.")
         print(f"Its inputs and outputs are described in {options.to}/README.md.")
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

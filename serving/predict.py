@@ -170,7 +170,3 @@ def numbers(array):
     if array.ndim:
         return [numbers(part) for part in array]
     return float(f"{array:.9g}")
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

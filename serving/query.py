@@ -8,9 +8,8 @@ object per sentence. REST does not need TensorFlow on the client.
 """
 
 import json
-import sys
 
-from tfreps.cli.options import Option, first_line
+from tfreps.cli.options import Option
 from tfreps.cli.program import Group, Program
 from tfreps.cli.start_tensorflow import start_tensorflow
 from tfreps.cli.text_streams import FILE, SENTENCES, read_sentences
@@ -19,7 +18,7 @@ from tfreps.server.answers import as_lines
 BATCH = 32
 PROGRAM = Program(
     "query",
-    first_line(__doc__),
+    __doc__,
     {
         "model": Option(
             str, None, "Name of the model on the server.", required=True, metavar="NAME"
@@ -119,7 +118,3 @@ def show(text, answer, as_json):
 def print_status(versions):
     for version, state, error in versions:
         print(f"version {version}: {state}{f', {error}' if error else ''}")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

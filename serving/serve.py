@@ -19,7 +19,6 @@ import gc
 import os
 import pathlib
 import signal
-import sys
 import threading
 import time
 
@@ -220,7 +219,3 @@ def reads_text(server, name):
         signature = servable.signatures.get("serving_default")
         inputs = [] if signature is None else list(signature.inputs.values())
     return len(inputs) == 1 and inputs[0] is not None and inputs[0].dtype.name == "string"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

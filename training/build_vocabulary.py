@@ -13,7 +13,7 @@ tokens, such as `#NUM#` for numbers; characters and whole Latin words follow. An
 has one token per line.
 """
 
-from tfreps.cli.options import Option, first_line
+from tfreps.cli.options import Option
 from tfreps.cli.output_checks import OVERWRITE, check_output
 from tfreps.cli.program import Group, Program
 from tfreps.cli.progress import make_progress, of_totals
@@ -26,7 +26,7 @@ BOUNDARIES = ("<S>", "</S>")
 UNKNOWN = "<UNK>"
 PROGRAM = Program(
     "build-vocabulary",
-    first_line(__doc__),
+    __doc__,
     {
         "files": Option(
             str, None, "Text files, optionally gzipped, or glob patterns.", many=True,
@@ -127,7 +127,3 @@ def count_progress():
 def check_counts(counts, options):
     if not counts:
         raise ValueError(f"FILES must contain text; found no tokens in {' '.join(options.files)}.")
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

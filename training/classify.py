@@ -6,7 +6,7 @@ Texts are tokenized in the same way as in training (see --tokens of tfreps train
 import json
 import sys
 
-from tfreps.cli.options import Option, first_line
+from tfreps.cli.options import Option
 from tfreps.cli.output_checks import OUTPUT, OVERWRITE, check_output
 from tfreps.cli.program import Group, Program
 from tfreps.cli.progress import make_progress
@@ -17,7 +17,7 @@ from tfreps.runs.run_folder import run_files
 TEXTS_AT_ONCE = 1024
 PROGRAM = Program(
     "classify",
-    first_line(__doc__),
+    __doc__,
     {
         "run": Option(
             str, None, "Run folder of a classifier, or published BERT model with a label head, by "
@@ -118,7 +118,3 @@ def as_json_line(text, answer):
     shares = {name: round(share, 4) for name, share in answer.probabilities.items()}
     line = {"text": text, "label": answer.label, "probabilities": shares}
     return json.dumps(line, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -16,10 +16,10 @@ import pathlib
 import warnings
 
 from tfreps.cli import bilm_options
-from tfreps.cli.options import Option, as_flag, first_line
+from tfreps.cli.options import Option, as_flag
 from tfreps.cli.program import Group, Program
 from tfreps.cli.tagged_files import SCHEMES
-from tfreps.files.atomic_files import replacing
+from tfreps.files.atomic_files import is_free, replacing
 from tfreps.files.json_files import read_json
 from tfreps.runs.run_folder import RunFolder
 
@@ -35,7 +35,7 @@ WAYS = (
 )
 PROGRAM = Program(
     "convert",
-    first_line(__doc__),
+    __doc__,
     {
         "model": Option(
             str, None, "Run folder, or published model by path, name ('tfreps presets') or hf:// "
@@ -93,12 +93,8 @@ def convert(options):
         published(options)
     elif options.to_hugging_face:
         published_bert(options)
-    elif options.model:
-        run_from_folder(options)
-    elif options.checkpoint:
-        run_from_checkpoint(options)
     else:
-        run_from_weights(options)
+        create_run(options)
 
 
 def check(options):
@@ -113,8 +109,8 @@ def check(options):
             + "."
         )
     name = next(name for name in ("to_run", "to_bilm_tf", "to_hugging_face") if name in given)
-    target = pathlib.Path(getattr(options, name))
-    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+    target = getattr(options, name)
+    if not is_free(target):
         raise ValueError(
             f"{as_flag(name)} must be a new or empty folder; {target} is neither. Choose "
             "another folder."
@@ -163,19 +159,28 @@ def published_bert(options):
         )
 
 
-def run_from_folder(options):
-    """Creates a run folder from a published model."""
+def create_run(options):
+    """Creates a run folder from a published model or a training folder of bilm-tf."""
     from tfreps.inference.load import load
     from tfreps.inference.text_bilm import TextBiLM
     from tfreps.inference.text_model import TextModel
+    from tfreps.text import Vocabulary
 
-    trained = load(options.model, scheme=options.scheme)
+    vocabulary = Vocabulary.read(options.vocabulary) if options.vocabulary else None
+    if options.options:
+        # The vocabulary of a biLM that reads characters is only copied.
+        reads_words = "char_cnn" not in read_json(pathlib.Path(options.options))
+        own = vocabulary if reads_words else None
+        trained = load(options.options, weights_file=options.weights, vocabulary=own)
+    else:
+        source = options.model or options.checkpoint
+        trained = load(source, scheme=options.scheme, vocabulary=vocabulary)
     if trained.run is not None:
         raise ValueError(
             f"FOLDER must contain a published model; {options.model} is already a run folder."
         )
     if isinstance(trained, TextBiLM):
-        run_from_bilm(options, trained)
+        run_from_bilm(options, trained, vocabulary)
     elif isinstance(trained, TextModel):
         run_from_bert(options, trained)
     else:
@@ -185,21 +190,45 @@ def run_from_folder(options):
         )
 
 
-def run_from_bilm(options, trained):
-    """Creates a run folder from a published `BiLM` and the vocabulary.txt in its folder, if any."""
+def run_from_bilm(options, trained, vocabulary):
+    """Creates a run folder of a `BiLM`, or of the `BiLMPretrainer` of a training folder."""
+    from tfreps.models import BiLMPretrainer
     from tfreps.text import Vocabulary
 
-    beside, vocabulary = pathlib.Path(options.model) / "vocabulary.txt", trained.vocabulary
-    if vocabulary is None and beside.is_file():
+    model, run, vocabulary = trained.model, options.to_run, vocabulary or trained.vocabulary
+    has_softmax = isinstance(model, BiLMPretrainer)
+    if options.checkpoint and not has_softmax:
+        raise ValueError(
+            f"--checkpoint must be a training folder of bilm-tf; got {options.checkpoint}."
+        )
+    beside = pathlib.Path(options.model or "") / "vocabulary.txt"
+    if options.model and vocabulary is None and beside.is_file():
         vocabulary = Vocabulary.read(beside)
     if vocabulary is None and trained.bilm.vocabulary_size is not None:
         raise ValueError(
-            f"The biLM of {options.model} reads token ids and needs the vocabulary file with which "
-            "it was trained. Give --options, --weights and --vocabulary, or put the file into the "
-            "folder as vocabulary.txt."
+            f"--vocabulary is missing. The biLM of {options.model or options.weights} reads token "
+            "ids and needs the vocabulary file with which it was trained. Give --options, "
+            "--weights and --vocabulary, or a folder that contains the file as vocabulary.txt."
         )
-    write_run(options, trained.bilm, vocabulary)
-    say_bilm(options.to_run, trained.bilm)
+    with replacing(run, parents=True) as folder:
+        created = RunFolder.create(folder, PROGRAM.name, vars(options))
+        if vocabulary is not None:
+            created.keep(created.vocabulary_path, vocabulary.write)
+        created.save_model(model)
+    print(f"Wrote {run}: {model.count_params():,} parameters, ", end="")
+    if has_softmax:
+        print(
+            f"softmax over {len(vocabulary):,} tokens included.\n"
+            f"Next: tfreps evaluate-lm {run} --text FILES, tfreps embed {run}, or tfreps export "
+            f"{run} --to DIR. The run folder does not\ninclude the accumulators of Adagrad. To "
+            f"continue training with them: tfreps pretrain-elmo --init {options.checkpoint}."
+        )
+    else:
+        print(
+            "without the softmax.\n"
+            f"Next: tfreps embed {run} FILE --output FILE, tfreps export {run} --to DIR, or tfreps "
+            f"pretrain-elmo --init {run} to train it on your own text."
+        )
 
 
 def run_from_bert(options, trained):
@@ -220,65 +249,3 @@ def run_from_bert(options, trained):
         f"Next: tfreps {ask} {run} FILE, tfreps evaluate {run} --data FILES, or tfreps export "
         f"{run} --to DIR."
     )
-
-
-def run_from_weights(options):
-    """Creates a run folder of a `BiLM` from HDF5 weights."""
-    from tfreps.inference.load import load
-    from tfreps.text import Vocabulary
-
-    vocabulary = Vocabulary.read(options.vocabulary) if options.vocabulary else None
-    reads_words = "char_cnn" not in read_json(pathlib.Path(options.options))
-    if reads_words and vocabulary is None:
-        raise ValueError(
-            f"--vocabulary is missing. The biLM of {options.weights} reads token ids and needs the "
-            "vocabulary file with which it was trained."
-        )
-    how = {"vocabulary": vocabulary} if reads_words else {}
-    bilm = load(options.options, weights_file=options.weights, **how).bilm
-    write_run(options, bilm, vocabulary)
-    say_bilm(options.to_run, bilm)
-
-
-def say_bilm(run, bilm):
-    print(
-        f"Wrote {run}: {bilm.count_params():,} parameters, without the softmax.\n"
-        f"Next: tfreps embed {run} FILE --output FILE, tfreps export {run} --to DIR, or tfreps "
-        f"pretrain-elmo --init {run} to train it on your own text."
-    )
-
-
-def run_from_checkpoint(options):
-    """Creates a run folder of a `BiLMPretrainer` from a training folder of bilm-tf."""
-    from tfreps.inference.load import load_as
-    from tfreps.inference.text_bilm import TextBiLM
-    from tfreps.models import BiLMPretrainer
-    from tfreps.text import Vocabulary
-
-    vocabulary = Vocabulary.read(options.vocabulary)
-    model = load_as(TextBiLM, options.checkpoint, vocabulary=vocabulary).model
-    if not isinstance(model, BiLMPretrainer):
-        raise ValueError(
-            f"--checkpoint must be a training folder of bilm-tf; got {options.checkpoint}."
-        )
-    write_run(options, model, vocabulary)
-    run = options.to_run
-    print(
-        f"Wrote {run}: {model.count_params():,} parameters, softmax over {len(vocabulary):,} "
-        f"tokens included.\nNext: tfreps evaluate-lm {run} --text FILES, tfreps embed {run}, or "
-        f"tfreps export {run} --to DIR. The run folder does not\ninclude the accumulators of "
-        f"Adagrad. To continue training with them: tfreps pretrain-elmo --init "
-        f"{options.checkpoint}."
-    )
-
-
-def write_run(options, model, vocabulary):
-    with replacing(options.to_run, parents=True) as folder:
-        run = RunFolder.create(folder, PROGRAM.name, vars(options))
-        if vocabulary is not None:
-            run.keep(run.vocabulary_path, vocabulary.write)
-        run.save_model(model)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

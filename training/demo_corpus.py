@@ -11,7 +11,7 @@ import os
 import pathlib
 import re
 
-from tfreps.cli.options import Option, first_line
+from tfreps.cli.options import Option
 from tfreps.cli.output_checks import CORPUS, check_overwrite
 from tfreps.cli.program import Group, Program
 from tfreps.data.python_text import SENTENCE_END, paragraphs, python_documents
@@ -30,7 +30,7 @@ SHORTEST, LONGEST = 4, 120  # tokens of a sentence
 LINES_PER_DOCUMENT = 200  # of your own text: each block of lines counts as a document
 PROGRAM = Program(
     "demo-corpus",
-    first_line(__doc__),
+    __doc__,
     {},
     [
         Group("input", "Source of the text.", {
@@ -188,7 +188,3 @@ def file_names(shards):
 def old_shards(folder):
     """Returns the training files that the folder already has."""
     return [path for path in folder.glob("train-*.txt") if re.fullmatch(r"train-\d\d+", path.stem)]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -12,7 +12,7 @@ import hashlib
 import pathlib
 import re
 
-from tfreps.cli.options import Option, first_line, listed
+from tfreps.cli.options import Option, listed
 from tfreps.cli.output_checks import CORPUS, check_overwrite
 from tfreps.cli.program import Group, Program
 from tfreps.data.python_text import SENTENCE_END, docstring_documents, paragraphs
@@ -27,7 +27,7 @@ MOST_CODE = 0.5  # largest share of code among the tokens of a sentence of prose
 PARTS = {"dev": 0.1, "test": 0.1, "train": 0.8}
 PROGRAM = Program(
     "demo-tags",
-    first_line(__doc__),
+    __doc__,
     {},
     [
         Group("output", "Folder and size of the corpus.", {
@@ -128,7 +128,3 @@ def write(path, sentences):
     """Writes sentences as CoNLL columns. The write is atomic."""
     blocks = ("".join(f"{token}\t{tag}\n" for token, tag in tagged) for tagged in sentences)
     write_text(path, "\n".join(blocks))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -17,7 +17,7 @@ import json
 import numpy as np
 
 from tfreps.cli import bilm_options
-from tfreps.cli.options import Option, first_line
+from tfreps.cli.options import Option
 from tfreps.cli.output_checks import OVERWRITE, check_overwrite
 from tfreps.cli.program import Group, Program
 from tfreps.cli.progress import make_progress, of_totals
@@ -29,7 +29,7 @@ from tfreps.runs.run_folder import run_files
 WINDOW = 1 << 16  # tokens that are sorted by length and written to the file together
 PROGRAM = Program(
     "embed",
-    first_line(__doc__),
+    __doc__,
     {
         "model": bilm_options.MODEL,
         "text": Option(
@@ -231,7 +231,3 @@ def windows(sentences):
             window, size = [], 0
     if window:
         yield window
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -5,8 +5,8 @@ The files are read with the options of the run's training data unless flags over
 
 import json
 
-from tfreps.cli import labelled_formats
-from tfreps.cli.options import Option, as_clause, as_flag, first_line
+from tfreps.cli import labelled_texts
+from tfreps.cli.options import Option, as_clause, as_flag
 from tfreps.cli.output_checks import OVERWRITE, check_output
 from tfreps.cli.program import Group, Program
 from tfreps.cli.tagged_files import as_in_training, read_tagged_files
@@ -20,13 +20,13 @@ FIELDS = {
     name: option._replace(
         default=None, needs=(), about=f"For a classifier: {as_clause(option.about)}."
     )
-    for name, option in labelled_formats.OPTIONS.items()
+    for name, option in labelled_texts.OPTIONS.items()
     if name not in ("format", "encoding")
 }
 HOW_READ = "format", "encoding", *FIELDS
 PROGRAM = Program(
     "evaluate",
-    first_line(__doc__),
+    __doc__,
     {
         "run": Option(
             str, None, "Run folder of a tagger or classifier, by path or address.", required=True
@@ -132,7 +132,3 @@ def say(results):
     print(format_report(results.get("spans", results)))
     if "illegal_transitions" in results:
         print(f"illegal transitions: {results['illegal_transitions']}")
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

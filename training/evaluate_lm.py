@@ -13,13 +13,13 @@ import numpy as np
 
 from tfreps import data
 from tfreps.cli.bilm_options import reading_options
-from tfreps.cli.options import Option, first_line
+from tfreps.cli.options import Option
 from tfreps.cli.program import Group, Program
 from tfreps.runs.run_folder import RunFolder
 
 PROGRAM = Program(
     "evaluate-lm",
-    first_line(__doc__),
+    __doc__,
     {
         "model": Option(
             str, None, "Run folder of a biLM with a softmax, created by 'tfreps pretrain-elmo' or "
@@ -227,7 +227,3 @@ def say(results):
     if "unigram_perplexity" in results:
         print(f"{'unigram perplexity':20} {results['unigram_perplexity']:10.3f}")
     print(f"Full softmax; {how}.")
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -16,7 +16,7 @@ weights drift apart, because the optimizer enlarges this rounding.
 import os
 import sys
 
-from tfreps.cli.options import Option, first_line, listed
+from tfreps.cli.options import Option, listed
 from tfreps.cli.program import Group, Program
 from tfreps.cli.standard_streams import say
 from tfreps.distribute.cluster import NAME
@@ -26,7 +26,7 @@ TRAINING = ["pretrain-elmo", "pretrain-bert", "train-tagger", "train-classifier"
 DISTRIBUTE = ["--distribute", "multiworker"]
 PROGRAM = Program(
     "launch",
-    first_line(__doc__),
+    __doc__,
     {
         "command": Option(
             str, None, f"Program that trains ({listed(TRAINING, 'or')}) and its arguments, after "
@@ -120,7 +120,3 @@ def with_distribute(command):
             "Leave the option out."
         )
     return command
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -13,7 +13,7 @@ import itertools
 import numpy as np
 
 from tfreps.cli import bilm_options
-from tfreps.cli.options import Option, first_line
+from tfreps.cli.options import Option
 from tfreps.cli.program import Group, Program
 from tfreps.data import read_blocks
 
@@ -24,7 +24,7 @@ OFTEN = 10  # minimum occurrences of a word that the program chooses
 COMMON = 0.004  # maximum share of that word among all tokens, which excludes articles and commas
 PROGRAM = Program(
     "neighbours",
-    first_line(__doc__),
+    __doc__,
     {"model": bilm_options.MODEL},
     [
         Group("model", "Published biLM, instead of MODEL.", bilm_options.OPTIONS),
@@ -177,7 +177,3 @@ def say_differences(word, vectors):
     cosines = [f"({a + 1}) and ({b + 1}): {vectors[a] @ vectors[b]:.2f}" for a, b in pairs]
     print(f"Cosines between the vectors of {word!r}: {', '.join(cosines)}.")
     print("With static word vectors, they would be 1.00.")
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -9,7 +9,7 @@ import pathlib
 import sys
 
 from tfreps import plots
-from tfreps.cli.options import Option, as_flag, first_line
+from tfreps.cli.options import Option, as_flag
 from tfreps.cli.output_checks import check_output
 from tfreps.cli.program import Group, Program
 from tfreps.cli.start_tensorflow import start_tensorflow
@@ -150,7 +150,7 @@ CURVES = Program(
 PROGRAMS = {"attention": ATTENTION, "positions": POSITIONS, "curves": CURVES}
 OVERVIEW = Program(
     "plot",
-    first_line(__doc__),
+    __doc__,
     {
         "what": Option(
             str, None, "Kind of plot. attention: attention weights between the tokens of a text "
@@ -241,7 +241,3 @@ def draw_curves(options):
         if not history.is_file():
             raise ValueError(f"RUN must be a run with logged metrics; {history} does not exist.")
     return plots.learning_curves_figure(histories, options.figures, options.over)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

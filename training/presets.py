@@ -4,12 +4,12 @@ Every option that takes a run folder or a published model also accepts one of th
 is downloaded by this program; the first use of a name downloads its files.
 """
 
-from tfreps.cli.options import Option, first_line
+from tfreps.cli.options import Option
 from tfreps.cli.program import Program
 
 PROGRAM = Program(
     "presets",
-    first_line(__doc__),
+    __doc__,
     {
         "name": Option(
             str, None, "Name of a row of the table. Without NAME, the table is printed.",
@@ -58,7 +58,3 @@ def as_text(preset):
     lines.append(f"not verified: {'; '.join(preset.unverified) or 'nothing'}")
     lines.append(f"read in: {'; '.join(preset.read_in)}")
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -10,7 +10,6 @@ import pathlib
 
 from tfreps import data
 from tfreps.cli.bert_options import GROUPS, SIZE, SIZES
-from tfreps.cli.options import first_line
 from tfreps.cli.program import Program
 from tfreps.text.bert import (
     CharacterTokenizer,
@@ -21,7 +20,7 @@ from tfreps.text.bert import (
 
 PROGRAM = Program(
     "pretrain-bert",
-    first_line(__doc__),
+    __doc__,
     {},
     GROUPS,
     (
@@ -262,7 +261,3 @@ def say_end(run, best):
         f"Next: tfreps train-classifier --encoder bert --bert {run.path} ..., or tfreps "
         f"pretrain-bert --init {run.path} --train FILES ... to train on more text."
     )
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -14,7 +14,6 @@ import warnings
 from tfreps import data, text
 from tfreps.cli.bilm_options import reading_options
 from tfreps.cli.elmo_options import GROUPS, SIZES
-from tfreps.cli.options import first_line
 from tfreps.cli.program import Program
 
 MAY_CHANGE = ("histograms",)
@@ -23,7 +22,7 @@ NUM_SAMPLED = 8192  # as in bilm-tf
 SAMPLE_BATCHES = 40  # training sentences of all lengths, whose full-softmax perplexity is logged
 PROGRAM = Program(
     "pretrain-elmo",
-    first_line(__doc__),
+    __doc__,
     {},
     GROUPS,
     (
@@ -75,10 +74,12 @@ def train(options, earlier):
     share = data_share(options)
     batches, counts = make_batches(options, model, vocabulary, share)
     validation, sample = make_held_out(options, model, vocabulary, counts, share)
-    per_pass = math.ceil(steps_of(1, counts, options))
-    epochs = make_epochs(options, batches, counts, per_pass)
+    positions, step = counts["positions"], options.batch_size * options.unroll_steps
+    per_pass = math.ceil(positions / step)
+    total = options.steps or max(1, int((options.epochs or 10) * positions / step))
+    epochs = data.LMEpochs(batches, options.evaluate_every or per_pass, total)
     with strategy.scope():
-        model.compile(optimizer=make_optimizer(options, epochs.total_steps), jit_compile=False)
+        model.compile(optimizer=make_optimizer(options, total), jit_compile=False)
         build_optimizer(model)
         restore_accumulators(model, accumulators)
 
@@ -92,10 +93,11 @@ def train(options, earlier):
         checkpoint_every=options.checkpoint_every,
         resume=options.resume,
     )
-    log = make_log(options, run, epochs.total_steps, sample)
+    log = make_log(options, run, total, sample)
 
     def begun(step):
-        say_start(run, model, step, epochs.total_steps, per_pass)
+        steps = f": step {step:,} of {total:,}, {per_pass:,} per pass"
+        training_program.say_start(run, model, steps, step)
 
     best = fit_epochs(model, share.batches(epochs), validation, run, plan, [log], begun)
     say_end(run, best)
@@ -212,17 +214,6 @@ def make_optimizer(options, total_steps):
     return TF1Adagrad(rate) if options.optimizer == "adagrad" else FusedAdam(rate)
 
 
-def steps_of(passes, counts, options):
-    """Returns the number of steps in a number of passes over the text, as a float."""
-    return passes * counts["positions"] / (options.batch_size * options.unroll_steps)
-
-
-def make_epochs(options, batches, counts, per_pass):
-    """Returns the batches grouped into epochs. The model is evaluated after each epoch."""
-    total = options.steps or max(1, int(steps_of(options.epochs or 10, counts, options)))
-    return data.LMEpochs(batches, options.evaluate_every or per_pass, total)
-
-
 def make_log(options, run, total_steps, sample):
     from tfreps.callbacks import TrainingLog
     from tfreps.cli.progress import say_progress
@@ -236,14 +227,6 @@ def make_log(options, run, total_steps, sample):
         train_sample=sample,
         histograms=options.histograms,
         say=say_progress,
-    )
-
-
-def say_start(run, model, step, total_steps, per_pass):
-    print(
-        f"{'Resuming' if step else 'Training'} {model.count_params():,} parameters in {run.path}: "
-        f"step {step:,} of {total_steps:,}, {per_pass:,} per pass.\n"
-        f"Watch it with: tensorboard --logdir {run.logs_path}"
     )
 
 
@@ -261,7 +244,3 @@ def say_end(run, best):
         f"Wrote {run.model_path}.\nNext: tfreps evaluate-lm {run.path} --text FILES, tfreps embed "
         f"{run.path} FILE --output FILE.hdf5, or tfreps export {run.path} --to DIR."
     )
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

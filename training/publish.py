@@ -8,12 +8,13 @@ BERT models. An upload needs a token: log in with `hf auth login`, or set HF_TOK
 
 import pathlib
 
-from tfreps.cli.options import Option, first_line
+from tfreps.cli.options import Option
 from tfreps.cli.program import Group, Program
+from tfreps.files.atomic_files import is_free
 
 PROGRAM = Program(
     "publish",
-    first_line(__doc__),
+    __doc__,
     {
         "model": Option(
             str, None, "Run folder or published model, by path, name ('tfreps presets') or hf:// "
@@ -69,11 +70,5 @@ def check_folder(options, form):
         raise ValueError(
             f"{flag} applies only to an upload; TARGET is the folder {options.target}. Omit {flag}."
         )
-    target = pathlib.Path(options.target)
-    is_free = not target.exists() or target.is_dir() and not any(target.iterdir())
-    if "://" in options.target or not is_free:
+    if "://" in options.target or not is_free(options.target):
         raise ValueError(f"TARGET must be {form} or a new or empty folder; got {options.target}.")
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

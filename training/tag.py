@@ -20,7 +20,7 @@ the input is tokenized. ``confidence`` is the lowest confidence of the tokens of
 import dataclasses
 import json
 
-from tfreps.cli.options import Option, first_line
+from tfreps.cli.options import Option
 from tfreps.cli.output_checks import OUTPUT, OVERWRITE, check_output
 from tfreps.cli.program import Group, Program
 from tfreps.cli.progress import make_progress
@@ -32,7 +32,7 @@ from tfreps.runs.run_folder import run_files
 SENTENCES_AT_ONCE = 1024
 PROGRAM = Program(
     "tag",
-    first_line(__doc__),
+    __doc__,
     {
         "run": Option(
             str, None, "Run folder of a tagger, or published BERT model with a tag head, by path, "
@@ -133,7 +133,3 @@ def as_json_line(answer):
             for s in answer.spans
         ]
     return json.dumps(line, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

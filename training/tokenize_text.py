@@ -5,8 +5,8 @@ of train-tagger and train-classifier selects among the same tokenizers.
 """
 
 from tfreps import data
-from tfreps.cli import labelled_formats
-from tfreps.cli.options import Option, first_line
+from tfreps.cli import labelled_texts
+from tfreps.cli.options import Option
 from tfreps.cli.output_checks import OVERWRITE, check_output
 from tfreps.cli.program import Group, Program
 from tfreps.cli.progress import make_progress
@@ -17,7 +17,7 @@ from tfreps.text.tokenizers import TOKENIZERS, blocks, tokenize
 
 PROGRAM = Program(
     "tokenize",
-    first_line(__doc__),
+    __doc__,
     {
         "text": Option(
             str, None, "Files with raw text, optionally gzipped, or glob patterns. With --format "
@@ -26,7 +26,7 @@ PROGRAM = Program(
     },
     [
         Group("input", "Format of the files.", {
-            **labelled_formats.OPTIONS,
+            **labelled_texts.OPTIONS,
             "format": Option(
                 str, "lines", "Format of the files: one text per line (lines), or one of the "
                 "formats of labelled texts of 'tfreps train-classifier' (all others).",
@@ -81,7 +81,7 @@ def read_texts(options):
         for path in data.find_files(options.text):
             yield from (line for line in read_lines(path, options.encoding) if line.strip())
         return
-    yield from (example.text for example in labelled_formats.read_files(options.text, options))
+    yield from (example.text for example in labelled_texts.read_files(options.text, options))
 
 
 def tokenized(texts, options):
@@ -102,7 +102,3 @@ def cut(texts, options):
     for row in tokens.numpy().tolist():
         row = [token.decode("utf-8") for token in row if token]
         yield row[: options.max_length]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -8,8 +8,8 @@ and export read the run folder.
 import pathlib
 
 from tfreps import data, text
-from tfreps.cli import encoder_options, labelled_formats
-from tfreps.cli.options import Option, first_line
+from tfreps.cli import encoder_options, labelled_texts
+from tfreps.cli.options import Option
 from tfreps.cli.program import Group, Program
 from tfreps.text.bert.piece_tokenizer import TOO_LONG
 from tfreps.text.tokenizers import TOKENIZERS
@@ -31,7 +31,7 @@ DATA = {
         str, None, "Files with texts on which the final metrics are measured, or glob patterns.",
         many=True,
     ),
-    **labelled_formats.OPTIONS,
+    **labelled_texts.OPTIONS,
     "tokens": Option(
         str, None, "How to split the texts into tokens: at white space (spaces), into characters "
         "(characters), or into words and punctuation marks (words). Defaults to words. Cannot be "
@@ -75,7 +75,7 @@ HEAD = {
 
 PROGRAM = Program(
     "train-classifier",
-    first_line(__doc__),
+    __doc__,
     {},
     encoder_options.labelling_groups(
         encoder_options.CLASSIFIER, DATA, Group("labels", "Output layer that scores labels.", HEAD)
@@ -203,7 +203,3 @@ def about(batches, num_cut):
         f" on {batches.num_sentences:,} texts, {batches.num_tokens:,} tokens{cut}: "
         f"{batches.num_batches():,} steps per epoch"
     )
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -14,7 +14,7 @@ from tfreps import data, text
 from tfreps.cli import tagged_files
 from tfreps.cli.encoder_options import WORDS
 from tfreps.cli.option_rules import unused_options
-from tfreps.cli.options import Option, first_line
+from tfreps.cli.options import Option
 from tfreps.cli.program import Group, Program
 from tfreps.cli.training_options import RUN
 from tfreps.data.text_files import read_lines
@@ -82,7 +82,7 @@ UNLABELLED = {
 }  # fmt: skip
 PROGRAM = Program(
     "train-hmm",
-    first_line(__doc__),
+    __doc__,
     {},
     [
         Group("run", "Folder of the run.", {
@@ -296,7 +296,3 @@ def figures(part, found):
 
     line = f"{part:4}  precision / recall / F1, token-weighted: {three(found['weighted'])}"
     return line + (f"; entities: {three(found['spans']['micro'])}" if "spans" in found else "")
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -9,7 +9,7 @@ import pathlib
 
 from tfreps import data, text
 from tfreps.cli import encoder_options, tagged_files
-from tfreps.cli.options import Option, first_line
+from tfreps.cli.options import Option
 from tfreps.cli.program import Group, Program
 from tfreps.text.tokenizers import TOKENIZERS
 
@@ -38,7 +38,7 @@ HEAD = {
 }  # fmt: skip
 PROGRAM = Program(
     "train-tagger",
-    first_line(__doc__),
+    __doc__,
     {},
     encoder_options.labelling_groups(
         encoder_options.TAGGER, DATA, Group("tags", "Output layer that scores tags.", HEAD)
@@ -155,7 +155,3 @@ def about(batches, tag_set):
         f" on {batches.num_sentences:,} sentences, {batches.num_tokens:,} tokens, {len(tag_set)} "
         f"tags: {batches.num_batches():,} steps per epoch"
     )
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

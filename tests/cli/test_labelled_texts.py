@@ -6,7 +6,9 @@ import pytest
 
 from tests import tiny_bert
 from tfreps.cli import labelled_texts
-from tfreps.cli.labelled_texts import TextPart, check_labels, read_parts
+from tfreps.cli.labelled_texts import OPTIONS, TextPart, check_labels, read_files, read_parts
+from tfreps.cli.option_rules import check_rules
+from tfreps.cli.options import default_values
 from tfreps.data import LabelledText
 from tfreps.runs.bert_loading import load_encoder
 from tfreps.text import TagSet
@@ -97,3 +99,23 @@ def test_texts_in_the_column_of_the_labels(tmp_path):
     assert set(read_parts(options(train=[str(path)], dev_share=0, **swapped))["train"].labels) == {
         "good"
     }
+
+
+def format_options(**given):
+    return argparse.Namespace(**{**default_values(OPTIONS), **given})
+
+
+def test_columns_by_number(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text('"good"\t1\n\t0\n')
+    texts = read_files([str(path)], format_options(text_field="0", label_field="1"))
+    assert [(text.text, text.label) for text in texts] == [('"good"', "1"), ("", "0")]
+    with pytest.raises(ValueError, match="Check `text_field`, `label_field` and `format`"):
+        read_files([str(path)], format_options(text_field="5"))
+
+
+@pytest.mark.parametrize("name, value", [("quotes", "text"), ("first_row", "data")])
+def test_options_of_columns(name, value):
+    check_rules(format_options(format="csv", **{name: value}), OPTIONS)
+    with pytest.raises(ValueError, match="has no effect with --format json; it applies to tab"):
+        check_rules(format_options(format="json", **{name: value}), OPTIONS)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tfreps.cli.options import Option, as_clause, check_value, first_line, from_json, listed
+from tfreps.cli.options import Option, as_clause, check_value, from_json, listed
 
 UNITS = Option(int, 8, "Width.", at_least=1)
 DROPOUT = Option(float, 0.5, "Dropout rate.", at_least=0, below=1)
@@ -80,4 +80,3 @@ def test_words():
     assert as_clause("Files of text. Sorted.") == as_clause("Files of text.") == "files of text"
     assert [listed(list("abc")[:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
     assert listed(["a", "b", "c"], "or") == "a, b or c"
-    assert first_line("One.\n\nTwo.") == "One." and first_line(None) == ""

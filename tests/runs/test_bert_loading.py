@@ -60,7 +60,7 @@ def test_a_run_goes_on_with_other_dropout_and_precision(tmp_path):
     assert tokenizer.vocabulary == PIECES
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
-        rough = load_pretrainer(source, dtype="mixed_bfloat16").model
+        rough = load_pretrainer(source, dtype="mixed_bfloat16")[0]
     finally:
         keras.config.set_dtype_policy("float32")
     assert rough.compute_dtype == rough.encoder.compute_dtype == "bfloat16"
@@ -68,12 +68,12 @@ def test_a_run_goes_on_with_other_dropout_and_precision(tmp_path):
 
 def test_next_sentences_can_be_left_but_not_begun(tmp_path):
     old = make()
-    model = load_pretrainer(write_run(tmp_path / "with", old), next_sentence=False).model
+    model = load_pretrainer(write_run(tmp_path / "with", old), next_sentence=False)[0]
     assert list(model(FEATURES)) == ["token_logits"]
     assert not any("pooler" in weight.path for weight in model.trainable_weights)
     assert_close(model(FEATURES)["token_logits"], old(FEATURES)["token_logits"])
     source = write_run(tmp_path / "without", make(next_sentence=False))
-    assert not load_pretrainer(source).model.next_sentence
+    assert not load_pretrainer(source)[0].next_sentence
     with pytest.raises(ValueError, match="trained without next-sentence"):
         load_pretrainer(source, next_sentence=True)
     with pytest.raises(ValueError, match="`next_label` must be 0, the value that .*without"):

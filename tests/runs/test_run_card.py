@@ -12,7 +12,7 @@ def test_options_data_and_metrics(tmp_path):
     options = {
         "run": "runs/a",
         "train": ["/home/me/a.conll", "b.conll"],
-        "dev": "data\\dev.conll",
+        "dev": ["data\\dev.conll"],
         "test": None,
         "units": 12,
         "lowercase": True,

@@ -97,7 +97,7 @@ def test_going_on_from_a_run(finished, folder, tmp_path):
     more = ["--epochs", "1", "--learning-rate", "1e-9", "--init", finished, *sizes]
     run = tmp_path / "run"
     assert main(["pretrain-bert", *line, "--run", str(run), *map(str, more)]) == 0
-    old, new = load_pretrainer(finished).model, load_pretrainer(run).model
+    old, new = load_pretrainer(finished)[0], load_pretrainer(run)[0]
     assert not new.next_sentence and new.encoder.dropout == 0.0
     for weight, before in zip(new.encoder.weights, old.encoder.weights, strict=True):
         if "seed" not in weight.path:

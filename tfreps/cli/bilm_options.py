@@ -55,10 +55,6 @@ def reading_options(bilm) -> dict:
 def chosen_model(options) -> tuple[str, dict]:
     """Returns the path and the keyword arguments of `tfreps.load` for the model of the options.
 
-    Raises:
-        ValueError: If MODEL and the published files are both given or both missing, or if only one
-            of the two published files is given.
-
     Example:
     >>> files = {"options": None, "weights": None, "vocabulary": None}
     >>> chosen_model(argparse.Namespace(model="runs/elmo", **files, state="warm"))

@@ -16,26 +16,17 @@ DEFAULT = "bilstm"
 class EncoderKind(NamedTuple):
     """Row of `ENCODERS`. To add an encoder, add a row, and a function to `encoders.BUILDERS`.
 
-    Args:
-        options: dict of name -> `Option`. Options that this encoder reads and at least one other
-            encoder does not. Encoders that share an option use the same `Option`.
-        help: str. Description in `--help`.
-        heads: tuple of str. Heads that can use the encoder, from `HEADS`.
-        pooling: str. Pooling of classifiers if `--pooling` is not given. Defaults to `"mean"`.
-        gives_scores: bool. Whether the encoder outputs a score for each tag. Defaults to `False`.
-        brings_tokens: bool. Whether the encoder has its own tokenizer and vocabulary. Defaults to
-            `False`.
-        width: str. Name of the option that gives the width of its products. If `None`, the encoder
-            has no such option.
+    `options` are those that this encoder reads and at least one other encoder does not. Encoders
+    that share an option use the same `Option`.
     """
 
     options: dict[str, Option]
     help: str
-    heads: tuple[str, ...] = HEADS
-    pooling: str = "mean"
-    gives_scores: bool = False
-    brings_tokens: bool = False
-    width: str | None = None
+    heads: tuple[str, ...] = HEADS  # that can use the encoder
+    pooling: str = "mean"  # of classifiers if --pooling is not given
+    gives_scores: bool = False  # whether the encoder outputs a score for each tag
+    brings_tokens: bool = False  # whether the encoder has its own tokenizer and vocabulary
+    width: str | None = None  # name of the option that gives the width of its products
 
 
 WORDS = {
@@ -265,21 +256,12 @@ def with_readers(table: dict[str, Option], head: str) -> dict[str, Option]:
 
 
 def labelling_groups(head: str, data: dict[str, Option], output: Group) -> list[Group]:
-    """Returns the groups of the options of train-tagger or train-classifier.
-
-    Args:
-        head: str. One of `HEADS`.
-        data: dict of name -> `Option`. Options of the data.
-        output: `Group`. Options of the output layer.
-    """
+    """Returns the groups of the options of train-tagger or train-classifier."""
+    encoder = "Encoder between the token vectors and the output layer."
     groups = [
         Group("data", "Training and evaluation files, and their format.", data),
         Group("words", "Vocabulary, word vectors and vectors of a biLM.", {**WORDS, **VECTORS}),
-        Group(
-            "encoder",
-            "Encoder between the token vectors and the output layer.",
-            encoder_table(head),
-        ),
+        Group("encoder", encoder, encoder_table(head)),
         output,
         Group("training", "Length of training, batches and optimizer.", LABELLING),
     ]

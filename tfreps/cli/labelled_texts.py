@@ -1,15 +1,41 @@
-"""Reads, tokenizes and splits the labelled texts of train-classifier."""
+"""Options, reading and checks of labelled texts, which all programs for classifiers share."""
 
 from typing import NamedTuple
 
-from tfreps.cli.labelled_formats import read_files
+from tfreps.cli.options import Option
 from tfreps.cli.tagged_files import PARTS
 from tfreps.data import LabelledText, stratified_split
-from tfreps.runs.bert_loading import least, max_length
-from tfreps.text.bert.piece_indexer import piece_texts
+from tfreps.data.labelled.labelled_texts import FORMATS, read_labelled
+from tfreps.data.labelled.text_columns import FIRST_ROWS, QUOTES
 from tfreps.text.tokenizers import tokenize_texts
 
 MANY = 10  # so many texts with different labels are a sign that columns are swapped
+OPTIONS = {
+    "format": Option(
+        str, "tab", "Format of the files: label<TAB>text (tab), columns with a header (csv, tsv), "
+        "JSON lines (json), lines of Python dict literals (python), or a folder per label "
+        "(folders).",
+        FORMATS,
+    ),
+    "text_field": Option(
+        str, "text", "Name of the column or JSON field that contains the text, or number of the "
+        "column, counted from 0.",
+    ),
+    "label_field": Option(
+        str, "label", "Name of the column or JSON field that contains the label, or number of the "
+        "column, counted from 0.",
+    ),
+    "quotes": Option(
+        str, None, "Whether double quotes enclose fields (enclose) or are part of the text (text). "
+        "Defaults to enclose for csv, and to text for tab and tsv.",
+        QUOTES, needs="format=tab|csv|tsv",
+    ),
+    "first_row": Option(
+        str, None, "Whether the first row is a header or data. Defaults to header for csv and tsv, "
+        "and to data for tab.", FIRST_ROWS, needs="format=tab|csv|tsv",
+    ),
+    "encoding": Option(str, "utf-8", "Encoding of the files."),
+}  # fmt: skip
 
 
 class TextPart(NamedTuple):
@@ -37,14 +63,21 @@ class TextPart(NamedTuple):
         )
 
 
-def read_parts(options, bert=None) -> dict[str, TextPart]:
-    """Reads all parts of the data; without `--dev`, holds out `--dev-share` of the training texts.
+def read_files(files: list[str], options) -> list[LabelledText]:
+    """Reads labelled texts, including empty ones, as the options describe them."""
+    how = {name: getattr(options, name) for name in OPTIONS}
+    return read_labelled(files, **how, empty_texts="keep")
 
-    Raises:
-        ValueError: If a file is invalid, `cut_texts` raises an error, or there are too few texts
-            to hold out a part of them.
-    """
-    parts = {part: read_part(options, bert, part) for part in PARTS if getattr(options, part)}
+
+def read_parts(options, bert=None) -> dict[str, TextPart]:
+    """Reads all parts of the data, and holds out `--dev-share` of the texts without `--dev`."""
+    parts = {}
+    for part in PARTS:
+        if given := getattr(options, part):
+            texts = read_files(given, options)
+            stored = {"vectors": getattr(options, f"{part}_vectors")}
+            stored["vector_numbers"] = list(range(len(texts)))
+            parts[part] = TextPart(texts, *cut_texts(options, texts, bert), stored)
     labels = parts["train"].labels
     if len(set(labels)) == len(labels) >= MANY:
         raise ValueError(
@@ -64,26 +97,15 @@ def read_parts(options, bert=None) -> dict[str, TextPart]:
     return parts
 
 
-def read_part(options, bert, part):
-    """Returns the `TextPart` of one option, such as "dev"."""
-    texts = read_files(getattr(options, part), options)
-    tokens, num_cut = cut_texts(options, texts, bert)
-    numbers = list(range(len(texts)))
-    stored = {"vectors": getattr(options, f"{part}_vectors"), "vector_numbers": numbers}
-    return TextPart(texts, tokens, num_cut, stored)
-
-
 def cut_texts(options, texts, bert=None) -> tuple[list[list[str]], int]:
     """Returns the tokens of labelled texts, and how many texts were truncated for a BERT model.
 
     The tokens for a BERT model are its pieces, enclosed in the start and separator tokens. Texts
     for other encoders are not truncated here.
-
-    Raises:
-        ValueError: If a text is too long and `too_long` is `"refuse"` (the message names the file
-            and the line), or if `max_length` is larger than the maximum text length of the BERT
-            model and its tokenizer, or too small for the special tokens.
     """
+    from tfreps.runs.bert_loading import least, max_length
+    from tfreps.text.bert.piece_indexer import piece_texts
+
     strings, longest = [text.text for text in texts], options.max_length
     if bert is None:
         tokens = tokenize_texts(strings, options.tokens)

@@ -15,48 +15,29 @@ JSON_TYPES = {
 class Option(NamedTuple):
     """Option of a program. A table of options is a dict of name -> `Option`.
 
-    Args:
-        kind: type of the value, or function that converts a str to the value. `bool` makes a
-            switch, with `--no-x` for a switch that is on by default.
-        default: default value. `None` means that there is none.
-        about: str. Help text: sentences that end with a period.
-        choices: list of allowed values. If `None`, all values are allowed.
-        many: bool. Whether the option takes a list of values. Defaults to `False`.
-        required: bool, or rule that says when the option is required. Defaults to `False`.
-        at_least: inclusive lower bound of a number. If `None`, there is no such bound.
-        above: exclusive lower bound of a number. If `None`, there is no such bound.
-        below: exclusive upper bound of a number. If `None`, there is no such bound.
-        at_most: inclusive upper bound of a number. If `None`, there is no such bound.
-        must_be: pair of a function that returns True for valid values, and a description of these
-            values for the error message. If `None`, nothing else is checked.
-        needs: rule or tuple of rules (see `tfreps.cli.option_rules`) that name the options without
-            which this option has no effect. Defaults to `()`.
-        excludes: rule or tuple of rules that name the options that this option cannot be combined
-            with. Defaults to `()`.
-        unused_with: rule or tuple of rules that name the options with which this option may be
-            given but has no effect. Defaults to `()`.
-        metavar: str. Name of the value in the help. If `None`, it is derived from `kind`.
-        repeated: bool. Whether the flag takes one value and may be repeated. Defaults to `False`.
-        may_be_empty: bool. Whether empty strings are valid values. Defaults to `False`.
+    `kind` is the type of the value, or a function that converts a str to the value; `bool` makes a
+    switch, with `--no-x` for a switch that is on by default. `must_be` is a pair of a function that
+    returns True for valid values, and a description of these values for the error message.
+    `tfreps.cli.option_rules` describes the rules.
     """
 
     kind: type | Callable[[str], Any]
-    default: Any
-    about: str
-    choices: Any = None
-    many: bool = False
-    required: bool | str = False
+    default: Any  # `None` means that there is none
+    about: str  # help text: sentences that end with a period
+    choices: Any = None  # list of allowed values
+    many: bool = False  # whether the option takes a list of values
+    required: bool | str = False  # or rule that says when the option is required
     at_least: float | None = None
     above: float | None = None
     below: float | None = None
     at_most: float | None = None
     must_be: tuple[Callable[[Any], bool], str] | None = None
-    needs: str | tuple[str, ...] = ()
-    excludes: str | tuple[str, ...] = ()
-    unused_with: str | tuple[str, ...] = ()
-    metavar: str | None = None
-    repeated: bool = False
-    may_be_empty: bool = False
+    needs: str | tuple[str, ...] = ()  # rules
+    excludes: str | tuple[str, ...] = ()  # rules
+    unused_with: str | tuple[str, ...] = ()  # rules
+    metavar: str | None = None  # name of the value in the help
+    repeated: bool = False  # whether the flag takes one value and may be repeated
+    may_be_empty: bool = False  # whether empty strings are valid values
 
 
 def as_flag(name: str) -> str:
@@ -85,22 +66,15 @@ def listed(words: list[str], last: str = "and") -> str:
     return f" {last} ".join([*([", ".join(words[:-1])] if words[1:] else []), *words[-1:]])
 
 
-def first_line(doc: str | None) -> str:
-    """Returns the first line of a docstring; "" under `python -OO`, which removes docstrings."""
-    return (doc or "").partition("\n")[0]
-
-
 def default_values(table: dict[str, Option]) -> dict:
     """Returns the default values of options."""
     return {name: option.default for name, option in table.items()}
 
 
 def check_value(name: str, value, option: Option) -> None:
-    """Checks a value, or a list of values, that was given on the command line or in a file.
+    """Raises a ValueError unless a value, or each of a list of values, fits its option.
 
-    Raises:
-        ValueError: If the value is an empty string, a number that is not finite, out of bounds or
-            an integer that does not fit in 32 bits, or if `must_be` rejects it.
+    Empty strings, numbers that are not finite and integers of more than 32 bits never fit.
     """
     values = value if isinstance(value, list | tuple) else [value]
     if "" in values and not option.may_be_empty:
@@ -140,11 +114,7 @@ def _short(number):
 
 
 def from_json(value, option: Option):
-    """Converts a value from a JSON file as the flag of the option converts a text.
-
-    Raises:
-        ValueError: If the value has another type or is not one of the choices.
-    """
+    """Converts a value from a JSON file as the flag of the option converts a text."""
     if value is None and option.default is None:
         return None
     if option.kind is bool:

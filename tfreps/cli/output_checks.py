@@ -21,15 +21,11 @@ OVERWRITE = Option(bool, False, "Replace the output file if it exists.")
 
 
 def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Path] = ()) -> None:
-    """Checks that a program may write to a file, without changing the file.
+    """Raises a ValueError unless a program may write to a file in a folder that exists.
 
     A file that is not empty is replaced only if `overwrite` is `True`. Inputs (files, folders with
     their contents, glob patterns, `"-"` for standard input) are never replaced, also if they are
     links to the file. Empty files, devices and pipes such as `/dev/stdout` may be written to.
-
-    Raises:
-        ValueError: If the path is a folder, if its parent folder does not exist, if the file is an
-            input, or if the file is not empty and `overwrite` is `False`.
     """
     if path is None or is_stream(path):
         return

@@ -36,18 +36,17 @@ class Program:
 
     Args:
         name: str. Name after `tfreps`, such as `"tag"`.
-        about: str. Description at the start of the help.
+        about: str. The first line is shown at the start of the help; `python -OO` passes `None`.
         arguments: dict of name -> `Option`. Positional arguments.
         groups: iterable of `Group`. The options.
-        examples: tuple of str. Commands shown at the end of the help. A command may have several
-            lines, each of which except the last ends with a backslash. Defaults to `()`.
+        examples: tuple of str. Commands shown at the end of the help.
         usage: str. Usage line. If `None`, argparse generates it.
         recipes: path of a folder of JSON files that `--config` accepts by name, or `None`.
         either: tuple of names of options that exclude each other. If one of them is given, the
-            values of all of them in the resumed run are ignored. Defaults to `()`.
+            values of all of them in the resumed run are ignored.
         flags: dict that maps further argument names of the library to flags. Error messages of the
             library name its arguments in backticks; the program replaces them with the flags.
-        tensorflow: bool. Whether the program needs TensorFlow. Defaults to `True`.
+        tensorflow: bool. Whether the program needs TensorFlow.
 
     Example:
     >>> step = {"by": Option(int, 2, "Step. Must be positive.", at_least=1)}
@@ -60,13 +59,13 @@ class Program:
     """
 
     def __init__(
-        self, name: str, about: str, arguments: dict[str, Option], groups: Iterable[Group],
+        self, name: str, about: str | None, arguments: dict[str, Option], groups: Iterable[Group],
         examples: tuple[str, ...] = (), *, usage: str | None = None,
         recipes: pathlib.Path | None = None, either: tuple[str, ...] = (),
         flags: dict[str, str] | None = None, tensorflow: bool = True,
     ):  # fmt: skip
         self.name = name
-        self.about = about
+        self.about = (about or "").partition("\n")[0]
         self.arguments = arguments
         self.groups = list(groups)
         self.examples = examples
@@ -81,14 +80,9 @@ class Program:
         self.flags = {name: as_flag(name) for name in self.options} | (flags or {})
 
     def run(self, work: Callable, argv: list[str] | None = None) -> int:
-        """Parses the options, starts TensorFlow and calls `work` with the options.
+        """Parses the options, starts TensorFlow and returns the exit code of `work(options)`.
 
-        Returns:
-            int. Exit code that `work` returned, or 0.
-
-        Raises:
-            ValueError: If an option is not valid, or `work` raises it. The message names flags in
-                place of the arguments of the library.
+        Messages of a ValueError name flags in place of the arguments of the library.
         """
         options = self.parse(argv)
         if self.tensorflow:
@@ -101,13 +95,7 @@ class Program:
             raise ValueError(self.with_flags(str(error))) from error
 
     def with_flags(self, text: str) -> str:
-        """Replaces the names of options in backticks with their flags.
-
-        Example:
-        >>> program = Program("x", "", {}, [Group("", "", {"fast": Option(bool, False, "Hurry.")})])
-        >>> program.with_flags("Set `fast=True` or call `fit`.")
-        'Set --fast or call `fit`.'
-        """
+        """Replaces the names of options in backticks, such as `fast` or `fast=True`, with flags."""
 
         def flag(match):
             name = match[1].removesuffix("=True")
@@ -116,17 +104,9 @@ class Program:
         return re.sub(r"`([\w=]+)`", flag, text)
 
     def parse(self, argv: list[str] | None = None) -> argparse.Namespace:
-        """Returns the options of a command, checked.
+        """Returns the options of a command, checked; without `argv`, those of this process.
 
-        Args:
-            argv: list of str. Arguments after the name of the program. If `None`, the arguments of
-                the process are used.
-
-        Raises:
-            ValueError: If an option is required or has an invalid value, a rule between options is
-                broken, or the `--config` file or the options of the run to resume are not valid.
-            SystemExit: If a flag is unknown or `argparse` rejects the arguments, after printing the
-                error; or after printing the help.
+        After the help, or an error of `argparse`, SystemExit is raised.
         """
         argv = sys.argv[1:] if argv is None else list(argv)
         given = self._given(argv)

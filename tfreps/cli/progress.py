@@ -12,10 +12,6 @@ def make_progress(what: str, total: int | None = None) -> Callable[[int, int], N
 
     The lines are printed at most once per second on a terminal, and at most every 10 seconds
     otherwise. They contain the speed and, if the total number of tokens is given, the time left.
-
-    Example:
-    >>> progress = make_progress("lines")
-    >>> progress(1000, 20_000)
     """
     begin = last = time.monotonic()
     things = tokens = 0

@@ -76,14 +76,9 @@ def read_tagged_files(
 ) -> list[TaggedSentence]:
     """Reads tagged sentences as the options of a program describe them.
 
-    Args:
-        options: namespace with an option for the format and some options of `COLUMNS`.
-        files: str, or list of str. Paths or glob patterns.
-        format: str. Name of the option that contains the format. Defaults to `"format"`.
-        kept: dict of the options of a run. They replace options that are `None`; columns and
-            separator only if the run was trained on files of the same format. If `None`, there is
-            no run.
-        read_tags: bool. Whether to read tags. Defaults to `True`.
+    `format` is the name of the option that contains the format. The options `kept` of a run replace
+    options that are `None`; columns and separator only if the run was trained on files of the same
+    format.
     """
     kept = kept or {}
     kind = getattr(options, format) or kept.get("format", "conll")
@@ -103,14 +98,7 @@ def read_parts(options) -> dict[str, list[TaggedSentence]]:
 
 
 def say_illegal(part: str, sentences: list[TaggedSentence], scheme: str | None) -> bool:
-    """Checks tags against their scheme, and prints a warning about transitions that it forbids.
-
-    Returns:
-        bool. Whether there is a forbidden transition.
-
-    Raises:
-        ValueError: If a tag is not valid in the scheme. The message names the file and the line.
-    """
+    """Checks tags against their scheme; warns of forbidden transitions and returns if there are."""
     from tfreps.text import tags
 
     counts = [tags.check(s.tags, scheme, s.file, s.line) for s in sentences]

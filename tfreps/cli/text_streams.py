@@ -41,9 +41,6 @@ def read_texts(
     A block ends when it has `at_once` lines or at least 262,144 characters. If the lines are read
     from a terminal, each line is a block of its own. Lines have no line endings and no surrounding
     white space. A file whose name ends in `.gz` is decompressed.
-
-    Raises:
-        ValueError: If the file cannot be read or is not valid text (see `text_lines`).
     """
     at_once = 1 if _is_terminal(path) else at_once
     block: list[str] = []
@@ -62,12 +59,7 @@ def text_lines(file: BinaryIO, name: str, max_line_bytes: int | None = None) -> 
     """Yields the lines of a binary file as text, without surrounding white space, and closes it.
 
     A byte order mark at the start of the file is removed. A line with more than `max_line_bytes`
-    bytes, not counting its line ending, is not read to its end.
-
-    Raises:
-        ValueError: If a line is too long, is not UTF-8 or contains a NUL byte or a carriage return
-            without a line feed, or if the gzip file is damaged. The message names the file and,
-            unless the gzip file is damaged, the line.
+    bytes, not counting its line ending, is an error, and is not read to its end.
     """
     with file:
         for number, line in enumerate(_unpacked(file, name, max_line_bytes), 1):

@@ -28,18 +28,10 @@ LENGTHS = {"epochs", "steps"}
 
 
 def run_training(program, options, train, free=()):
-    """Locks the run folder and trains.
+    """Locks the run folder and calls `train` with the options and the run to resume, or `None`.
 
-    Args:
-        program: `tfreps.cli.program.Program`.
-        options: namespace of its options.
-        train: function of the options and the run to resume (`None` for a new run).
-        free: tuple of str. Names of options that may differ when a run is resumed, in addition to
-            `MAY_CHANGE`. Defaults to `()`.
-
-    Raises:
-        ValueError: If the run folder or the data are invalid.
-        Stopped: If a signal ends the program.
+    `free` are names of options that may differ when a run is resumed, besides `MAY_CHANGE`. If a
+    signal ends the program, `Stopped` is raised.
     """
     may_change = MAY_CHANGE.union(free, LENGTHS if is_length_free(options) else ())
     if getattr(options, "precision", None) == AUTO:  # a resumed run keeps its own; see `settle`
@@ -47,7 +39,11 @@ def run_training(program, options, train, free=()):
     if has_data(options.run):
         may_change.update(TRAINING_DATA)
     defaults = default_values(own_options(program))
-    workers = open_workers(options)
+    share = data_share(options)
+    workers = share.workers
+    flags = {as_flag(name): str(value) for name, value in vars(options).items()}
+    same = "Start all workers with the same version of tfreps and the same options."
+    workers.check_same({"the version of tfreps": __version__, **flags}, same)
     given = options.run, program.name, vars(options), may_change, defaults
     with (
         workers.only_chief_prints(),
@@ -60,20 +56,13 @@ def run_training(program, options, train, free=()):
                 check_unchanged(earlier, options, LENGTHS.union(free, ["keep_checkpoints"]))
                 print(f"The run in {earlier.path} has ended: there is nothing to train.")
                 return
-            check_same_data(earlier, options)
+            with workers.together():
+                share.check_resumed(earlier.checkpoints_path)
+                check_data(earlier.path, data_files(options), {"train": share.own})
         train(options, earlier)
         run = RunFolder(options.run, program.name, {})
         if workers.is_chief and run.is_trained and not options.keep_checkpoints:
             shutil.rmtree(run.checkpoints_path, ignore_errors=True)
-
-
-def open_workers(options):
-    """Returns the `Workers` of this process; all must have the same version and options."""
-    workers = data_share(options).workers
-    given = {as_flag(name): str(value) for name, value in vars(options).items()}
-    same = "Start all workers with the same version of tfreps and the same options."
-    workers.check_same({"the version of tfreps": __version__, **given}, same)
-    return workers
 
 
 def own_options(program):
@@ -108,14 +97,6 @@ def check_unchanged(run, options, names):
         f"{as_flag(changed[0])} cannot change: the run in {run.path} has ended, and its "
         f"checkpoints were removed. {what}"
     )
-
-
-def check_same_data(run, options):
-    """Raises ValueError if the training data of a resumed run have changed, or workers' shares."""
-    share = data_share(options)
-    with share.workers.together():
-        share.check_resumed(run.checkpoints_path)
-        check_data(run.path, data_files(options), {"train": share.own})
 
 
 def data_files(options):
@@ -177,9 +158,10 @@ def resume_command(run, distribute=None) -> str:
     return f"tfreps {run.program} --run {shlex.quote(str(run.path))} --resume{where}"
 
 
-def say_start(run, model, what):
+def say_start(run, model, what, step=0):
     """Prints the number of parameters, the run folder, `what` is trained, and how to watch it."""
     print(
-        f"Training {model.count_params():,} parameters in {run.path}{what}.\n"
+        f"{'Resuming' if step else 'Training'} {model.count_params():,} parameters in {run.path}"
+        f"{what}.\n"
         f"Watch it with: tensorboard --logdir {run.logs_path}"
     )

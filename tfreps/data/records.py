@@ -2,6 +2,9 @@
 
 import ast
 import json
+from collections.abc import Iterable, Iterator
+
+from tfreps.files.utf8_files import check_unicode
 
 # Errors of the readers for other lines.
 _NOT_A_RECORD = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
@@ -10,6 +13,14 @@ _WANTED = {
     "json": 'JSON object, such as {"text": ..., "label": ...},',
     "python": "Python dict literal, such as {'text': ..., 'label': ...},",
 }
+
+
+def records(path: str, lines: Iterable[str], format: str) -> Iterator[tuple[dict, int, str]]:
+    """Yields the record, the number and the place of each line of a file that is not blank."""
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            place = f"{path}, line {number}"
+            yield parse_record(line, place, format), number, place
 
 
 def parse_record(line: str, place: str, format: str = "json") -> dict:
@@ -28,7 +39,7 @@ def parse_record(line: str, place: str, format: str = "json") -> dict:
                 continue
             wanted = " or ".join(_WANTED[kind] for kind in tried)
             hint = " If the file has a different format, set `format`."
-            if tried == ("json",) and _is_python(line):
+            if tried == ("json",) and isinstance(_read("python", line), dict):
                 hint = " It looks like a Python dict; set `format` to python."
             raise ValueError(
                 f"{place}: expected one {wanted} per line; got {line[:60]!r} ({error}).{hint}"
@@ -45,11 +56,8 @@ def record_format(line: str) -> str | None:
     """Returns the format of a record with a list in a field, or `None` for other lines."""
     if not line.lstrip().startswith("{"):
         return None
-    for kind, read in _READERS.items():
-        try:
-            record = read(line)
-        except _NOT_A_RECORD:
-            continue
+    for kind in _READERS:
+        record = _read(kind, line)
         if isinstance(record, dict) and any(isinstance(v, list | tuple) for v in record.values()):
             return kind
     return None
@@ -63,8 +71,20 @@ def get_field(record: dict, name: str, place: str):
     return record[name]
 
 
-def _is_python(line: str) -> bool:
+def get_text(record: dict, name: str, place: str) -> str:
+    """Returns a field of a record that must be a string without lone surrogates and NUL."""
+    text = get_field(record, name, place)
+    if not isinstance(text, str):
+        raise ValueError(
+            f"{place}: expected a string in field {name!r}; got {str(text)[:40]!r} of type "
+            f"{type(text).__name__}."
+        )
+    return check_unicode(text, place)
+
+
+def _read(kind: str, line: str):
+    """Returns the value in a line, or `None` if it has none of this kind."""
     try:
-        return isinstance(_READERS["python"](line), dict)
+        return _READERS[kind](line)
     except _NOT_A_RECORD:
-        return False
+        return None

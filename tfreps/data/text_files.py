@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from tfreps.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked, read_unpacked
-from tfreps.files.utf8_files import decode_text, decode_utf8
+from tfreps.files.utf8_files import decode_text, decode_utf8, split_lines
 
 Files = str | os.PathLike | Iterable[str | os.PathLike]
 
@@ -176,11 +176,5 @@ def read_text(path: str | os.PathLike, encoding: str = "utf-8", in_lines: bool =
 
 
 def read_lines(path: str | os.PathLike, encoding: str = "utf-8") -> list[str]:
-    """Returns the lines of a file without their line endings; line n is element n - 1.
-
-    Only line feeds, and carriage returns before them, end lines; the last one is optional.
-    """
-    lines = read_text(path, encoding).split("\n")
-    if not lines[-1]:
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines]
+    """Returns the lines of a file without their line endings; line n is element n - 1."""
+    return split_lines(read_text(path, encoding))

@@ -46,9 +46,6 @@ class WorkerRun(RunFolder):
         with tempfile.TemporaryDirectory(dir=self._scratch) as folder:
             save_archive(model, pathlib.Path(folder, "model.keras"))
 
-    def _make_folders(self):
-        pass
-
 
 @contextlib.contextmanager
 def begin_run_folder(workers, path, program, options, free, defaults):

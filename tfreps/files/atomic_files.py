@@ -88,6 +88,11 @@ def is_stream(path: Path) -> bool:
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
+def is_free(path: Path) -> bool:
+    """Returns True if nothing exists at a path, or only an empty folder."""
+    return not os.path.exists(path) or os.path.isdir(path) and not os.listdir(path)
+
+
 def check_place(path: Path) -> None:
     """Raises a ValueError if an output path is a folder, or if its parent folder does not exist."""
     target = pathlib.Path(path).resolve()

@@ -5,15 +5,7 @@ import os
 
 
 def file_hash(path: str | os.PathLike, algorithm: str = "sha256") -> str:
-    """Returns the hash of a file in hexadecimal digits. The file is read in blocks.
-
-    Example:
-    >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "tags.txt")
-    >>> _ = path.write_text("O")
-    >>> file_hash(path)
-    'c4694f2e93d5c4e7d51f9c5deb75e6cc8be5e1114178c6a45b6fc2c566a0aa8c'
-    """
+    """Returns the hash of a file in hexadecimal digits. The file is read in blocks."""
     digest = hashlib.new(algorithm)
     with open(path, "rb") as file:
         while block := file.read(1 << 20):

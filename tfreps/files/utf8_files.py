@@ -79,6 +79,15 @@ def check_line_ends(text: str, path: str | os.PathLike, first_line: int = 1) -> 
     )
 
 
+def split_lines(text: str) -> list[str]:
+    """Returns the lines of a text without their line endings; the last line feed is optional.
+
+    Only line feeds, and carriage returns before them, end lines.
+    """
+    lines = text.removesuffix("\n").split("\n") if text else []
+    return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
+
+
 def read_utf8(path: str | os.PathLike, what: str = "", in_lines: bool = True) -> str:
     """Reads a UTF-8 text file without converting its line endings."""
     try:

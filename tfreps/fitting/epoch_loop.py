@@ -17,29 +17,17 @@ from tfreps.fitting.replica_loop import FitLoop, ReplicaLoop
 class FitPlan:
     """Length of training, and the metric that it is judged by.
 
-    Args:
-        epochs: int. Maximum number of passes over the data.
-        monitor: str. Name of the metric that determines the best model, such as `"val_f1"`.
-        patience: int. Number of epochs without improvement after which training stops. If `None`
-            (the default), training does not stop early.
-        minutes: float. Time limit of training in minutes. If it is reached within an epoch, a
-            checkpoint is saved and training ends; if this is the first epoch, the model is saved
-            too. If `None` (the default), there is no limit.
-        measure_when_over: bool. Whether to evaluate the model if the limit is reached within an
-            epoch, as at the end of an epoch. Defaults to `False`.
-        checkpoint_every: int. Number of steps between checkpoints. A checkpoint is also saved after
-            each epoch. Defaults to 500.
-        resume: bool. Whether to continue from the newest checkpoint in the run folder.
-            Defaults to `False`.
+    If the time limit is reached within an epoch, a checkpoint is saved and training ends; in the
+    first epoch, the model is saved too.
     """
 
-    epochs: int
-    monitor: str
-    patience: int | None = None
-    minutes: float | None = None
-    measure_when_over: bool = False
-    checkpoint_every: int = 500
-    resume: bool = False
+    epochs: int  # maximum number of passes over the data
+    monitor: str  # metric that determines the best model, such as "val_f1"
+    patience: int | None = None  # epochs without improvement after which training stops
+    minutes: float | None = None  # time limit
+    measure_when_over: bool = False  # whether to evaluate an epoch that the time limit ended
+    checkpoint_every: int = 500  # steps between checkpoints; one is also saved after each epoch
+    resume: bool = False  # whether to continue from the newest checkpoint in the run folder
 
 
 def fit_epochs(model, batches, validation, run, plan, callbacks, begun=None):
@@ -61,11 +49,10 @@ def fit_epochs(model, batches, validation, run, plan, callbacks, begun=None):
         model: `keras.Model`, compiled.
         batches: `tfreps.data.SequenceBatches` of training data, or another object that has
             `dataset(epoch, first_batch)` and `num_batches(epoch)`. If the epoch and the batch do
-            not determine the position in the data, `state(epoch, batch)` must return the position
-            as a JSON-serializable dict, and `restore(state)` must restore it. If `is_own` exists
-            and is `True`, the batches of each worker have only its own rows. If `total_steps`
-            exists, it is the number of steps in all epochs, and results.json reports the progress
-            in steps instead of epochs.
+            not determine the position in the data, `state(epoch, batch)` returns the position as a
+            JSON-serializable dict, and `restore(state)` restores it. If it has `is_own` and this is
+            `True`, the batches of each worker have only its own rows. If it has `total_steps`, the
+            number of steps in all epochs, results.json reports the progress in steps.
         validation: Validation data of the same kind. If `None`, no epoch is evaluated, and the
             model is saved after every epoch.
         run: `tfreps.runs.run_folder.RunFolder`.
@@ -74,21 +61,13 @@ def fit_epochs(model, batches, validation, run, plan, callbacks, begun=None):
             Its state and that of a `RateCuts` are part of the checkpoints. With a `WeightAverages`,
             the averages are evaluated and saved instead of the weights.
         begun: function that is called before training starts, with the number of steps of the
-            resumed run, or with 0 for a new run. If `None` (the default), no function is called.
+            resumed run, or with 0 for a new run. Defaults to `None`.
 
     Returns:
         dict with `steps`, the total number of steps. If the metric was measured, the dict also has
         its best value, under its name without `val_`, and `step`, the step at which this value was
         reached. If they are not 0, the dict also has `waited`, the number of epochs without
         improvement (only with patience), and `cuts`, the number of reductions by a `RateCuts`.
-
-    Raises:
-        Stopped: If a signal was received.
-        ValueError: If it cannot be inferred from the name of `plan.monitor` whether larger values
-            are better; if training diverges; if the checkpoint belongs to a different model,
-            optimizer, metrics or callbacks; if the run to resume has already finished more than
-            `plan.epochs` epochs (or `batches.total_steps` steps); or if the workers find
-            checkpoints of different steps.
     """
     training = _Training(model, batches, validation, run, plan, callbacks)
     training.restore()
@@ -143,11 +122,11 @@ class _Training:
             position = self.checkpoints.restore(self.model)
         self.workers.check_same({"the step to resume": self.checkpoints.step}, SHARED)
         self.place.restore(position, self.checkpoints.unmeasured is not None)
-        found = self.progress()
-        if found["done"] > found["planned"]:
+        unit, done, planned = self.progress().values()
+        if done > planned:
             raise ValueError(
-                f"The number of {found['unit']}s must be at least {found['done']:,}, which the run "
-                f"in {self.run.path} has already finished; got {found['planned']:,}."
+                f"The number of {unit}s must be at least {done:,}, which the run in "
+                f"{self.run.path} has already finished; got {planned:,}."
             )
         self.loop.begin()
 
@@ -198,10 +177,7 @@ class _Training:
         return {"unit": "epoch", "done": self.place.epoch, "planned": self.plan.epochs}
 
     def note_progress(self, is_enough=False):
-        """Writes the entry `unfinished` of results.json, or removes it if training is over.
-
-        If the file cannot be written, a warning is logged.
-        """
+        """Writes the entry `unfinished` of results.json, or removes it if training is over."""
         before = self.run.results()
         results = {name: value for name, value in before.items() if name != "unfinished"}
         if self.place.epoch < self.plan.epochs and not is_enough:
@@ -223,11 +199,7 @@ class _Training:
 
 
 class Place:
-    """Position of training in the data: an epoch and the number of its finished batches.
-
-    Args:
-        batches: Training data, as described in `fit_epochs`.
-    """
+    """Position of training in the data: an epoch and the number of its finished batches."""
 
     def __init__(self, batches):
         self.batches = batches

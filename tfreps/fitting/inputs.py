@@ -33,19 +33,10 @@ class EncoderInputs(NamedTuple):
 
 
 def read_inputs(options, sentences, num_classes, say, bert=None, words=True):
-    """Reads the inputs of an encoder: vocabulary, word vectors and ELMo.
+    """Returns the `EncoderInputs` of the options, without the size of stored vectors.
 
-    Args:
-        options: namespace of the options of the run.
-        sentences: list of list of str. Tokens of the training data.
-        num_classes: int. Number of tags or labels.
-        say: function that shows a line.
-        bert: `EncoderAndTokenizer` that `read_bert` returned, or `None`.
-        words: bool. Whether the tokens are words instead of pieces of the BERT model. Defaults to
-            `True`.
-
-    Returns:
-        `EncoderInputs`, without the size of stored vectors.
+    `sentences` are the tokens of the training data: words, or pieces of the BERT model if `words`
+    is `False`. `say` is a function that shows a line.
     """
     elmo = read_elmo(options)
     indexer = make_indexer(options, sentences, elmo, bert, words)
@@ -54,12 +45,7 @@ def read_inputs(options, sentences, num_classes, say, bert=None, words=True):
 
 
 def read_elmo(options):
-    """Returns an `Elmo` of the biLM that the options name; `None` if they name none.
-
-    Raises:
-        ValueError: If the biLM cannot be loaded, the files contain a different kind of model, or
-            the biLM reads token ids instead of character ids.
-    """
+    """Returns an `Elmo` of the biLM that the options name; `None` if they name none."""
     if not (options.elmo or options.elmo_options or options.elmo_weights):
         return None
     how = {"weights_file": options.elmo_weights}
@@ -87,9 +73,6 @@ def read_bert(options, say, pooler=False):
     """Returns the `EncoderAndTokenizer` of the model that `options.bert` names, or `None`.
 
     `say` is a function that shows a line. With `pooler`, the head reads the pooled output.
-
-    Raises:
-        ValueError: If the model cannot be loaded with these options.
     """
     if options.bert is None:
         return None
@@ -121,31 +104,22 @@ def check_sentences(data, bert):
 
 
 def make_indexer(options, sentences, elmo=None, bert=None, words=True):
-    """Returns a `TokenIndexer` over the vocabulary of the training data; see `read_inputs`.
-
-    With a BERT model, returns a `PieceIndexer` over the vocabulary of that model.
-
-    Raises:
-        ValueError: If no token occurs at least `min_count` times, or an option is out of range.
-    """
+    """Returns a `PieceIndexer` of a BERT model, or a `TokenIndexer` of the training data."""
     if bert is not None:
         return PieceIndexer(bert.tokenizer, words)
+    num_characters = options.max_characters if options.characters else None
     return TokenIndexer.from_sentences(
         sentences,
         options.min_count,
         options.max_vocabulary,
         lowercase=options.lowercase,
         digits_to_zero=options.digits_to_zero,
-        max_characters=_num_characters(options, elmo),
+        max_characters=num_characters if elmo is None else elmo.bilm.max_characters,
     )
 
 
 def keep(run, indexer):
-    """Writes the tokenizer of an indexer, or its vocabulary if it has none, to the run folder.
-
-    Raises:
-        ValueError: If the run is resumed with a different vocabulary or tokenizer.
-    """
+    """Writes the tokenizer of an indexer, or its vocabulary if it has none, to the run folder."""
     tokenizer = getattr(indexer, "tokenizer", None)
     if tokenizer is None:
         run.keep(run.vocabulary_path, indexer.vocabulary.write)
@@ -157,9 +131,6 @@ def read_vectors(options, indexer, say):
     """Returns the `WordVectors` of `options.vectors` for the vocabulary of an indexer, or `None`.
 
     Words that are not in the file get small random vectors.
-
-    Raises:
-        ValueError: If the file cannot be fetched or read.
     """
     if options.vectors is None:
         return None
@@ -176,9 +147,3 @@ def read_vectors(options, indexer, say):
         f"{options.vectors}."
     )
     return vectors
-
-
-def _num_characters(options, elmo):
-    if elmo is not None:
-        return elmo.bilm.max_characters
-    return options.max_characters if options.characters else None

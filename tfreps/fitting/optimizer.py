@@ -9,11 +9,7 @@ from tfreps.optimizers import CutRate, FusedAdam, GroupedOptimizer, LinearWarmup
 def make_optimizer(options, model, steps_per_epoch, factor=None):
     """Returns Adam, or a `GroupedOptimizer` for separate learning rates or averaged weights.
 
-    Args:
-        options: namespace with `learning_rate` and the other options of the optimizer.
-        model: `Tagger` or `Classifier` that is built.
-        steps_per_epoch: int. Number of updates per epoch.
-        factor: `tf.Variable` that multiplies all learning rates. If `None`, there is no factor.
+    `factor` is a `tf.Variable` that multiplies all learning rates, or `None`.
     """
     groups = part_rates(options, model)
     is_grouped, clip = bool(groups or options.average), options.clip_norm or None
@@ -81,10 +77,6 @@ def penalize(model, l2):
 
     Vectors and scalars, such as biases, are excluded. Adam scales the gradient of this penalty like
     any other gradient; it does not scale `weight_decay`.
-
-    Args:
-        model: Keras model that is built and whose loss includes `model.losses`.
-        l2: float. Factor of the penalty.
 
     Example:
     >>> model = keras.Sequential([keras.layers.Dense(1, kernel_initializer="ones")])

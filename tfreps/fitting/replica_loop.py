@@ -44,13 +44,8 @@ class ReplicaLoop:
     weights, a step with N replicas therefore has the gradients of a step on one device: the norm of
     the difference is at most 2e-6 of their norm, if dropout is 0 (see `begin`). Over many steps,
     optimizers such as Adam enlarge this rounding, and the weights drift apart. With `own_batches`,
-    each worker has its own batch, and the global batch consists of the rows of all workers.
-
-    Args:
-        model: tfreps model, compiled in the scope of a strategy. Its `train_step` must sum the
-            gradients over the replicas, as that of `tfreps.models.Tagger` does.
-        own_batches: bool. Whether the training batches of a worker contain only its own rows,
-            instead of all rows of a global batch. Defaults to `False`.
+    each worker has its own batch, and the global batch consists of the rows of all workers. The
+    `train_step` of the model must sum the gradients over the replicas.
     """
 
     def __init__(self, model, own_batches=False):
@@ -79,16 +74,7 @@ class ReplicaLoop:
             tf.function(lambda: self.strategy.run(add_replica), autograph=False)()
 
     def fit_epoch(self, dataset, steps, callbacks, epoch, validation=None):
-        """Runs one epoch, or the rest of one, as `model.fit` does.
-
-        Args:
-            dataset: `tf.data.Dataset` with at least `steps` batches.
-            steps: int. Number of steps.
-            callbacks: list of Keras callbacks.
-            epoch: int. Number of the epoch, from 0, which is passed to the callbacks.
-            validation: `tf.data.Dataset` to evaluate on after the last step. If `None` (the
-                default), the epoch is not evaluated.
-        """
+        """Runs one epoch, or the rest of one, and evaluates it, as `model.fit` does."""
         called = keras.callbacks.CallbackList(
             callbacks, model=self.model, epochs=epoch + 1, steps=steps
         )
@@ -113,10 +99,7 @@ class ReplicaLoop:
         called.on_train_end(logs)
 
     def evaluate(self, dataset, callbacks=None):
-        """Evaluates the model, as `model.evaluate` does, and returns a dict of its metrics.
-
-        `callbacks` is a `keras.callbacks.CallbackList`, or `None`.
-        """
+        """Evaluates the model, as `model.evaluate` does, and returns a dict of its metrics."""
         called = callbacks or keras.callbacks.CallbackList()
         called.on_test_begin()
         self.model.reset_metrics()
@@ -133,8 +116,8 @@ class ReplicaLoop:
     def _function(self, name, dataset):
         """Returns a function that runs a step on a batch of a data set.
 
-        The function is traced once for all shapes, so that a resumed run, which may begin with a
-        batch of a different shape, rounds in the same way.
+        It is traced once for all shapes, so that a resumed run, which may begin with a batch of a
+        different shape, rounds in the same way.
         """
         specs = dataset.element_spec
         key = name, str(specs)

@@ -29,28 +29,13 @@ def make_reproducible(options):
 
 
 def fit(model, batches, validation, run, monitor, options, say=None):
-    """Trains a model with Adam and `fit_epochs`.
+    """Compiles a tagger or classifier with Adam, and returns what `fit_epochs` returns for it.
 
     The numbers of sentences, tokens and parameters are written to the run's results.json under the
-    key `training`.
-
-    Args:
-        model: `Tagger` or `Classifier` that is not compiled.
-        batches: `SequenceBatches` of the training data.
-        validation: `SequenceBatches` of the held-out data. If `None`, no epoch is evaluated, and
-            the last weights are saved.
-        run: `tfreps.runs.run_folder.RunFolder`.
-        monitor: str. Metric of the held-out data by which the best weights are chosen, such as
-            `"val_accuracy"`.
-        options: namespace of the options of the run.
-        say: function that shows a line of progress, as in `EpochLog`.
-
-    Returns:
-        dict that `fit_epochs` returned.
+    key `training`. `say` is a function that shows a line of progress, as in `EpochLog`.
     """
-    names = "sentences", "tokens", "parameters"
-    numbers = batches.num_sentences, batches.num_tokens, model.count_params()
-    counts = dict(zip(names, numbers, strict=True))
+    counts = {"sentences": batches.num_sentences, "tokens": batches.num_tokens}
+    counts["parameters"] = model.count_params()
     run.write_results({**run.results(), "training": counts})
     factor = None
     if options.plateau_decay != 1.0:

@@ -11,7 +11,7 @@ from tfreps.metrics import SentenceLoss, SpanF1, TokenAccuracy
 from tfreps.models.mean_loss import SentenceLossModel, mean_of_rows
 from tfreps.models.own_loss import checked_y
 from tfreps.models.stored import model_files
-from tfreps.text.tags.tag_sequences import allowed_transitions
+from tfreps.text.tags.tag_schemes import allowed_transitions
 
 CONSTRAIN = "both", "decode", "none"
 

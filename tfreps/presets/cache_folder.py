@@ -14,22 +14,13 @@ def cache_folder() -> pathlib.Path:
 
     The environment variable `KERAS_HOME` sets Keras's folder, which defaults to `~/.keras`. Files
     from `hf://` addresses are stored in the cache of `huggingface_hub` instead (`HF_HOME`).
-
-    Example:
-    >>> cache_folder().name
-    'tfreps'
     """
     home = os.environ.get("KERAS_HOME") or os.path.join("~", ".keras")
     return pathlib.Path(home).expanduser() / "tfreps"
 
 
 def folder_of(kind: str, source: str) -> pathlib.Path:
-    """Returns the folder in the cache for the files of a source, such as a URL.
-
-    Example:
-    >>> folder_of("urls", "https://host/folder").parent.name
-    'urls'
-    """
+    """Returns the folder in the cache for the files of a source, such as a URL."""
     return cache_folder() / kind / hashlib.sha256(source.encode()).hexdigest()[:16]
 
 

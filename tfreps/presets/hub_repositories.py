@@ -87,12 +87,6 @@ def download_repository(address: str) -> pathlib.Path:
     `HF_TOKEN`, `HF_HUB_OFFLINE`) and its progress bars apply, interrupted downloads are resumed,
     and files that are in its cache are not downloaded again. Only the `FILES` that tfreps reads
     are downloaded.
-
-    Raises:
-        ValueError: If the address is not valid, if there is no such repository, revision or folder,
-            if the repository is private or gated and cannot be accessed, if the Hub does not answer
-            and the files are not in the cache, or if the folder contains no weights in `FILES`.
-        OSError: If a file cannot be written to the cache.
     """
     found = parse(address)
     prefix = f"{glob.escape(found.folder)}/" if found.folder else ""
@@ -123,10 +117,6 @@ def upload_folder(
 
     The revision of the address must be a branch that exists. If `private` is `None`, the owner's
     default setting applies to a new repository.
-
-    Raises:
-        ValueError: If the address is not valid, the branch does not exist, no token was found, the
-            Hub does not answer, or the token does not permit the upload.
     """
     found = parse(address)
     with _naming(address, found, "uploaded", "Check the connection, and try again."):

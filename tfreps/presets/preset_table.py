@@ -93,19 +93,17 @@ def table() -> PresetTable:
 def rows() -> dict[str, Preset]:
     """Returns a dict from the name of each row of the table to its `Preset`."""
     text = importlib.resources.files(__package__).joinpath(TABLE).read_text(encoding="utf-8")
-    return {name: _row(name, row) for name, row in json.loads(text).items()}
+    found = {}
+    for name, row in json.loads(text).items():
+        files = [PresetFile(file, **facts) for file, facts in row["files"].items()]
+        found[name] = Preset(**{**row, "name": name, "files": files})
+    return found
 
 
 def download_preset(name: str) -> pathlib.Path:
     """Downloads the files of a row of the table to the cache, once, and returns their folder.
 
     If a row has facts that could not be verified, a UserWarning lists them before a download.
-
-    Raises:
-        KeyError: If the table has no such row.
-        ValueError: If a file cannot be downloaded from any of its URLs, or if its size or checksum
-            is wrong.
-        OSError: If there is no room on the disk.
     """
     preset = rows()[name]
     folder = cache_folder() / "presets" / name
@@ -134,11 +132,6 @@ def _download_file(preset: Preset, file: PresetFile, folder: pathlib.Path) -> No
         f"{file.name} of {preset.name} cannot be downloaded. {' '.join(reasons)} Get {names} by "
         "other means and pass their folder instead."
     )
-
-
-def _row(name: str, row: dict) -> Preset:
-    files = [PresetFile(file, **facts) for file, facts in row["files"].items()]
-    return Preset(**{**row, "name": name, "files": files})
 
 
 def _cells(preset: Preset) -> tuple[str, ...]:

@@ -8,12 +8,7 @@ from tfreps.presets.cache_folder import folder_of, missing
 
 
 def is_remote(source: str) -> bool:
-    """Returns True if a source begins with a scheme, as in `gs://bucket/folder`.
-
-    Example:
-    >>> is_remote("gs://bucket/elmo"), is_remote("runs/elmo")
-    (True, False)
-    """
+    """Returns True if a source begins with a scheme, as in `gs://bucket/folder`."""
     return "://" in source and source.split("://")[0].isalnum()
 
 
@@ -22,10 +17,6 @@ def copy_remote(source: str) -> pathlib.Path:
 
     The files are copied again only if their names, sizes or modification times have changed.
     Subfolders are not copied.
-
-    Raises:
-        ValueError: If TensorFlow has no such file system or cannot read the files, if the name of
-            a file is unsafe, or if the cache cannot be written to.
     """
     import tensorflow as tf
 

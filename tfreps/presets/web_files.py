@@ -33,14 +33,9 @@ def download_file(
     The file gets its final name only when it is complete. An interrupted download is resumed by
     the next call if the server supports this and the file on the server has not changed. The
     progress bar, retries and timeouts are those of `huggingface_hub`. With `HF_HUB_OFFLINE=1`,
-    nothing is downloaded. Any failure except that of the disk is a ValueError.
-
-    Args:
-        url: str. URL of the file, with `http` or `https`.
-        checksum: str. SHA-256 or SHA-1 of the file in hexadecimal digits, which is compared with
-            the file in each call. Defaults to `None`.
-        size: int. Size of the file in bytes, if it is known. Defaults to `None`.
-        path: str or path-like. Path of the file. Defaults to `cached_path(url)`.
+    nothing is downloaded. Any failure except that of the disk is a ValueError. `checksum`, the
+    SHA-256 or SHA-1 in hexadecimal digits, is compared with the file in each call. `path` defaults
+    to `cached_path(url)`.
     """
     path = pathlib.Path(path or cached_path(url))
     with missing(path, functools.partial(_is_right, checksum=checksum)) as is_missing:
@@ -51,9 +46,6 @@ def download_file(
 
 def cached_path(url: str) -> pathlib.Path:
     """Returns the path in the cache for a URL. Files from one folder are stored in one folder.
-
-    Raises:
-        ValueError: If the URL does not have the form `https://host/path/file`.
 
     Example:
     >>> cached_path("https://host/elmo/small_options.json?raw=1").name

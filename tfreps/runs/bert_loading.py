@@ -22,13 +22,6 @@ EMBEDDINGS = (  # layers of a `BertEncoder` before its blocks; some encoders lac
 )
 
 
-class PretrainedBert(NamedTuple):
-    """`BertPretrainer` and its tokenizer of `tfreps.text.bert`."""
-
-    model: Any
-    tokenizer: Any
-
-
 class EncoderAndTokenizer(NamedTuple):
     """`BertEncoder` and its tokenizer of `tfreps.text.bert`."""
 
@@ -58,16 +51,13 @@ def load_pretrainer(
     next_sentence: bool | None = None,
     next_label: int | None = None,
     **changes,
-) -> PretrainedBert:
-    """Loads a pre-trained BERT model with its heads to continue pre-training.
+):
+    """Returns a `BertPretrainer` to continue pre-training, and its tokenizer.
 
-    Args:
-        source: str or path-like. As in `load_encoder`; it must contain a `BertPretrainer`.
-        next_sentence: bool. Whether the model has the head for next-sentence prediction. If `None`
-            (the default), it has this head if the source does.
-        next_label: int. Label that the source must have for a second sentence that follows the
-            first. If `None` (the default), any label is accepted.
-        **changes: Options of `BertEncoder` that replace those of the source.
+    The source is as in `load_encoder`, but must contain a `BertPretrainer`. The model has the head
+    for next-sentence prediction if `next_sentence` is `True`, or if it is `None` and the source has
+    the head. `next_label` is the label that the source must have for a second sentence that follows
+    the first; with `None`, any label is accepted.
     """
     with locate(source, RUN, *BERT) as found:
         if found.kind is RUN:
@@ -82,7 +72,7 @@ def load_pretrainer(
             tokenizer = published_tokenizer(found.path, model.encoder)
     if not model.next_sentence and model.encoder.pooler_dense is not None:
         model.encoder.pooler_dense.trainable = False  # its output is not used
-    return PretrainedBert(model, tokenizer)
+    return model, tokenizer
 
 
 def run_tokenizer(run, encoder):

@@ -61,12 +61,7 @@ def write_labelling_run(model, tokenizer, folder: str | os.PathLike, options: di
 def write_published(run: RunFolder, folder: str | os.PathLike, name: str | None = None) -> str:
     """Writes the BERT model and the vocabulary of a run, and a model card, for transformers.
 
-    Returns:
-        str. Name of the class of Hugging Face transformers that can load the model.
-
-    Raises:
-        ValueError: If the run contains no model, the model has no BERT encoder, or transformers
-            cannot represent the model.
+    Returns the name of the class of Hugging Face transformers that can load the model.
     """
     model = run.load_model()
     if isinstance(model, Tagger) and isinstance(model.encoder, PieceEncoder):

@@ -47,25 +47,17 @@ def continue_pretraining(
 ) -> Restored:
     """Builds a pretrainer for the tokens of `vocabulary` with the weights of an earlier model.
 
-    Args:
-        source: str or path-like. Path, name or address of one of the following: HDF5 weights of
-            bilm-tf or AllenNLP, their options.json, or the folder with both (the softmax is newly
-            initialized); a bilm-tf training folder (the softmax and Adagrad's accumulators are
-            restored); or a run folder of tfreps (the softmax is restored if the model is a
-            `BiLMPretrainer` and the vocabulary is the same).
-        vocabulary: `tfreps.text.Vocabulary`. The tokens to predict. It may differ from the
-            source's vocabulary only if the model reads characters and `source` is a run folder or
-            HDF5 weights.
-        options_file: str or path-like. `options.json` of `source`, if that is a file of HDF5
-            weights. If `None` (the default), the one next to the weights is used.
-        bilm_options: dict. Options of `BiLM` that replace those of the source. With HDF5 weights,
-            `dropout` defaults to 0.1. Defaults to `None`.
-        **pretrainer_options: Options of `BiLMPretrainer`, except `tied`, which depends on `source`.
+    The source is the path, name or address of one of the following: HDF5 weights of bilm-tf or
+    AllenNLP, their options.json, or the folder with both (the softmax is newly initialized); a
+    bilm-tf training folder (the softmax and Adagrad's accumulators are restored); or a run folder
+    of tfreps (the softmax is restored if the model is a `BiLMPretrainer` and the vocabulary is the
+    same). The vocabulary may differ from that of the source only if the model reads characters and
+    the source is a run folder or HDF5 weights.
 
-    Returns:
-        `Restored`, a tuple `(model, accumulators)` of a `BiLMPretrainer` and a dict from paths of
-        weights to Adagrad's accumulators, which is empty unless `source` is a bilm-tf training
-        folder.
+    `options_file` is the `options.json` of HDF5 weights, which is next to them by default.
+    `bilm_options` replace those of the source; with HDF5 weights, `dropout` defaults to 0.1.
+    `tied` of `BiLMPretrainer` depends on the source. The result is a tuple of the pretrainer and a
+    dict from paths of weights to Adagrad's accumulators, which is empty without them.
     """
     changes = dict(bilm_options or {})
     with locate(source, RUN, *BILM) as found:

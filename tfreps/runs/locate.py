@@ -19,16 +19,10 @@ SHOWN = 5  # names of files that an error lists
 
 
 class Kind(NamedTuple):
-    """Kind of files that contain a model.
+    """Kind of files that contain a model."""
 
-    Args:
-        name: str. Name in error messages.
-        is_here: Function from a `pathlib.Path` to a bool: whether files of this kind are there.
-        open: Function from a `pathlib.Path` to the opened files.
-    """
-
-    name: str
-    is_here: Callable[[pathlib.Path], bool]
+    name: str  # in error messages
+    is_here: Callable[[pathlib.Path], bool]  # whether files of this kind are at a path
     open: Callable[[pathlib.Path], Any]
 
 
@@ -47,14 +41,8 @@ class Location(NamedTuple):
 def locate(source: str | os.PathLike, *kinds: Kind) -> Iterator[Location]:
     """Context manager that yields the `Location` of a model; errors in its block name the source.
 
-    Args:
-        source: str or path-like. Path, name or address, as in `tfreps.presets.fetch`.
-        *kinds: Kinds that the caller accepts, in the order in which they are tried. If there are
-            none, all `KINDS` are accepted.
-
-    Raises:
-        ValueError: If the source cannot be fetched or has none of the kinds, or if the block raises
-            a ValueError.
+    `source` is a path, name or address, as in `tfreps.presets.fetch`. `kinds` are those that the
+    caller accepts, in the order in which they are tried. If there are none, they are `KINDS`.
 
     Example:
     >>> import tempfile
@@ -67,9 +55,10 @@ def locate(source: str | os.PathLike, *kinds: Kind) -> Iterator[Location]:
     with fetched(source) as path:
         if path.name == SINGLE and (path.parent / CONFIG).is_file():
             path = path.parent
-        kind = _kind_of(path, kinds or KINDS)
+        kinds = kinds or KINDS
+        kind = _kind_of(path, kinds)
         if kind is None:
-            raise ValueError(_rejection(path, kinds or KINDS))
+            raise ValueError(_rejection(path, kinds))
         yield Location(path, kind)
 
 

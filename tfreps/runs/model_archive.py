@@ -43,16 +43,7 @@ def load_archive(path: str | os.PathLike):
 
 
 def check_archive(path: str | os.PathLike) -> None:
-    """Raises a ValueError if a `.keras` file is damaged, incomplete or too large when unpacked.
-
-    Example:
-    >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "model.keras")
-    >>> _ = path.write_bytes(b"PK and then nothing")
-    >>> check_archive(path)
-    Traceback (most recent call last):
-    ValueError: ...model.keras is damaged: it is not a complete zip archive...
-    """
+    """Raises a ValueError if a `.keras` file is damaged, incomplete or too large when unpacked."""
     size = os.path.getsize(path)
     if not zipfile.is_zipfile(path):
         raise ValueError(_damaged(path, f"it is not a complete zip archive ({size:,} bytes)"))

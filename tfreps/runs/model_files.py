@@ -16,7 +16,7 @@ from tfreps.convert.bilm_files import find_bilm_files, read_training_bilm, write
 from tfreps.convert.bilm_tf import read_weights
 from tfreps.convert.model_cards import write_model_card
 from tfreps.convert.preset_model import is_hugging_face, write_preset_model
-from tfreps.files.atomic_files import replacing, write_text
+from tfreps.files.atomic_files import is_free, replacing, write_text
 from tfreps.models import BertEncoder, BertPretrainer, BiLM, Classifier, Elmo, HMMTagger, Tagger
 from tfreps.models.whole_model import WholeModel
 from tfreps.presets import hub_repositories
@@ -76,7 +76,7 @@ def save_preset(
     is read, and replace those of the run. A folder that is not empty is a ValueError.
     """
     folder = pathlib.Path(folder)
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+    if not is_free(folder):
         raise ValueError(
             f"{folder} already exists and is not an empty folder. Choose a new folder."
         )

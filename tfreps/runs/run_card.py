@@ -19,23 +19,18 @@ def run_card(run: RunFolder) -> dict:
 
     If the run was interrupted, a warning that says so is logged. Only the last component of the
     path of a file or folder is included.
-
-    Example:
-        >>> import tempfile
-        >>> run = RunFolder.create(tempfile.mkdtemp() + "/run", "train-hmm", {"train": ["a/b.txt"]})
-        >>> run_card(run)["data"]
-        {'train': ['b.txt']}
     """
-    options = {name: value for name, value in run.options.items() if _is_shown(run, name, value)}
-    for name in PATHS & set(options):
-        files = _names(options[name])
-        options[name] = files if isinstance(options[name], list) else files[0]
+    options = {
+        name: _last_part(value) if name in PATHS else value
+        for name, value in run.options.items()
+        if _is_shown(run, name, value)
+    }
     unfinished = stopped_where(run)
     if unfinished:
         logging.getLogger(__name__).warning("%s", unfinished)
     return {
         "training": {"program": f"tfreps {run.program}", **options},
-        "data": {part: _names(run.options[part]) for part in DATA if run.options.get(part)},
+        "data": {part: _last_part(run.options[part]) for part in DATA if run.options.get(part)},
         "metrics": measured(run.results()),
         **({"unfinished": unfinished} if unfinished else {}),
     }
@@ -46,14 +41,11 @@ def shared_options(run: RunFolder) -> dict:
 
     Options that say where the output is or how the process ran are left out.
     """
-    found = {}
-    for name, value in run.options.items():
-        if name in PATHS | set(DATA) and value:
-            files = _names(value)
-            value = files if isinstance(value, list) else files[0]
-        if name in DATA or name not in NOT_SHOWN:
-            found[name] = value
-    return found
+    return {
+        name: _last_part(value) if value and (name in DATA or name in PATHS) else value
+        for name, value in run.options.items()
+        if name in DATA or name not in NOT_SHOWN
+    }
 
 
 def stopped_where(run: RunFolder) -> str:
@@ -75,6 +67,8 @@ def _is_shown(run: RunFolder, name: str, value) -> bool:
     return value is not False if run.unused is None else name not in run.unused
 
 
-def _names(files: str | list[str]) -> list[str]:
-    files = [files] if isinstance(files, str) else files
-    return [str(file).replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] for file in files]
+def _last_part(path):
+    """Returns the last component of a path, or those of a list of paths."""
+    if isinstance(path, list):
+        return [_last_part(each) for each in path]
+    return str(path).replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]

@@ -107,14 +107,12 @@ class RunFolder:
         Args:
             path: str or path-like. A folder that does not exist yet or is empty, or, if `overwrite`
                 is `True`, the folder of an earlier run.
-            program: str. Name of the program, as in `tfreps <program>`.
+            program, unused: As in `RunFolder`.
             options: dict. Options of the run, including defaults. The values must be
                 JSON-serializable or paths. All options except `resume`, `overwrite` and
                 `distribute` are stored.
             overwrite: bool. Whether an earlier run in the folder may be removed. A folder with
                 files but without a run is never changed. Defaults to `False`.
-            unused: iterable of str. Names of the options that have no effect or no value. If `None`
-                (the default), these options are not known.
 
         Returns:
             `RunFolder`. The new run.
@@ -129,7 +127,7 @@ class RunFolder:
         clear_run(run.path)
         run.path.mkdir(parents=True, exist_ok=True)
         run.write_options()  # now the folder is a run
-        run._make_folders()
+        run.logs_path.mkdir(exist_ok=True)
         return run
 
     def set_options(self, options: dict, unused: Iterable[str] | None = None) -> None:
@@ -137,8 +135,7 @@ class RunFolder:
 
         Args:
             options: dict. Options of the program. Earlier options that are not in it are kept.
-            unused: iterable of str. Names of the options that have no effect or no value. If `None`
-                (the default), these options are not known.
+            unused: As in `RunFolder`.
         """
         self.options = {**self.options, **_stored(options)}
         self.unused = None if unused is None else sorted(unused)
@@ -185,7 +182,7 @@ class RunFolder:
         with locked(path, program):
             run = cls.find_earlier(*earlier)
             if run is not None:
-                run._make_folders()
+                run.logs_path.mkdir(exist_ok=True)
             yield run
 
     @classmethod
@@ -279,7 +276,14 @@ class RunFolder:
                 f"{path} is not a folder; expected the run folder of a tfreps program."
             )
         head = read_head(path / OPTIONS)
-        check_version(path, head["format_version"])
+        version = head["format_version"]
+        if version != FORMAT_VERSION:
+            is_older = type(version) is int and version < FORMAT_VERSION
+            raise ValueError(
+                f"{path} was written by {'an earlier' if is_older else 'another'} version of "
+                f"tfreps (format {version!r}; this version reads {FORMAT_VERSION}). Train the "
+                "model again, or use the version that wrote the run."
+            )
         run = cls(path, head["program"], head["options"], head.get("unused"))
         if program is not None:
             run.check_program(*([program] if isinstance(program, str) else program))
@@ -316,9 +320,6 @@ class RunFolder:
                 )
         record_asset(path)
 
-    def _make_folders(self) -> None:
-        self.logs_path.mkdir(exist_ok=True)
-
     @property
     def is_trained(self) -> bool:
         """`True` if the model is saved and training has ended as planned."""
@@ -334,10 +335,10 @@ class RunFolder:
         write_json(self.results_path, as_json(results))
 
     def add_evaluation(self, program: str, figures: dict) -> str:
-        """Adds the metrics of another program to results.json, under the key `evaluation`.
+        """Replaces the entry `evaluation` of results.json by the metrics of another program.
 
-        An earlier evaluation is replaced. The file is not changed if another process is writing
-        into the folder, or if `save_preset` wrote the folder.
+        The file is not changed if another process is writing into the folder, or if `save_preset`
+        wrote the folder.
 
         Args:
             program: str. Name of the program.
@@ -420,17 +421,6 @@ def read_head(path: pathlib.Path) -> dict:
 def _stored(options: dict) -> dict:
     """Returns the options that are stored with a run, as JSON values."""
     return as_json({name: options[name] for name in options if name not in OF_ONE_COMMAND})
-
-
-def check_version(path: pathlib.Path, version) -> None:
-    """Raises a ValueError if a run folder was written by an incompatible version of tfreps."""
-    if version != FORMAT_VERSION:
-        is_older = type(version) is int and version < FORMAT_VERSION
-        raise ValueError(
-            f"{path} was written by {'an earlier' if is_older else 'another'} version of tfreps "
-            f"(format {version!r}; this version reads {FORMAT_VERSION}). Train the model again, or "
-            "use the version that wrote the run."
-        )
 
 
 def run_files(path: str | os.PathLike) -> list[pathlib.Path]:

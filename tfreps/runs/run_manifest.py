@@ -30,27 +30,18 @@ def record_asset(path: str | os.PathLike) -> None:
 
 
 def check_assets(folder: str | os.PathLike) -> None:
-    """Raises a ValueError if a file of a run is missing or differs from the manifest.
-
-    Example:
-    >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "tags.txt")
-    >>> _ = path.write_text("O")
-    >>> record_asset(path)
-    >>> check_assets(path.parent)
-    >>> _ = path.write_text("B-X")
-    >>> check_assets(path.parent)
-    Traceback (most recent call last):
-    ValueError: ...tags.txt is not the file that the run was created with: ...
-    """
+    """Raises a ValueError if a file of a run is missing or differs from the manifest."""
     for name, expected in read_manifest(folder)["assets"].items():
         path = pathlib.Path(folder, name)
         if not path.is_file():
             raise ValueError(f"{path} is missing. Put back the file that the run was created with.")
         if (found := _file_record(path)) != expected:
+            expected, found = (
+                f"{r['bytes']} bytes with SHA-256 {r['sha256']}" for r in (expected, found)
+            )
             raise ValueError(
-                f"{path} is not the file that the run was created with: expected "
-                f"{_text(expected)}; found {_text(found)}. Put the original file back."
+                f"{path} is not the file that the run was created with: expected {expected}; "
+                f"found {found}. Put the original file back."
             )
 
 
@@ -80,18 +71,6 @@ def check_data(
 
     The names of the files may differ, but not their order. `own` maps the name of an option to the
     `slice` of its files that this process checks; all files of other options are checked.
-
-    Example:
-    >>> import pathlib, tempfile
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> path = folder / "train.txt"
-    >>> _ = path.write_text("a rose")
-    >>> record_data(folder, {"train": [path]})
-    >>> check_data(folder, {"train": [path]})
-    >>> _ = path.write_text("a tulip")
-    >>> check_data(folder, {"train": [path]})
-    Traceback (most recent call last):
-    ValueError: `train`: ...train.txt is not the file that the run in ... was started with: ...
     """
     known = read_manifest(folder)["data"]
     if known is not None:
@@ -105,27 +84,25 @@ def read_manifest(folder: str | os.PathLike) -> dict:
     path = pathlib.Path(folder, MANIFEST)
     manifest = {"assets": {}, "data": None, **(read_json(path) if path.exists() else {})}
     data = {} if manifest["data"] is None else manifest["data"]
-    named = {"assets": manifest["assets"], "data": data}
-    for entries in named.values():
-        if not isinstance(entries, dict) or set(manifest) != set(named):
-            raise ValueError(f"{path} was not written by a tfreps program. {_BACK}")
-    for name, entry in named["assets"].items():
-        is_valid = name == pathlib.Path(name).name and _is_record(entry, "bytes", "sha256")
-        _check_entry(path, name, is_valid)
-    for name, entries in named["data"].items():
-        is_valid = isinstance(entries, list) and all(_is_record(e, *_FIELDS) for e in entries)
-        _check_entry(path, name, is_valid)
-    return manifest
-
-
-_BACK = "Put the original file back."
-
-
-def _check_entry(path, name, is_valid) -> None:
-    if not is_valid:
+    assets, back = manifest["assets"], "Put the original file back."
+    if set(manifest) != {"assets", "data"} or not all(isinstance(x, dict) for x in (assets, data)):
+        raise ValueError(f"{path} was not written by a tfreps program. {back}")
+    wrong = [
+        name
+        for name, entry in assets.items()
+        if name != pathlib.Path(name).name or not _is_record(entry, "bytes", "sha256")
+    ]
+    wrong += [
+        name
+        for name, entries in data.items()
+        if not isinstance(entries, list) or not all(_is_record(e, *_FIELDS) for e in entries)
+    ]
+    if wrong:
         raise ValueError(
-            f"{path} was not written by a tfreps program: its entry {name!r} is not valid. {_BACK}"
+            f"{path} was not written by a tfreps program: its entry {wrong[0]!r} is not valid. "
+            f"{back}"
         )
+    return manifest
 
 
 def _is_record(entry, *fields: str) -> bool:
@@ -192,7 +169,3 @@ def _names(names: list[str]) -> str:
     few = names if len(names) <= 5 else [*names[:5], "..."]
     count = f"{len(names)} file{'s' * (len(names) != 1)}"
     return f"{count} ({', '.join(few)})" if few else "no files"
-
-
-def _text(record: dict) -> str:
-    return f"{record['bytes']} bytes with SHA-256 {record['sha256']}"

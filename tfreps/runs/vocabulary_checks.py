@@ -11,6 +11,9 @@ from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.text import TagSet
 
 MOST_SPARE = 1024  # maximum number of rows of the token table without a token
+REMEDY = (
+    "so it is the vocabulary of another model. Use the vocabulary that the model was trained with."
+)
 
 
 def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model") -> None:
@@ -27,28 +30,20 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
     """
     if vocabulary is None:
         return
-
-    bilm = model.find(BiLM)
-    pretrainer = model.find(BiLMPretrainer)
-    theirs = vocabulary.source
+    bilm, pretrainer, theirs = model.find(BiLM), model.find(BiLMPretrainer), vocabulary.source
     for part in (bilm, pretrainer):
         size = None if part is None else part.vocabulary_size
         if size not in (None, len(vocabulary)):
             raise ValueError(
-                f"{source} has {size} tokens, but {theirs} has {len(vocabulary)}, so it is "
-                "the vocabulary of another model. Use the vocabulary that the model was trained "
-                "with."
+                f"{source} has {size} tokens, but {theirs} has {len(vocabulary)}, {REMEDY}"
             )
     lines = vocabulary.start_id + 1, vocabulary.end_id + 1
-    if bilm.vocabulary_size is not None:
-        expected = bilm.sentence_start_id, bilm.sentence_end_id
-        if lines != expected:
-            raise ValueError(
-                f"{source} has <S> and </S> on lines {expected[0]} and {expected[1]} of its "
-                f"vocabulary, but {theirs} has them on lines {lines[0]} and {lines[1]}, so "
-                "it is the vocabulary of another model. Use the vocabulary that the model was "
-                "trained with."
-            )
+    expected = bilm.sentence_start_id, bilm.sentence_end_id
+    if bilm.vocabulary_size is not None and lines != expected:
+        raise ValueError(
+            f"{source} has <S> and </S> on lines {expected[0]} and {expected[1]} of its "
+            f"vocabulary, but {theirs} has them on lines {lines[0]} and {lines[1]}, {REMEDY}"
+        )
     table = None if pretrainer is None else pretrainer.character_table
     if table is None or not np.any(table := table.numpy()):  # none, or not set yet
         return
@@ -57,8 +52,7 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
         line = int(other.argmax()) + 1
         raise ValueError(
             f"{theirs} has {vocabulary.tokens[line - 1]!r} on line {line}, where {source} has a "
-            "different token, so it is the vocabulary of another model. Use the vocabulary that "
-            "the model was trained with."
+            f"different token, {REMEDY}"
         )
 
 
@@ -74,8 +68,7 @@ def check_pieces(encoder, tokenizer, source) -> None:
         raise ValueError(
             f"{source} has {encoder.vocabulary_size:,} tokens and padding id {encoder.padding_id}, "
             f"but the vocabulary {tokenizer.source} has {size:,} tokens and padding id "
-            f"{tokenizer.padding_id}, so it is the vocabulary of another model. Use the vocabulary "
-            "that the model was trained with."
+            f"{tokenizer.padding_id}, {REMEDY}"
         )
 
 

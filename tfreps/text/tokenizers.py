@@ -9,18 +9,8 @@ from tfreps.text.argument_checks import check_list
 # space except the space, \t, \n, \v, \f and \r.
 _OTHER_WHITE_SPACE = r"[\p{Z}\x{85}\x1c-\x1f]"
 
-
-def split_tokens(sentences):
-    """Splits texts `[N]` at white space, as `str.split()` does: `[N, T]`, padded with `""`."""
-    import tensorflow as tf  # imported here to keep `import tfreps.text` fast
-
-    plain = tf.strings.regex_replace(sentences, _OTHER_WHITE_SPACE, " ")
-    return tf.strings.split(plain).to_tensor("")  # [N, T]
-
-
 # Members of an RE2 character class: the characters for which str.isspace is true.
 _WHITE_SPACE = r"\s\v\p{Z}\x{85}\x1c-\x1f"
-
 
 # RE2 patterns and replacements, applied in order; white space then separates the tokens.
 _RULES = {
@@ -28,14 +18,8 @@ _RULES = {
     "characters": ((f"([^{_WHITE_SPACE}])", r"\1 "),),
     "words": ((rf"([\pL\pN\pM_]+|[^{_WHITE_SPACE}])", r"\1 "),),
 }
-
-
 TOKENIZERS = tuple(_RULES)
-
-
 _TEXTS_AT_A_TIME = 256
-
-
 _PADDED_CHARACTERS = 1 << 22  # limit of a block: number of texts x length of the longest
 
 
@@ -79,6 +63,14 @@ def tokenize(texts, how="spaces"):
     for pattern, new in _RULES[how] if isinstance(how, str) else how.word_rules:
         texts = tf.strings.regex_replace(texts, pattern, new)
     return split_tokens(texts)  # [N, T]
+
+
+def split_tokens(sentences):
+    """Splits texts `[N]` at white space, as `str.split()` does: `[N, T]`, padded with `""`."""
+    import tensorflow as tf
+
+    plain = tf.strings.regex_replace(sentences, _OTHER_WHITE_SPACE, " ")
+    return tf.strings.split(plain).to_tensor("")  # [N, T]
 
 
 def tokenize_texts(texts: Sequence[str], how="spaces") -> list[list[str]]:

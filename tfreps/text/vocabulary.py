@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from tfreps.files.atomic_files import write_text
-from tfreps.files.utf8_files import read_utf8
+from tfreps.files.utf8_files import read_utf8, split_lines
 from tfreps.text.argument_checks import check_at_least, check_list
 from tfreps.text.char_ids import SENTENCE_END, SENTENCE_START, token_rows
 
@@ -71,11 +71,8 @@ class Vocabulary:
             ValueError: If the file cannot be read or is not a valid vocabulary. The message names
                 the file and, if a line is not valid, that line.
         """
-        text = read_utf8(path, "the vocabulary")
-        lines = text.removesuffix("\n").split("\n")
-        if "\r" in text:
-            lines = [line.removesuffix("\r") for line in lines]
-        if _SKIPPED_LINE in text:
+        lines = split_lines(read_utf8(path, "the vocabulary"))
+        if _SKIPPED_LINE in lines:
             numbered = [(n, line) for n, line in enumerate(lines) if line != _SKIPPED_LINE]
             _places(numbered, str(path))  # raises errors with the line numbers of the file
             lines = [line for _, line in numbered]

@@ -127,7 +127,8 @@ def test_masks_are_new_in_every_epoch_and_with_every_seed():
         ({"batch_rows": 0}, "`batch_rows` must be at least 1"),
         ({"seed": -1}, "`seed` must be at least 0"),
         ({"next_label": 2}, "`next_label` must be 0 or 1; got 2"),
-        ({"mask_rate": 1.5}, "`mask_rate` must be in .0, 1.; got 1.5"),
+        ({"mask_rate": 1.0}, "`mask_rate` must be in .0, 1.; got 1.0"),
+        ({"mask_rate": 0.0}, "`mask_rate` must be in .0, 1.; got 0.0"),
     ],
 )
 def test_options_out_of_range(options, message):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tfreps.data.labelled.text_columns import FIRST_ROWS, QUOTES, read_columns
 from tfreps.data.labelled.text_columns import FORMATS as COLUMN_FORMATS
-from tfreps.data.records import get_field, parse_record
+from tfreps.data.records import get_field, get_text, records
 from tfreps.data.text_files import Files, find_files, read_lines, read_text
 from tfreps.files.utf8_files import check_unicode
 
@@ -113,25 +113,18 @@ def read_labelled(
             raise ValueError(f"`{name}` has no effect with `format` {format}; got {value!r}.")
     if format == "folders":
         groups = [_read_folder(folder, encoding) for folder in _list_folders(files)]
-    elif format in COLUMN_FORMATS:
-        fields = [str(text_field), str(label_field)]
-        more = format, quotes, first_row
-        groups = [
-            _filled(path, _read_columns, encoding, fields, *more) for path in find_files(files)
-        ]
-    else:
-        fields = text_field, label_field
-        groups = [
-            _filled(path, _read_records, encoding, fields, format) for path in find_files(files)
-        ]
-    return _without_empty([example for group in groups for example in group], empty_texts)
-
-
-def _filled(path, read, *how) -> list[LabelledText]:
-    texts = list(read(path, *how))
-    if not texts:
-        raise ValueError(f"{path} contains no text; expected at least one labelled text.")
-    return texts
+        return _without_empty([example for group in groups for example in group], empty_texts)
+    texts = []
+    for path in find_files(files):
+        if format in COLUMN_FORMATS:
+            fields = [str(text_field), str(label_field)]
+            found = [*_read_columns(path, encoding, fields, format, quotes, first_row)]
+        else:
+            found = [*_read_records(path, encoding, (text_field, label_field), format)]
+        if not found:
+            raise ValueError(f"{path} contains no text; expected at least one labelled text.")
+        texts += found
+    return _without_empty(texts, empty_texts)
 
 
 def _read_columns(path, encoding, fields, format, quotes, first_row) -> Iterator[LabelledText]:
@@ -142,19 +135,9 @@ def _read_columns(path, encoding, fields, format, quotes, first_row) -> Iterator
 
 def _read_records(path, encoding, fields, format) -> Iterator[LabelledText]:
     text_field, label_field = fields
-    for number, line in enumerate(read_lines(path, encoding), 1):
-        if not line.strip():
-            continue
-        place = f"{path}, line {number}"
-        record = parse_record(line, place, format)
-        text = get_field(record, text_field, place)
-        if not isinstance(text, str):
-            raise ValueError(
-                f"{place}: expected a string in field {text_field!r}; got {str(text)[:40]!r} of "
-                f"type {type(text).__name__}."
-            )
+    for record, number, place in records(path, read_lines(path, encoding), format):
         label = _label(get_field(record, label_field, place), place)
-        yield LabelledText(check_unicode(text, place), label, path, number)
+        yield LabelledText(get_text(record, text_field, place), label, path, number)
 
 
 def _list_folders(files) -> list[pathlib.Path]:

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from tfreps.data.records import get_field, parse_record, record_format
+from tfreps.data.records import get_field, record_format, records
 from tfreps.data.text_files import Files, find_files, read_lines
 from tfreps.files.utf8_files import check_unicode
 
@@ -273,11 +273,7 @@ def _check_no_record(place, line):
 def _read_records(path, lines, token_field, tag_field, format):
     """Returns the sentences of a file with one record per line."""
     sentences = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        place = f"{path}, line {number}"
-        record = parse_record(line, place, format)
+    for record, number, place in records(path, lines, format):
         tokens = _strings(get_field(record, token_field, place), token_field, place)
         tags = []
         if tag_field is not None:

@@ -1,16 +1,14 @@
 """Reads documents of sentences from text files into one flat array of token ids."""
 
 import itertools
-import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from tfreps.data.records import get_field, parse_record
+from tfreps.data.records import get_text, records
 from tfreps.data.text_files import Files, find_files, read_blocks
-from tfreps.files.utf8_files import check_unicode
 
 FORMATS = ("lines", "records")
 RECORD_FIELDS = ("text1", "text2")
@@ -174,33 +172,16 @@ def read_sentences(
         raise ValueError(f"`format` must be one of {', '.join(FORMATS)}; got {format!r}.")
     number = 0
     for path in find_files(files):
-        for line, text in _lines(path):
-            if format == "records":
-                if text.strip():
-                    number += 1
-                    yield from (
-                        (number, sentence) for sentence in _record(path, line, text, fields)
-                    )
-            elif text.strip():
-                yield number, text.strip()
-            else:
+        lines = (line for block in read_blocks(path) for line in block.text[:-1].split("\n"))
+        if format == "records":
+            for record, _, place in records(path, lines, "either"):
                 number += 1
+                for field in fields:
+                    yield number, get_text(record, field, place)
+        else:
+            for line in lines:
+                if line.strip():
+                    yield number, line.strip()
+                else:
+                    number += 1
         number += 1
-
-
-def _lines(path: str) -> Iterator[tuple[int, str]]:
-    for block in read_blocks(path):
-        yield from enumerate(block.text.split("\n")[:-1], block.line)
-
-
-def _record(path: str, line: int, text: str, fields: Sequence[str]) -> Iterator[str]:
-    place = f"{os.fspath(path)}, line {line}"
-    record = parse_record(text, place, "either")
-    for field in fields:
-        sentence = get_field(record, field, place)
-        if not isinstance(sentence, str):
-            raise ValueError(
-                f"{place}: expected a string in field {field!r}; got {str(sentence)[:40]!r} of "
-                f"type {type(sentence).__name__}."
-            )
-        yield check_unicode(sentence, place)

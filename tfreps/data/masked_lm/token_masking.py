@@ -91,8 +91,6 @@ class TokenMasking:
     """
 
     def __init__(self, tokenizer: Callable, rate: float = 0.15, whole_words: bool = False):
-        if not 0 < rate < 1:
-            raise ValueError(f"`rate` must be in (0, 1); got {rate}.")
         pieces = tokenizer.vocabulary
         self.rate = rate
         self.whole_words = whole_words

@@ -149,28 +149,16 @@ class CharacterTokenizer(PieceTokenizer):
     ) -> "CharacterTokenizer":
         """Creates a tokenizer from token counts, such as those that `count_tokens` returns.
 
-        Tokens are sorted by descending count, and tokens of equal count by code point.
-
         Args:
             counts: mapping from str to int. Number of occurrences of each token. Counts of the
                 special tokens are ignored.
-            min_count: int. Minimum count for a token to be included in the vocabulary. Defaults
-                to 1.
-            max_size: int or None. Maximum size of the vocabulary, including the 20 special and
-                reserved ids. If `None`, the size is not limited. Defaults to `None`.
-            **options: Arguments of the constructor other than `vocabulary`.
+            min_count, max_size, **options: As in `from_texts`, which sorts and raises alike.
 
         Returns:
             `CharacterTokenizer`.
-
-        Raises:
-            ValueError: If `min_count` is less than 1, `max_size` is less than 21, there are tokens
-                other than special tokens but none occurs at least `min_count` times, or the
-                constructor rejects the tokens or an option.
         """
         first = _placed({}, FIRST_ID)
-        special = cls.SPECIAL_TOKENS
-        tokens = with_most_frequent(first, counts, special, min_count, max_size)
+        tokens = with_most_frequent(first, counts, cls.SPECIAL_TOKENS, min_count, max_size)
         return cls(tokens, **options)
 
     @classmethod

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tfreps.files.atomic_files import write_text
-from tfreps.files.utf8_files import read_utf8
+from tfreps.files.utf8_files import read_utf8, split_lines
 from tfreps.text.argument_checks import check_list
 
 TOO_LONG = ("refuse", "cut")
@@ -19,26 +19,8 @@ class PieceTokenizer(abc.ABC):
 
     Subclasses define `SPECIAL_TOKENS`, which begins with the padding, unknown, start, separator and
     mask tokens in this order; `OPTIONS`, which maps the names of their options to the allowed
-    types; the methods `tokenize` and `make_graph`; and the property `word_rules`.
-
-    Args:
-        vocabulary: iterable of str. The pieces in the order of their ids.
-        max_length: int or None. Maximum number of ids per text that models use, special tokens
-            included. The tokenizer itself does not apply it; see
-            `tfreps.runs.bert_loading.max_length`. If `None`, the number is not limited.
-            Defaults to `None`.
-        source: str or path-like object. Name of the vocabulary in error messages. Defaults to
-            `"vocabulary"`.
-
-    Attributes:
-        vocabulary: list of str. The pieces in the order of their ids.
-        padding_id, unknown_id, start_id, separator_id, mask_id: int. Ids of the special tokens.
-        special_ids: list of int. Ids of special, reserved and unused tokens, in ascending order.
-
-    Raises:
-        ValueError: If a special token is missing, a piece is repeated, empty or not a string, or
-            contains a lone surrogate, or `max_length` is too small for the special tokens and one
-            other piece.
+    types; the methods `tokenize` and `make_graph`; and the property `word_rules`. The arguments and
+    attributes are described in `WordPieceTokenizer`.
     """
 
     SPECIAL_TOKENS: tuple[str, ...] = ()
@@ -297,7 +279,7 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
     text = read_utf8(path, "the vocabulary")
     if not text:
         raise ValueError(f"{path} is empty. Expected one piece per line.")
-    return [line.removesuffix("\r") for line in text.rstrip("\r\n").split("\n")]
+    return split_lines(text.rstrip("\r\n")) or [""]
 
 
 def check_too_long(too_long: str) -> None:

@@ -4,7 +4,7 @@ import os
 import pathlib
 
 from tfreps.files.json_files import read_json, write_json
-from tfreps.text.bert.character_tokens import CharacterTokenizer, count_tokens
+from tfreps.text.bert.character_tokens import CharacterTokenizer
 from tfreps.text.bert.hugging_face_files import (
     check_added,
     check_specials,
@@ -13,17 +13,6 @@ from tfreps.text.bert.hugging_face_files import (
 )
 from tfreps.text.bert.piece_tokenizer import PieceTokenizer, read_pieces
 from tfreps.text.bert.wordpiece import WordPieceTokenizer
-
-__all__ = [
-    "CharacterTokenizer",
-    "PieceTokenizer",
-    "WordPieceTokenizer",
-    "checkpoint_tokenizer",
-    "count_tokens",
-    "read_tokenizer",
-    "write_checkpoint_tokenizer",
-    "write_tokenizer",
-]
 
 KINDS = {"wordpiece": WordPieceTokenizer, "characters": CharacterTokenizer}
 VOCABULARY = "vocab.txt"

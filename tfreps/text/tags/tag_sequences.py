@@ -5,35 +5,16 @@ from typing import NamedTuple
 
 from tfreps.text.tags.tag_schemes import (
     LETTERS,
-    MODES,
     NOTHING,
     OUTSIDE,
-    SCHEMES,
-    allowed_transitions,
     check_mode,
     check_scheme,
     closes,
     continues,
-    detect_scheme,
     may_follow,
     starts,
     tag_parts,
 )
-
-__all__ = [
-    "MODES",
-    "OUTSIDE",
-    "SCHEMES",
-    "Span",
-    "allowed_transitions",
-    "check",
-    "convert",
-    "detect_scheme",
-    "illegal_transitions",
-    "place",
-    "spans",
-    "spans_to_tags",
-]
 
 
 class Span(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tfreps.files.atomic_files import write_text
-from tfreps.files.utf8_files import read_utf8
+from tfreps.files.utf8_files import read_utf8, split_lines
 from tfreps.text.tags import tag_schemes, tag_sequences
 
 
@@ -114,9 +114,7 @@ class TagSet:
                 repeated, or the scheme is unknown. If a name is invalid or repeated, the message
                 gives the file and the line.
         """
-        text = read_utf8(path, f"the {word}s")
-        lines = text.removesuffix("\n").split("\n") if text else []
-        return cls([line.removesuffix("\r") for line in lines], scheme, str(path), word)
+        return cls(split_lines(read_utf8(path, f"the {word}s")), scheme, str(path), word)
 
     def write(self, path: str | os.PathLike) -> None:
         """Writes the names to the file `path`, one per line. The write is atomic."""
