@@ -75,55 +75,45 @@ def main(argv=None):
 
 def build(options):
     check_output(options.output, options.overwrite, options.files)
-    if options.tokens == "bert-characters":
-        return build_characters(options)
-    counts = count_tokens(options.files, refused=BOUNDARIES, progress=count_progress())
-    check_counts(counts, options)
-    vocabulary = Vocabulary.from_counts(counts, options.min_count, options.max_size)
-    vocabulary.write(options.output)
-    total = sum(counts.values())
-    known = sum(count for token, count in counts.items() if token in vocabulary)
-    known -= counts[UNKNOWN]
+    progress = of_totals(make_progress("distinct tokens"))
+    is_for_elmo = options.tokens == "spaces"
+    kind = tokens_of_elmo if is_for_elmo else characters_of_bert
+    counts, known, what = kind(options, lambda tokens, distinct: progress(distinct, tokens))
+    total, program = sum(counts.values()), "pretrain-elmo" if is_for_elmo else "pretrain-bert"
     print(
-        f"Wrote {options.output}: {len(vocabulary):,} tokens, out of {len(counts):,} distinct "
-        "tokens.\n"
+        f"Wrote {options.output}: {what}, out of {len(counts):,} distinct tokens.\n"
         f"Text: {total:,} tokens, {100 * known / total:.2f} % of them in the vocabulary.\n"
-        f"Next: tfreps pretrain-elmo --vocabulary {options.output} --train FILES ... "
-        "(see tfreps pretrain-elmo --help)."
+        f"Next: tfreps {program} --vocabulary {options.output} --train FILES ... "
+        f"(see tfreps {program} --help)."
     )
 
 
-def build_characters(options):
-    """Builds the vocabulary of a BERT model that reads characters."""
+def tokens_of_elmo(options, progress):
+    """Writes the vocabulary; returns the counts of tokens, those in it, and a description of it."""
+    counts = checked(count_tokens(options.files, BOUNDARIES, progress), options)
+    vocabulary = Vocabulary.from_counts(counts, options.min_count, options.max_size)
+    vocabulary.write(options.output)
+    known = sum(count for token, count in counts.items() if token in vocabulary)
+    return counts, known - counts[UNKNOWN], f"{len(vocabulary):,} tokens"
+
+
+def characters_of_bert(options, progress):
+    """Does what `tokens_of_elmo` does, for a BERT model that reads characters."""
     case = {"lowercase": not options.cased}
     sizes = options.min_count, options.max_size
     CharacterTokenizer.from_counts({}, *sizes, **case)  # checks the options first
     blocks = (block.text for path in find_files(options.files) for block in read_blocks(path))
-    counts = count_characters(blocks, count_progress(), **case)
-    check_counts(counts, options)
+    counts = checked(count_characters(blocks, progress, **case), options)
     tokenizer = CharacterTokenizer.from_counts(counts, *sizes, **case)
-    if options.output.endswith(".json"):
-        tokenizer.write_dictionary(options.output)
-    else:
-        tokenizer.write_vocabulary(options.output)
+    is_json = options.output.endswith(".json")
+    (tokenizer.write_dictionary if is_json else tokenizer.write_vocabulary)(options.output)
+    ids = len(tokenizer.vocabulary)
     known = sum(counts[token] for token in tokenizer.vocabulary)
-    kept = len(tokenizer.vocabulary) - len(tokenizer.special_ids)
-    share = 100 * known / sum(counts.values())
-    print(
-        f"Wrote {options.output}: {len(tokenizer.vocabulary):,} ids, {kept:,} of them for tokens, "
-        f"out of {len(counts):,} distinct tokens.\n"
-        f"Text: {sum(counts.values()):,} tokens, {share:.2f} % of them in the vocabulary.\n"
-        f"Next: tfreps pretrain-bert --vocabulary {options.output} --train FILES ... "
-        "(see tfreps pretrain-bert --help)."
-    )
+    return counts, known, f"{ids:,} ids, {ids - len(tokenizer.special_ids):,} of them for tokens"
 
 
-def count_progress():
-    """Returns a function that prints the numbers of tokens and of distinct tokens so far."""
-    progress = of_totals(make_progress("distinct tokens"))
-    return lambda tokens, distinct: progress(distinct, tokens)
-
-
-def check_counts(counts, options):
+def checked(counts, options):
+    """Returns the counts; raises ValueError if there are none."""
     if not counts:
         raise ValueError(f"FILES must contain text; found no tokens in {' '.join(options.files)}.")
+    return counts

@@ -174,20 +174,14 @@ def main(argv=None):
 
 
 def write_picture(options, draw):
-    check_picture(options.output, options.overwrite)
+    if pathlib.Path(options.output).suffix.lower() != ".png":
+        raise ValueError(f"--output must end in .png; got {options.output}.")
+    check_output(options.output, options.overwrite)
     path = plots.save_figure(draw(options), options.output)
     if options.tensorboard is not None:
         start_tensorflow()
         plots.show_in_tensorboard(options.tensorboard, [path])
     print(path)
-
-
-def check_picture(output, overwrite):
-    """Checks the output file before anything is computed."""
-    path = pathlib.Path(output)
-    if path.suffix.lower() != ".png":
-        raise ValueError(f"--output must end in .png; got {output}.")
-    check_output(output, overwrite)
 
 
 def draw_attention(options):
@@ -202,16 +196,7 @@ def draw_attention(options):
 
 
 def draw_positions(options):
-    table, title = table_and_title(options)
-    if options.view == "map":
-        return plots.position_map(table, title)
-    if options.view == "curves":
-        return plots.position_curves(table, options.dimensions, title)
-    return plots.position_surface(table, f"{title}: products", options.first)
-
-
-def table_and_title(options):
-    """Returns the position vectors, float32 `[P, D]`, and the title of the picture."""
+    """Draws the position vectors of a model, or sinusoidal ones, float32 `[P, D]`."""
     from tfreps.inference.attention import POSITIONS, position_table
     from tfreps.inference.load import load
     from tfreps.layers.position_embedding import sinusoids
@@ -223,10 +208,16 @@ def table_and_title(options):
                     f"{as_flag(name)} has no effect with MODEL; omit it or {options.model}."
                 )
         encoder = load(options.model).transformer
-        return position_table(encoder, options.length), f"{encoder.positions} positions"
-    length, kind = options.length or POSITIONS, options.positions or KINDS[0]
-    table = sinusoids(length, options.hidden_dim or WIDTH, kind, options.normalize_positions)
-    return table.numpy(), f"{kind} positions"
+        table, title = position_table(encoder, options.length), f"{encoder.positions} positions"
+    else:
+        kind, scale = options.positions or KINDS[0], options.normalize_positions
+        size = options.length or POSITIONS, options.hidden_dim or WIDTH
+        table, title = sinusoids(*size, kind, scale).numpy(), f"{kind} positions"
+    if options.view == "map":
+        return plots.position_map(table, title)
+    if options.view == "curves":
+        return plots.position_curves(table, options.dimensions, title)
+    return plots.position_surface(table, f"{title}: products", options.first)
 
 
 def draw_curves(options):

@@ -129,9 +129,8 @@ def count_tokens(
         `collections.Counter` that maps each token to its number of occurrences.
 
     Raises:
-        ValueError: If no file matches `files`, a file contains a token of `refused`, or
-            `read_blocks` rejects a file. If it contains a token of `refused`, the message names
-            the file and the line.
+        ValueError: If no file matches `files`, `read_blocks` rejects a file, or a file contains a
+            token of `refused`; the message names the file and the line.
 
     Example:
         >>> import pathlib, tempfile

@@ -89,10 +89,10 @@ class ModelCard:
         return self.license
 
 
-def measured(results: Mapping, parts: Sequence[str] = ("validation", "dev", "test")) -> dict:
+def measured(results: Mapping) -> dict:
     """Returns the metrics in the `results.json` of a run for `ModelCard`, by part of the data."""
     found = {}
-    for part in parts:
+    for part in ("validation", "dev", "test"):
         values = results.get(part)
         if not isinstance(values, Mapping):
             continue

@@ -38,8 +38,8 @@ def fetch(source: str | os.PathLike) -> pathlib.Path:
         `huggingface_hub` or in `cache_folder()` and must not be changed.
 
     Raises:
-        ValueError: If the source is not a str or path-like, does not exist, or cannot be
-            downloaded, copied or extracted. The message suggests a source with a similar name.
+        ValueError: If the source does not exist or cannot be downloaded, copied or extracted. The
+            message suggests a source with a similar name.
         OSError: If there is no room on the disk.
 
     Example:
@@ -81,7 +81,6 @@ def fetched(
     Raises:
         ValueError: If `fetch` or the block raises a ValueError, or if a folder or archive does not
             contain exactly one file with these suffixes.
-        OSError: If `fetch` or the block raises an OSError.
     """
     path = fetch(source)
     local, given = str(path), os.fspath(source)

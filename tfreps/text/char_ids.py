@@ -36,9 +36,6 @@ def token_character_ids(token: str, max_characters: int = 50) -> np.ndarray:
     Returns:
         int32 NumPy array, shape `[C]`. No id is 0.
 
-    Raises:
-        ValueError: If `max_characters` is less than 3.
-
     Reference: bilm-tf, `UnicodeCharsVocabulary`, whose ids are 1 less.
 
     Example:
@@ -79,9 +76,6 @@ def sentence_start_ids(max_characters: int = 50) -> np.ndarray:
     Returns:
         int32 NumPy array, shape `[C]`.
 
-    Raises:
-        ValueError: If `max_characters` is less than 3.
-
     Example:
         >>> from tfreps.text import sentence_start_ids
         >>> sentence_start_ids(max_characters=5).tolist()
@@ -98,9 +92,6 @@ def sentence_end_ids(max_characters: int = 50) -> np.ndarray:
 
     Returns:
         int32 NumPy array, shape `[C]`.
-
-    Raises:
-        ValueError: If `max_characters` is less than 3.
 
     Example:
         >>> from tfreps.text import sentence_end_ids
@@ -167,9 +158,6 @@ def character_ids(tokens, max_characters: int = 50):
         int32 tensor, shape `tokens.shape + [C]`.
 
     Masking: all ids of a token are 0 if and only if its string is empty.
-
-    Raises:
-        ValueError: If `max_characters` is less than 3.
 
     Example:
         >>> import tensorflow as tf

@@ -107,9 +107,6 @@ class TokenIndexer(tf.Module):
                 tokens. If `None`, the size is not limited. Defaults to `None`.
             **options: Arguments of the constructor other than `vocabulary`.
 
-        Returns:
-            `TokenIndexer`.
-
         Raises:
             ValueError: If there are tokens but none occurs at least `min_count` times, or an
                 argument is out of range.

@@ -78,16 +78,11 @@ def tokenize_texts(texts: Sequence[str], how="spaces") -> list[list[str]]:
 
     Args:
         texts: sequence of str. The texts.
-        how: str or tokenizer. `"spaces"`, `"characters"`, `"words"`, a `WordPieceTokenizer` or a
-            `CharacterTokenizer`; see `tokenize`. Defaults to `"spaces"`.
+        how: str or tokenizer. As in `tokenize`. Defaults to `"spaces"`.
 
     Returns:
         list of lists of str. The tokens of each text; an empty list for a text that is empty or
         consists only of white space.
-
-    Raises:
-        ValueError: If `how` is not a tokenizer that `tokenize` supports, or `texts` is a single
-            string.
 
     Example:
         >>> from tfreps.text import tokenize_texts

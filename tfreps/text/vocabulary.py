@@ -62,14 +62,7 @@ class Vocabulary:
         """Reads a vocabulary file.
 
         Args:
-            path: str or path-like object. Path of the file.
-
-        Returns:
-            `Vocabulary`.
-
-        Raises:
-            ValueError: If the file cannot be read or is not a valid vocabulary. The message names
-                the file and, if a line is not valid, that line.
+            path: str or path-like object. Path of the file, which error messages name.
         """
         lines = split_lines(read_utf8(path, "the vocabulary"))
         if _SKIPPED_LINE in lines:
@@ -94,9 +87,6 @@ class Vocabulary:
                 to 1.
             max_size: int or None. Maximum size of the vocabulary, including the special tokens.
                 If `None`, the size is not limited. Defaults to `None`.
-
-        Returns:
-            `Vocabulary`.
 
         Raises:
             ValueError: If there are tokens but none occurs at least `min_count` times, an argument
@@ -131,9 +121,6 @@ class Vocabulary:
             int32 NumPy array, shape `[V, C]`, where V is the number of tokens. No id is 0. `<S>`
             and `</S>` have the ids of the sentence boundaries; `<UNK>` has the ids of its
             characters.
-
-        Raises:
-            ValueError: If `max_characters` is less than 3.
         """
         return token_rows(self.tokens, max_characters)
 

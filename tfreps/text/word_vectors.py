@@ -55,15 +55,10 @@ class WordVectors(NamedTuple):
                 Defaults to 0.0.
             seed: int. Random seed for these vectors. Defaults to 0.
 
-        Returns:
-            `WordVectors`.
-
         Raises:
-            ValueError: If the header does not match the file or contains numbers that are too
-                large; a requested row contains a value that is not a
-                finite number; the file is empty, unreadable, truncated or damaged; or an argument
-                is not valid. If a row is at fault, the message gives the file and the number of
-                the line or row.
+            ValueError: If the file is not valid, a requested row contains a value that is not a
+                finite number, or an argument is not valid. If a row is at fault, the message gives
+                the file and the number of the line or row.
 
         Reference: `distance.c` of word2vec, and the releases of GloVe and fastText.
 

@@ -16,7 +16,7 @@ def test_a_batch_is_what_the_features_make_of_it():
     padded = [["The", "dog", "", "", ""], ["a", "dog", "sat", "a", ""], [""] * 5]
     expected = FEATURES(tf.constant(padded))
     assert sorted(batch) == sorted(expected)
-    for name, spec in rows.specs().items():
+    for name, spec in rows.specs.items():
         np.testing.assert_array_equal(batch[name], expected[name])
         assert spec.is_compatible_with(expected[name]), name
 

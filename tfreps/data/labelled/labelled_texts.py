@@ -79,15 +79,9 @@ def read_labelled(
         list of `LabelledText(text, label, file, line)`, named tuples of three str and an int.
 
     Raises:
-        ValueError: If an option is not one of the values above; `encoding` is unknown; `files` is
-            empty; a path or pattern in `files` matches no file or, with format "folders", is not a
-            folder with class folders; a line is not a record; a column or field is missing, or a
-            column occurs twice; a row is not valid CSV or has more or fewer columns than the first
-            row; a label is blank, is surrounded by white space, or is neither a string nor an
-            integer; a text is not a string; a text is empty and `empty_texts` is `"error"`; all
-            texts are empty and `empty_texts` is `"skip"`; a file contains no text, is damaged or
-            has a different encoding; or a class folder contains no files. If a file is the cause,
-            the message names it and, if possible, the line.
+        ValueError: If an argument is not one of the values above, or a file or folder is missing or
+            does not have the format. If a file is the cause, the message names it and, if
+            possible, the line.
 
     Example:
         >>> import pathlib, tempfile

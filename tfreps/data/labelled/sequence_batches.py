@@ -1,5 +1,6 @@
 """SequenceBatches: batches of similarly long sentences for taggers and classifiers."""
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 
@@ -86,12 +87,9 @@ class SequenceBatches:
 
     Raises:
         ValueError: If there are no sentences; a token is empty or not a string; arguments have
-            different numbers of sentences; a sentence has different numbers of tokens and tags, or
-            of tokens and values in `extra`; `targets` contains both lists and integers; a tag or
-            label is negative or not an integer; an argument is out of range; a name in `extra` is
-            that of another feature; both `cuts` and `vectors` are given; or the file `vectors`
-            cannot be read, lacks a sentence, was computed from different sentences, or has vectors
-            of different sizes.
+            different numbers of sentences or tokens; an argument is not as described above; both
+            `cuts` and `vectors` are given; or the file `vectors` was computed from different
+            sentences or cannot be read.
 
     Example:
         >>> from tfreps.data import SequenceBatches
@@ -141,17 +139,15 @@ class SequenceBatches:
         self._targets = None if targets is None else make_targets(targets, lengths, cut_lengths)
         self._weights = _weights(sentence_weights, len(tokens))
         self._extra = _extra(extra or {}, self._rows, lengths, cut_lengths)
-        self._vectors = None
         if cuts is not None and vectors is not None:
             raise ValueError(
                 "`cuts` and `vectors` must not both be given: `cuts` removes tokens, but the "
                 "vectors belong to whole sentences. Pass only one of the two."
             )
+        self._cuts, self._vectors, self.vector_shape = cuts, None, (0, 0)
         if vectors is not None:
-            self._vectors = SentenceVectors(vectors, tokens, cut_lengths, vector_numbers)
-        self._cuts = cuts
-        stored = self._vectors
-        self.vector_shape = (0, 0) if stored is None else (stored.num_layers, stored.dim)
+            stored = SentenceVectors(vectors, tokens, cut_lengths, vector_numbers)
+            self._vectors, self.vector_shape = stored, (stored.num_layers, stored.dim)
         self._plan = LengthPlan(
             cut_lengths, batch_tokens, batch_rows, length_multiple, shuffle, seed
         )
@@ -170,9 +166,6 @@ class SequenceBatches:
 
         Returns:
             `tf.data.Dataset` of known cardinality. Each iteration over it yields the same elements.
-
-        Raises:
-            ValueError: If an argument is out of range.
         """
         too_few = epochs is not None and epochs < 1
         if epoch < 0 or not 0 <= first_batch <= self.num_batches() or too_few:
@@ -205,9 +198,7 @@ class SequenceBatches:
     @property
     def element_spec(self):
         """`tf.TensorSpec` of each tensor of an element, as for a `tf.data.Dataset`."""
-        spec = self._rows.specs()
-        for name, values in self._extra.items():
-            spec[name] = values.spec
+        spec = self._rows.specs | {name: values.spec for name, values in self._extra.items()}
         if self._vectors is not None:
             shape = [None, self.vector_shape[0], None, self.vector_shape[1]]
             spec["vectors"] = tf.TensorSpec(shape, tf.float32)
@@ -251,18 +242,14 @@ class SequenceBatches:
         return [rows[place] for place in np.argsort(self.order(epoch)).tolist()]
 
     def _elements(self, epoch: int, first_batch: int, epochs: int | None) -> Iterator:
-        file = None if self._vectors is None else self._vectors.open()
-        try:
-            last = None if epochs is None else epoch + epochs
+        last = None if epochs is None else epoch + epochs
+        with self._vectors.open() if self._vectors else contextlib.nullcontext() as file:
             while last is None or epoch < last:
                 gaps = None if self._cuts is None else self._cuts.gaps(epoch)
                 for batch in self._plan.batches(epoch)[first_batch:]:
                     yield self._element(batch, file, gaps)
                 epoch += 1
                 first_batch = 0
-        finally:
-            if file is not None:
-                file.close()
 
     def _element(self, batch: PlannedBatch, file, gaps: np.ndarray | None):
         sentences, length = batch
@@ -283,7 +270,7 @@ class SequenceBatches:
 
 def _extra(extra, rows: TokenRows, lengths, cut_lengths) -> dict[str, TokenValues]:
     """Returns the values of `extra` by name; checks that no other feature has the same name."""
-    for name in {*rows.specs(), "vectors"}.intersection(extra):
+    for name in {*rows.specs, "vectors"}.intersection(extra):
         raise ValueError(
             f"`extra` must not contain {name!r}, which is the name of another feature. Use a "
             "different name."

@@ -37,12 +37,7 @@ class TokenValues:
                 f"{name} must have values of the same shape for all tokens ({error})."
             ) from error
         self.flat = flat.astype({"i": np.int32, "f": np.float32}.get(flat.dtype.kind, flat.dtype))
-        self._shape = [None, None, *flat.shape[1:]]
-
-    @property
-    def spec(self) -> tf.TensorSpec:
-        """`tf.TensorSpec` of a batch."""
-        return tf.TensorSpec(self._shape, self.flat.dtype)
+        self.spec = tf.TensorSpec([None, None, *flat.shape[1:]], self.flat.dtype)
 
     def batch(self, sentences: np.ndarray, places: np.ndarray, real: np.ndarray) -> np.ndarray:
         """Returns the values of a batch, `[B, T, ...]`, which are 0 on padding."""

@@ -91,15 +91,9 @@ def read_tagged(
         str and an int. `tags` is empty if no tags are read.
 
     Raises:
-        ValueError: If `format`, `separator` or the name of a column is not one of the values above;
-            `encoding` is unknown; no file matches `files`; the lines of a CoNLL file have too few
-            or different numbers of columns, or are comments or records; a line of a CoNLL-U file
-            does not have ten columns, or every tag in a file is `_`; the token and the tag are in
-            the same column; a line of a JSON or Python file is not a record; a field is missing or
-            is not a list of strings; a token or tag is empty; a record has no tokens or different
-            numbers of tokens and tags; or a file cannot be read, contains no sentence, is binary or
-            has a different encoding. If a file is invalid, the message names it and, if possible,
-            the line.
+        ValueError: If an argument is not one of the values above, no file matches `files`, every
+            tag in a CoNLL-U file is `_`, or a file does not have the format. If a file is invalid,
+            the message names it and, if possible, the line.
 
     Example:
         >>> import pathlib, tempfile

@@ -46,8 +46,8 @@ def read_columns(
         if len(row) != width:
             like = "the header" if header else f"line {first}"
             raise ValueError(
-                f"{place}: expected {_columns(width)} as in {like}; got {len(row)}: "
-                f"{delimiter.join(row)[:60]!r}. {_advice(encloses, delimiter)}"
+                f"{place}: expected {width} column{'s' * (width != 1)} as in {like}; got "
+                f"{len(row)}: {delimiter.join(row)[:60]!r}. {_advice(encloses, delimiter)}"
             )
         yield [row[column] for column in columns], line
 
@@ -116,7 +116,3 @@ def _advice(encloses: bool, delimiter: str) -> str:
         f"A text must not contain {such}. If double quotes enclose texts that do, set `quotes` to "
         "enclose."
     )
-
-
-def _columns(number: int) -> str:
-    return f"{number} column{'s' * (number != 1)}"

@@ -45,10 +45,7 @@ class TokenRows:
         self._starts = np.cumsum(self.lengths) - self.lengths
         self._rows = np.array(flat or [0], np.int32)
         self._tables = _tables(list(rows), indexer)
-
-    def specs(self) -> dict[str, tf.TensorSpec]:
-        """Returns the `tf.TensorSpec` of each feature of a batch."""
-        return {
+        self.specs = {
             name: tf.TensorSpec([None, None, *table.shape[1:]], table.dtype)
             for name, table in self._tables.items()
         }

@@ -189,9 +189,6 @@ class LMBatches:
 
         Returns:
             JSON-serializable dict, which can be passed to `dataset`.
-
-        Raises:
-            ValueError: If `num_batches` is negative.
         """
         check_at_least(0, num_batches=num_batches)
         start = max(n for n in list(self._snapshots) if n <= num_batches)

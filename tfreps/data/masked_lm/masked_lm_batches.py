@@ -147,9 +147,6 @@ class MaskedLMBatches:
 
         Returns:
             `tf.data.Dataset` of known cardinality. Each iteration over it yields the same elements.
-
-        Raises:
-            ValueError: If an argument is out of range.
         """
         size = self.num_batches(epoch) - first_batch
         if epoch < 0 or first_batch < 0 or size < 0:

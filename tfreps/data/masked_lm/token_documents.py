@@ -76,14 +76,9 @@ def read_documents(
         fields: sequence of str. Fields of a record that are sentences. Ignored if `format` is
             `"lines"`. Defaults to `("text1", "text2")`.
 
-    Returns:
-        `TokenDocuments`.
-
     Raises:
-        ValueError: If no file matches `files`; `format` is not one of the values above; a file is
-            unreadable, is not UTF-8 or contains a NUL byte; a line is not a record; a field is
-            missing, is not a string, or contains a NUL character or a lone surrogate; or the files
-            contain no token or only unknown tokens.
+        ValueError: If `read_sentences` raises an error, or the files contain no token or only
+            unknown tokens.
 
     Example:
         >>> import pathlib, tempfile
@@ -143,12 +138,7 @@ def read_sentences(
     """Yields the document number and the text of every sentence in text files.
 
     Args:
-        files: str, path-like object, or list of them. Paths or glob patterns of UTF-8 files, read
-            in order of name; `*.gz` files are decompressed.
-        format: str. `"lines"` or `"records"`, as described in `read_documents`. Defaults to
-            `"lines"`.
-        fields: sequence of str. Fields of a record that are sentences. Ignored if `format` is
-            `"lines"`. Defaults to `("text1", "text2")`.
+        files, format, fields: As in `read_documents`.
 
     Yields:
         Tuple `(number, text)`. `number` is an int, the number of the document; numbers ascend, but

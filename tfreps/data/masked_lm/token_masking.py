@@ -14,6 +14,8 @@ except ImportError as error:
     ) from error
 
 _NO_LIMIT = 2**31 - 1
+# Probabilities that a masked token becomes the mask token or a random one.
+_MASK_RATE, _RANDOM_RATE = 0.8, 0.1
 
 
 class StatelessSelector(tf_text.RandomItemSelector):
@@ -54,14 +56,10 @@ class StatelessSelector(tf_text.RandomItemSelector):
 
 
 class StatelessChooser(tf_text.MaskValuesChooser):
-    """Variant of tensorflow-text's `MaskValuesChooser` that takes a seed and the ids to draw from.
+    """Variant of tensorflow-text's `MaskValuesChooser` with a seed and the ids to draw from."""
 
-    The probabilities that a masked token becomes `mask_id` or one of the ids `ordinary` are 0.8 and
-    0.1; otherwise, it does not change.
-    """
-
-    def __init__(self, mask_id, ordinary, seed, mask_token_rate=0.8, random_token_rate=0.1):
-        super().__init__(len(ordinary), mask_id, mask_token_rate, random_token_rate)
+    def __init__(self, mask_id, ordinary, seed):
+        super().__init__(len(ordinary), mask_id, _MASK_RATE, _RANDOM_RATE)
         self.ordinary = ordinary
         self.seed = seed
 
@@ -74,9 +72,8 @@ class StatelessChooser(tf_text.MaskValuesChooser):
             tf.shape(ids), own_seed, maxval=len(self.ordinary), dtype=tf.int32
         )
         others = tf.cast(tf.gather(self.ordinary, which), ids.dtype)
-        kept = self._mask_token_rate + self._random_token_rate
-        values = tf.where(case < kept, others, ids)
-        values = tf.where(case < self._mask_token_rate, tf.cast(self.mask_token, ids.dtype), values)
+        values = tf.where(case < _MASK_RATE + _RANDOM_RATE, others, ids)
+        values = tf.where(case < _MASK_RATE, tf.cast(self.mask_token, ids.dtype), values)
         return masked_lm_ids.with_flat_values(values)
 
 

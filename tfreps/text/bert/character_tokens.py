@@ -128,9 +128,6 @@ class CharacterTokenizer(PieceTokenizer):
                 number of distinct tokens so far. Defaults to `None`.
             **options: Arguments of the constructor other than `vocabulary`.
 
-        Returns:
-            `CharacterTokenizer`.
-
         Raises:
             ValueError: If `min_count` is less than 1, `max_size` is less than 21, there are tokens
                 other than special tokens but none occurs at least `min_count` times, or the
@@ -153,9 +150,6 @@ class CharacterTokenizer(PieceTokenizer):
             counts: mapping from str to int. Number of occurrences of each token. Counts of the
                 special tokens are ignored.
             min_count, max_size, **options: As in `from_texts`, which sorts and raises alike.
-
-        Returns:
-            `CharacterTokenizer`.
         """
         first = _placed({}, FIRST_ID)
         tokens = with_most_frequent(first, counts, cls.SPECIAL_TOKENS, min_count, max_size)
@@ -176,13 +170,9 @@ class CharacterTokenizer(PieceTokenizer):
                 known. Defaults to `None`.
             **options: Arguments of the constructor other than `vocabulary` and `source`.
 
-        Returns:
-            `CharacterTokenizer`.
-
         Raises:
-            ValueError: If the file cannot be read or is not such a JSON object, an id is not an
-                integer in [0, 1048575], an id is repeated or reserved, a special token has the
-                wrong id, or the constructor rejects the tokens or an option.
+            ValueError: If the file is not such a JSON object, an id is not an integer in
+                [0, 1048575] or is repeated or reserved, or a special token has the wrong id.
         """
         ids = read_json(path)
         own = {token: place for place, token in enumerate(cls.SPECIAL_TOKENS)}

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import tensorflow as tf
 
 from tfreps.text.argument_checks import check_list
-from tfreps.text.bert.piece_tokenizer import PieceTokenizer, check_too_long
+from tfreps.text.bert.piece_tokenizer import PieceTokenizer
 from tfreps.text.lookup_table import PieceTable
 
 
@@ -71,9 +71,6 @@ class PieceIndexer(tf.Module):
             core_ops: bool. Whether to use only core operations. If `False`, an operation of
                 tensorflow-text replaces the table that splits words. Defaults to `True`.
 
-        Returns:
-            `PieceIndexer`.
-
         Raises:
             ValueError: If `core_ops` is False and tensorflow-text is not installed or does not
                 support the tokenizer.
@@ -124,9 +121,6 @@ class PieceIndexer(tf.Module):
 
         Returns:
             dict of two tensors of shape `[N, T]`: `token_ids` (int32) and `mask` (bool).
-
-        Raises:
-            ValueError: If `max_length` is less than 3.
         """
         room = self.tokenizer.room(max_length)
         t = self.tokenizer
@@ -138,36 +132,23 @@ class PieceIndexer(tf.Module):
 
 
 def piece_texts(
-    texts: Iterable[str],
-    tokenizer: PieceTokenizer,
-    max_length: int | None = None,
-    too_long: str = "cut",
+    texts: Iterable[str], tokenizer: PieceTokenizer, max_length: int | None = None
 ) -> tuple[list[list[str]], int]:
     """Returns the pieces of texts, with start and separator tokens, and the number cut.
 
     Pieces that are not in the vocabulary are replaced with the unknown token. The second result is
-    the number of texts that were truncated to `max_length` pieces; `too_long="refuse"` raises a
-    ValueError instead.
+    the number of texts that were truncated to `max_length` pieces.
     """
     check_list("`texts`", texts)
-    check_too_long(too_long)
     room = tokenizer.room(max_length)
     rows = []
     num_cut = 0
     ends = [tokenizer.vocabulary[i] for i in (tokenizer.start_id, tokenizer.separator_id)]
     known = set(tokenizer.vocabulary)
-    for number, text in enumerate(texts):
+    for text in texts:
         pieces = [p if p in known else tokenizer.unknown for p in tokenizer.tokenize(text)]
-        if room is not None and len(pieces) > room:
-            if too_long == "refuse":
-                raise ValueError(
-                    f"Text {number} (counted from 0) has {len(pieces)} pieces, but at most {room} "
-                    f"fit alongside the special tokens. It begins with {text[:60]!r}. Shorten it, "
-                    'or set `too_long="cut"`.'
-                )
-            pieces = pieces[:room]
-            num_cut = num_cut + 1
-        rows.append([ends[0], *pieces, ends[1]])
+        num_cut += room is not None and len(pieces) > room
+        rows.append([ends[0], *pieces[:room], ends[1]])
     return rows, num_cut
 
 

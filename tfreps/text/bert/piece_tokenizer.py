@@ -131,7 +131,8 @@ class PieceTokenizer(abc.ABC):
                 `max_length` leaves no room for text, or `too_long` is invalid.
         """
         texts = [list(ids)] if second is None else [list(ids), list(second)]
-        check_too_long(too_long)
+        if too_long not in TOO_LONG:
+            raise ValueError(f"`too_long` must be one of {', '.join(TOO_LONG)}; got {too_long!r}.")
         room = self.room(max_length, len(texts))
         size = sum(map(len, texts))
         if room is not None and size > room:
@@ -280,12 +281,6 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
     if not text:
         raise ValueError(f"{path} is empty. Expected one piece per line.")
     return split_lines(text.rstrip("\r\n")) or [""]
-
-
-def check_too_long(too_long: str) -> None:
-    """Raises a ValueError if `too_long` is not one of `TOO_LONG`."""
-    if too_long not in TOO_LONG:
-        raise ValueError(f"`too_long` must be one of {', '.join(TOO_LONG)}; got {too_long!r}.")
 
 
 def _cut(texts: list[list[int]], room: int) -> list[list[int]]:

@@ -48,24 +48,13 @@ def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike) -> None:
 
 
 def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
-    """Reads a tokenizer from a file written by `write_tokenizer`.
+    """Reads a tokenizer from a file written by `write_tokenizer`, whose example shows this.
 
     Args:
         path: str or path-like object. Path of the file.
 
     Returns:
         `WordPieceTokenizer` or `CharacterTokenizer`.
-
-    Raises:
-        ValueError: If the file cannot be read or does not contain such a tokenizer.
-
-    Example:
-        >>> import tempfile
-        >>> from tfreps.text.bert import CharacterTokenizer, read_tokenizer, write_tokenizer
-        >>> path = tempfile.mkdtemp() + "/tokenizer.json"
-        >>> write_tokenizer(CharacterTokenizer.from_texts(["两 3"]), path)
-        >>> read_tokenizer(path).tokenize("两 4")
-        ['两', '#NUM#']
     """
     config = read_json(path)
     kind = config.pop("tokenizer", None)

@@ -69,16 +69,7 @@ class TagSet:
 
         Args:
             sequences: iterable of iterables of str. The tags of each sentence, or lists of labels.
-            scheme: str or None. Tag scheme; see `TagSet`. Defaults to `None`.
-            source: str. Name of the corpus in error messages. Defaults to `"tags"`.
-            word: str. Term for a name in error messages, `"tag"` or `"label"`. Defaults to
-                `"tag"`.
-
-        Returns:
-            `TagSet`.
-
-        Raises:
-            ValueError: If there are no tags, a tag is invalid, or the scheme is unknown.
+            scheme, source, word: As in `TagSet`.
         """
         tag_schemes.check_scheme(scheme)
         found = {name for sequence in sequences for name in sequence}
@@ -101,18 +92,8 @@ class TagSet:
         """Reads a file with one name per line, such as a file written by `write`.
 
         Args:
-            path: str or path-like object. Path of the file.
-            scheme: str or None. Tag scheme; see `TagSet`. Defaults to `None`.
-            word: str. Term for a name in error messages, `"tag"` or `"label"`. Defaults to
-                `"tag"`.
-
-        Returns:
-            `TagSet`.
-
-        Raises:
-            ValueError: If the file cannot be read or contains no names, a name is invalid or
-                repeated, or the scheme is unknown. If a name is invalid or repeated, the message
-                gives the file and the line.
+            path: str or path-like object. Path of the file, which error messages name.
+            scheme, word: As in `TagSet`.
         """
         return cls(split_lines(read_utf8(path, f"the {word}s")), scheme, str(path), word)
 
