@@ -64,7 +64,7 @@ class Vocabulary:
         Args:
             path: str or path-like object. Path of the file, which error messages name.
         """
-        lines = split_lines(read_utf8(path, "the vocabulary"))
+        lines = split_lines(read_utf8(path, "the vocabulary")) or [""]
         if _SKIPPED_LINE in lines:
             numbered = [(n, line) for n, line in enumerate(lines) if line != _SKIPPED_LINE]
             _places(numbered, str(path))  # raises errors with the line numbers of the file
