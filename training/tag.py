@@ -123,13 +123,10 @@ def as_json_line(answer):
     line["confidences"] = [round(share, 4) for share in answer.confidences]
     if answer.scheme is not None:
         line["spans"] = [
-            {
-                "type": s.type,
-                "start": s.start,
-                "end": s.end,
-                "tokens": answer.tokens[s.start : s.end],
-            }
-            | {"text": s.text, "confidence": round(s.confidence, 4)}
+            dict(
+                type=s.type, start=s.start, end=s.end, tokens=answer.tokens[s.start : s.end],
+                text=s.text, confidence=round(s.confidence, 4),
+            )
             for s in answer.spans
-        ]
+        ]  # fmt: skip
     return json.dumps(line, ensure_ascii=False) + "\n"

@@ -53,13 +53,7 @@ def reading_options(bilm) -> dict:
 
 
 def chosen_model(options) -> tuple[str, dict]:
-    """Returns the path and the keyword arguments of `tfreps.load` for the model of the options.
-
-    Example:
-    >>> files = {"options": None, "weights": None, "vocabulary": None}
-    >>> chosen_model(argparse.Namespace(model="runs/elmo", **files, state="warm"))
-    ('runs/elmo', {'initial_state': 'warm'})
-    """
+    """Returns the path and the keyword arguments of `tfreps.load` for the model of the options."""
     files = {"--options": options.options, "--weights": options.weights}
     if (None in files.values()) if options.model is None else any(files.values()):
         given = [] if options.model is None else [f"run folder {options.model}"]

@@ -11,12 +11,7 @@ CHANGEABLE = "dropout", "precision"  # options of a model that can be changed wi
 
 
 def json_or_text(text):
-    """Parses a JSON text. Returns other text unchanged, so that `are_filters` rejects it.
-
-    Example:
-    >>> json_or_text("[[1, 8]]"), json_or_text("[[1, 8")
-    ([[1, 8]], '[[1, 8')
-    """
+    """Parses a JSON text. Returns other text unchanged, so that `are_filters` rejects it."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -24,12 +19,7 @@ def json_or_text(text):
 
 
 def are_filters(pairs):
-    """Returns True if a value is a list of pairs of integers.
-
-    Example:
-    >>> are_filters([[1, 8], [2, 16]]), are_filters([[1]])
-    (True, False)
-    """
+    """Returns True if a value is a list of pairs of integers."""
     is_pair = [
         isinstance(pair, list) and len(pair) == 2 and all(type(n) is int for n in pair)
         for pair in (pairs if isinstance(pairs, list) else [None])

@@ -222,10 +222,6 @@ def encoder_table(head: str) -> dict[str, Option]:
     """Returns the options of all encoders that a head can use, with `encoder` first.
 
     Options of words and vectors, and those of the optimizer, belong to other groups of the help.
-
-    Example:
-    >>> list(encoder_table("tagger"))[0], "widths" in encoder_table("tagger")
-    ('encoder', False)
     """
     kinds = {name: kind for name, kind in ENCODERS.items() if head in kind.heads}
     about = "; ".join(f"{name}: {kind.help}" for name, kind in kinds.items())
@@ -239,12 +235,7 @@ def encoder_table(head: str) -> dict[str, Option]:
 
 
 def with_readers(table: dict[str, Option], head: str) -> dict[str, Option]:
-    """Adds a rule to each option that only some encoders read; the rule names these encoders.
-
-    Example:
-    >>> with_readers(encoder_table("tagger"), "tagger")["num_heads"].needs
-    ('encoder=transformer',)
-    """
+    """Adds a rule to each option that only some encoders read; the rule names these encoders."""
     kinds, found = {n: kind for n, kind in ENCODERS.items() if head in kind.heads}, {}
     for name, row in table.items():
         readers = [kind for kind in kinds if name in kinds[kind].options]

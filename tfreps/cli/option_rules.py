@@ -53,18 +53,7 @@ class Term(NamedTuple):
 
 
 def check_rules(options, table: Table) -> None:
-    """Raises ValueError for the first option that breaks a rule.
-
-    Example:
-    >>> import argparse
-    >>> table = {
-    ...     "encoder": Option(str, "bilstm", "Encoder.", ["bilstm", "slstm", "bert"]),
-    ...     "units": Option(int, 200, "Width.", needs="encoder=bilstm|slstm"),
-    ... }
-    >>> check_rules(argparse.Namespace(encoder="bert", units=9), table)
-    Traceback (most recent call last):
-    ValueError: --units has no effect with --encoder bert; it applies to bilstm and slstm.
-    """
+    """Raises ValueError for the first option that breaks a rule."""
     for name, option in table.items():
         is_given = Term(name, ()).holds(options, table)
         if isinstance(option.required, str):

@@ -46,23 +46,13 @@ def as_flag(name: str) -> str:
 
 
 def as_clause(about: str) -> str:
-    """Returns the first sentence of a help text without the initial capital and the final period.
-
-    Example:
-    >>> as_clause("Files of text. Read in order of name.")
-    'files of text'
-    """
+    """Returns the first sentence of a help text without its initial capital and its period."""
     first = about.partition(". ")[0].removesuffix(".")
     return first[:1].lower() + first[1:]
 
 
 def listed(words: list[str], last: str = "and") -> str:
-    """Joins words with commas, and with the conjunction `last` before the last word.
-
-    Example:
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    """
+    """Joins words with commas, and with the conjunction `last` before the last word."""
     return f" {last} ".join([*([", ".join(words[:-1])] if words[1:] else []), *words[-1:]])
 
 

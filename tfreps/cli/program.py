@@ -271,12 +271,7 @@ class _HelpFormatter(argparse.HelpFormatter):
 
 
 def default_text(value) -> str:
-    """Returns a default as the help shows it, or "" if the help shows no default.
-
-    Example:
-    >>> default_text(5e-4), default_text([3, 4, 5]), default_text(True), default_text(None)
-    ('0.0005', '3 4 5', 'on', '')
-    """
+    """Returns a default as the help shows it, or "" if the help shows no default."""
     if value in (None, False, "") and type(value) not in (int, float):
         return ""
     if value is True:

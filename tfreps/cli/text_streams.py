@@ -42,7 +42,8 @@ def read_texts(
     from a terminal, each line is a block of its own. Lines have no line endings and no surrounding
     white space. A file whose name ends in `.gz` is decompressed.
     """
-    at_once = 1 if _is_terminal(path) else at_once
+    if os.fspath(path) == "-" and not sys.stdin.closed and sys.stdin.isatty():
+        at_once = 1
     block: list[str] = []
     size = 0
     for line in text_lines(*_open(path), max_line_bytes):
@@ -61,26 +62,18 @@ def text_lines(file: BinaryIO, name: str, max_line_bytes: int | None = None) -> 
     A byte order mark at the start of the file is removed. A line with more than `max_line_bytes`
     bytes, not counting its line ending, is an error, and is not read to its end.
     """
-    with file:
-        for number, line in enumerate(_unpacked(file, name, max_line_bytes), 1):
-            if max_line_bytes is not None and len(line.rstrip(b"\r\n")) > max_line_bytes:
-                check_line_ends(line[:max_line_bytes].decode("utf-8", "replace"), name, number)
-                raise ValueError(
-                    f"{name}, line {number}: the line has more than {max_line_bytes:,} bytes, and "
-                    "a line is processed as a whole. Split the line, or increase --max-line-bytes."
-                )
-            yield decode_utf8(line, name, number).strip()
-
-
-def _is_terminal(path) -> bool:
-    return os.fspath(path) == "-" and not sys.stdin.closed and sys.stdin.isatty()
-
-
-def _unpacked(file: BinaryIO, name: str, max_line_bytes: int | None) -> Iterator[bytes]:
-    """Yields the lines of a file; raises a ValueError if its gzip data are damaged."""
+    most = -1 if max_line_bytes is None else max_line_bytes + 2
     try:
-        most = -1 if max_line_bytes is None else max_line_bytes + 2
-        yield from iter(lambda: file.readline(most), b"")
+        with file:
+            for number, line in enumerate(iter(lambda: file.readline(most), b""), 1):
+                if max_line_bytes is not None and len(line.rstrip(b"\r\n")) > max_line_bytes:
+                    check_line_ends(line[:max_line_bytes].decode("utf-8", "replace"), name, number)
+                    raise ValueError(
+                        f"{name}, line {number}: the line has more than {max_line_bytes:,} bytes, "
+                        "and a line is processed as a whole. Split the line, or increase "
+                        "--max-line-bytes."
+                    )
+                yield decode_utf8(line, name, number).strip()
     except GZIP_ERRORS as error:
         raise damaged_gzip(name, error) from error
 

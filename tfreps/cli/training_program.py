@@ -148,12 +148,7 @@ def begin_run(program, options, earlier):
 
 
 def resume_command(run, distribute=None) -> str:
-    """Returns the command that resumes a run, including --distribute unless `distribute` is `None`.
-
-    Example:
-    >>> resume_command(RunFolder("my run", "train-tagger", {}))
-    "tfreps train-tagger --run 'my run' --resume"
-    """
+    """Returns the command that resumes a run, with --distribute unless `distribute` is `None`."""
     where = f" --distribute {distribute}" if distribute else ""
     return f"tfreps {run.program} --run {shlex.quote(str(run.path))} --resume{where}"
 

@@ -77,13 +77,6 @@ def penalize(model, l2):
 
     Vectors and scalars, such as biases, are excluded. Adam scales the gradient of this penalty like
     any other gradient; it does not scale `weight_decay`.
-
-    Example:
-    >>> model = keras.Sequential([keras.layers.Dense(1, kernel_initializer="ones")])
-    >>> model.build([None, 3])
-    >>> penalize(model, 0.5)
-    >>> [float(loss) for loss in model.losses]        # 0.5 / 2 * 3
-    [0.75]
     """
     for weight in model.trainable_variables if l2 else ():
         if len(weight.shape) > 1:

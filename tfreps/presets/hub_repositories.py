@@ -60,12 +60,7 @@ class Repository(NamedTuple):
 
 
 def parse(address: str) -> Repository:
-    """Parses an address `hf://owner/repository[@revision][/folder]`, or raises a ValueError.
-
-    Example:
-    >>> parse("hf://someone/their-tagger@v1.0/small")
-    Repository(name='someone/their-tagger', revision='v1.0', folder='small')
-    """
+    """Parses an address `hf://owner/repository[@revision][/folder]`, or raises a ValueError."""
     form = r"hf://([^/@\s]+/[^/@\s]+)(?:@(refs/(?:pr|convert)/[^/]+|[^/\s]+))?(?:/(.*))?"
     match = re.fullmatch(form, address)
     folder = (match[3] or "").strip("/") if match else ""

@@ -45,12 +45,7 @@ def download_file(
 
 
 def cached_path(url: str) -> pathlib.Path:
-    """Returns the path in the cache for a URL. Files from one folder are stored in one folder.
-
-    Example:
-    >>> cached_path("https://host/elmo/small_options.json?raw=1").name
-    'small_options.json'
-    """
+    """Returns the path in the cache for a URL. Files from one folder are stored in one folder."""
     parts = urllib.parse.urlsplit(url)
     parent, _, name = urllib.parse.unquote(parts.path).rpartition("/")
     if parts.scheme not in ("http", "https") or not parts.netloc or name in ("", ".", ".."):

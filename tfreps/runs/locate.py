@@ -43,14 +43,6 @@ def locate(source: str | os.PathLike, *kinds: Kind) -> Iterator[Location]:
 
     `source` is a path, name or address, as in `tfreps.presets.fetch`. `kinds` are those that the
     caller accepts, in the order in which they are tried. If there are none, they are `KINDS`.
-
-    Example:
-    >>> import tempfile
-    >>> folder = tempfile.mkdtemp() + "/run"
-    >>> run = RunFolder.create(folder, "train-hmm", {})
-    >>> with locate(folder) as found:
-    ...     found.kind is RUN, found.open().program
-    (True, 'train-hmm')
     """
     with fetched(source) as path:
         if path.name == SINGLE and (path.parent / CONFIG).is_file():

@@ -21,12 +21,6 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model")
 
     These are its size, the lines of `<S>` and `</S>`, and for a `BiLMPretrainer` the spelling of
     each token, which its character table stores. If `vocabulary` is `None`, nothing is checked.
-
-    Example:
-    >>> from tfreps.models import BiLM
-    >>> from tfreps.text import Vocabulary
-    >>> bilm = BiLM(units=8, projection_dim=4, vocabulary_size=4)
-    >>> check_vocabulary(bilm, Vocabulary(["<S>", "</S>", "<UNK>", "the"]))
     """
     if vocabulary is None:
         return
