@@ -93,14 +93,10 @@ def own_documents(paths):
         if not files:
             raise ValueError(f"--text must be a file or a folder with .txt files; {path} has none.")
         for file in files:
-            lines = read_text(file).splitlines()
+            lines = decode_utf8(file.read_bytes(), file).splitlines()
             for start in range(0, len(lines), LINES_PER_DOCUMENT):
                 block = lines[start : start + LINES_PER_DOCUMENT]
                 yield f"{file}:{start}", "\n".join(block)
-
-
-def read_text(path):
-    return decode_utf8(path.read_bytes(), path)
 
 
 # From raw text to sentences.

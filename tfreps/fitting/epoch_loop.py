@@ -118,7 +118,9 @@ class _Training:
         """Restores the last checkpoint of a run to resume, on all workers."""
         position = None
         if self.plan.resume:
-            make_metric_variables(self.model, self.loop, self.batches)
+            # Keras creates the variables of compiled metrics only at the first batch.
+            if not all(getattr(metric, "built", True) for metric in self.model.metrics):
+                self.loop.evaluate(self.batches.dataset(0).take(1))
             position = self.checkpoints.restore(self.model)
         self.workers.check_same({"the step to resume": self.checkpoints.step}, SHARED)
         self.place.restore(position, self.checkpoints.unmeasured is not None)
@@ -230,12 +232,6 @@ class Place:
         """Goes to a batch of an epoch, or to the next epoch if the batch is past the last one."""
         is_over = batch >= self.batches.num_batches(epoch)
         self.epoch, self.batch = (epoch + 1, 0) if is_over else (epoch, batch)
-
-
-def make_metric_variables(model, loop, batches):
-    """Creates the variables of compiled metrics, which Keras only creates at the first batch."""
-    if not all(getattr(metric, "built", True) for metric in model.metrics):
-        loop.evaluate(batches.dataset(0).take(1))
 
 
 def measure_epoch(loop, validation, callbacks, epoch, metrics):
