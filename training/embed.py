@@ -22,7 +22,7 @@ from tfreps.cli.output_checks import OVERWRITE, check_overwrite
 from tfreps.cli.program import Group, Program
 from tfreps.cli.progress import make_progress, of_totals
 from tfreps.cli.tagged_files import COLUMNS, TEXT_OR_TAGGED, read_tagged_files
-from tfreps.data import read_blocks
+from tfreps.data.text_files import stream_lines
 from tfreps.files.atomic_files import is_stream
 from tfreps.runs.run_folder import run_files
 
@@ -161,9 +161,8 @@ def read_sentences(options):
         for sentence in read_tagged_files(options, options.text, read_tags=False):
             yield " ".join(sentence.tokens), sentence.tokens, sentence.line
         return
-    for block in read_blocks(options.text):
-        for number, line in enumerate(block.text[:-1].split("\n"), block.line):
-            yield line.strip(), line.split(), number
+    for number, line in enumerate(stream_lines(options.text), 1):
+        yield line.strip(), line.split(), number
 
 
 def first_pass(options):

@@ -15,7 +15,7 @@ import numpy as np
 from tfreps.cli import bilm_options
 from tfreps.cli.options import Option
 from tfreps.cli.program import Group, Program
-from tfreps.data import read_blocks
+from tfreps.data.text_files import stream_lines
 
 SHOWN = 3  # occurrences of the word
 AROUND = 5  # words shown on either side
@@ -85,8 +85,7 @@ def find_neighbours(options):
 
 def read_sentences(path, limit):
     """Returns the distinct sentences among the first `limit` of 1 to `LONGEST` tokens, as lists."""
-    lines = (line for block in read_blocks(path) for line in block.text.split("\n"))
-    sentences = (tuple(line.split()) for line in lines)
+    sentences = (tuple(line.split()) for line in stream_lines(path))
     fitting = (sentence for sentence in sentences if 0 < len(sentence) <= LONGEST)
     distinct = list(dict.fromkeys(itertools.islice(fitting, limit)))
     if len(distinct) < 2:

@@ -112,6 +112,12 @@ def read_blocks(
         raise ValueError(f"Cannot read {path}: {error.strerror or error}.") from error
 
 
+def stream_lines(path: str) -> Iterator[str]:
+    """Yields the lines of a file, which is read in blocks, without their line feeds."""
+    for block in read_blocks(path):
+        yield from block.text[:-1].split("\n")
+
+
 def count_tokens(
     files: Files, refused: Iterable[str] = (), progress: Callable[[int, int], None] | None = None
 ) -> Counter[str]:

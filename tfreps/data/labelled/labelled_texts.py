@@ -130,8 +130,8 @@ def _read_columns(path, encoding, fields, format, quotes, first_row) -> Iterator
 def _read_records(path, encoding, fields, format) -> Iterator[LabelledText]:
     text_field, label_field = fields
     for record, number, place in records(path, read_lines(path, encoding), format):
-        label = _label(get_field(record, label_field, place), place)
-        yield LabelledText(get_text(record, text_field, place), label, path, number)
+        text = get_text(record, text_field, place)
+        yield LabelledText(text, _label(get_field(record, label_field, place), place), path, number)
 
 
 def _list_folders(files) -> list[pathlib.Path]:

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps.data.records import get_text, records
-from tfreps.data.text_files import Files, find_files, read_blocks
+from tfreps.data.text_files import Files, find_files, stream_lines
 
 FORMATS = ("lines", "records")
 RECORD_FIELDS = ("text1", "text2")
@@ -162,7 +162,7 @@ def read_sentences(
         raise ValueError(f"`format` must be one of {', '.join(FORMATS)}; got {format!r}.")
     number = 0
     for path in find_files(files):
-        lines = (line for block in read_blocks(path) for line in block.text[:-1].split("\n"))
+        lines = stream_lines(path)
         if format == "records":
             for record, _, place in records(path, lines, "either"):
                 number += 1
