@@ -68,13 +68,7 @@ def token_rows(tokens: Sequence[str], max_characters: int = 50) -> np.ndarray:
 
 
 def sentence_start_ids(max_characters: int = 50) -> np.ndarray:
-    """Returns the character ids of the start-of-sentence token.
-
-    Args:
-        max_characters: int, at least 3. Number of ids C. Defaults to 50.
-
-    Returns:
-        int32 NumPy array, shape `[C]`.
+    """Returns the character ids of the start-of-sentence token, as `token_character_ids` does.
 
     Example:
         >>> from tfreps.text import sentence_start_ids
@@ -85,13 +79,7 @@ def sentence_start_ids(max_characters: int = 50) -> np.ndarray:
 
 
 def sentence_end_ids(max_characters: int = 50) -> np.ndarray:
-    """Returns the character ids of the end-of-sentence token.
-
-    Args:
-        max_characters: int, at least 3. Number of ids C. Defaults to 50.
-
-    Returns:
-        int32 NumPy array, shape `[C]`.
+    """Returns the character ids of the end-of-sentence token, as `token_character_ids` does.
 
     Example:
         >>> from tfreps.text import sentence_end_ids

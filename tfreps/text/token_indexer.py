@@ -101,15 +101,8 @@ class TokenIndexer(tf.Module):
 
         Args:
             sentences: iterable of lists of str. Tokenized sentences. Use only the training text.
-            min_count: int. Minimum count for a token to be included in the vocabulary. Defaults
-                to 1.
-            max_size: int or None. Maximum size of the vocabulary, including the three special
-                tokens. If `None`, the size is not limited. Defaults to `None`.
+            min_count, max_size: As in `Vocabulary.from_counts`.
             **options: Arguments of the constructor other than `vocabulary`.
-
-        Raises:
-            ValueError: If there are tokens but none occurs at least `min_count` times, or an
-                argument is out of range.
 
         Example:
             >>> from tfreps.text import TokenIndexer

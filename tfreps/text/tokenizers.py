@@ -123,14 +123,7 @@ def blocks(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def check_tokenizer(how) -> None:
-    """Checks that `how` is a tokenizer that `tokenize` accepts.
-
-    Args:
-        how: str or tokenizer. One of `TOKENIZERS`, or an object that has `word_rules`.
-
-    Raises:
-        ValueError: If `how` is neither.
-    """
+    """Raises a ValueError unless `how` is one of `TOKENIZERS` or has `word_rules`."""
     if how not in TOKENIZERS if isinstance(how, str) else not hasattr(how, "word_rules"):
         raise ValueError(
             f"`how` must be one of {', '.join(map(repr, TOKENIZERS))} or a BERT tokenizer; "

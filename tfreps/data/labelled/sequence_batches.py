@@ -187,11 +187,7 @@ class SequenceBatches:
         A `tf.data.Dataset` prepares the next batch during the computation with the last one, but
         takes about 0.1 seconds to create. This method is faster for a single batch.
 
-        Args:
-            epoch: int, non-negative. Number of the epoch. Defaults to 0.
-
-        Returns:
-            Iterator over the elements of `dataset(epoch)`, with arrays in place of tensors.
+        The elements are those of `dataset(epoch)`, with arrays in place of tensors.
         """
         return self._elements(epoch, 0, 1)
 
@@ -211,28 +207,13 @@ class SequenceBatches:
         return self._plan.num_batches
 
     def order(self, epoch: int = 0) -> np.ndarray:
-        """Returns the order in which an epoch contains the sentences.
-
-        Args:
-            epoch: int. Number of the epoch. Defaults to 0.
-
-        Returns:
-            int64 array, shape `[N]`. Positions of the sentences in `tokens`.
-        """
+        """Returns the positions in `tokens` of the sentences of an epoch, in order: int64 `[N]`."""
         return np.concatenate([batch.sentences for batch in self._plan.batches(epoch)])
 
     def in_order(self, rows: Sequence, epoch: int = 0) -> list:
         """Sorts results for the sentences of an epoch into the order of `tokens`.
 
-        Args:
-            rows: sequence. One item per sentence, in the order of the batches of `epoch`.
-            epoch: int. Number of the epoch. Defaults to 0.
-
-        Returns:
-            list. The items in the order of `tokens`.
-
-        Raises:
-            ValueError: If the number of items is not the number of sentences.
+        `rows` has one item per sentence, in the order of the batches of the epoch.
         """
         if len(rows) != self.num_sentences:
             raise ValueError(

@@ -64,14 +64,10 @@ class TextCuts:
         ]
 
     def gaps(self, epoch: int) -> np.ndarray:
-        """Returns the tokens to remove from each text in an epoch.
+        """Returns the tokens to remove from each text in an epoch, int64 `[N, 2]`.
 
-        Args:
-            epoch: int, non-negative. Number of the epoch.
-
-        Returns:
-            int64 array, shape `[N, 2]`. For each text, the position of the first removed token and
-            the number of removed tokens; both are 0 for a text that is left whole.
+        They are the position of the first removed token and the number of removed tokens; both are
+        0 for a text that is left whole.
         """
         draw = np.random.default_rng([self.seed, epoch]).random([len(self._marks), 3])
         gaps = np.zeros([len(self._marks), 2], np.int64)

@@ -34,8 +34,7 @@ def count_corpus(files: Files, vocabulary: Vocabulary, skip_blank: bool = False)
     """Counts the tokens, sentences and positions of text files with one sentence per line.
 
     Args:
-        files: str, path-like object, or list of them. Paths or glob patterns of UTF-8 files;
-            `*.gz` files are decompressed.
+        files: As in `LMBatches`.
         vocabulary: `tfreps.text.Vocabulary`. Its tokens are counted as known.
         skip_blank: bool. If `True`, blank lines are skipped; if `False`, a blank line counts as
             a sentence without words. Defaults to `False`.

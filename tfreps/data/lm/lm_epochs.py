@@ -45,31 +45,15 @@ class LMEpochs:
         return min(self.steps_per_epoch, self.total_steps - epoch * self.steps_per_epoch)
 
     def dataset(self, epoch: int = 0, first_batch: int = 0) -> tf.data.Dataset:
-        """Returns all batches from a given batch of an epoch onward.
+        """Returns all batches from batch `first_batch` of an epoch onward, without an end.
 
-        Args:
-            epoch: int. Number of the epoch, counted from 0. Defaults to 0.
-            first_batch: int. Number of batches to skip at the start of the epoch. Defaults to 0.
-
-        Returns:
-            `tf.data.Dataset` that never ends; see `LMBatches` for its elements.
-
-        Raises:
-            ValueError: If the restored position belongs to a different text or different options.
+        A restored position of a different text or different options is a ValueError.
         """
         number = epoch * self.steps_per_epoch + first_batch
         return self.batches.dataset(self._position(number))
 
     def state(self, epoch: int, batch: int) -> dict:
-        """Returns the position after a number of batches of an epoch.
-
-        Args:
-            epoch: int. Number of the epoch, counted from 0.
-            batch: int. Number of batches of the epoch consumed so far.
-
-        Returns:
-            JSON-serializable dict, which can be passed to `restore`.
-        """
+        """Returns the position after `batch` batches of an epoch, as JSON values for `restore`."""
         number = epoch * self.steps_per_epoch + batch
         return {"number": number, "batches": self._position(number)}
 

@@ -37,18 +37,13 @@ def sentence_batches(
     of equal length keep their order, and all sentences of a batch have the same padded length.
 
     Args:
-        files: str, path-like object, or list of them. Paths or glob patterns, read in order of
-            name; `*.gz` files are decompressed.
-        vocabulary: `tfreps.text.Vocabulary`. Converts words to ids.
+        files, vocabulary, bidirectional, max_characters: As in `LMBatches`.
         batch_size: int. Maximum number of rows in a batch. The last batch of each length may
             have fewer.
         batch_tokens: int. Maximum number of positions in a batch, padding included, so batches
             of long sentences have fewer rows. A longer sentence forms a batch of its own.
             Defaults to 8192.
-        bidirectional: bool. Whether elements have the `_reverse` keys. Defaults to `True`.
-        characters: str or None. `"table"` or `"ids"`, the form of the character ids; see
-            `LMBatches`. If `None`, elements have no character ids. Defaults to `"table"`.
-        max_characters: int, at least 3. Number of character ids C per token. Defaults to 50.
+        characters: str or None. As in `LMBatches`, but defaults to `"table"`.
         block_bytes: int. Size in bytes of the block of text within which sentences are sorted.
             Defaults to 4 MiB.
 
@@ -58,8 +53,7 @@ def sentence_batches(
     Masking: `mask`, bool `[B, T]`, is True on the n + 1 positions of each sentence.
 
     Raises:
-        ValueError: If no file matches `files`, `characters` is not one of the values above, or
-            another argument is out of range.
+        ValueError: If no file matches `files`, or an argument is not valid.
         tf.errors.InvalidArgumentError: During iteration, if the text is unreadable or not UTF-8.
 
     Example:

@@ -66,14 +66,8 @@ class PieceIndexer(tf.Module):
     def with_vocabulary_file(self, path, core_ops=True):
         """Returns a copy whose tables are stored as one file in a SavedModel; see `lookup_table`.
 
-        Args:
-            path: str or path-like object. Path of the file to write.
-            core_ops: bool. Whether to use only core operations. If `False`, an operation of
-                tensorflow-text replaces the table that splits words. Defaults to `True`.
-
-        Raises:
-            ValueError: If `core_ops` is False and tensorflow-text is not installed or does not
-                support the tokenizer.
+        Without `core_ops`, an operation of tensorflow-text replaces the table that splits words. If
+        tensorflow-text is not installed or does not support the tokenizer, this is a ValueError.
         """
         copy = PieceIndexer(self.tokenizer, self.words)
         copy.graph = self.tokenizer.make_graph(core_ops)
@@ -112,15 +106,9 @@ class PieceIndexer(tf.Module):
         return {"token_ids": pieces[..., 0], "piece_ids": pieces, "mask": mask}
 
     def of_texts(self, texts, max_length=None):
-        """Converts raw texts to the ids of `[CLS] text [SEP]`.
+        """Returns the `token_ids` and `mask`, `[N, T]`, of `[CLS] text [SEP]` for raw texts `[N]`.
 
-        Args:
-            texts: str tensor, shape `[N]`, UTF-8.
-            max_length: int or None. Longer texts are truncated to this number of ids, special
-                tokens included. If `None`, texts are not truncated. Defaults to `None`.
-
-        Returns:
-            dict of two tensors of shape `[N, T]`: `token_ids` (int32) and `mask` (bool).
+        Longer texts are truncated to `max_length` ids, special tokens included.
         """
         room = self.tokenizer.room(max_length)
         t = self.tokenizer

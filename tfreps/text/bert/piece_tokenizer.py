@@ -162,10 +162,7 @@ class PieceTokenizer(abc.ABC):
         Args:
             texts: sequence of str. The texts.
             second: sequence of str or None. The second text of each pair. Defaults to `None`.
-            max_length: int or None. Maximum number of ids in a row, special tokens included. If
-                `None`, the number is not limited. Defaults to `None`.
-            too_long: str. Treatment of longer rows: `"refuse"` raises an error, and `"cut"`
-                truncates the longer text first; see `pack`. Defaults to `"refuse"`.
+            max_length, too_long: As in `pack`.
 
         Returns:
             dict of three arrays of shape `[B, T]`: `token_ids` (int32), `segment_ids` (int32) and
@@ -176,8 +173,7 @@ class PieceTokenizer(abc.ABC):
 
         Raises:
             ValueError: If `texts` or `second` is a single string, `second` does not have as many
-                texts as `texts`, a row is too long and `too_long="refuse"`, `max_length` leaves no
-                room for text, or `too_long` is invalid.
+                texts as `texts`, or `pack` raises an error.
         """
         check_list("`texts`", texts)
         if second is not None:

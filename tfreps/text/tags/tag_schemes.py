@@ -45,14 +45,9 @@ def tag_parts(tag: str, scheme: str) -> TagParts:
 
 
 def check_scheme(scheme: str | None, plain: bool = True) -> None:
-    """Checks that a tag scheme is known.
+    """Raises a ValueError if a tag scheme is not one of `SCHEMES`.
 
-    Args:
-        scheme: str or None. The scheme; `None` stands for plain tags, which have no spans.
-        plain: bool. Whether `None` is allowed. Defaults to `True`.
-
-    Raises:
-        ValueError: If the scheme is not one of `SCHEMES`, or is `None` and `plain` is `False`.
+    `None`, which stands for plain tags without spans, is an error if `plain` is `False`.
     """
     if scheme not in SCHEMES:
         known = ", ".join(map(repr, LETTERS)) + (", or None" if plain else "")
@@ -199,14 +194,7 @@ def span_rules(tags: Sequence[str], scheme: str, mode: str = "strict") -> SpanRu
 
 
 def check_mode(mode: str) -> None:
-    """Checks that `mode` is a known mode of reading spans.
-
-    Args:
-        mode: str. The mode; see `spans`.
-
-    Raises:
-        ValueError: If the mode is not one of `MODES`.
-    """
+    """Raises a ValueError if a mode of reading spans (see `spans`) is not one of `MODES`."""
     if mode not in MODES:
         raise ValueError(f"`mode` must be one of {MODES}; got {mode!r}.")
 

@@ -117,17 +117,13 @@ class TagSet:
 
         Args:
             names: sequence of str. The tags of a sentence, or labels.
-            source: str or None. Name of the file that contains the names, for error messages. If
-                `None`, the messages name no file. Defaults to `None`.
-            line: int, sequence of int, or None. Line number of the sentence, or of each name, in
-                error messages. If `None`, the messages contain no line number. Defaults to `None`.
-
-        Returns:
-            list of int. The ids.
+            source: str or None. File that contains the names, for error messages. Defaults to
+                `None`.
+            line: int, sequence of int, or None. Line number of the sentence, or of each name, for
+                error messages. Defaults to `None`.
 
         Raises:
-            ValueError: If a name is not in the list. The message contains the name and, if
-                given, the file and the line.
+            ValueError: If a name is not in the list.
         """
         try:
             return [self._ids[name] for name in names]
@@ -145,17 +141,7 @@ class TagSet:
         )
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Returns the names that have the given ids.
-
-        Args:
-            ids: iterable of int. The ids.
-
-        Returns:
-            list of str. The tags or labels.
-
-        Raises:
-            ValueError: If an id is negative or not less than the number of names.
-        """
+        """Returns the names that have the given ids; other ids raise a ValueError."""
         ids = [int(index) for index in ids]
         for index in ids:
             if not 0 <= index < len(self):
