@@ -110,6 +110,7 @@ def train(options, earlier):
     from tfreps.cli.labelled_texts import check_labels, read_parts
     from tfreps.cli.training_program import begin_run, say_start
     from tfreps.distribute.strategies import open_strategy
+    from tfreps.fitting import bert_inputs
     from tfreps.fitting import inputs as reading
     from tfreps.inference.load import load
     from tfreps.reports.evaluation import check_names
@@ -117,7 +118,7 @@ def train(options, earlier):
     labelling.prepare(options, earlier)
     strategy = open_strategy(options.distribute)
     with strategy.scope():
-        bert = reading.read_bert(options, print, pooler=options.pooling == "pooled")
+        bert = bert_inputs.read_bert(options, print, pooler=options.pooling == "pooled")
     parts = read_parts(options, bert)
     labels = parts["train"].labels
     label_set = text.TagSet.from_sequences([labels], source="--train", word="label")

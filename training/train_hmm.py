@@ -132,8 +132,7 @@ def train(options):
     begin = time.monotonic()
     parts = tagged_files.read_parts(options)
     scheme = None if options.scheme == "none" else options.scheme
-    for part, sentences in parts.items():
-        tagged_files.say_illegal(part, sentences, scheme)
+    tagged_files.check_tags(parts, scheme)
     tag_set = text.TagSet.from_sequences(
         [s.tags for s in parts["train"]], scheme, "the training data"
     )

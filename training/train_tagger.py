@@ -70,6 +70,7 @@ def train(options, earlier):
     from tfreps.cli import labelling
     from tfreps.cli.training_program import begin_run, say_start
     from tfreps.distribute.strategies import open_strategy
+    from tfreps.fitting import bert_inputs
     from tfreps.fitting import inputs as reading
     from tfreps.inference.load import load
     from tfreps.reports.evaluation import check_names, evaluate_tagger
@@ -77,16 +78,16 @@ def train(options, earlier):
     labelling.prepare(options, earlier)
     scheme = None if options.scheme == "none" else options.scheme
     parts = tagged_files.read_parts(options)
-    check_tags(parts, scheme, options.constrain)
+    tagged_files.check_tags(parts, scheme, loss_forbids=options.constrain == "both")
     tag_set = text.TagSet.from_sequences([s.tags for s in parts["train"]], scheme, "--train")
     check_names(tag_set.names, parts["dev"] + parts["test"])
 
     strategy = open_strategy(options.distribute)
     with strategy.scope():
-        bert = reading.read_bert(options, print)
+        bert = bert_inputs.read_bert(options, print)
         tokens = [sentence.tokens for sentence in parts["train"]]
         inputs = reading.read_inputs(options, tokens, len(tag_set), print, bert)
-    reading.check_sentences(parts, bert)
+    bert_inputs.check_sentences(parts, bert)
     batches = {part: make_batches(options, parts, part, inputs.indexer, tag_set) for part in parts}
     inputs = inputs._replace(stored=batches["train"].vector_shape)
     with strategy.scope():
@@ -106,14 +107,6 @@ def train(options, earlier):
         if parts[part]
     }
     labelling.finish(run, trained.model, best, measured, "tag")
-
-
-def check_tags(parts, scheme, constrain):
-    """Checks that all tags are valid in the scheme; warns about transitions that it forbids."""
-    for part, sentences in parts.items():
-        is_illegal = tagged_files.say_illegal(part, sentences, scheme)
-        if is_illegal and part == "train" and constrain == "both":
-            print("The loss treats them as impossible. Correct them, or use --constrain decode.")
 
 
 def make_batches(options, parts, part, indexer, tag_set):

@@ -5,7 +5,7 @@ import pytest
 
 from tfreps.cli.options import default_values
 from tfreps.cli.program import Group, Program
-from tfreps.cli.tagged_files import COLUMNS, OPTIONS, read_tagged_files, say_illegal
+from tfreps.cli.tagged_files import COLUMNS, OPTIONS, check_tags, read_tagged_files
 from tfreps.data.labelled.tagged_sentences import TaggedSentence
 
 
@@ -69,14 +69,18 @@ def test_errors_name_flags(tmp_path, text, given, message):
 
 def test_illegal_transitions(capsys):
     sentences = [TaggedSentence(["a"], ["O"], "a.txt", 1)]
-    assert not say_illegal("train", sentences, "bio")
+    check_tags({"train": sentences}, "bio")
     sentences.append(TaggedSentence(["a", "b"], ["O", "I-X"], "a.txt", 3))
-    assert not say_illegal("train", sentences, None)
+    check_tags({"train": sentences}, None)
     assert capsys.readouterr().out == ""
-    assert say_illegal("train", sentences, "bio")
-    assert capsys.readouterr().out == (
-        "Warning: --train has 1 transitions that are illegal in 'bio', in 1 of 2 sentences. The "
+    warning = (
+        "Warning: --{} has 1 transitions that are illegal in 'bio', in 1 of 2 sentences. The "
         "first such sentence starts in line 3 of a.txt.\n"
     )
+    impossible = "The loss treats them as impossible. Correct them, or use --constrain decode.\n"
+    check_tags({"train": sentences, "dev": sentences}, "bio")
+    assert capsys.readouterr().out == warning.format("train") + warning.format("dev")
+    check_tags({"train": sentences, "dev": sentences}, "bio", loss_forbids=True)
+    assert capsys.readouterr().out == (warning.format("train") + impossible + warning.format("dev"))
     with pytest.raises(ValueError, match="a.txt, line 3, token 2: "):
-        say_illegal("train", [sentences[1]._replace(tags=["O", "X"])], "bio")
+        check_tags({"train": [sentences[1]._replace(tags=["O", "X"])]}, "bio")

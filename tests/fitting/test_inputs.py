@@ -9,7 +9,7 @@ from tests import tiny_bert
 from tests.tiny_run import make_run
 from tfreps.cli.options import default_values
 from tfreps.data import TaggedSentence
-from tfreps.fitting import inputs
+from tfreps.fitting import bert_inputs, inputs
 from tfreps.runs.bert_loading import EncoderAndTokenizer
 from tfreps.runs.run_folder import RunFolder
 from tfreps.text.bert import read_tokenizer
@@ -87,20 +87,20 @@ def bert(tmp_path_factory):
 
 
 def test_a_bert_as_asked(bert):
-    assert inputs.read_bert(options(), print) is None
+    assert bert_inputs.read_bert(options(), print) is None
     given = options(encoder="bert", bert=bert, num_layers=1, bert_dropout=0.25, freeze_blocks=1)
-    encoder, tokenizer = inputs.read_bert(given, print)
+    encoder, tokenizer = bert_inputs.read_bert(given, print)
     assert (encoder.num_layers, encoder.dropout, encoder.attention_dropout) == (1, 0.25, 0.25)
     assert encoder.pooler_dense is None and not encoder.trainable_variables
     assert tokenizer.tokenize("dogs") == ["dogs"]
-    encoder = inputs.read_bert(options(encoder="bert", bert=bert), print, pooler=True).encoder
+    encoder = bert_inputs.read_bert(options(encoder="bert", bert=bert), print, pooler=True).encoder
     assert (encoder.num_layers, encoder.dropout) == (2, 0.0) and encoder.pooler_dense is not None
     assert inputs.make_indexer(given, [], bert=EncoderAndTokenizer(encoder, tokenizer)).words
 
 
 def test_a_bert_of_new_weights(bert):
-    old = inputs.read_bert(options(encoder="bert", bert=bert), print)
-    new = inputs.read_bert(options(encoder="bert", bert=bert, bert_from_scratch=True), print)
+    old = bert_inputs.read_bert(options(encoder="bert", bert=bert), print)
+    new = bert_inputs.read_bert(options(encoder="bert", bert=bert, bert_from_scratch=True), print)
     assert new.tokenizer.vocabulary == old.tokenizer.vocabulary
     for ours, theirs in zip(new.encoder.weights, old.encoder.weights, strict=True):
         assert ours.shape == theirs.shape and ours.path.split("/")[-1] == theirs.path.split("/")[-1]
@@ -109,13 +109,13 @@ def test_a_bert_of_new_weights(bert):
 
 
 def test_sentences_have_to_fit(bert):
-    bert = inputs.read_bert(options(encoder="bert", bert=bert), print)
+    bert = bert_inputs.read_bert(options(encoder="bert", bert=bert), print)
     fits = TaggedSentence(["dogs"] * 22, ["O"] * 22, "f.conll", 1)
-    inputs.check_sentences({"train": [fits], "dev": []}, bert)
+    bert_inputs.check_sentences({"train": [fits], "dev": []}, bert)
     longer = TaggedSentence(["dogs"] * 23, ["O"] * 23, "f.conll", 30)
-    inputs.check_sentences({"train": [longer]}, None)
+    bert_inputs.check_sentences({"train": [longer]}, None)
     with pytest.raises(ValueError, match="f.conll, line 30: .* at most 22 pieces .* got 23"):
-        inputs.check_sentences({"train": [fits], "dev": [longer]}, bert)
+        bert_inputs.check_sentences({"train": [fits], "dev": [longer]}, bert)
 
 
 def test_what_a_run_keeps(tmp_path, bert):
@@ -123,7 +123,7 @@ def test_what_a_run_keeps(tmp_path, bert):
     inputs.keep(run, inputs.make_indexer(options(), SENTENCES))
     assert run.vocabulary_path.exists() and not run.tokenizer_path.exists()
     run = RunFolder.create(tmp_path / "other", "train-tagger", {})
-    bert = inputs.read_bert(options(encoder="bert", bert=bert), print)
+    bert = bert_inputs.read_bert(options(encoder="bert", bert=bert), print)
     inputs.keep(run, inputs.make_indexer(options(), SENTENCES, bert=bert))
     assert read_tokenizer(run.tokenizer_path).vocabulary == bert.tokenizer.vocabulary
     assert not run.vocabulary_path.exists()

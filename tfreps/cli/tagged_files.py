@@ -97,16 +97,24 @@ def read_parts(options) -> dict[str, list[TaggedSentence]]:
     }
 
 
-def say_illegal(part: str, sentences: list[TaggedSentence], scheme: str | None) -> bool:
-    """Checks tags against their scheme; warns of forbidden transitions and returns if there are."""
+def check_tags(
+    parts: dict[str, list[TaggedSentence]], scheme: str | None, loss_forbids: bool = False
+) -> None:
+    """Checks the tags of all parts against their scheme; warns of illegal transitions.
+
+    With `loss_forbids`, the loss treats illegal transitions as impossible.
+    """
     from tfreps.text import tags
 
-    counts = [tags.check(s.tags, scheme, s.file, s.line) for s in sentences]
-    broken = [s for s, count in zip(sentences, counts, strict=True) if count]
-    if broken:
+    for part, sentences in parts.items():
+        counts = [tags.check(s.tags, scheme, s.file, s.line) for s in sentences]
+        broken = [s for s, count in zip(sentences, counts, strict=True) if count]
+        if not broken:
+            continue
         print(
             f"Warning: --{part} has {sum(counts):,} transitions that are illegal in {scheme!r}, in "
             f"{len(broken):,} of {len(sentences):,} sentences. The first such sentence starts in "
             f"line {broken[0].line} of {broken[0].file}."
         )
-    return bool(broken)
+        if loss_forbids and part == "train":
+            print("The loss treats them as impossible. Correct them, or use --constrain decode.")

@@ -1,18 +1,14 @@
-"""Reads the inputs of taggers and classifiers: vocabulary, word vectors, ELMo, BERT."""
+"""Reads the inputs of taggers and classifiers: vocabulary, word vectors, ELMo."""
 
-import itertools
 from typing import Any, NamedTuple
-
-import keras
 
 from tfreps.inference.load import load_as
 from tfreps.inference.text_bilm import TextBiLM
-from tfreps.models import BertEncoder, Elmo
+from tfreps.models import Elmo
 from tfreps.presets import fetched
-from tfreps.runs.bert_loading import freeze_blocks, load_encoder, max_length
 from tfreps.text import TokenIndexer, WordVectors
 from tfreps.text.bert import write_tokenizer
-from tfreps.text.bert.piece_indexer import PieceIndexer, check_room
+from tfreps.text.bert.piece_indexer import PieceIndexer
 
 # Names of files of static word vectors, one of which an archive may contain.
 VECTOR_FILES = ".txt", ".vec", ".txt.gz", ".vec.gz"
@@ -67,40 +63,6 @@ def read_elmo(options):
         top_only=options.elmo_top_only,
         name="elmo",
     )
-
-
-def read_bert(options, say, pooler=False):
-    """Returns the `EncoderAndTokenizer` of the model that `options.bert` names, or `None`.
-
-    `say` is a function that shows a line. With `pooler`, the head reads the pooled output.
-    """
-    if options.bert is None:
-        return None
-    changes = {"num_layers": options.num_layers, "dropout": options.bert_dropout}
-    changes["attention_dropout"] = options.bert_dropout
-    changes = {name: value for name, value in changes.items() if value is not None}
-    policy = keras.config.dtype_policy().name
-    bert = load_encoder(options.bert, pooler=pooler, dtype=policy, **changes)
-    if options.bert_from_scratch:
-        bert = bert._replace(encoder=BertEncoder.from_config(bert.encoder.get_config()))
-    freeze_blocks(bert.encoder, options.freeze_blocks or 0)
-    encoder, size = bert.encoder, len(bert.tokenizer.vocabulary)
-    spare = encoder.vocabulary_size - size
-    rows = f" ({spare:,} rows of its embedding table belong to no token)" if spare else ""
-    say(
-        f"BERT: {encoder.num_layers} layers of {encoder.hidden_dim} dimensions from "
-        f"{options.bert}, {size:,} tokens{rows}."
-    )
-    return bert
-
-
-def check_sentences(data, bert):
-    """Raises ValueError if a tagged sentence of a part of the data is too long for a BERT model."""
-    if bert is not None:
-        sentences = list(itertools.chain(*data.values()))
-        places = [f"{s.file}, line {s.line}" for s in sentences]
-        tokens = [s.tokens for s in sentences]
-        check_room(tokens, bert.tokenizer, max_length(*bert), places)
 
 
 def make_indexer(options, sentences, elmo=None, bert=None, words=True):
