@@ -22,17 +22,18 @@ from tfreps.cli.options import Option
 from tfreps.cli.program import Group, Program
 from tfreps.cli.progress import make_progress
 
+RECORDS = "input_format=jsonl|parquet|avro|tfrecord"  # formats whose records have fields
 READING = {
     "input_format": Option(
         str, "text", "Format of the input.", ["text", "jsonl", "parquet", "avro", "tfrecord"]
     ),
     "field": Option(
         str, None, "Field of the records that contains the text, or the list of its tokens with "
-        "--signature tokens. Defaults to the name of that input: text or tokens.",
+        "--signature tokens. Defaults to the name of that input: text or tokens.", needs=RECORDS,
     ),
     "signature": Option(
         str, "default", "Signature of the export: default, which reads raw text, or tokens, which "
-        "reads lists of tokens.", ["default", "tokens"],
+        "reads lists of tokens.", ["default", "tokens"], needs=f"{RECORDS} if signature=tokens",
     ),
     "max_bytes": Option(
         int, 200_000, "Maximum number of bytes of a text. A longer text is rejected.", at_least=1
@@ -67,8 +68,9 @@ RUNNING = {
         "PortableRunner or PrismRunner.",
     ),
     "workers": Option(
-        int, 1, "Number of worker processes of the local runner, each with a copy of the model.",
-        at_least=1,
+        int, 1, "Number of worker processes of the local runner, each with a copy of the model. "
+        "Other runners have an option of their own, such as -- --num_workers=8.", at_least=1,
+        needs="runner=local",
     ),
     "threads": Option(
         int, None, "Number of threads of TensorFlow in each worker. Defaults to the number of "
@@ -90,19 +92,12 @@ PROGRAM = Program(
     __doc__,
     {
         "export": Option(
-            str,
-            None,
-            "Folder written by tfreps export, whose newest version answers, or one version.",
-            required=True,
-            metavar="EXPORT",
+            str, None, "Folder written by tfreps export, whose newest version answers, or one "
+            "version.", required=True, metavar="EXPORT",
         ),
         "inputs": Option(
-            str,
-            None,
-            "Files or glob patterns, on this machine or as an address such as gs://mine/*.txt.",
-            many=True,
-            required=True,
-            metavar="INPUT",
+            str, None, "Files or glob patterns, on this machine or as an address such as "
+            "gs://mine/*.txt.", many=True, required=True, metavar="INPUT",
         ),
     },
     [
@@ -119,7 +114,7 @@ PROGRAM = Program(
         "\\\n    --output vectors --output-format parquet",
     ),
     usage="tfreps annotate EXPORT INPUT [INPUT ...] --output DIR [options] [-- BEAM OPTIONS]",
-)
+)  # fmt: skip
 
 
 def main(argv=None):
@@ -128,13 +123,11 @@ def main(argv=None):
 
 
 def annotate(options, pipeline_options):
-    check_combinations(options)
     annotate_corpus = import_annotate_corpus()
-    how = {**vars(options), "prefix": options.prefix or ""}
-    if options.field is None:
-        how["field"] = {"default": "text", "tokens": "tokens"}[options.signature]
+    given = {**vars(options), "prefix": options.prefix or ""}
+    given["field"] = options.field or {"default": "text", "tokens": "tokens"}[options.signature]
     progress = make_progress("records")
-    result = annotate_corpus(**how, pipeline_options=pipeline_options, progress=progress)
+    result = annotate_corpus(**given, pipeline_options=pipeline_options, progress=progress)
     say(options, result)
 
 
@@ -145,25 +138,6 @@ def split_arguments(argv):
         return argv, []
     place = argv.index("--")
     return argv[:place], argv[place + 1 :]
-
-
-def check_combinations(options):
-    if options.runner != "local" and options.workers != 1:
-        raise ValueError(
-            f"--workers applies only to --runner local. For {options.runner}, give the option of "
-            "the runner after --, such as -- --num_workers=8."
-        )
-    if options.input_format == "text":
-        if options.signature == "tokens":
-            raise ValueError(
-                "--signature tokens requires records with a list of tokens: --input-format jsonl, "
-                "parquet, avro or tfrecord."
-            )
-        if options.field not in (None, "text"):
-            raise ValueError(
-                f"--field has no effect with --input-format text, whose records have the field "
-                f"text only; got {options.field}."
-            )
 
 
 def import_annotate_corpus():

@@ -32,9 +32,12 @@ def test_arguments_after_two_dashes_are_those_of_beam(monkeypatch):
     [
         (
             ["--runner", "FlinkRunner", "--workers", "2"],
-            "--workers applies only to --runner local.",
+            "--workers has no effect with --runner FlinkRunner; it applies to local.",
         ),
-        (["--signature", "tokens"], "--signature tokens requires records with a list of tokens"),
+        (
+            ["--signature", "tokens"],
+            "--signature tokens has no effect with --input-format text; it applies to jsonl, ",
+        ),
         (["--field", "body"], "--field has no effect with --input-format text"),
         (["--threads", "0"], "--threads must be at least 1; got 0."),
         (["--input-format", "csv"], "--input-format: invalid choice: 'csv'"),

@@ -50,9 +50,7 @@ def parsed(words):
     program, *words = words
     assert program == annotate.PROGRAM.name
     given, _ = annotate.split_arguments(words)
-    options = annotate.PROGRAM.parse(given)
-    annotate.check_combinations(options)
-    return options
+    return annotate.PROGRAM.parse(given)
 
 
 def stages():

@@ -16,7 +16,7 @@ from apache_beam.transforms.environments import SubprocessSDKEnvironment
 from apache_beam.transforms.window import FixedWindows, GlobalWindows, TimestampedValue
 
 from tests.closeness import assert_close
-from tfreps.distribute.beam.annotate import Annotate, SplitAnswers
+from tfreps.distribute.beam.annotate import Annotate
 from tfreps.distribute.beam.signature_specs import version_folder
 
 STREAMING = "apache_beam.runners.direct.direct_runner.BundleBasedDirectRunner"
@@ -26,6 +26,7 @@ WITHOUT_TFREPS = (
     'from apache_beam.runners.worker.sdk_worker_main import main; main(sys.argv)"'
 )
 RECORDS = [{"id": i, "text": text} for i, text in enumerate(["Ada lives", "", "in London ."])]
+RECORDS[0] |= {"reason": "mine", "record": {"tags": 1}}  # the fields of a rejection
 RECORDS += [{"id": 3}, {"id": 4, "text": 5}]
 
 
@@ -147,11 +148,3 @@ def test_watching_versions(export):
     assert not answered.is_bounded
     names = [label for label in pipeline.applied_labels if "MatchContinuously" in label]
     assert names and "Watch versions" in names[0]
-
-
-def test_answers_are_told_from_rejections():
-    answer, rejection = {"tags": [], "reason": "mine"}, {"reason": "why", "record": {"tags": 1}}
-    split = SplitAnswers(["tags"])
-    assert list(split.process(answer)) == [answer]
-    [found] = split.process(rejection)
-    assert (found.tag, found.value) == ("rejected", rejection)

@@ -9,7 +9,7 @@ pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
 import apache_beam as beam
 from apache_beam.metrics import Metrics
-from apache_beam.options.pipeline_options import DirectOptions
+from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
 from tfreps.distribute.beam import beam_runners
@@ -23,7 +23,7 @@ from tfreps.distribute.beam.beam_runners import (
 
 def run(work, workers=1):
     def build(runner):
-        pipeline = beam.Pipeline(runner, beam_runners.make_options("local", workers, []))
+        pipeline = beam.Pipeline(runner, PipelineOptions([f"--direct_num_workers={workers}"]))
         _ = pipeline | beam.Create([1, 2, 3]) | beam.Map(work)
         return pipeline
 
@@ -44,14 +44,6 @@ def test_runners_by_name(monkeypatch):
     monkeypatch.setattr(beam_runners, "create_runner", fail)
     with pytest.raises(ValueError, match=r"DataflowRunner needs a package .*apache-beam\[gcp\]"):
         beam_runners.make_runner("DataflowRunner")
-
-
-def test_options():
-    found = beam_runners.make_options("local", 3, ["--job_name=mine"])
-    assert found.view_as(DirectOptions).direct_num_workers == 3
-    assert found.get_all_options()["job_name"] == "mine"
-    other = beam_runners.make_options("FlinkRunner", 1, ["--flink_master=localhost:8081"])
-    assert other.get_all_options()["flink_master"] == "localhost:8081"
 
 
 def test_counters():

@@ -10,19 +10,19 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from tests.distribute.beam.formats.formats_catalogue import RECORDS, SCHEMA, WRITE
-from tfreps.distribute.beam import reading
 from tfreps.distribute.beam.formats.lines import JsonLines, TextLines
 from tfreps.distribute.beam.formats.parquet import Parquet
 from tfreps.distribute.beam.reading import (
     WRITABLE,
     ReadParts,
-    divide_files,
+    divide,
     find_files,
     input_schema,
     items,
+    part_bytes,
     sample_records,
 )
-from tfreps.distribute.beam.records import RecordCheck
+from tfreps.distribute.beam.records import CheckRecords
 
 
 def test_files_of_patterns(tmp_path):
@@ -44,15 +44,13 @@ def test_empty_files(tmp_path):
     assert find_files([f"{tmp_path}/*"], allow_empty=True) == {f"{tmp_path}/b.txt": 1}
 
 
-def test_parts_of_all_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "LEAST_PART", 4)
+def test_parts_of_files(tmp_path):
+    expected = [("a.txt", 0, 4), ("a.txt", 4, 8), ("a.txt", 8, 10)]
+    assert list(divide(("a.txt", 10), TextLines(), 4)) == expected
+    assert list(divide(("b.txt.gz", 7), TextLines(), 4)) == [("b.txt.gz", 0, 7)]
     (tmp_path / "a.txt").write_text("x" * 10)
-    sizes = {f"{tmp_path}/a.txt": 10, f"{tmp_path}/b.txt.gz": 7}
-    found = divide_files(sizes, TextLines())
-    expected = [("a.txt", 0, 4), ("a.txt", 4, 8), ("a.txt", 8, 10), ("b.txt.gz", 0, 7)]
-    assert found == [(f"{tmp_path}/{name}", start, stop) for name, start, stop in expected]
     with pytest.raises(ValueError, match="a.txt is damaged, truncated, or not a file of this form"):
-        divide_files({f"{tmp_path}/a.txt": 10}, Parquet())
+        list(divide((f"{tmp_path}/a.txt", 10), Parquet(), 4))
 
 
 @pytest.mark.parametrize("name", WRITE)
@@ -96,12 +94,14 @@ def test_a_schema_that_is_not_supported(tmp_path):
 
 def test_the_size_of_parts():
     """A corpus of medium size has 64 parts; the size of a part has bounds."""
-    for size, part in (10, 1 << 16), (64 * 10**6, 10**6), (10**10, 64 << 20):
-        path, start, stop = divide_files({"a.txt": size}, TextLines())[0]
-        assert (path, start, stop) == ("a.txt", 0, min(part, size))
+    assert [part_bytes([size - 4, 4]) for size in (10, 64 * 10**6, 10**10)] == [
+        1 << 16,
+        10**6,
+        64 << 20,
+    ]
 
 
-CHECK = RecordCheck("text", True, ["tags"], 20)
+CHECK = CheckRecords("text", True, ["tags"], 20)
 
 
 def read(form, path, keep=None, schema=None, batch_size=2, start=0, stop=1 << 60):

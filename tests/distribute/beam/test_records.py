@@ -8,14 +8,13 @@ import pyarrow as pa
 
 from tfreps.distribute.beam.records import (
     CheckRecords,
-    RecordCheck,
     as_rejected,
     misfit,
     sampled_schema,
 )
 
-TEXT = RecordCheck("text", True, ["tags", "text_id"], 10)
-TOKENS = RecordCheck("tokens", False, ["tokens", "tags"], 10)
+TEXT = CheckRecords("text", True, ["tags", "text_id"], 10)
+TOKENS = CheckRecords("tokens", False, ["tokens", "tags"], 10)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +33,7 @@ TOKENS = RecordCheck("tokens", False, ["tokens", "tags"], 10)
 )
 def test_reasons(check, record, reason):
     assert reason in check.reason(record)
-    [rejected] = CheckRecords(check).process(record)
+    [rejected] = check.process(record)
     assert rejected.tag == "rejected" and rejected.value["record"] == record
 
 
@@ -44,7 +43,7 @@ def test_reasons(check, record, reason):
 )
 def test_records_that_can_be_read(check, record):
     assert check.reason(record) is None
-    assert list(CheckRecords(check).process(record)) == [record]
+    assert list(check.process(record)) == [record]
 
 
 def test_a_rejection_names_its_file():

@@ -3,13 +3,12 @@
 import apache_beam as beam
 from apache_beam.internal.cloudpickle import cloudpickle
 from apache_beam.io.filesystems import FileSystems
-from apache_beam.metrics import Metrics
 from apache_beam.ml.inference.base import RunInference
 from apache_beam.ml.inference.utils import WatchFilePattern
 
 import tfreps.distribute.beam
 from tfreps.distribute.beam.export_handler import ExportHandler
-from tfreps.distribute.beam.records import CheckRecords, RecordCheck
+from tfreps.distribute.beam.records import CheckRecords
 from tfreps.distribute.beam.signature_specs import (
     answer_schema,
     chosen_names,
@@ -86,12 +85,11 @@ class Annotate(beam.PTransform):
         super().__init__()
         self.folder = version_folder(export)
         self.export = export
-        self.field = field
         specs = read_outputs(self.folder, signature)
         names = chosen_names(specs, outputs)
         self.answer_schema = answer_schema(specs, names, prefix)
-        self.is_text = signature == "default"
-        self.max_bytes = max_bytes
+        taken = self.answer_schema.names
+        self.check = CheckRecords(field, signature == "default", taken, max_bytes)
         self.watch_seconds = watch_seconds
         self.model_updates = model_updates
         if watch_seconds is not None and self.folder == export.rstrip("/"):
@@ -100,14 +98,9 @@ class Annotate(beam.PTransform):
             )
         self.handler = ExportHandler(self.folder, field, names, signature, prefix, **options)
 
-    def check(self):
-        """Returns the `RecordCheck` of the records."""
-        return RecordCheck(self.field, self.is_text, self.answer_schema.names, self.max_bytes)
-
     def expand(self, records):
         """Returns the pair of `PCollection`s."""
-        check = beam.ParDo(CheckRecords(self.check()))
-        checked = records | "Check" >> check.with_outputs("rejected", main="read")
+        checked = records | "Check" >> beam.ParDo(self.check).with_outputs("rejected", main="read")
         answered, rejected = self.answers(checked.read, self.handler)
         return answered, (checked.rejected, rejected) | "Every rejected" >> beam.Flatten()
 
@@ -119,22 +112,5 @@ class Annotate(beam.PTransform):
             watch = WatchFilePattern(pattern, self.watch_seconds)
             updates = records.pipeline | "Watch versions" >> watch
         answers = records | RunInference(handler, model_metadata_pcoll=updates)
-        split = beam.ParDo(SplitAnswers(self.answer_schema.names))
-        answers = answers | "Split" >> split.with_outputs("rejected", main="answered")
-        return answers.answered, answers.rejected
-
-
-class SplitAnswers(beam.DoFn):
-    """Separates the answers of `ExportHandler`, which have the fields `names`, from rejections."""
-
-    def __init__(self, names):
-        self.name = names[0]
-        self.answered = Metrics.counter("tfreps", "answered")
-
-    def process(self, answer):
-        """Yields the answer, or the rejection with the tag `rejected`."""
-        if self.name in answer:
-            self.answered.inc()
-            yield answer
-        else:
-            yield beam.pvalue.TaggedOutput("rejected", answer)
+        name = self.answer_schema.names[0]
+        return answers | "Split" >> beam.Partition(lambda answer, _: int(name not in answer), 2)

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 
-from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.metrics import MetricsFilter
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.runner import create_runner
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
@@ -42,14 +42,6 @@ def make_runner(name, command=None):
         ) from error
 
 
-def make_options(name, workers, given):
-    """Returns the options of a pipeline: the flags of Beam and its runner in the list `given`."""
-    flags = list(given)
-    if name == LOCAL:
-        flags.append(f"--direct_num_workers={workers}")
-    return PipelineOptions(flags)
-
-
 def debugs():
     """Returns True if the environment variable TFREPS_DEBUG asks for logs and tracebacks."""
     return os.environ.get("TFREPS_DEBUG", "") not in ("", "0")
@@ -72,13 +64,9 @@ def quiet():
 
 
 def run_pipeline(build, name, workers=1):
-    """Runs a pipeline to its end and returns its result.
+    """Runs the pipeline that `build` makes for a runner to its end, and returns its result.
 
-    Args:
-        build: function from a runner to a pipeline.
-        name: str. Name of the runner.
-        workers: int. Number of worker processes of the local runner; a single one is this process.
-            Defaults to 1.
+    With more than one worker, the local runner uses worker processes.
 
     Raises:
         LostWorkerError: If a worker process of the local runner ended early.
@@ -164,10 +152,5 @@ def worker_message(error):
 
 def counts(result, names):
     """Returns the values of counters of the namespace `tfreps`, 0 for those without a value."""
-    found = dict.fromkeys(names, 0)
-    for counter in result.metrics().query()["counters"]:
-        name = counter.key.metric.name
-        if counter.key.metric.namespace == "tfreps" and name in found:
-            value = counter.committed if counter.committed is not None else counter.attempted
-            found[name] += value or 0
-    return found
+    found = result.metrics().query(MetricsFilter().with_namespace("tfreps"))["counters"]
+    return {name: sum(c.result or 0 for c in found if c.key.metric.name == name) for name in names}

@@ -14,6 +14,7 @@ import apache_beam as beam
 import pyarrow as pa
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.metrics import Metrics
+from apache_beam.options.pipeline_options import PipelineOptions
 
 from tfreps.distribute.beam import beam_runners
 from tfreps.distribute.beam.annotate import Annotate
@@ -29,9 +30,10 @@ from tfreps.distribute.beam.reading import (
     READABLE,
     WRITABLE,
     ReadParts,
-    divide_files,
+    divide,
     find_files,
     input_schema,
+    part_bytes,
 )
 from tfreps.files.disk_errors import DISK_ERRORS
 
@@ -107,14 +109,15 @@ def annotate_corpus(
         annotate = Annotate(export, threads=threads, **options)
         written = output_schema(schema, annotate, keep, target)
         fit = None if form.is_typed or output_format == "jsonl" else written
-        read = ReadParts(form, annotate.check(), keep, fit, batch_size)
-        flags = beam_runners.make_options(runner, workers, list(pipeline_options))
-        parts = divide_files(files, form)
+        read = ReadParts(form, annotate.check, keep, fit, batch_size)
+        flags = PipelineOptions([*pipeline_options, f"--direct_num_workers={workers}"])
+        divided = divide, form, part_bytes(files.values())
 
         def build(folder, beam_runner):
             pipeline = beam.Pipeline(beam_runner, flags)
-            parted = pipeline | "Parts" >> beam.Create(parts) | beam.Reshuffle()
-            records = parted | "Read" >> beam.ParDo(read).with_outputs("rejected", main="batches")
+            parts = pipeline | "Files" >> beam.Create(list(files.items()))
+            parts = parts | "Divide" >> beam.FlatMap(*divided) | beam.Reshuffle()
+            records = parts | "Read" >> beam.ParDo(read).with_outputs("rejected", main="batches")
             handler = annotate.handler.with_no_batching()
             answered, rejected = annotate.answers(records.batches, handler)
             encoded = answered | "Encode" >> beam.Map(target.encode, written)
@@ -141,22 +144,21 @@ def output_schema(schema, annotate, keep, target):
         keep: list of str or None. Fields to write in addition to the text.
         target: `RecordFormat` of the output.
     """
-    field, answer = annotate.field, annotate.answer_schema
+    field, is_text = annotate.check.field, annotate.check.is_text
     fields = {each.name: each for each in schema}
-    if field not in fields:
-        raise ValueError(
-            f"`field` is {field!r}, which the records do not have. They have "
-            f"{', '.join(map(repr, fields)) or 'no fields'}."
-        )
-    if not _is_text(fields[field].type, annotate.is_text):
-        expected = "text" if annotate.is_text else "a list of texts (the tokens)"
-        raise ValueError(f"The field {field!r} must be {expected}; it is {fields[field].type}.")
-    for name in keep or ():
+    named = [(f"`field` is {field!r}", field)]
+    for what, name in [*named, *((f"`keep` contains {name!r}", name) for name in keep or ())]:
         if name not in fields:
             raise ValueError(
-                f"`keep` contains {name!r}, which the records do not have. They have "
-                f"{', '.join(map(repr, fields))}."
+                f"{what}, which the records do not have. They have "
+                f"{', '.join(map(repr, fields)) or 'no fields'}."
             )
+    kind = fields[field].type
+    item = kind if is_text else pa.types.is_list(kind) and kind.value_type
+    if not (item and (pa.types.is_string(item) or pa.types.is_large_string(item))):
+        expected = "text" if is_text else "a list of texts (the tokens)"
+        raise ValueError(f"The field {field!r} must be {expected}; it is {kind}.")
+    answer = annotate.answer_schema
     kept = {name: each for name, each in fields.items() if keep is None or name in (*keep, field)}
     both = [name for name in answer.names if name in kept and name != field]
     if both:
@@ -173,21 +175,16 @@ def output_schema(schema, annotate, keep, target):
     return found
 
 
-def _is_text(kind, is_text):
-    if is_text:
-        return pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    return pa.types.is_list(kind) and _is_text(kind.value_type, True)
-
-
 def encode_rejected(rejection):
     """Counts a rejection and returns it as a JSON line; bytes that are not UTF-8 are escaped."""
     Metrics.counter("tfreps", "rejected").inc()
-    text = json.dumps(rejection, ensure_ascii=False, default=_printable)
+
+    def printable(value):
+        is_bytes = isinstance(value, bytes)
+        return value.decode("utf-8", "backslashreplace") if is_bytes else repr(value)
+
+    text = json.dumps(rejection, ensure_ascii=False, default=printable)
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _printable(value):
-    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else repr(value)
 
 
 def _run(build, output, about, runner, workers, attempts):

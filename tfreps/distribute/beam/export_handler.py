@@ -3,6 +3,7 @@
 Beam's workers run this file without an installation of tfreps; they need TensorFlow and the export.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -29,18 +30,13 @@ class ExportHandler(ModelHandler):
     included. A group that fails is divided until the records that the model cannot read are found.
 
     The answer to a record is the record itself with the fields of the answer, or, if the model
-    cannot read the text, a dict with the keys `reason` and `record`.
-
-    Each worker process loads one copy of the model. A folder on a remote file system is copied to
-    the worker first. `RunInference` replaces the model by `update_model_path`.
+    cannot read the text, a dict with the keys `reason` and `record`. Each worker process loads one
+    copy of the model.
 
     Args:
-        folder: str. Version folder of the export, which contains `saved_model.pb`.
-        field: str. Field of the text: a string for the signature `default`, a list of strings for
-            the signature `tokens`.
+        folder: str. Version folder of the export, on any of Beam's file systems.
         names: list of str. Outputs to add to each record, as `signature_rows` reads them.
-        signature: str. `"default"` or `"tokens"`. Defaults to `"default"`.
-        prefix: str. Prefix of the names of the added fields. Defaults to `""`.
+        field, signature, prefix: as in `Annotate`.
         batch_size: int. Maximum number of records in a batch. Defaults to 1024.
         batch_tokens: int. Maximum number of tokens in a call of the signature, padding included.
             Defaults to 4096.
@@ -66,11 +62,12 @@ class ExportHandler(ModelHandler):
         max_wait_seconds=None,
         progress_folder=None,
     ):
-        how = {"min_batch_size": batch_size, "max_batch_size": batch_size}
-        if max_wait_seconds is not None:
-            how = {"max_batch_size": batch_size, "max_batch_duration_secs": max_wait_seconds}
+        if max_wait_seconds is None:
+            how = {"min_batch_size": batch_size}
+        else:
+            how = {"max_batch_duration_secs": max_wait_seconds}
             how |= {"batch_length_fn": self.num_words, "batch_bucket_boundaries": BUCKETS}
-        super().__init__(**how)
+        super().__init__(max_batch_size=batch_size, **how)
         self.folder = folder
         self.field = field
         self.names = names
@@ -83,7 +80,10 @@ class ExportHandler(ModelHandler):
 
     def load_model(self):
         """Loads the SavedModel; called once in each worker process, and for each new version."""
-        limit_threads(self.threads)
+        if self.threads is not None:
+            with contextlib.suppress(RuntimeError):  # TensorFlow has started in this process
+                tf.config.threading.set_intra_op_parallelism_threads(self.threads)
+                tf.config.threading.set_inter_op_parallelism_threads(self.threads)
         return LoadedExport(local_folder(self.folder), self.signature)
 
     def update_model_path(self, model_path=None):
@@ -95,12 +95,17 @@ class ExportHandler(ModelHandler):
         """Returns the answers to a batch of records, in their order."""
         texts = [record[self.field] for record in batch]
         answers = [None] * len(texts)
+        answered = Metrics.counter("tfreps", "answered")
         sizes = [model.num_tokens(text) for text in texts]
         for group in groups(sizes, self.batch_tokens):
             found = self._ask(model, [texts[i] for i in group])
             for i, answer in zip(group, found, strict=True):
-                answers[i] = answer
-        return [self._joined(*pair) for pair in zip(batch, answers, strict=True)]
+                if isinstance(answer, str):
+                    answers[i] = {"reason": answer, "record": batch[i]}
+                else:
+                    answers[i] = {**batch[i], **{self.prefix + n: v for n, v in answer.items()}}
+                    answered.inc()
+        return answers
 
     def num_words(self, record):
         """Returns the number of words of a record, by which Beam puts records into buckets."""
@@ -148,11 +153,6 @@ class ExportHandler(ModelHandler):
             return None
         return f"the sentence is too long: the model reads only its first {len(read)} tokens"
 
-    def _joined(self, record, answer):
-        if isinstance(answer, str):
-            return {"reason": answer, "record": record}
-        return {**record, **{self.prefix + name: value for name, value in answer.items()}}
-
 
 class LoadedExport:
     """Signature of a SavedModel in the memory of a worker.
@@ -163,7 +163,11 @@ class LoadedExport:
     def __init__(self, folder, signature):
         self.model = load_saved_model(folder)  # the function needs it as long as it lives
         self.function = self.model.signatures[signature]
-        counts = read_counts(folder)
+        path = os.path.join(folder, COUNTS)
+        counts = {}
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                counts = json.load(file)
         self.added = counts.get("added_per_text", 0)
         self.most = counts.get("most_per_text")
         self.is_spaced = counts.get("tokens", "spaces") in SPACED
@@ -199,16 +203,6 @@ def groups(sizes, most):
         yield group
 
 
-def limit_threads(threads):
-    """Limits the threads of TensorFlow, if `threads` is given and TensorFlow has not started."""
-    if threads is not None:
-        try:
-            tf.config.threading.set_intra_op_parallelism_threads(threads)
-            tf.config.threading.set_inter_op_parallelism_threads(threads)
-        except RuntimeError:
-            pass  # another part of the process has used TensorFlow
-
-
 def local_folder(folder):
     """Returns the folder, or a temporary copy of it if it is on a remote file system."""
     if FileSystems.get_scheme(folder) is None:
@@ -221,15 +215,6 @@ def local_folder(folder):
             while part := source.read(1 << 20):
                 target.write(part)
     return copy
-
-
-def read_counts(folder):
-    """Returns the description of the tokenization, or an empty dict if the export has none."""
-    path = os.path.join(folder, COUNTS)
-    if not os.path.exists(path):
-        return {}
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
 
 
 def num_characters(text):

@@ -15,12 +15,12 @@ SCHEMA = "schema.json"  # written last; marks a folder that `annotate_corpus` wr
 
 def check_output_folder(output: str, overwrite: bool, inputs: list[str]) -> None:
     """Raises a ValueError unless a folder is new, or an earlier output that may be replaced."""
-    if is_local(output) and os.path.isfile(output):
+    folder = pathlib.Path(output).resolve() if is_local(output) else None
+    if folder and folder.is_file():
         raise ValueError(f"{output} is a file. Give the name of a folder.")
     files = files_in(output)
     for path in inputs:
-        inside = is_local(path) and is_local(output) and _is_inside(path, output)
-        if path in files or inside:
+        if path in files or (is_local(path) and folder in pathlib.Path(path).resolve().parents):
             raise ValueError(
                 f"{output} contains {path}, which is an input, and inputs are never overwritten. "
                 "Choose another output folder."
@@ -96,7 +96,3 @@ def files_in(folder: str) -> list[str]:
 def is_local(path: str) -> bool:
     """Returns True if a path has no scheme, such as `gs`."""
     return FileSystems.get_scheme(path) is None
-
-
-def _is_inside(path, folder):
-    return pathlib.Path(folder).resolve() in pathlib.Path(path).resolve().parents

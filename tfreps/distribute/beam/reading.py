@@ -2,10 +2,9 @@
 
 Beam's workers run this file without an installation of tfreps. The parts of the files, and the
 batches of each part, do not depend on the workers, so the answers do not depend on them either.
-Beam's own readers let the runner choose the parts.
+Beam's own readers pass on single records, whose batches depend on the bundles of the runner.
 """
 
-import concurrent.futures
 import contextlib
 import itertools
 
@@ -18,19 +17,11 @@ from tfreps.distribute.beam.formats.parquet import Parquet
 from tfreps.distribute.beam.formats.tfrecord import TFRecord
 from tfreps.distribute.beam.records import as_rejected, misfit, sampled_schema
 
-READABLE = {
-    "text": TextLines,
-    "jsonl": JsonLines,
-    "parquet": Parquet,
-    "avro": Avro,
-    "tfrecord": TFRecord,
-}
-WRITABLE = {name: kind for name, kind in READABLE.items() if name != "text"}
+WRITABLE = {"jsonl": JsonLines, "parquet": Parquet, "avro": Avro, "tfrecord": TFRecord}
+READABLE = {"text": TextLines, **WRITABLE}
 DAMAGED = "is damaged, truncated, or not a file of this format"
 SAMPLE = 1000  # records that determine the schema of a format without one
-THREADS = 16  # threads that divide files concurrently
 EVERYTHING = 1 << 62  # end of the part that is a whole file
-END = object()
 PARTS = 64  # of a corpus of medium size
 LEAST_PART, MOST_PART = 1 << 16, 64 << 20  # bytes
 
@@ -55,18 +46,6 @@ def find_files(patterns, allow_empty=False):
     if not found:
         raise ValueError(f"{patterns[0]} has no file that is not empty.")
     return found
-
-
-def divide_files(sizes, form):
-    """Returns the parts `(path, start, stop)` of the files that `find_files` returned."""
-    size = min(max(sum(sizes.values()) // PARTS, LEAST_PART), MOST_PART)
-
-    def divide(path):
-        with _naming(path):
-            return [(path, *part) for part in form.parts(path, sizes[path], size)]
-
-    with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
-        return [part for parts in pool.map(divide, sizes) for part in parts]
 
 
 def input_schema(paths, form, keep=None):
@@ -112,12 +91,25 @@ def sample_records(paths, form):
     return form.prepare(records)
 
 
+def part_bytes(sizes):
+    """Returns the size of a part of a corpus whose files have these sizes."""
+    return min(max(sum(sizes) // PARTS, LEAST_PART), MOST_PART)
+
+
+def divide(file, form, size):
+    """Yields the parts `(path, start, stop)`, of about `size` bytes, of a path and its size."""
+    path, num_bytes = file
+    with _naming(path):
+        for start, stop in form.parts(path, num_bytes, size):
+            yield path, start, stop
+
+
 class ReadParts(beam.DoFn):
     """Reads parts of files, and rejects records that the model cannot read.
 
     Args:
         form: `RecordFormat` of the files.
-        check: `RecordCheck`.
+        check: `CheckRecords`.
         keep: list of str or None. Fields of the records to keep in addition to the text. If `None`,
             all fields are kept.
         schema: `pyarrow.Schema` or None. If given, a record that does not fit it is rejected.
@@ -158,13 +150,8 @@ class ReadParts(beam.DoFn):
 
 def items(path, start, stop, form):
     """Yields the items of a part of a file."""
-    found = form.raw_items(path, start, stop)
-    while True:
-        with _naming(path):
-            item = next(found, END)
-        if item is END:
-            return
-        yield item
+    with _naming(path):
+        yield from form.raw_items(path, start, stop)
 
 
 @contextlib.contextmanager

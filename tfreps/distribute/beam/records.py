@@ -8,18 +8,9 @@ import collections
 import apache_beam as beam
 import pyarrow as pa
 
-PLAIN = {  # test of an Arrow type -> the types of the values that fit
-    pa.types.is_boolean: bool,
-    pa.types.is_integer: int,
-    pa.types.is_floating: (int, float),
-    pa.types.is_string: str,
-    pa.types.is_large_string: str,
-    pa.types.is_binary: bytes,
-}
 
-
-class RecordCheck:
-    """Finds the records that a model cannot read, each with a reason.
+class CheckRecords(beam.DoFn):
+    """Passes on the records that a model can read, and rejects the others with a reason.
 
     Args:
         field: str. Field of the text.
@@ -34,6 +25,11 @@ class RecordCheck:
         self.is_text = is_text
         self.taken = set(taken) - {field}
         self.max_bytes = max_bytes
+
+    def process(self, record):
+        """Yields the record, or a rejection with the tag `rejected`."""
+        reason = self.reason(record)
+        yield record if reason is None else as_rejected(reason, record)
 
     def reason(self, record):
         """Returns the reason why a record cannot be read, or `None` if it can."""
@@ -54,18 +50,6 @@ class RecordCheck:
         if size > self.max_bytes:
             return f"the text is too long: {size:,} bytes, and at most {self.max_bytes:,} are read"
         return None
-
-
-class CheckRecords(beam.DoFn):
-    """Passes on the records that a model can read, and rejects the others."""
-
-    def __init__(self, check):
-        self.check = check
-
-    def process(self, record):
-        """Yields the record, or a rejection with the tag `rejected`."""
-        reason = self.check.reason(record)
-        yield record if reason is None else as_rejected(reason, record)
 
 
 def as_rejected(reason, record, path=None):
@@ -133,11 +117,10 @@ def _fits(value, kind):
         return isinstance(value, dict) and all(
             name in fields and _fits(each, fields[name]) for name, each in value.items()
         )
-    for is_kind, types in PLAIN.items():
-        if is_kind(kind):
-            if isinstance(value, bool):
-                return types is bool
-            if types is int:
-                return isinstance(value, int) and -(2**63) <= value < 2**63
-            return isinstance(value, types)
-    return False
+    if isinstance(value, bool):
+        return pa.types.is_boolean(kind)
+    if isinstance(value, int):
+        is_small = pa.types.is_integer(kind) and -(2**63) <= value < 2**63
+        return is_small or pa.types.is_floating(kind)
+    tests = {float: pa.types.is_floating, str: pa.types.is_string, bytes: pa.types.is_binary}
+    return type(value) in tests and tests[type(value)](kind)

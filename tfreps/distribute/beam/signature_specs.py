@@ -40,12 +40,7 @@ def version_folder(export):
 
 
 def read_outputs(folder, signature="default"):
-    """Returns a dict of output name -> `tf.TensorSpec` of a signature that reads strings.
-
-    Args:
-        folder: str. Version folder of an export.
-        signature: str. `"default"` or `"tokens"`. Defaults to `"default"`.
-    """
+    """Returns a dict of output name -> `tf.TensorSpec` of a signature that reads strings."""
     path = FileSystems.join(folder, "saved_model.pb")
     try:
         with FileSystems.open(path) as file:
@@ -71,19 +66,13 @@ def read_outputs(folder, signature="default"):
 
 
 def chosen_names(outputs, asked=None):
-    """Returns the outputs to write, in the form that `signature_rows` reads.
-
-    Args:
-        outputs: dict of output name -> `tf.TensorSpec`.
-        asked: list of str or None. Names of outputs, or `"spans"`. If `None` (the default), a
-            tagger writes tokens, tags, confidences and spans, a classifier its labels and their
-            probabilities, and any other model the vector of the text.
+    """Returns the outputs to write, or those that `Annotate` adds by default.
 
     Example:
     >>> outputs = {"default": tf.TensorSpec((None, 8)), "elmo": tf.TensorSpec((None, None, 8))}
     >>> chosen_names(outputs)
     ['default']
-    >>> chosen_names(outputs, ["elmo"])
+    >>> chosen_names(outputs, ["elmo"])  # in the form that `signature_rows` reads
     ['elmo:T']
     """
     names = output_names({name: spec.shape for name, spec in outputs.items()})
@@ -102,11 +91,6 @@ def chosen_names(outputs, asked=None):
 
 def answer_schema(outputs, names, prefix=""):
     """Returns the Arrow schema of the fields that a model adds to a record.
-
-    Args:
-        outputs: dict of output name -> `tf.TensorSpec`.
-        names: list of str, as returned by `chosen_names`.
-        prefix: str. Prefix of the field names. Defaults to `""`.
 
     Example:
     >>> answer_schema({"tags": tf.TensorSpec((None, None), tf.string)}, ["tags:T"])

@@ -36,11 +36,6 @@ def test_arrays_become_lists_and_missing_fields_null():
     assert found == {"v": [0.5], "id": None}
 
 
-def test_a_type_that_avro_lacks():
-    with pytest.raises(ValueError, match="the field 'when': timestamp.us. has no type in Avro"):
-        Avro().check_schema(pa.schema([("text", pa.string()), ("when", pa.timestamp("us"))]))
-
-
 def test_there_and_back():
     assert arrow_schema(avro_schema(EVERY_TYPE)) == EVERY_TYPE
 
@@ -52,12 +47,6 @@ def test_fastavro_writes_the_schema():
     fastavro.writer(file, avro_schema(EVERY_TYPE), [record, {}])
     file.seek(0)
     assert list(fastavro.reader(file)) == [record, dict.fromkeys(EVERY_TYPE.names)]
-
-
-@pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.map_(pa.string(), pa.int64())])
-def test_arrow_types_without_an_avro_type(kind):
-    with pytest.raises(ValueError, match="has no type in Avro"):
-        avro_schema(pa.schema([("when", kind)]))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import pytest
 
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
-import pyarrow as pa
 
 from tfreps.distribute.beam.formats.lines import JsonLines, TextLines
 
@@ -84,9 +83,3 @@ def test_numbers_are_rounded_to_the_digits_of_float32():
     record = {"id": 1, "text": "é", "vector": np.array([[0.1, 1 / 3]], np.float32)}
     line = JsonLines().encode(record, None)
     assert json.loads(line) == {"id": 1, "text": "é", "vector": [[0.1, 0.3333333]]}
-
-
-def test_types_that_json_lacks():
-    JsonLines().check_schema(pa.schema([("a", pa.list_(pa.struct([("b", pa.string())])))]))
-    with pytest.raises(ValueError, match="the field 'when' is timestamp.us., which JSON lacks"):
-        JsonLines().check_schema(pa.schema([("when", pa.timestamp("us"))]))

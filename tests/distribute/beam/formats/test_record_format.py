@@ -9,8 +9,8 @@ import apache_beam as beam
 import pyarrow as pa
 
 from tests.distribute.beam.formats.formats_catalogue import READ, RECORDS, SCHEMA, WRITE
-from tfreps.distribute.beam.formats.record_format import RecordFormat
 from tfreps.distribute.beam.reading import READABLE, WRITABLE
+from tfreps.distribute.beam.signature_specs import SPAN
 
 
 def read_all(form, path):
@@ -69,15 +69,20 @@ def test_a_truncated_file_is_an_error(tmp_path, name):
         read_all(form, path)
 
 
-def test_what_a_format_must_define():
-    form = RecordFormat()
-    assert form.parts("path", 9, 2) == [(0, 9)] and form.schema("path") is None
-    assert form.prepare(RECORDS) is RECORDS and form.check_schema(SCHEMA) is None
-    for call in (
-        lambda: form.raw_items("path", 0, 1),
-        lambda: form.records(b""),
-        lambda: form.encode({}, SCHEMA),
-        lambda: form.write("path", SCHEMA),
-    ):
-        with pytest.raises(NotImplementedError):
-            call()
+@pytest.mark.parametrize(
+    "name, what, kind",
+    [
+        ("jsonl", "JSON", pa.timestamp("us")),
+        ("avro", "Avro", pa.timestamp("us")),
+        ("avro", "Avro", pa.map_(pa.string(), pa.int64())),
+        ("avro", "Avro", pa.list_(pa.uint64())),
+        ("tfrecord", "a tf.train.Example", pa.struct([("x", pa.timestamp("us"))])),
+        ("tfrecord", "a tf.train.Example", pa.list_(pa.list_(pa.list_(pa.int64())))),
+    ],
+)
+def test_types_that_a_format_lacks(name, what, kind):
+    schema = SCHEMA.append(pa.field("spans", pa.list_(SPAN)))
+    WRITABLE[name]().check_schema(schema)
+    WRITABLE["parquet"]().check_schema(pa.schema([("when", kind)]))
+    with pytest.raises(ValueError, match=f"^the field 'when' is .*, which {what} lacks$"):
+        WRITABLE[name]().check_schema(schema.append(pa.field("when", kind)))

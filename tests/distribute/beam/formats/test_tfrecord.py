@@ -80,8 +80,3 @@ def test_bytes_that_are_no_text_stay_bytes():
 def test_a_record_that_is_no_example():
     with pytest.raises(ValueError, match="the record is not a tf.train.Example"):
         list(TFRecord().records(b"\xff\xff"))
-
-
-def test_types_that_an_example_lacks():
-    with pytest.raises(ValueError, match="the field 'when' is .*, which a tf.train.Example lacks"):
-        TFRecord().check_schema(pa.schema([("when", pa.timestamp("us"))]))

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from apache_beam.io.filesystems import FileSystems
 
-from tfreps.distribute.beam.formats.record_format import RecordFormat
+from tfreps.distribute.beam.formats.record_format import PLAIN, RecordFormat
 
 COMPRESSED = ".gz", ".bz2", ".xz"
 DECIMALS = 7  # of numbers in JSON: float32 has about 7 significant digits
@@ -47,6 +47,8 @@ class JsonLines(TextLines):
     """One JSON object per line, UTF-8."""
 
     suffix = ".jsonl"
+    lacking = "JSON"
+    types = [*PLAIN, pa.types.is_null]
 
     def records(self, raw):
         text = decoded(raw)
@@ -56,8 +58,11 @@ class JsonLines(TextLines):
             raise ValueError(f"the line is not JSON ({error})") from error
         if not isinstance(record, dict):
             raise ValueError(f"the line must be a JSON object; got {type(record).__name__}")
-        if b"\\u" in raw:
-            _check_characters(record)
+        if b"\\u" in raw:  # an escape may stand for half of a character outside of 16 bits
+            try:
+                json.dumps(record, ensure_ascii=False).encode("utf-8")
+            except UnicodeEncodeError as error:
+                raise ValueError("the line contains an escape that is not a character") from error
         yield record
 
     def encode(self, record, schema):
@@ -66,11 +71,6 @@ class JsonLines(TextLines):
 
     def write(self, prefix, schema, num_shards=0):
         return beam.io.WriteToText(prefix, self.suffix, num_shards=num_shards)
-
-    def check_schema(self, schema):
-        for field in schema:
-            if not _is_json(field.type):
-                raise ValueError(f"the field {field.name!r} is {field.type}, which JSON lacks")
 
 
 @contextlib.contextmanager
@@ -98,24 +98,7 @@ def decoded(raw):
     return text.removeprefix("\ufeff")
 
 
-def _check_characters(record):
-    """Raises a ValueError if an escape stands for half of a character outside of 16 bits."""
-    try:
-        json.dumps(record, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ValueError("the line contains an escape that is not a character") from error
-
-
 def _plain(value):
     if isinstance(value, np.ndarray):
         return np.round(value.astype(np.float64), DECIMALS).tolist()
     raise TypeError(f"{type(value).__name__} is not a type of JSON")
-
-
-def _is_json(kind):
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return _is_json(kind.value_type)
-    if pa.types.is_struct(kind):
-        return all(_is_json(field.type) for field in kind)
-    tests = pa.types.is_null, pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating
-    return any(test(kind) for test in (*tests, pa.types.is_string, pa.types.is_large_string))

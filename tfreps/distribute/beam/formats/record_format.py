@@ -1,46 +1,55 @@
 """RecordFormat: base class of the file formats of records."""
 
+import pyarrow as pa
+
+PLAIN = [pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating]
+PLAIN += [pa.types.is_string, pa.types.is_large_string]
+
 
 class RecordFormat:
     """File format whose records are read in parts and written by Beam.
 
-    Subclasses implement `raw_items`, `records`, `encode` and `write`.
+    A subclass defines `raw_items`, which yields the items of a part of a file and may raise any
+    exception if it cannot; `records`, which yields the records of an item, or raises a ValueError
+    if it is not a record; `write`, which returns a Beam transform that writes the files `prefix-*`;
+    and `encode`, which returns a record in the form that this transform takes. A typed format also
+    defines `schema`, which returns the `pyarrow.Schema` of a file.
 
     Attributes:
         suffix: str. End of the names of files that are written.
         is_typed: bool. Whether a file has a schema, which all of its records follow.
+        lacking: str. Name of the format in errors about a type that it lacks.
+        types: list of tests of the Arrow types that a field may be made of, or None for all types.
+        most_lists: int. Maximum number of lists around such a type.
     """
 
     suffix: str
+    lacking: str
     is_typed = False
+    types = None
+    most_lists = 100
 
     def parts(self, path, size, part_bytes):
         """Returns the parts `(start, stop)` of a file; by default, the whole file."""
         return [(0, size)]
 
-    def raw_items(self, path, start, stop):
-        """Yields the items of a part. Any exception means that the file cannot be read."""
-        raise NotImplementedError
-
-    def records(self, raw):
-        """Yields the records of an item; raises a ValueError if it is not a record."""
-        raise NotImplementedError
-
     def prepare(self, records):
         """Prepares the reading of files by their first records; returns these as they are read."""
         return records
 
-    def schema(self, path):
-        """Returns the `pyarrow.Schema` of a file, or `None` if the format has none."""
-        return None
-
-    def encode(self, record, schema):
-        """Returns a record in the form that the transform of `write` takes."""
-        raise NotImplementedError
-
-    def write(self, prefix, schema, num_shards=0):
-        """Returns a transform that writes encoded records to the files `prefix-*`."""
-        raise NotImplementedError
-
     def check_schema(self, schema):
         """Raises a ValueError that names the field if the format has no type for it."""
+        for field in schema:
+            if self.types is not None and not _is_made_of(field.type, self.types, self.most_lists):
+                raise ValueError(
+                    f"the field {field.name!r} is {field.type}, which {self.lacking} lacks"
+                )
+
+
+def _is_made_of(kind, types, most_lists):
+    """Returns True if an Arrow type consists of `types`, structs and at most `most_lists` lists."""
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return most_lists > 0 and _is_made_of(kind.value_type, types, most_lists - 1)
+    if pa.types.is_struct(kind):
+        return all(_is_made_of(field.type, types, most_lists) for field in kind)
+    return any(is_kind(kind) for is_kind in types)

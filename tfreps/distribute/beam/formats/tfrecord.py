@@ -7,7 +7,7 @@ import tensorflow as tf
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.io.tfrecordio import _TFRecordUtil  # has no public name
 
-from tfreps.distribute.beam.formats.record_format import RecordFormat
+from tfreps.distribute.beam.formats.record_format import PLAIN, RecordFormat
 
 
 class TFRecord(RecordFormat):
@@ -20,6 +20,9 @@ class TFRecord(RecordFormat):
     """
 
     suffix = ".tfrecord"
+    lacking = "a tf.train.Example"
+    types = [*PLAIN, pa.types.is_binary]
+    most_lists = 2
     scalars: frozenset[str] = frozenset()
 
     def raw_items(self, path, start, stop):
@@ -65,13 +68,6 @@ class TFRecord(RecordFormat):
         how = {"file_name_suffix": self.suffix, "num_shards": num_shards}
         return beam.io.WriteToTFRecord(prefix, **how)
 
-    def check_schema(self, schema):
-        for field in schema:
-            if not _is_feature(field.type):
-                raise ValueError(
-                    f"the field {field.name!r} is {field.type}, which a tf.train.Example lacks"
-                )
-
 
 def _values(feature):
     """Returns the values of a feature as a list; bytes that are UTF-8 become str."""
@@ -111,12 +107,3 @@ def _feature(values):
     if isinstance(first, float | np.floating):
         return tf.train.Feature(float_list=tf.train.FloatList(value=values))
     return tf.train.Feature(int64_list=tf.train.Int64List(value=[int(v) for v in values]))
-
-
-def _is_feature(kind, depth=0):
-    if pa.types.is_list(kind) and depth < 2:
-        return _is_feature(kind.value_type, depth + 1)
-    if pa.types.is_struct(kind):
-        return all(_is_feature(field.type, depth) for field in kind)
-    tests = pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_string
-    return any(test(kind) for test in (*tests, pa.types.is_large_string, pa.types.is_binary))
