@@ -179,7 +179,7 @@ def test_workers_meet_in_any_order():
 
 
 def test_one_worker_does_not_wait():
-    wait_for_workers(Cluster(("127.0.0.1:1",), 0), 0.0)
+    wait_for_workers(Cluster(addresses(1), 0), 0.0)
 
 
 def test_nothing_imports_tensorflow():

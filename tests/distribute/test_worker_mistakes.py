@@ -1,6 +1,6 @@
 """Mistakes in the set-up of workers: one sentence on every worker, exit code 2, and no hang.
 
-Mistakes in TF_CONFIG itself are in test_cluster.py, and a port in use in test_strategies.py.
+Mistakes in TF_CONFIG itself are in test_cluster.py, and a port in use.
 """
 
 import json
@@ -16,6 +16,7 @@ import pytest
 
 from tests.conftest import CHECKOUT
 from tests.distribute.worker_programs import LINES
+from tfreps.__main__ import main
 from tfreps.runs.run_folder import RunFolder
 
 SECONDS = 90  # far more than any of these takes
@@ -150,21 +151,14 @@ def test_data_that_one_worker_does_not_have(tagger, tmp_path):
     assert "another worker has ended or cannot be reached" in sentences(messages)[0]
 
 
-def test_a_worker_that_does_not_start(tmp_path):
+def test_a_worker_that_does_not_start(tmp_path, monkeypatch, capsys):
     """Fails before TensorFlow starts to wait, which it would do without end."""
     ports = free_ports(2)
     task = {"type": "worker", "index": 0}
     cluster = {"worker": [f"localhost:{port}" for port in ports]}
-    environ = {"TF_CONFIG": json.dumps({"cluster": cluster, "task": task})}
-    environ |= {**os.environ, **environ, "TFREPS_WORKER_WAIT": "1"}
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": cluster, "task": task}))
+    monkeypatch.setenv("TFREPS_WORKER_WAIT", "1")
     line = [*LINES["train-tagger"](tmp_path), "--run", str(tmp_path / "run")]
-    done = subprocess.run(
-        [sys.executable, "-m", "tfreps", *line, "--distribute", "multiworker"],
-        cwd=CHECKOUT,
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-    )
-    assert done.returncode == 2
-    assert f"has waited 1 seconds for worker 1 (localhost:{ports[1]})" in done.stderr
+    assert main([*line, "--distribute", "multiworker"]) == 2
+    expected = f"has waited 1 seconds for worker 1 (localhost:{ports[1]})"
+    assert expected in capsys.readouterr().err

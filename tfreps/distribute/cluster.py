@@ -6,6 +6,7 @@ signal can interrupt.
 """
 
 import json
+import os
 import re
 import socket
 import time
@@ -63,14 +64,6 @@ def read_cluster(environ: Mapping[str, str]) -> Cluster | None:
     in the TF_CONFIG that Kubeflow writes. The chief is then worker 0, and worker i of TF_CONFIG is
     worker i + 1. Set TF_CONFIG to the result of `Cluster.as_tf_config` before TensorFlow reads it,
     so that TensorFlow numbers the workers in the same way.
-
-    Raises:
-        ValueError: If TF_CONFIG is not valid. The message says what to correct.
-
-    Example:
-    >>> chief = '{"cluster": {"chief": ["a:1"], "worker": ["b:1"]}, "task": '
-    >>> read_cluster({"TF_CONFIG": chief + '{"type": "worker", "index": 0}}'})
-    Cluster(workers=('a:1', 'b:1'), index=1)
     """
     text = environ.get(NAME, "")
     if not text.strip():
@@ -88,36 +81,20 @@ def read_cluster(environ: Mapping[str, str]) -> Cluster | None:
 
 
 def check_port_is_free(address: str) -> None:
-    """Raises ValueError if this process cannot listen on the port of its own address.
-
-    TensorFlow listens on all network interfaces, so the port must be free on all of them; the host
-    of the address is not looked up.
-    """
-    port = int(address.rpartition(":")[2])
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(("", port))
-            listener.listen(1)
-        except OSError as error:
-            raise ValueError(
-                f"Port {port} of this worker ({address}) must be free; {error.strerror}. End the "
-                "process that uses the port, or choose another port."
-            ) from None
+    """Raises ValueError if this process cannot listen on the port of its own address."""
+    _listen(address).close()
 
 
 def wait_for_workers(cluster: Cluster, seconds: float) -> None:
     """Waits until every other worker listens on its port, while this one listens on its own.
 
     Raises:
-        ValueError: If a worker does not listen in time. The message names all such workers.
-        OSError: If this worker cannot listen on its own port.
+        ValueError: If this worker cannot listen on its port, or if another one does not listen in
+            time. The message names all such workers.
     """
-    missing = {n: a for n, a in enumerate(cluster.workers) if n != cluster.index}
-    if not missing:
-        return
     size, end = len(cluster.workers), time.monotonic() + seconds
-    with _listening(cluster.address, backlog=8 * size):
+    missing = {n: a for n, a in enumerate(cluster.workers) if n != cluster.index}
+    with _listen(cluster.address, backlog=8 * size):
         while missing:
             missing = {n: address for n, address in missing.items() if not _answers(address)}
             if missing and time.monotonic() > end:
@@ -140,13 +117,18 @@ def _answers(address):
         return False
 
 
-def _listening(address, backlog):
-    """Returns a socket that listens on the port of an address, on all interfaces."""
+def _listen(address, backlog=1):
+    """Returns a socket that listens on the port of an address, on all interfaces, as TensorFlow."""
     port = int(address.rpartition(":")[2])
-    if socket.has_dualstack_ipv6():
-        family = {"family": socket.AF_INET6, "dualstack_ipv6": True}
-        return socket.create_server(("", port), backlog=backlog, **family)
-    return socket.create_server(("", port), backlog=backlog)
+    both = socket.has_dualstack_ipv6()
+    how = {"family": socket.AF_INET6, "dualstack_ipv6": True} if both else {}
+    try:
+        return socket.create_server(("", port), backlog=backlog, **how)
+    except OSError as error:
+        raise ValueError(
+            f"Port {port} of this worker ({address}) must be free; {os.strerror(error.errno)}. End "
+            "the process that uses the port, or choose another port."
+        ) from None
 
 
 def _parse(text):

@@ -11,15 +11,9 @@ from tfreps.layers.ops.replicas import SEEDS_APART
 
 
 def data_share(options):
-    """Returns the part of the training data that this worker reads.
+    """Returns the `DataShare` of this worker, for the options of a program.
 
-    Args:
-        options: namespace with `distribute`, `resume` and, unless everything is read,
-            `worker_data`.
-
-    Raises:
-        ValueError: If `worker_data` is `"files"` and `distribute` is not `"multiworker"`, or if the
-            strategy cannot be opened.
+    If the program has no option `worker_data`, every worker reads everything.
     """
     divided = getattr(options, "worker_data", "rows") == "files"
     if divided and options.distribute != "multiworker":
@@ -41,13 +35,11 @@ class DataShare:
 
     All workers must call each method, in the same order.
 
-    Args:
+    Attributes:
         workers: `tfreps.distribute.workers.Workers`.
         divided: bool. Whether the files are divided among the workers.
-
-    Attributes:
-        size: int. Number of workers among which the files are divided; 1 if they are not divided.
-        index: int. Number of this worker; 0 if the files are not divided.
+        size, index: int. Number of workers among which the files are divided, and number of this
+            worker; 1 and 0 if they are not divided.
 
     Example:
     >>> from tfreps.distribute.workers import Workers
@@ -68,12 +60,7 @@ class DataShare:
         return slice(self.index, None, self.size)
 
     def files(self, paths):
-        """Returns the paths of the files that this worker reads, of all paths in order of name.
-
-        Raises:
-            ValueError: If the files are divided and there are fewer files than workers, or the
-                names of the files are not the same on all workers.
-        """
+        """Returns the paths of the files that this worker reads, of all paths in order of name."""
         if self.divided:
             names = [os.path.basename(path) for path in paths]
             self.workers.check_same({"`train`": names}, "Give all workers the same files.")
@@ -86,11 +73,9 @@ class DataShare:
         return paths[self.own]
 
     def part(self, name, number):
-        """Returns the size of this worker's part of a global batch; `None` if `number` is `None`.
+        """Returns the size of this worker's part of a global batch, which the option `name` sets.
 
-        Raises:
-            ValueError: If the files are divided and the number, which the option `name` sets, is
-                not a multiple of the number of workers.
+        `None` is returned unchanged.
         """
         if number is None:
             return None
@@ -123,8 +108,12 @@ class DataShare:
         `checkpoints` is the folder of its checkpoints.
         """
         found = load_latest_checkpoint(checkpoints) if self.divided else None
-        if found is not None:
-            _check_number(found[2]["position"]["data"]["workers"], self.workers)
+        before = self.size if found is None else len(found[2]["position"]["data"]["workers"])
+        if before != self.size:
+            raise ValueError(
+                "If `worker_data` is files, a run must be resumed with the number of workers that "
+                f"it was started with: expected {before}; got {self.size}."
+            )
 
 
 class OwnBatches:
@@ -132,16 +121,8 @@ class OwnBatches:
 
     In each epoch, all workers have as many batches as the worker with the most batches; for the
     others, batches without rows are added at the end. The position in the data consists of
-    the positions of all workers.
-
-    Args:
-        batches: Batches of this worker, as described in `fit_epochs`.
-        workers: `tfreps.distribute.workers.Workers`.
-
-    Attributes:
-        num_tokens: int. Number of tokens in the first epoch, summed over all workers.
-        total_steps: int. Number of steps in all epochs. Both attributes exist if `batches` has
-            them.
+    the positions of all workers. `num_tokens`, if the batches of this worker have it, is summed
+    over all workers.
     """
 
     is_own = True
@@ -177,18 +158,9 @@ class OwnBatches:
 
     def restore(self, state):
         """Restores a position that `state` returned with the same number of workers."""
-        positions = state["workers"]
-        _check_number(positions, self.workers)
-        if positions[self.workers.index] is not None:
-            self.own.restore(positions[self.workers.index])
-
-
-def _check_number(positions, workers):
-    if len(positions) != workers.size:
-        raise ValueError(
-            "If `worker_data` is files, a run must be resumed with the number of workers that it "
-            f"was started with: expected {len(positions)}; got {workers.size}."
-        )
+        own = state["workers"][self.workers.index]
+        if own is not None:
+            self.own.restore(own)
 
 
 def _without_rows(spec):

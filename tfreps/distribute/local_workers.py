@@ -40,13 +40,11 @@ os.execvp(sys.argv[2], sys.argv[2:])
 
 
 class Outcome(NamedTuple):
-    """Exit code of a group of workers, and which of them failed first.
+    """Exit code of a group of workers, and a sentence about the one that failed first.
 
-    Args:
-        code: int. Exit code: 0 if all workers succeeded, else that of the first worker that failed,
-            or that of worker 0 after a signal. It is 128 + n for a worker that signal n killed.
-        failure: str. Sentence about the first worker that failed; `""` if none failed, or if this
-            process was asked to stop. Defaults to `""`.
+    The code is 0 if all workers succeeded, else that of the first worker that failed, or that of
+    worker 0 after a signal. It is 128 + n for a worker that signal n killed. `failure` is `""` if
+    none failed, or if this process was asked to stop.
     """
 
     code: int
@@ -63,10 +61,10 @@ def run_workers(
 ) -> Outcome:
     """Runs a command once for each address, with TF_CONFIG set, and waits for all processes.
 
-    The output of the workers is copied to `outputs` in whole lines. Lines of all workers except
-    worker 0 get a prefix such as `[worker 1] `. If an output is a terminal, worker 0 inherits that
-    stream of this process instead, so that it can redraw its line of progress. The standard input
-    of the workers is empty.
+    The output of the workers is copied to `outputs`, two binary files, in whole lines. Lines of all
+    workers except worker 0 get a prefix such as `[worker 1] `. If an output is a terminal, worker 0
+    inherits that stream of this process instead, so that it can redraw its line of progress. The
+    standard input of the workers is empty.
 
     If a worker fails (its exit code is not 0), the others receive SIGTERM, and SIGKILL if they have
     not ended after `seconds_to_end`. The first SIGINT or SIGTERM that this process receives is
@@ -74,32 +72,8 @@ def run_workers(
     be saving a checkpoint, has ended; after that, the others have `seconds_to_end` before they are
     killed. A second signal, more than a second after the first, kills all workers.
 
-    Args:
-        command: sequence of str. Program and arguments.
-        addresses: sequence of str. Addresses of the workers, as returned by `local_addresses`.
-        environ: mapping of str to str. Environment variables that the workers inherit.
-        outputs: pair of binary files, to which standard output and standard error are copied.
-        threads: int. Number of threads of each worker (see `worker_environ`). Defaults to 1.
-        seconds_to_end: float. Time in seconds before workers that have not ended are killed, as
-            described above. Defaults to 10.0.
-
-    Returns:
-        `Outcome`.
-
-    Raises:
-        OSError: If a process cannot be started. Those that were started are killed. On Linux, no
-            error is raised if the program in `command` cannot be run; instead, the worker fails
-            with exit code 1.
-
-    Example:
-    >>> import io
-    >>> out, err = io.BytesIO(), io.BytesIO()
-    >>> command = [sys.executable, "-c", "import os; print(os.environ['OMP_NUM_THREADS'])"]
-    >>> environ = {**os.environ, "OMP_NUM_THREADS": "3"}
-    >>> run_workers(command, ["127.0.0.1:2222", "127.0.0.1:2223"], environ, (out, err))
-    Outcome(code=0, failure='')
-    >>> sorted(out.getvalue().splitlines())
-    [b'3', b'[worker 1] 3']
+    An OSError is raised if a process cannot be started; those that were started are killed. On
+    Linux, a worker whose program cannot be run fails with exit code 1 instead.
     """
     workers, copies = [], []
     locks = threading.Lock(), threading.Lock()
@@ -127,15 +101,8 @@ def run_workers(
 def local_addresses(count: int, first_port: int | None = None) -> tuple[str, ...]:
     """Returns addresses on this machine whose ports are free now.
 
-    With `first_port`, the ports are consecutive; otherwise, the operating system chooses them.
-
-    Raises:
-        ValueError: If one of the consecutive ports is above 65535, is in use, or may not be used
-            by this process.
-
-    Example:
-    >>> local_addresses(2)
-    ('127.0.0.1:...', '127.0.0.1:...')
+    With `first_port`, the ports are consecutive, and one that is above 65535 or cannot be used
+    raises a ValueError. Otherwise, the operating system chooses them.
     """
     if first_port is None:
         with contextlib.ExitStack() as stack:  # all at once, so that the ports differ
@@ -195,29 +162,26 @@ def copy_lines(source, target, prefix: bytes, lock) -> None:
                     is_lost = True
 
 
-class _Signals:
-    """SIGINT or SIGTERM that this process received, and whether it was repeated."""
-
-    def __init__(self):
-        self.number, self.is_repeated, self._time = None, False, 0.0
-
-    def note(self, number, frame):
-        now = time.monotonic()
-        if self.number is None:
-            self.number, self._time = number, now
-        elif now - self._time > REPEAT_SECONDS:
-            self.is_repeated = True
+def _are_repeated(signals):
+    return signals and signals[-1][1] - signals[0][1] > REPEAT_SECONDS
 
 
 @contextlib.contextmanager
 def _noted_signals():
-    """Context manager that only records SIGINT and SIGTERM. Ignored signals stay ignored."""
-    signals, before = _Signals(), {}
+    """Context manager that yields a list, to which each SIGINT or SIGTERM adds `(number, time)`.
+
+    The signals have no other effect. Ignored signals stay ignored.
+    """
+    signals, before = [], {}
+
+    def note(number, frame):
+        signals.append((number, time.monotonic()))
+
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             before[number] = signal.getsignal(number) or signal.SIG_DFL
             if before[number] is not signal.SIG_IGN:
-                signal.signal(number, signals.note)
+                signal.signal(number, note)
     try:
         yield signals
     finally:
@@ -243,9 +207,9 @@ def _wait(workers, signals, seconds_to_end):
     """Waits until all workers have ended; ends them after a failure or a signal."""
     while True:
         codes = [worker.poll() for worker in workers]
-        if signals.number is not None:
-            _send(workers, signals.number)
-            while workers[0].poll() is None and not signals.is_repeated:
+        if signals:
+            _send(workers, signals[0][0])
+            while workers[0].poll() is None and not _are_repeated(signals):
                 time.sleep(POLL_SECONDS)
             _wait_for(workers, seconds_to_end, signals)
             _kill(workers)
@@ -268,11 +232,11 @@ def _send(workers, number):
         worker.send_signal(number)  # does nothing if the worker has ended
 
 
-def _wait_for(workers, seconds, signals=None):
+def _wait_for(workers, seconds, signals=()):
     """Waits until all workers have ended, `seconds` have passed, or a signal is repeated."""
     end = time.monotonic() + seconds
     while any(worker.poll() is None for worker in workers) and time.monotonic() < end:
-        if signals is not None and signals.is_repeated:
+        if _are_repeated(signals):
             return
         time.sleep(POLL_SECONDS)
 

@@ -5,13 +5,7 @@ import os
 
 import tensorflow as tf
 
-from tfreps.distribute.cluster import (
-    KINDS,
-    NAME,
-    check_port_is_free,
-    read_cluster,
-    wait_for_workers,
-)
+from tfreps.distribute.cluster import KINDS, NAME, read_cluster, wait_for_workers
 
 # Environment variable with the time that a worker waits for the others to start, in seconds. The
 # default is longer than the delays with which Kubernetes restarts a worker.
@@ -31,14 +25,6 @@ def open_strategy(kind=None):
             machine or, if it has none, for each logical CPU device. `"multiworker"` uses the
             workers in the environment variable TF_CONFIG. If `None` (the default), the kind is
             `"mirrored"` if TensorFlow sees more than one GPU, and `"none"` otherwise.
-
-    Returns:
-        `tf.distribute.Strategy`.
-
-    Raises:
-        ValueError: If the kind is unknown. With `"mirrored"`, if there are fewer than two devices.
-            With `"multiworker"`, if TF_CONFIG is missing or not valid, the port of this worker is
-            in use, or another worker does not start in time.
 
     Example:
     >>> open_strategy("none").num_replicas_in_sync
@@ -84,7 +70,6 @@ def _multiworker():
             f"`distribute`: multiworker needs the environment variable {NAME}, which is not set "
             "or is empty. Start the workers with `tfreps launch`, or set it on each machine."
         )
-    check_port_is_free(cluster.address)
     wait_for_workers(cluster, _wait_seconds())
     os.environ[NAME] = cluster.as_tf_config()
     return tf.distribute.MultiWorkerMirroredStrategy()
