@@ -90,8 +90,7 @@ def annotate_corpus(
         `CorpusResult`.
 
     Raises:
-        ValueError: If an argument is not valid, an input file is missing, empty or damaged, the
-            text field is missing or is not text, or the pipeline fails.
+        ValueError: If an argument or an input file is not valid, or the pipeline fails.
         OSError: If the output cannot be written, for example because the disk is full.
         LostWorkerError: If a worker process is lost in each of the attempts.
     """
@@ -136,14 +135,7 @@ def annotate_corpus(
 
 
 def output_schema(schema, annotate, keep, target):
-    """Returns the Arrow schema of the records that are written, or raises a ValueError.
-
-    Args:
-        schema: `pyarrow.Schema` of the records that are read.
-        annotate: `Annotate`.
-        keep: list of str or None. Fields to write in addition to the text.
-        target: `RecordFormat` of the output.
-    """
+    """Returns the Arrow schema of the records that are written; `schema` is that of the input."""
     field, is_text = annotate.check.field, annotate.check.is_text
     fields = {each.name: each for each in schema}
     named = [(f"`field` is {field!r}", field)]

@@ -107,13 +107,8 @@ def divide(file, form, size):
 class ReadParts(beam.DoFn):
     """Reads parts of files, and rejects records that the model cannot read.
 
-    Args:
-        form: `RecordFormat` of the files.
-        check: `CheckRecords`.
-        keep: list of str or None. Fields of the records to keep in addition to the text. If `None`,
-            all fields are kept.
-        schema: `pyarrow.Schema` or None. If given, a record that does not fit it is rejected.
-        batch_size: int. Maximum number of records in a batch.
+    The records keep the text and the fields in `keep`, or all fields if it is `None`. If `schema`
+    is not `None`, a record that does not fit it is rejected.
     """
 
     def __init__(self, form, check, keep, schema, batch_size):

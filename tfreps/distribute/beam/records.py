@@ -12,12 +12,8 @@ import pyarrow as pa
 class CheckRecords(beam.DoFn):
     """Passes on the records that a model can read, and rejects the others with a reason.
 
-    Args:
-        field: str. Field of the text.
-        is_text: bool. Whether the text must be a str; otherwise, it must be a list of str.
-        taken: list of str. Fields of the answer, which a record must not have, unless it is
-            `field`.
-        max_bytes: int. Maximum number of bytes of a text.
+    The text in `field` must be a str if `is_text`, otherwise a list of str. `taken` are the fields
+    of the answer, which a record must not have, except `field`.
     """
 
     def __init__(self, field, is_text, taken, max_bytes):
