@@ -41,7 +41,6 @@ FLAG = re.compile(r"(^|[\s(`'\"])--[a-z]")
 # Files of the library that mention flags, and whose flags they are. Code of programs may.
 FOREIGN = {
     "tfreps/backend.py": "a command line of pip",
-    "tfreps/distribute/beam/beam_runners.py": "flags of Beam",
     "tfreps/export/notes.py": "the notes in an export describe how to start servers",
 }
 

@@ -109,7 +109,7 @@ def annotate_corpus(
         written = output_schema(schema, annotate, keep, target)
         fit = None if form.is_typed or output_format == "jsonl" else written
         read = ReadParts(form, annotate.check, keep, fit, batch_size)
-        flags = PipelineOptions([*pipeline_options, f"--direct_num_workers={workers}"])
+        flags = PipelineOptions(list(pipeline_options), direct_num_workers=workers)
         divided = divide, form, part_bytes(files.values())
 
         def build(folder, beam_runner):
