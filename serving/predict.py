@@ -84,7 +84,7 @@ def saved_model_folder(folder):
 
 
 def load_signature(folder, name):
-    from tfreps.inference.export_answers import load_saved_model  # imports TensorFlow
+    from tfreps.files.saved_models import load_saved_model  # imports TensorFlow
 
     logging.getLogger("absl").setLevel(logging.ERROR)  # it warns about gradients
     try:

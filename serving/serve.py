@@ -66,7 +66,9 @@ def main(argv=None):
 
 def serve(options):
     """Serves until a signal arrives or --try is finished; returns the exit code."""
-    server_options.check_server_options(options)
+    if bool(options.folders) == bool(options.model_config):
+        given = "both" if options.folders else "neither"
+        raise ValueError(f"Expected either base paths of models or --model-config; got {given}.")
     options.sentence = vars(options)["try"]
     stopped = threading.Event()
     stop_on_signals(stopped)
@@ -100,15 +102,10 @@ def end(server, options):
     """Stops a server once all accepted requests are answered; returns the exit code."""
     begin = time.monotonic()
     if not server.stop(options.grace_seconds):
-        print(unfinished(server, time.monotonic() - begin), flush=True)
+        seconds, count = time.monotonic() - begin, server.core.in_progress
+        print(f"Stopped after {seconds:.1f} seconds with {count} unfinished requests.", flush=True)
         os._exit(1)  # the threads of the requests cannot be stopped
     return 0
-
-
-def unfinished(server, seconds):
-    """Returns the message about requests that were unfinished when the server stopped."""
-    count = server.core.in_progress
-    return f"Stopped after {seconds:.1f} seconds with {count} unfinished requests."
 
 
 def stop_on_signals(stopped):

@@ -1,11 +1,8 @@
 """Outputs of a signature become one dict per text."""
 
 import numpy as np
-import pytest
-import tensorflow as tf
 
-from tfreps.inference import export_answers
-from tfreps.inference.export_answers import load_saved_model, signature_rows
+from tfreps.inference.export_answers import signature_rows
 
 
 def strings(*rows):
@@ -69,32 +66,3 @@ def test_a_span_whose_text_repeats():
     ]
     [row] = signature_rows(outputs, ["spans"], [text.lower()])
     assert [span["text"] for span in row["spans"]] == ["New York"] * 2
-
-
-@pytest.mark.parametrize("there", [True, False])
-def test_operations_that_tensorflow_does_not_know(monkeypatch, there):
-    """tensorflow-text is imported for them if it is installed; other errors are unchanged."""
-    calls, imported = [], []
-
-    def load(folder, **_):
-        calls.append(folder)
-        if not imported:
-            raise RuntimeError("Op type not registered 'FastX' in binary")
-        return "a model"
-
-    def import_module(name):
-        if not there:
-            raise ImportError(f"No module named {name!r}")
-        imported.append(name)
-
-    monkeypatch.setattr(tf.saved_model, "load", load)
-    monkeypatch.setattr(export_answers.importlib, "import_module", import_module)
-    if there:
-        assert load_saved_model("folder") == "a model"
-        assert imported == ["tensorflow_text"] and calls == ["folder"] * 2
-    else:
-        with pytest.raises(ValueError, match="No module.*pip install tensorflow-text"):
-            load_saved_model("folder")
-    monkeypatch.setattr(tf.saved_model, "load", lambda *_, **__: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        load_saved_model("folder")

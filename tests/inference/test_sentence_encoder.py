@@ -85,12 +85,18 @@ def test_one_direction_and_token_ids(budget):
         assert_close(vectors, expected)
 
 
-def test_kept_vectors_are_not_made_again(monkeypatch):
-    encoder = SentenceEncoder(make_pretrainer().bilm)
-    done = []
+def test_kept_vectors_are_not_made_again():
+    bilm = make_pretrainer().bilm
+    encoder, done = SentenceEncoder(bilm), []
     encoder.keep([str(n) for n in range(1000)], done.append)
     assert done == [512, 1002]  # includes the sentence boundaries
-    assert encoder._number([["5", "new", "new", "1"]])[1] == ["new"]
+    sentences = [["5", "new", "new", "1"]]
+    [(_, before)] = encoder.encode(sentences)
+    for weight in bilm.token_encoder.weights:
+        weight.assign(2 * weight)
+    [(_, after)] = encoder.encode(sentences)
+    kept = np.all(before[0] == after[0], axis=-1)  # the vectors without context
+    assert kept.tolist() == [True, False, False, True]
 
 
 def test_batches_stay_within_the_budget():

@@ -117,7 +117,9 @@ def test_killed_and_started_again_at_once(zoo):
     "arguments, words",
     [
         ([], "Expected either base paths of models or --model-config; got neither."),
+        ([".", "--model-config", "a"], "got both"),
         (["nowhere"], "nowhere is not a folder"),
+        ([".", "--sentences", "x"], "--sentences requires --page"),
         (["."], "contains no version of a model to serve: expected folders"),
         ([".", "--tls-cert", "x"], "--tls-cert requires --tls-key"),
         ([".", "--tls-cert", "x", "--tls-key", "y"], "No such file"),
@@ -245,11 +247,6 @@ def test_without_the_packages_of_the_extra(monkeypatch, capsys, program, module)
     assert main([program, "exports/ner", *["A text ."][: program == "query"]]) == 2
     message = "which is not installed. In a checkout of tfreps, run pip install '.[serving]'."
     assert message in capsys.readouterr().err
-
-
-def test_sentences_without_a_page(tmp_path, capsys):
-    assert main(["serve", str(tmp_path), "--sentences", "x"]) == 2
-    assert "--sentences requires --page" in capsys.readouterr().err
 
 
 def test_tried_over_both_protocols(zoo, monkeypatch, capsys):

@@ -145,10 +145,3 @@ GROUPS = [
 FLAGS = {
     "allowed_hosts": "--allow-host", "allowed_origins": "--allow-origin", "labels": "--label",
 }  # fmt: skip
-
-
-def check_server_options(options):
-    """Raises ValueError unless either base paths or a model config are given."""
-    if bool(options.folders) == bool(options.model_config):
-        given = "both" if options.folders else "neither"
-        raise ValueError(f"Expected either base paths of models or --model-config; got {given}.")

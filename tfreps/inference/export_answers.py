@@ -1,9 +1,7 @@
-"""Loads exported SavedModels, calls their signatures, and splits the outputs into rows.
+"""Calls signatures of exported SavedModels, and splits the outputs into rows.
 
 Beam's workers run this file without an installation of tfreps.
 """
-
-import importlib
 
 import tensorflow as tf
 
@@ -11,27 +9,6 @@ from tfreps.inference.answers import token_places
 
 SPANS = "span_types", "span_starts", "span_ends"
 PARTS = *SPANS, "num_spans", "sequence_len"  # outputs that rows do not have
-
-
-def load_saved_model(folder):
-    """Loads a SavedModel, and imports TensorFlow Text if the model needs its operations.
-
-    Raises:
-        ValueError: If the model needs TensorFlow Text, which is not installed.
-    """
-    try:
-        return tf.saved_model.load(folder)
-    except Exception as error:  # the type depends on where TensorFlow finds the operation
-        if "Op type not registered" not in str(error):
-            raise
-        try:
-            importlib.import_module("tensorflow_text")  # registers its operations
-        except ImportError as missing:
-            raise ValueError(
-                f"the model needs operations of TensorFlow Text ({missing}). Run pip install "
-                "tensorflow-text."
-            ) from error
-    return tf.saved_model.load(folder)
 
 
 def call_signature(function, texts):

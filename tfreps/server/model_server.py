@@ -45,11 +45,15 @@ class ModelServer:
         self.core = ServingCore(pool, options)
         self._rest = self._grpc = None
         # Ports are opened first, so that a port in use is reported before models are loaded.
-        if options.grpc_port is not None:
-            self._grpc = GrpcFront(self.core)
-        if options.rest_port is not None:
-            app = RestApp(self.core, make_routes(self.core) if make_routes else ())
-            self._rest = RestFront(RequestGuard(app.asgi, options), options)
+        try:
+            if options.grpc_port is not None:
+                self._grpc = GrpcFront(self.core)
+            if options.rest_port is not None:
+                app = RestApp(self.core, make_routes(self.core) if make_routes else ())
+                self._rest = RestFront(RequestGuard(app.asgi, options), options)
+        except Exception:
+            self.stop(0)  # closes the other port
+            raise
         self.rest_port = self._rest and self._rest.port
         self.grpc_port = self._grpc and self._grpc.port
 
@@ -62,12 +66,15 @@ class ModelServer:
         """
         pool = self.core.pool
         pool.refresh()
-        for model in pool.models.values():
-            if not model.available:
-                self.stop(0)
-                raise ValueError(why_nothing(model))
-        for front in filter(None, (self._grpc, self._rest)):
-            front.start()
+        try:
+            for model in pool.models.values():
+                if not model.available:
+                    raise ValueError(why_nothing(model))
+            for front in filter(None, (self._grpc, self._rest)):
+                front.start()
+        except Exception:
+            self.stop(0)
+            raise
         if self.core.options.poll_seconds:
             pool.start(self.core.options.poll_seconds)
 

@@ -16,6 +16,7 @@ from tensorflow_serving.apis import prediction_service_pb2_grpc
 
 from tests.server.small_models import predict_request, serving
 from tests.server.test_model_server import wait_for
+from tfreps.server.rest.rest_front import PatientProtocol
 
 
 def health(channel, service=""):
@@ -120,13 +121,13 @@ def test_tls_on_both_ports(models, certificate):
         assert found.json() == {"outputs": [3.0]}
 
 
-def test_a_tls_connection_that_is_told_twice_to_end(models, certificate, caplog):
+def test_a_tls_connection_that_is_told_twice_to_end(models, certificate, caplog, monkeypatch):
     """A connection that is opened during shutdown is closed at once, and nothing is logged."""
     cert, key = certificate
     trusted = ssl.create_default_context(cafile=cert)
     server = serving(models / "half_plus_two", grpc_port=None, tls_cert=cert, tls_key=key)
     server.start()
-    server._rest._server.config.http_protocol_class.is_ending = True
+    monkeypatch.setattr(PatientProtocol, "is_ending", True)
     plain = socket.create_connection(("127.0.0.1", server.rest_port), timeout=20)
     with trusted.wrap_socket(plain, server_hostname="localhost") as client:
         begin = time.monotonic()

@@ -11,9 +11,9 @@ from tensorflow.core.protobuf import saved_model_pb2
 from tests.server.small_models import ask, at_the_same_time, save, save_half, spec, write_warm_up
 from tests.server.test_model_server import wait_for
 from tfreps.server import BatchOptions, ServerOptions
-from tfreps.server.models import graph_operations, servable
+from tfreps.server.models import graph_operations
 from tfreps.server.models.servable import Servable
-from tfreps.server.requests.serving_error import ServingError, as_serving_error
+from tfreps.server.requests.serving_error import ServingError
 
 
 @pytest.fixture(scope="module")
@@ -46,40 +46,6 @@ def test_no_such_signature(zoo):
     with pytest.raises(ServingError, match='key "none" not found') as caught:
         ask(zoo, "none", {})
     assert caught.value.code == "FAILED_PRECONDITION"
-
-
-def test_a_bad_request_fails_alone(zoo):
-    words = ["bad" if n % 4 == 0 else f"word{n}" for n in range(16)]
-    found = {}
-
-    def submit(number):
-        try:
-            found[number] = ask(zoo, "picky", texts(words[number]))["length"].tolist()
-        except Exception as error:
-            found[number] = as_serving_error(error).code
-
-    with at_the_same_time(submit, 16):
-        pass
-    for number, word in enumerate(words):
-        assert found[number] == ("INVALID_ARGUMENT" if word == "bad" else [len(word)])
-
-
-def test_outputs_that_are_no_rows(tmp_path):
-    """The signature declares rows, but its outputs have none."""
-    folder = save(
-        tmp_path / "1",
-        serving_default=(lambda x: {"y": tf.concat([x, x], 0)}, {"x": spec("int32", None)}),
-    )
-    servable = Servable(folder)
-    found = {}
-
-    def submit(number):
-        x = np.array([number], "int32")
-        found[number] = [ask(servable, "", {"x": x})["y"].tolist() for _ in range(5)]
-
-    with at_the_same_time(submit, 8):
-        pass
-    assert found == {number: [[number] * 2] * 5 for number in range(8)}
 
 
 def test_no_thread_is_left_behind_when_a_version_is_unloaded(models):
@@ -182,32 +148,3 @@ def test_an_answer_of_a_batch_that_is_too_large_fails_alone(tmp_path):
     with at_the_same_time(submit, 3):
         pass
     assert found == {0: [b"a" * 500], 1: "RESOURCE_EXHAUSTED", 2: [b"c" * 500]}
-
-
-@pytest.mark.parametrize("there", [True, False])
-def test_operations_that_tensorflow_does_not_know(monkeypatch, there):
-    """tensorflow-text is imported for them if it is installed; other errors are unchanged."""
-    calls, imported = [], []
-
-    def load(folder, **_):
-        calls.append(folder)
-        if not imported:
-            raise RuntimeError("Op type not registered 'FastX' in binary")
-        return "a model"
-
-    def import_module(name):
-        if not there:
-            raise ImportError(f"No module named {name!r}")
-        imported.append(name)
-
-    monkeypatch.setattr(tf.saved_model, "load", load)
-    monkeypatch.setattr(servable.importlib, "import_module", import_module)
-    if there:
-        assert servable.load("folder") == "a model"
-        assert imported == ["tensorflow_text"] and calls == ["folder"] * 2
-    else:
-        with pytest.raises(ValueError, match="No module.*pip install tensorflow-text"):
-            servable.load("folder")
-    monkeypatch.setattr(tf.saved_model, "load", lambda *_, **__: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        servable.load("folder")

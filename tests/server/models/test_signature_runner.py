@@ -118,17 +118,6 @@ def test_long_calls_do_not_delay_others(monkeypatch):
     assert [f.result(20)["y"].tolist() for f in (long, alone, together)] == [[2], [4], [6]]
 
 
-def test_a_full_queue_is_unavailable(monkeypatch):
-    runner = Runner(times, monkeypatch, max_queued=1)
-    first = runner.submit(0)
-    wait_for(lambda: runner.asked)
-    second = runner.submit(1)
-    with pytest.raises(ServingError, match="1 batched requests are already waiting"):
-        runner.submit(2).result(20)
-    runner.go_on.set()
-    assert first.result(20) and second.result(20)
-
-
 def test_sizes_and_arrays():
     assert bytes_of(np.array([b"abc", b""], object)) == 3 + 16 and bytes_of(np.zeros([2])) == 16
     assert as_array("y", tf.constant(b"a")).dtype == object

@@ -10,7 +10,6 @@ import tensorflow as tf
 from tests.server.small_models import save, serving, spec
 from tfreps.server.models.servable import Servable
 from tfreps.server.requests.event_loop import on_loop
-from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.requests.ticket import Ticket
 from tfreps.server.rest.context_neighbours import ContextNeighbours
 
@@ -119,24 +118,6 @@ def test_sentences_are_embedded_once(neighbours, asked):
     for _ in range(2):
         find(neighbours, "bilm", ["x"], 0, 0)
     assert asked == [[b"x"], [text.encode() for text in SENTENCES], [b"x"]]
-
-
-@pytest.mark.parametrize(
-    "asked, code",
-    [
-        (("bilm", TEXTS, 3, 0), "INVALID_ARGUMENT"),
-        (("bilm", TEXTS, -1, 0), "INVALID_ARGUMENT"),
-        (("bilm", TEXTS, 0, 3), "INVALID_ARGUMENT"),
-        (("bilm", TEXTS, 2, 0), "INVALID_ARGUMENT"),
-        (("bilm", ["x"] * 201, 0, 0), "INVALID_ARGUMENT"),
-        (("label", TEXTS, 0, 0), "INVALID_ARGUMENT"),
-        (("nobody", TEXTS, 0, 0), "NOT_FOUND"),
-    ],
-)
-def test_what_cannot_be(neighbours, asked, code):
-    with pytest.raises(ServingError) as error:
-        find(neighbours, *asked)
-    assert error.value.code == code
 
 
 def test_another_model_under_the_same_version_is_asked_again(server, asked, monkeypatch):

@@ -15,10 +15,11 @@ from tfreps.distribute.beam.signature_specs import (
     read_outputs,
     version_folder,
 )
+from tfreps.files import saved_models
 from tfreps.inference import answers, export_answers
 
 # Workers have no tfreps: the code that they run travels with the pipeline.
-for module in tfreps.distribute.beam, export_answers, answers:
+for module in tfreps.distribute.beam, saved_models, export_answers, answers:
     cloudpickle.register_pickle_by_value(module)
 
 MOST_BYTES = 200_000

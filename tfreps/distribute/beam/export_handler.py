@@ -14,7 +14,8 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.metrics import Metrics
 from apache_beam.ml.inference.base import ModelHandler
 
-from tfreps.inference.export_answers import call_signature, load_saved_model, signature_rows
+from tfreps.files.saved_models import load_saved_model
+from tfreps.inference.export_answers import call_signature, signature_rows
 
 COUNTS = "assets.extra/tfreps_counts.json"  # written by `tfreps export`
 SPACED = "spaces", "words", "bert_words"  # tokenizations with about one token per word

@@ -29,8 +29,7 @@ SPARE = 16  # additional calls
 class GrpcFront:
     """gRPC interface of a `ServingCore`, with TensorFlow Serving's services and the health service.
 
-    Attributes:
-        port: int. The port that the server listens on.
+    It listens on `port`, and runs on `server_loop()`.
     """
 
     def __init__(self, core):
@@ -53,12 +52,14 @@ class GrpcFront:
         self._server.add_generic_rpc_handlers(self._handlers())
         host = f"[{options.host}]" if ":" in options.host else options.host
         address = f"{host}:{options.grpc_port}"
-        credentials = grpc_credentials(options.tls_cert, options.tls_key)
+        cert, key = options.tls_cert, options.tls_key
         try:
-            if credentials is None:
-                self.port = self._server.add_insecure_port(address)
-            else:
+            if cert:
+                pair = pathlib.Path(key or cert).read_bytes(), pathlib.Path(cert).read_bytes()
+                credentials = grpc.ssl_server_credentials([pair])
                 self.port = self._server.add_secure_port(address, credentials)
+            else:
+                self.port = self._server.add_insecure_port(address)
         except RuntimeError as error:
             raise OSError(f"Cannot listen on {address} for gRPC: {error}") from error
         if not self.port:
@@ -89,7 +90,7 @@ class GrpcFront:
         self._core.pool.watchers.append(lambda: on_loop(self.tell_health()))
 
     async def _start(self):
-        await self.tell_health()
+        await self.tell_health()  # before the first probe
         await self._server.start()
         self._watch = asyncio.create_task(self._watch_health())
 
@@ -105,8 +106,8 @@ class GrpcFront:
 
     async def _watch_health(self):
         while True:
-            await asyncio.sleep(HEALTH_SECONDS)
             await self.tell_health()
+            await asyncio.sleep(HEALTH_SECONDS)
 
     async def stop(self, seconds):
         """Rejects new requests, and waits up to `seconds` seconds for requests in progress."""
@@ -160,11 +161,3 @@ def serialized(message):
 def serving(yes):
     status = health_pb2.HealthCheckResponse
     return status.SERVING if yes else status.NOT_SERVING
-
-
-def grpc_credentials(cert, key):
-    """Returns gRPC server credentials from PEM files, or `None` if no file is given."""
-    if not cert:
-        return None
-    pair = pathlib.Path(key or cert).read_bytes(), pathlib.Path(cert).read_bytes()
-    return grpc.ssl_server_credentials([pair])

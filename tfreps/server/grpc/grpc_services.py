@@ -10,59 +10,53 @@ from tfreps.server.requests.serving_core import SIGNATURE_DEF
 from tfreps.server.requests.serving_error import ServingError
 from tfreps.server.requests.tensor_protos import fill_proto, to_arrays
 
-CODES = {code.name: code for code in grpc.StatusCode}
+
+def answered(method):
+    """Wraps a method so that it is recorded, and that an error ends the call with a status."""
+
+    @functools.wraps(method)
+    async def call(self, request, context):
+        try:
+            with self.core.recorded(request.model_spec.name, method.__name__, "GRPC"):
+                return await method(self, request, context)
+        except ServingError as error:
+            code, message = grpc.StatusCode[error.code], error.message
+            error.with_traceback(None)  # whose frames hold the inputs
+        await context.abort(code, message)
+
+    return call
 
 
 class GrpcServices:
     """Methods Predict, GetModelMetadata and GetModelStatus of TensorFlow Serving's services.
 
-    Attributes:
-        is_ending: bool. Whether Predict rejects new requests.
+    If `is_ending` is `True`, Predict rejects new requests.
     """
 
-    is_ending = False
-
     def __init__(self, core):
-        self._core = core
+        self.core = core
+        self.is_ending = False
 
+    @answered
     async def Predict(self, request, context):  # noqa: N802 (the name in the protocol)
         """Returns the answer of a signature, with all outputs or those in `output_filter`."""
-        return await self._answer("Predict", self._predict, request, context)
-
-    async def GetModelMetadata(self, request, context):  # noqa: N802
-        """Returns the signatures of a version, without waiting for other requests."""
-        return await self._answer("GetModelMetadata", self._metadata, request, context)
-
-    async def GetModelStatus(self, request, context):  # noqa: N802
-        """Returns the status of a model's versions, without waiting for other requests."""
-        return await self._answer("GetModelStatus", self._status, request, context)
-
-    async def _answer(self, api, work, request, context):
-        """Returns the result of a method; if it fails, ends the call with an error status."""
-        try:
-            with self._core.recorded(request.model_spec.name, api, "GRPC"):
-                return await work(request, context)
-        except ServingError as error:
-            code, message = CODES[error.code], error.message
-            error.with_traceback(None)  # whose frames hold the inputs
-        await context.abort(code, message)
-
-    async def _predict(self, request, context):
         if self.is_ending:
             raise ServingError("UNAVAILABLE", "The server is shutting down.")
-        ticket = self._core.ticket(context.time_remaining())
+        ticket = self.core.ticket(context.time_remaining())
         prepare = functools.partial(self._prepare, request)
-        return await self._core.predict(asked_for(request), prepare, ticket, request.ByteSize())
+        return await self.core.predict(asked_for(request), prepare, ticket, request.ByteSize())
 
     def _prepare(self, request, number, servable, ticket):
         """Returns the `Call` for a request."""
         name = request.model_spec.signature_name
         servable.signature(name).check_names(request.inputs)  # before the inputs take memory
-        inputs = to_arrays(request.inputs, self._core.options.max_elements)
+        inputs = to_arrays(request.inputs, self.core.options.max_elements)
         write = functools.partial(response_of, request.model_spec, number)
         return servable.prepare(name, inputs, request.output_filter, ticket, write)
 
-    async def _metadata(self, request, context):
+    @answered
+    async def GetModelMetadata(self, request, context):  # noqa: N802
+        """Returns the signatures of a version, without waiting for other requests."""
         which = asked_for(request)
         if not request.metadata_field:
             raise ServingError(
@@ -72,10 +66,12 @@ class GrpcServices:
         for field in request.metadata_field:
             if field != SIGNATURE_DEF:
                 raise ServingError("INVALID_ARGUMENT", f"Metadata field {field} is not supported")
-        return self._core.metadata_message(*which)
+        return self.core.metadata_message(*which)
 
-    async def _status(self, request, context):
-        return self._core.status_message(*asked_for(request))
+    @answered
+    async def GetModelStatus(self, request, context):  # noqa: N802
+        """Returns the status of a model's versions, without waiting for other requests."""
+        return self.core.status_message(*asked_for(request))
 
 
 def response_of(spec, version, outputs):

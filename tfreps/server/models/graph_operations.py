@@ -50,10 +50,6 @@ def check_operations(model, folder) -> None:
     calls it. Two uses of files are allowed, because ordinary SavedModels need them: saving and
     restoring the model's own variables, and filling lookup tables from its own assets.
 
-    Args:
-        model: `SavedModel` message.
-        folder: str or path. The folder of the SavedModel.
-
     Raises:
         ValueError: If the model has an asset outside of its folder, also by a symbolic link, or
             operations that may use the network, Python or other files, run code that the graph does
@@ -134,9 +130,8 @@ def touches(node):
 def own_saver(graph, nodes, called):
     """Finds the nodes and functions that only save or restore the variables.
 
-    Returns:
-        Tuple `(nodes, functions)` of dicts from the names of such nodes in a graph of TensorFlow 1,
-        and of such functions in a graph of TensorFlow 2, to the operations allowed for them.
+    Returns two dicts from the names of such nodes in a graph of TensorFlow 1, and of such functions
+    in a graph of TensorFlow 2, to the operations allowed for them.
     """
     saver = graph.saver_def
     library = graph.graph_def.library

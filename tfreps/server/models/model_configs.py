@@ -77,13 +77,9 @@ def check_name(name, what):
 
 
 def from_folders(folders: list[str], labels=(), versions=()) -> list[ModelConfig]:
-    """Creates configurations of models from command-line arguments.
+    """Creates configurations from base paths, labels and version policies of the command line.
 
-    Args:
-        folders: List of base paths such as `"exports/ner"`. A model is named after its folder,
-            unless a name precedes the path, as in `"tagger=exports/ner"`.
-        labels: List of str in the form `"NAME:LABEL=VERSION"`, such as `"tagger:canary=2"`.
-        versions: List of str in the form `"NAME:POLICY"`, such as `"tagger:latest"`.
+    A model is named after its folder, unless a name precedes the path (`"tagger=exports/ner"`).
     """
     configs = {}
     for folder in folders:
@@ -113,7 +109,6 @@ def from_folders(folders: list[str], labels=(), versions=()) -> list[ModelConfig
 def read_policy(text: str) -> VersionPolicy:
     """Parses a version policy from the command line.
 
-    Example:
     >>> read_policy("latest:2"), read_policy("3,4").specific
     (VersionPolicy(latest=2, specific=()), (3, 4))
     """

@@ -1,7 +1,6 @@
 """Servable: a loaded version of a model that answers requests from many threads."""
 
 import contextlib
-import importlib
 import logging
 import os
 import pathlib
@@ -10,6 +9,7 @@ import threading
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
+from tfreps.files.saved_models import load_saved_model
 from tfreps.server.models.graph_operations import check_operations
 from tfreps.server.models.signature import Signature
 from tfreps.server.models.signature_runner import SignatureRunner
@@ -27,14 +27,7 @@ TAG = "serve"
 
 
 class Servable:
-    """Loaded SavedModel that answers requests.
-
-    Requests to a signature can be merged if all inputs of the signature are required and have rank
-    1 and a variable size, and all its outputs have one row per input row.
-
-    Args:
-        folder: str or path. The folder of a SavedModel.
-        options: `ServerOptions`. If `None`, the default options are used.
+    """Loaded SavedModel, in a folder, that answers requests within the limits of `ServerOptions`.
 
     Attributes:
         definitions: dict from the name of every signature to its `SignatureDef`.
@@ -55,7 +48,7 @@ class Servable:
                 check_operations(model, self._folder)
             self._counter = RequestCounter.of_folder(self._folder)
             with quiet_absl():
-                self._loaded = load(self._folder)
+                self._loaded = load_saved_model(self._folder, [TAG])
             self._functions = dict(self._loaded.signatures.items())
         except Exception as error:  # truncated protobufs and missing files raise various types
             reason = " ".join(str(error).split())
@@ -73,6 +66,7 @@ class Servable:
         if self._options.batching.max_rows <= 1:
             merged = set()
         self._runner = SignatureRunner(self._functions, merged, self._options)
+        self.run = self._runner.run
         self._warm_up()
 
     @property
@@ -88,16 +82,11 @@ class Servable:
         return self.signatures[name]
 
     def prepare(self, name, inputs, outputs, ticket, write=dict):
-        """Checks a request against the signature and the limits, and returns its `Call`.
+        """Checks a request against the signature and the limits, and returns its `Call` for `run`.
 
-        Args:
-            name: str. The name of the signature. If empty, `serving_default` is used.
-            inputs: dict from names to NumPy arrays.
-            outputs: List of str. Names of the outputs to return. If empty, all outputs are
-                returned.
-            ticket: The `Ticket` of the request.
-            write: Function that converts the dict of output arrays to the answer. Defaults to
-                `dict`.
+        `name` is the signature (`serving_default` if it is empty), `inputs` a dict of arrays,
+        `outputs` the names of the outputs to return (all if it is empty), and `write` a function
+        that converts the dict of output arrays to the answer.
         """
         signature = self.signature(name)
         signature.check(inputs)
@@ -105,10 +94,6 @@ class Servable:
         queue = choose_queue(inputs, self._counter, self._options)
         inputs = {**signature.defaults, **inputs}
         return Call(signature.name, inputs, outputs, rows_of(inputs), queue, ticket, write)
-
-    async def run(self, call):
-        """Returns the answer of a `Call`, or raises the error of the model or of a limit."""
-        return await self._runner.run(call)
 
     def _warm_up(self):
         for number, request in enumerate(warm_up_requests(self._folder), 1):
@@ -121,24 +106,6 @@ class Servable:
                 raise ValueError(
                     f"{self._folder}: warm-up request {number} fails: {error}"
                 ) from error
-
-
-def load(folder):
-    """Loads a SavedModel, and imports tensorflow-text if its operations may be needed."""
-    try:
-        return tf.saved_model.load(folder, tags=[TAG])
-    except RuntimeError as error:
-        if "Op type not registered" not in str(error):
-            raise
-        try:
-            importlib.import_module("tensorflow_text")  # registers its operations
-        except ImportError as missing:
-            raise ValueError(
-                "it has operations that TensorFlow lacks, and tensorflow-text, which may have "
-                f"them, cannot be imported ({missing}). Install it with "
-                "`pip install tensorflow-text`."
-            ) from error
-    return tf.saved_model.load(folder, tags=[TAG])
 
 
 def read_model(folder):

@@ -8,15 +8,8 @@ from tfreps.server.requests.serving_error import ServingError
 class Signature:
     """Inputs and outputs of a signature of a SavedModel, in alphabetical order.
 
-    Args:
-        name: str. The name of the signature, such as `"serving_default"`.
-        definition: The `SignatureDef` of the signature.
-
-    Attributes:
-        inputs: dict from input names to `tf.TensorSpec`, or `None` for inputs that are not dense.
-        outputs: dict from output names to `tf.TensorSpec`, or `None` for outputs that are not
-            dense, such as ragged tensors.
-        defaults: dict from the names of optional inputs to their default values.
+    `inputs` and `outputs` are dicts from names to `tf.TensorSpec`, or to `None` for those that are
+    not dense, such as ragged tensors. `defaults` has the values of optional inputs.
     """
 
     def __init__(self, name, definition):

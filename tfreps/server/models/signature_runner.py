@@ -21,15 +21,9 @@ class FailedBatch(Exception):
 class SignatureRunner:
     """Runner of the calls of a model, with a queue for each kind of call.
 
-    Small calls of a signature whose rows are independent run together. If their batch fails, they
-    run again one by one, so that no call fails because of another. Other calls run alone, and long
-    ones one at a time.
-
-    Args:
-        functions: dict from names of signatures to `ConcreteFunction`.
-        merged: Set of str. Names of the signatures whose calls may run together. A signature is
-            removed if its outputs turn out not to have one row per row of its inputs.
-        options: `ServerOptions`.
+    Small calls of a signature whose rows are independent (`merged`) run together. If their batch
+    fails, they run again one by one, so that no call fails because of another. Other calls run
+    alone, and long ones one at a time.
     """
 
     def __init__(self, functions, merged, options):
@@ -68,16 +62,17 @@ class SignatureRunner:
             return self._run_alone(calls)
         signature = calls[0].signature
         wanted = set().union(*(call.outputs for call in calls))
-        inputs = {name: np.concatenate([c.inputs[name] for c in calls]) for name in calls[0].inputs}
+        names = calls[0].inputs
         try:
+            inputs = {name: np.concatenate([c.inputs[name] for c in calls]) for name in names}
             tensors = Ticket().call(self._functions[signature], inputs)
             outputs = {name: as_array(name, tensors[name]) for name in wanted}
-        except Exception as error:
-            raise FailedBatch from error
+        except Exception:
+            return [FailedBatch() for _ in calls]
         ends = np.cumsum([call.rows for call in calls])
         if any(value.shape[:1] != (ends[-1],) for value in outputs.values()):
             self._merged.discard(signature)
-            raise FailedBatch
+            return [FailedBatch() for _ in calls]
         answers = []
         for call, end in zip(calls, ends, strict=True):
             own = {name: outputs[name][end - call.rows : end] for name in call.outputs}
@@ -87,12 +82,16 @@ class SignatureRunner:
     def _run_alone(self, calls):
         """Runs a single call; returns a list with its answer or exception."""
         (call,) = calls
-        tensors = call.ticket.call(self._functions[call.signature], call.inputs)
-        # Before the conversion of large outputs, which takes memory.
-        dense = [tensors[name] for name in call.outputs if is_dense(tensors[name])]
-        size = sum(tensor.shape.num_elements() * tensor.dtype.size for tensor in dense)
-        check_answer(size, self._options)
-        return [self._written(call, {name: as_array(name, tensors[name]) for name in call.outputs})]
+        try:
+            tensors = call.ticket.call(self._functions[call.signature], call.inputs)
+            # Before the conversion of large outputs, which takes memory.
+            dense = [tensors[name] for name in call.outputs if is_dense(tensors[name])]
+            size = sum(tensor.shape.num_elements() * tensor.dtype.size for tensor in dense)
+            check_answer(size, self._options)
+            outputs = {name: as_array(name, tensors[name]) for name in call.outputs}
+        except Exception as error:
+            return [error]
+        return [self._written(call, outputs)]
 
     def _written(self, call, outputs):
         """Returns the answer of a call with these outputs, or an exception."""

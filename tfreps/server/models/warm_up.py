@@ -3,6 +3,7 @@
 import os
 
 import tensorflow as tf
+from google.protobuf.message import DecodeError
 from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
 
 FILE = os.path.join("assets.extra", "tf_serving_warmup_requests")
@@ -12,11 +13,7 @@ MOST = 1_000  # records that TensorFlow Serving accepts
 def warm_up_requests(folder: str | os.PathLike) -> list[predict_pb2.PredictRequest]:
     """Reads the Predict requests in `assets.extra/tf_serving_warmup_requests`, if there are any.
 
-    Args:
-        folder: str or path. The folder of one version of a model.
-
-    Raises:
-        ValueError: If the file is corrupt or has more than 1,000 records.
+    Raises a ValueError if the file is corrupt or has more than 1,000 records.
     """
     path = os.path.join(os.fspath(folder), FILE)
     if not os.path.isfile(path):
@@ -33,9 +30,7 @@ def warm_up_requests(folder: str | os.PathLike) -> list[predict_pb2.PredictReque
                 requests.append(log.predict_log.request)
     except (tf.errors.OpError, UnicodeError) as error:
         raise ValueError(f"{path} is not a valid TFRecord file: {error}") from error
-    except Exception as error:
-        if isinstance(error, ValueError):
-            raise
+    except DecodeError as error:
         raise ValueError(
             f"{path} contains a record that is not a PredictionLog message: {error}"
         ) from error

@@ -15,26 +15,15 @@ SLACK = 1.0  # seconds beyond its time limit after which a call counts as stuck
 
 @dataclasses.dataclass(eq=False)
 class Call:
-    """Call of a signature of a model, on behalf of one request.
+    """Call of a signature of a model, on behalf of one request."""
 
-    Args:
-        signature: str. The name of the signature. Calls of one signature may run together.
-        inputs: dict from input names to NumPy arrays.
-        outputs: List of str. Names of the outputs to return.
-        rows: int. Number of rows of the inputs.
-        queue: str. The kind of queue in which the call waits; see `choose_queue`.
-        ticket: The `Ticket` of the request.
-        write: Function that converts the dict of output arrays to the answer. It is called before
-            the thread runs its next calls, since answers can be large.
-    """
-
-    signature: str
+    signature: str  # calls of one signature may run together
     inputs: dict
     outputs: list[str]
     rows: int
-    queue: str
+    queue: str  # see `choose_queue`
     ticket: Ticket
-    write: Callable
+    write: Callable  # converts the outputs, in the thread of the call, since answers can be large
 
 
 class Lane:
@@ -48,14 +37,11 @@ class Lane:
     Args:
         name: str. The name of this kind of call in error messages, such as `"long"`.
         run: Function that takes a list of calls of one signature, runs them in a thread, and
-            returns a list with the answer or the exception for each. If it raises an exception,
-            this is the error of all of them.
-        threads: int. Number of lists of calls that run concurrently. Defaults to 1.
+            returns a list with the answer or the exception for each.
+        threads: int. Number of lists of calls that run concurrently.
         most_rows: int. Maximum number of rows of the calls in a list. If 0, each call runs alone.
-            Defaults to 0.
-        most_waiting: int. Maximum number of waiting calls. Further calls are rejected with
-            UNAVAILABLE. Defaults to 1,000.
-        wait_seconds: float. Seconds that a free thread waits for more calls. Defaults to 0.0.
+        most_waiting: int. Maximum number of waiting calls. Further ones are rejected.
+        wait_seconds: float. Seconds that a free thread waits for more calls.
     """
 
     def __init__(self, name, run, threads=1, most_rows=0, most_waiting=1_000, wait_seconds=0.0):
@@ -133,9 +119,7 @@ class Lane:
     def _deliver(self, futures, done):
         """Sets the answers of calls that have run, and runs the next ones."""
         del self._running[done]
-        error = done.exception()
-        answers = [error] * len(futures) if error else done.result()
-        for future, answer in zip(futures, answers, strict=True):
+        for future, answer in zip(futures, done.result(), strict=True):
             if isinstance(answer, Exception):
                 future.set_exception(answer)
             else:

@@ -16,12 +16,7 @@ def choose_queue(inputs: dict[str, np.ndarray], counter, options) -> str:
 
     A request is long if it has more than 1/8 of the allowed tokens after padding, or a text of more
     than 16,384 bytes. It can be merged into a batch if a batch of rows as long as its longest one
-    does not exceed the limit on tokens.
-
-    Args:
-        inputs: dict from names to NumPy arrays, with strings as `bytes` in arrays of objects.
-        counter: `RequestCounter` of the model.
-        options: `ServerOptions`.
+    does not exceed the limit on tokens. `counter` is the `RequestCounter` of the model.
     """
     longest_bytes = check_bytes(inputs, options.max_text_mb * MEGABYTE)
     size = counter.size(inputs, options.max_text_tokens, options.max_tokens)

@@ -72,8 +72,8 @@ class RequestCounter:
             that were not exported by tfreps, every text counts as one token.
         most_per_text: int. Number of tokens, including added ones, to which the model truncates
             texts. If `None`, texts are not truncated.
-        attends: bool. Whether every token of a text attends to all others. Defaults to `False`.
-        added_per_text: int. Number of tokens that the model adds to every text. Defaults to 0.
+        attends: bool. Whether every token of a text attends to all others.
+        added_per_text: int. Number of tokens that the model adds to every text.
 
     Example:
     >>> import numpy as np
@@ -120,30 +120,24 @@ class RequestCounter:
             raise ValueError(f"{path}: {error} Export the model again.") from None
 
     def size(self, inputs, most, most_padded):
-        """Returns the `RequestSize` of a request.
+        """Returns the `RequestSize` of a request with these arrays.
 
-        Args:
-            inputs: dict from names to NumPy arrays, with strings as `bytes` in arrays of objects.
-            most: int. Counting stops when a text has more tokens than this.
-            most_padded: int. Counting stops when the padded texts have more tokens than this.
+        Counting stops when a text has more than `most` tokens, or the padded texts have more than
+        `most_padded`.
         """
         found = [self._of_array(value, most, most_padded) for value in inputs.values()]
-        return RequestSize(
-            max((size.rows for size in found), default=0),
-            max((size.longest for size in found), default=0),
-            self.attends,
-        )
+        rows, longest = map(max, zip((0, 0), *found, strict=True))
+        return RequestSize(rows, longest, self.attends)
 
     def _of_array(self, array, most, most_padded):
+        """Returns the number of rows of an array, and the number of tokens in the longest row."""
         if self.tokens is None:  # the meaning of the numbers or strings is unknown
-            rows = array.size if array.dtype == object else 0
-            return RequestSize(rows, 1)
+            return array.size if array.dtype == object else 0, 1
         if array.ndim == 1 and array.dtype == object:
-            most = min(most, most_padded // max(array.size, 1))
-            return RequestSize(array.size, self._longest(array, most))
+            return array.size, self._longest(array, min(most, most_padded // max(array.size, 1)))
         if array.ndim > 1:  # [N, T], [N, T, C]
-            return RequestSize(array.shape[0], self._cut(array.shape[1]))
-        return RequestSize(array.size, 1)
+            return array.shape[0], self._cut(array.shape[1])
+        return array.size, 1
 
     def _longest(self, texts, most):
         """Returns the number of tokens in the longest text; an empty text counts as one token."""

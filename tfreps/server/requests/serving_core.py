@@ -22,10 +22,6 @@ class ServingCore:
     waits in a queue of its model, and is answered in a thread of this queue. gRPC messages are
     decoded and encoded on the loop. All coroutines of this class must run on one event loop.
 
-    Args:
-        pool: `ModelPool`. The models.
-        options: `ServerOptions`. If `None`, the default options are used.
-
     Attributes:
         in_progress: int. The number of requests in progress. A request that exceeded its time limit
             counts until its call of the model has ended, so that the machine is not overloaded.
@@ -55,23 +51,16 @@ class ServingCore:
         return Ticket(limit if seconds is None else min(seconds, limit), limit)
 
     async def predict(self, which, prepare, ticket, size):
-        """Parses a request, runs its call and returns the answer, or raises the error.
+        """Parses a request of `size` bytes, runs its call and returns the answer.
 
-        Args:
-            which: Tuple `(name, version, label)` that selects the version as in `ModelPool.lease`.
-            prepare: Function that takes the version number, the `Servable` and the ticket, and
-                returns a `Call`; see `Servable.prepare`.
-            ticket: The `Ticket` of the request.
-            size: int. The number of bytes that `prepare` parses.
+        `which` are the arguments of `ModelPool.lease`. `prepare` takes the version number, the
+        `Servable` and the ticket, and returns a `Call`; see `Servable.prepare`.
         """
         return await self.answer(self._predict, which, prepare, size, ticket=ticket)
 
     async def _predict(self, which, prepare, size, ticket):
         with self.pool.lease(*which) as (number, servable):
-            if size > SMALL:
-                call = await asyncio.to_thread(prepare, number, servable, ticket)
-            else:
-                call = prepare(number, servable, ticket)
+            call = await parsed(size, prepare, number, servable, ticket)
             started = time.perf_counter()
             answer = await servable.run(call)
             self.metrics.record_run(which[0], time.perf_counter() - started)
@@ -150,3 +139,10 @@ class ServingCore:
                 signatures.signature_def[key].CopyFrom(definition)
         message.metadata[SIGNATURE_DEF].Pack(signatures)
         return message
+
+
+async def parsed(size, parse, *arguments):
+    """Returns the result of a function that parses `size` bytes, in a thread if they are many."""
+    if size > SMALL:
+        return await asyncio.to_thread(parse, *arguments)
+    return parse(*arguments)

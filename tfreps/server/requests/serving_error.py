@@ -34,14 +34,10 @@ PATH = re.compile(
 
 
 class ServingError(Exception):
-    """Error for a request that cannot be answered, with its status code.
+    """Error for a request that cannot be answered, with its gRPC status code and HTTP status.
 
-    Args:
-        code: str. The name of a gRPC status code, such as `"INVALID_ARGUMENT"`.
-        message: str. The message for the client, truncated to 1,000 characters.
-        http_status: int. The HTTP status. If `None`, it is the usual one for `code`.
-        details: str. The message for the operator of the server, which `str(error)` returns. If
-            `None`, it is `message`.
+    The client gets `message`, truncated to 1,000 characters. `str(error)` is for the operator of
+    the server, with `details` in the place of `message` if there are any.
     """
 
     def __init__(

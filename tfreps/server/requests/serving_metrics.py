@@ -37,15 +37,9 @@ class ServingMetrics:
         )
 
     def record(self, model, api, entrypoint, status, seconds):
-        """Records a request.
+        """Records a request for a method, such as `"Predict"`, of `"GRPC"` or `"REST"`.
 
-        Args:
-            model: str. The name of a model of the server. Unknown names must not be recorded, since
-                every name takes memory.
-            api: str. The method, such as `"Predict"` (gRPC) or `"predict"` (REST).
-            entrypoint: str. `"GRPC"` or `"REST"`.
-            status: str. The name of a gRPC status code, such as `"OK"`.
-            seconds: float. The time between the request and its answer.
+        `model` must be a model of the server, since every name takes memory.
         """
         self._count.labels(model, status).inc()
         self._latency.labels(model, api, entrypoint).observe(seconds * 1e6)

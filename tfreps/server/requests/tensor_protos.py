@@ -31,15 +31,8 @@ def to_array(
     """Converts a message to an array, whose size is checked before memory is allocated.
 
     As in TensorFlow, the last value is repeated if values are missing, zeros or empty strings are
-    used if there are no values, and surplus values are ignored.
-
-    Args:
-        proto: `TensorProto` with its values in `tensor_content` or in the field for its dtype.
-        most_elements: int. Maximum number of elements.
-        where: str. The name of the tensor in error messages. Defaults to `"the tensor"`.
-
-    Returns:
-        A NumPy array, with strings as `bytes` in an array of objects.
+    used if there are no values, and surplus values are ignored. Strings become `bytes` in an array
+    of objects. `where` is the name of the tensor in error messages.
     """
     shape = [axis.size for axis in proto.tensor_shape.dim]
     if proto.tensor_shape.unknown_rank or min(shape, default=0) < 0 or len(shape) > MOST_AXES:
@@ -96,7 +89,6 @@ def fill_proto(proto: tensor_pb2.TensorProto, array: np.ndarray) -> None:
 
     TensorFlow Serving uses the same fields, and some clients read them directly.
 
-    Example:
     >>> proto = tensor_pb2.TensorProto()
     >>> fill_proto(proto, np.array([1.5, 2.5], "float32"))
     >>> list(proto.float_val)

@@ -9,21 +9,16 @@ from tfreps.server.requests.serving_error import ServingError
 
 
 class Ticket:
-    """Time limit and cancellation of a request in progress.
+    """Time limit and cancellation of a request in progress, whose client waits `seconds` seconds.
 
-    Args:
-        seconds: float. Seconds that the client waits for the answer. Defaults to 60.0.
-        limit: float. Seconds that the server allows. A request that runs longer counts as stuck;
-            see `Lane.is_stuck`. If `None`, it is `seconds`.
-
-    Attributes:
-        on_cancel: Function without arguments that `cancel` calls, or `None`.
+    A request that runs longer than `limit`, the seconds that the server allows, counts as stuck;
+    see `Lane.is_stuck`.
     """
 
     def __init__(self, seconds=60.0, limit=None):
         self.seconds = seconds
         self.limit = seconds if limit is None else limit
-        self.on_cancel = None
+        self.on_cancel = None  # function without arguments that `cancel` calls
         self._until = time.monotonic() + seconds
         self._manager = cancellation.CancellationManager()
 
@@ -46,17 +41,11 @@ class Ticket:
             raise ServingError("CANCELLED", "The client has disconnected.")
 
     def call(self, function, inputs):
-        """Calls a signature; if the request is cancelled, the call stops at its next operation.
+        """Calls a signature with a dict of inputs; returns its outputs as a dict of tensors.
 
-        TensorFlow has no public function for this, and all threads share the manager of its
-        `CancellationManagerContext`, so that a cancelled request would stop the others.
-
-        Args:
-            function: `ConcreteFunction` with named inputs, a signature of a loaded SavedModel.
-            inputs: dict from input names to arrays.
-
-        Returns:
-            A dict from output names to tensors.
+        If the request is cancelled, the call stops at its next operation. TensorFlow has no public
+        function for this, and all threads share the manager of its `CancellationManagerContext`, so
+        that a cancelled request would stop the others.
         """
         tensors = [tf.convert_to_tensor(inputs[name]) for name in sorted(inputs)]
         outputs = execute.execute_with_cancellation(

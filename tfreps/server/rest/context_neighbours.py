@@ -17,12 +17,9 @@ class ContextNeighbours:
 
         similarity = x . y / (|x| |y|)        x, y: the output `elmo` for the two words
 
-    The vectors of `sentences` are computed on the first request to a model, and again when the
-    version of the model changes. The vectors of the texts in a request are not stored.
-
-    Args:
-        core: `ServingCore`.
-        sentences: List of str. Sentences whose words are candidates in every search.
+    The words of `sentences` are candidates in every search. Their vectors are computed on the first
+    request to a model, and again when the version of the model changes. The vectors of the texts in
+    a request are not stored.
     """
 
     def __init__(self, core, sentences=()):
@@ -32,20 +29,12 @@ class ContextNeighbours:
         self._kept = {}  # model -> (reference to its Servable, words, vectors)
 
     async def find(self, model, texts, text, token, ticket, k=10):
-        """Returns the words that are most similar to a given word, most similar first.
+        """Returns the k words that are most similar to a word of a text, most similar first.
 
-        Args:
-            model: str. The name of a model whose signature for raw text has the output `elmo`.
-            texts: List of str. At most 200 texts, one of which contains the word.
-            text: int. The index of the text that contains the word, counted from 0.
-            token: int. The index of the word in this text, counted from 0.
-            ticket: The `Ticket` of the request.
-            k: int. Maximum number of words to return. The given word is not among them.
-
-        Returns:
-            A list of dicts with the keys `token` (the word), `left` and `right` (up to five words
-            of context on each side), `from` (the text or sentence of the word, counted from 1, such
-            as `"text 2"` or `"sentence 14"`) and `similarity` (a float).
+        The word has the index `token` in `texts[text]`, and is not among the results. Each result
+        is a dict with the keys `token` (the word), `left` and `right` (up to five words of context
+        on each side), `from` (such as `"text 2"` or `"sentence 14"`, counted from 1) and
+        `similarity` (a float).
         """
         if not 1 <= len(texts) <= MOST_TEXTS:
             raise invalid(f"`texts` must contain 1 to {MOST_TEXTS} texts; got {len(texts)}.")

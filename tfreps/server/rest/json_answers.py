@@ -16,17 +16,11 @@ ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def predict_json(outputs: dict[str, np.ndarray], rows: bool, options) -> bytes:
-    """Converts the outputs of a model to the JSON body of an answer.
+    """Converts the outputs of a model to the JSON body of an answer, whose size is limited.
 
-    A single output is written without its name.
-
-    Args:
-        outputs: dict from output names to NumPy arrays, in the order of the answer, with strings as
-            `bytes` in arrays of objects. Strings of outputs whose name ends with `_bytes` are
-            written as base64.
-        rows: bool. If `True`, the answer has the row format (`predictions`). Otherwise, it has the
-            column format (`outputs`).
-        options: `ServerOptions`, which limit the size of the answer.
+    If `rows` is `True`, the answer has the row format (`predictions`), otherwise the column format
+    (`outputs`). A single output is written without its name. Strings, which are `bytes` in arrays
+    of objects, are written as base64 if the name of the output ends with `_bytes`.
 
     Example:
     >>> from tfreps.server import ServerOptions

@@ -22,11 +22,10 @@ NAMES = {str: "a string", bool: "a boolean", dict: "an object", type(None): "nul
 
 
 def read_inputs(request: dict, signature) -> tuple[dict, bool]:
-    """Reads the arrays of a request, as parsed by `parse_body`, in row or column format.
+    """Reads the arrays of a request, as parsed by `parse_body`.
 
-    Returns:
-        Tuple `(arrays, rows)`. `arrays` is a dict from input names to NumPy arrays. `rows` is
-        `True` for the row format (`instances`) and `False` for the column format (`inputs`).
+    Returns a dict from input names to arrays, and whether the request has the row format
+    (`instances`) instead of the column format (`inputs`).
     """
     if ("instances" in request) == ("inputs" in request):
         raise invalid("A request must have one of the keys 'instances' and 'inputs', and not both.")

@@ -4,6 +4,7 @@ from starlette.responses import JSONResponse, RedirectResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from tfreps.server.requests.serving_core import parsed
 from tfreps.server.requests.serving_error import ServingError, as_serving_error
 from tfreps.server.rest.context_neighbours import ContextNeighbours, text_signature
 from tfreps.server.rest.request_body import invalid, parse_body, read_body
@@ -40,13 +41,8 @@ def page_routes(core, folder, sentences=()):
 
         GET  /page/models       [{name, version, signature, outputs}], the models that take text
         POST /page/neighbours   {model, texts, text, token} -> [{token, left, right, from,
-                                similarity}], the arguments and result of `ContextNeighbours.find`
-
-    Args:
-        core: `ServingCore`.
-        folder: str or path. The folder with `index.html` and the files that it loads.
-        sentences: List of str. Sentences whose words are candidates for neighbours, in addition to
-            the words in the texts of a request.
+                                similarity}], the arguments and result of `ContextNeighbours.find`,
+                                whose candidates include the words of `sentences`
     """
     neighbours = ContextNeighbours(core, sentences)
 
@@ -56,8 +52,8 @@ def page_routes(core, folder, sentences=()):
     async def nearest(request):
         try:
             body = await read_body(request, LARGEST_BODY, core.options.timeout_seconds)
-            asked = checked(parse_body(body, core.options.max_elements))
-            found = await core.answer(neighbours.find, *asked, ticket=core.ticket())
+            asked = await parsed(len(body), parse_body, body, core.options.max_elements)
+            found = await core.answer(neighbours.find, *checked(asked), ticket=core.ticket())
             return JSONResponse(found)
         except Exception as error:
             problem = as_serving_error(error)

@@ -35,10 +35,6 @@ class RequestGuard:
     A request with both `Content-Length` and `Transfer-Encoding` is rejected with HTTP status 400
     and its connection is closed, since a proxy could interpret its length differently (request
     smuggling). `CORSMiddleware` answers the pages of allowed origins.
-
-    Args:
-        app: The ASGI application that receives the accepted requests.
-        options: `ServerOptions`, of which `host`, `allowed_hosts` and `allowed_origins` are used.
     """
 
     def __init__(self, app, options):

@@ -39,13 +39,7 @@ class RestApp:
         /healthz                                           200 if every model has a version that
                                                            answers in time, 503 otherwise
 
-    Args:
-        core: `ServingCore`.
-        routes: List of additional Starlette routes, such as those of a web page. They take
-            precedence over the paths above. Defaults to `()`.
-
-    Attributes:
-        asgi: The ASGI application.
+    Additional Starlette `routes`, such as those of a web page, take precedence over these paths.
     """
 
     def __init__(self, core, routes=()):

@@ -18,19 +18,14 @@ CLOSE = (b"connection", b"close")
 class RestFront:
     """HTTP server for an ASGI application, based on uvicorn, with the address of `ServerOptions`.
 
-    It runs on `server_loop()`. It does not change the signal handlers or the logging of the
-    process, except that uvicorn logs only errors.
-
-    Attributes:
-        port: int. The port that the server listens on.
+    It listens on `port`, and runs on `server_loop()`. It does not change the signal handlers or the
+    logging of the process, except that uvicorn logs only errors.
     """
 
     def __init__(self, app, options):
         class Protocol(PatientProtocol):
             seconds = options.header_seconds
 
-        self._socket = listening(options.host, options.rest_port)
-        self.port = self._socket.getsockname()[1]
         config = uvicorn.Config(
             app,
             http=Protocol,
@@ -44,7 +39,9 @@ class RestFront:
             ssl_certfile=options.tls_cert,
             ssl_keyfile=options.tls_key,
         )
-        config.load()
+        config.load()  # reads the TLS files
+        self._socket = listening(options.host, options.rest_port)
+        self.port = self._socket.getsockname()[1]
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         self._server = EndingServer(config)
         self._serving = None
