@@ -6,9 +6,10 @@ from tfreps.export.explanations import explain_attention
 from tfreps.export.signature_base import (
     Signatures,
     asset_folder,
-    count,
     cut_tokens,
     is_long,
+    mean_over_tokens,
+    read_pieces,
     with_vocabulary,
 )
 from tfreps.export.stored_weights import StoredWeights
@@ -64,8 +65,7 @@ class BertSignatures(Signatures):
         features, tokens, sequence_len = self._read(text)
         out = self.encoder(features)
         sequence = tf.cast(out["sequence_output"], tf.float32)  # [N, T, D]
-        size = tf.cast(tf.maximum(sequence_len, 1), tf.float32)[:, None]
-        answer = {"sequence_output": sequence, "default": tf.reduce_sum(sequence, axis=1) / size}
+        answer = {"sequence_output": sequence, "default": mean_over_tokens(sequence, sequence_len)}
         if "pooled_output" in out:
             answer["pooled_output"] = tf.cast(out["pooled_output"], tf.float32)
         return {**answer, "tokens": tokens, "sequence_len": sequence_len}
@@ -81,7 +81,4 @@ class BertSignatures(Signatures):
         return {**answer, **explain_attention(self.encoder, features, tokens)}
 
     def _read(self, text):
-        """Converts raw text to features, pieces `[N, T]` and the number of pieces."""
-        features = self.indexer.of_texts(text, self.max_length)
-        pieces = tf.where(features["mask"], self.indexer.strings(features["token_ids"]), "")
-        return features, pieces, count(features["mask"])
+        return read_pieces(self.indexer, text, self.max_length)

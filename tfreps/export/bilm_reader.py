@@ -17,11 +17,8 @@ from tfreps.text.lookup_table import lookup_table
 class TokenReader:
     """Converts strings to the ids of a biLM, using only core TensorFlow operations.
 
-    Args:
-        bilm: `BiLM`. The model that reads the ids.
-        vocabulary: `tfreps.text.Vocabulary` or None. If `None`, `lookup` and `targets` cannot be
-            used, and `to_ids` can be used only if the biLM reads characters.
-        folder: str. Folder to which the vocabulary is written, as an asset of the SavedModel.
+    The vocabulary is written to `folder`, as an asset of the SavedModel. Without one, `lookup` and
+    `targets` cannot be used, and `to_ids` can be used only if the biLM reads characters.
     """
 
     def __init__(self, bilm, vocabulary, folder):
@@ -53,8 +50,7 @@ class TokenReader:
     def surround(self, ids, lengths):
         """Adds sentence boundaries to the ids that `to_ids` returned.
 
-        Returns:
-            Tuple of the ids, int32 `[N, T+2, C]` or `[N, T+2]`, and their mask, bool `[N, T+2]`.
+        Returns the ids, int32 `[N, T+2, C]` or `[N, T+2]`, and their mask, bool `[N, T+2]`.
         """
         bilm = self.bilm
         if self.reads_characters:

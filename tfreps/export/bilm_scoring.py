@@ -23,12 +23,7 @@ class Scoring:
     softmax over all tokens, is `exp(sum(nll) / (2 * sum(token_count)))`. The model stores nothing
     between calls: the caller passes the states of one call to the next. A model that is not
     bidirectional has no backward inputs or outputs; its `nll` is `forward_nll`, and its perplexity
-    is `exp(sum(nll) / sum(token_count))`.
-
-    Args:
-        bilm: `BiLM`. Provides the initial states and the weights.
-        pretrainer: `BiLMPretrainer`. Provides the softmax.
-        reader: `TokenReader` with a vocabulary.
+    is `exp(sum(nll) / sum(token_count))`. `reader` is a `TokenReader` with a vocabulary.
     """
 
     def __init__(self, bilm, pretrainer, reader):

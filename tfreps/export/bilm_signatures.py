@@ -10,12 +10,13 @@ from tfreps.export.signature_base import (
     Signatures,
     asset_folder,
     count,
+    mean_over_tokens,
     real_tokens,
 )
 from tfreps.export.stored_weights import StoredWeights
 from tfreps.models import BiLM, BiLMPretrainer, Elmo
 from tfreps.runs.vocabulary_checks import check_vocabulary
-from tfreps.text.tokenizers import split_tokens
+from tfreps.text.tokenizers import tokenize
 
 
 class BiLMSignatures(Signatures):
@@ -115,7 +116,7 @@ class BiLMSignatures(Signatures):
 
     def expected(self, texts):
         """Computes some outputs of `default` for a list of texts with the model itself."""
-        tokens = split_tokens(tf.constant(texts))
+        tokens = tokenize(tf.constant(texts))
         lengths = count(tokens != "")
         out = self.bilm.predict_on_batch(self.reader.to_ids(tokens, lengths))
         layers = {
@@ -125,7 +126,7 @@ class BiLMSignatures(Signatures):
         return {**layers, "sequence_len": lengths.numpy()}
 
     def from_text(self, text):
-        tokens = split_tokens(text)  # [N, T]
+        tokens = tokenize(text)  # [N, T]
         return self.from_tokens(tokens, count(tokens != ""))
 
     def from_tokens(self, tokens, sequence_len):
@@ -146,7 +147,7 @@ class BiLMSignatures(Signatures):
         return self._outputs(ids, sequence_len)
 
     def explain_text(self, text):
-        tokens = split_tokens(text)  # [N, T]
+        tokens = tokenize(text)  # [N, T]
         sequence_len = count(tokens != "")
         out = self.bilm(self.reader.to_ids(tokens, sequence_len))
         answer = {"elmo": self._elmo(out)}
@@ -159,11 +160,10 @@ class BiLMSignatures(Signatures):
         out = self.bilm(ids)
         layers = out["layer_outputs"]  # [N, L+1, T, 2P]
         elmo = self._elmo(out)  # [N, T, 2P]
-        size = tf.cast(tf.maximum(sequence_len, 1), tf.float32)[:, None]
         answer = {"word_emb": layers[:, 0, :, : self.bilm.projection_dim], "elmo": elmo}
         for number in range(1, self.bilm.num_layers + 1):
             answer[f"lstm_outputs{number}"] = layers[:, number]
-        answer["default"] = tf.reduce_sum(elmo, axis=1) / size
+        answer["default"] = mean_over_tokens(elmo, sequence_len)
         answer = {name: tf.cast(output, tf.float32) for name, output in answer.items()}
         return {**answer, "sequence_len": tf.identity(sequence_len)}
 

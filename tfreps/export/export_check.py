@@ -70,10 +70,8 @@ def check_export(signatures, functions, folder, python=sys.executable) -> float:
 def compare(outputs, expected, allowed) -> float:
     """Returns the largest difference between the outputs of an export and those of the model.
 
-    Args:
-        outputs: dict from `SIGNATURE/OUTPUT` to an array.
-        expected: dict from each signature to a dict of the model's outputs.
-        allowed: float. Largest allowed difference.
+    `outputs` maps `SIGNATURE/OUTPUT` to an array, and `expected` each signature to a dict of the
+    model's outputs. Raises a ValueError if a difference is larger than `allowed`.
     """
     largest = 0.0
     for signature, values in expected.items():

@@ -104,11 +104,8 @@ def write_warm_up(path, name, functions):
     """Writes the requests that a server runs before it serves a version.
 
     Every signature is called, since TensorFlow prepares the graph of each one, also of an alias,
-    when it is first called, which takes seconds.
-
-    Returns:
-        int or None. Number of requests. It is `None` if the package tensorflow-serving-api is not
-        installed; in this case, no file is written.
+    when it is first called, which takes seconds. Returns the number of requests, or `None` without
+    writing a file if the package tensorflow-serving-api is not installed.
     """
     try:
         from tensorflow_serving.apis import predict_pb2, prediction_log_pb2

@@ -10,6 +10,7 @@ from tfreps.export.signature_base import (
     count,
     cut_tokens,
     is_long,
+    read_pieces,
     with_vocabulary,
 )
 from tfreps.export.stored_weights import StoredWeights
@@ -117,9 +118,7 @@ class TextSignatures(Signatures):
     def _read(self, text):
         """Converts raw text `[N]` to features, tokens `[N, T]` and the number of tokens."""
         if self.reads_pieces:
-            features = self.indexer.of_texts(text, self.trained.max_length)
-            pieces = tf.where(features["mask"], self.indexer.strings(features["token_ids"]), "")
-            return features, pieces, count(features["mask"])
+            return read_pieces(self.indexer, text, self.trained.max_length)
         tokens = tokenize(text, self.trained.tokens)  # [N, T]
         return self._of_tokens(*cut_tokens(tokens, count(tokens != ""), self.longest))
 

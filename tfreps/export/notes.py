@@ -186,18 +186,14 @@ MEANINGS = {
 def write_notes(base, version, signatures, functions, overwrite=False):
     """Writes README.md and the configuration files atomically, replacing those of earlier versions.
 
-    Args:
-        base: str or path-like. Folder with the versions; its name is the name of the model.
-        version: int. Version that README.md describes.
-        signatures: Signatures of the export: its `title`, `text_counts`, `known` and `notices`.
-        functions: dict. Concrete function of each signature, by name.
-        overwrite: bool. Whether to replace files with these names that tfreps did not write.
-            Defaults to `False`.
+    The name of the folder `base` is the name of the model, `version` the version that README.md
+    describes, and `functions` a dict of the concrete function of each signature. Files with these
+    names that tfreps did not write are replaced only if `overwrite` is `True`.
     """
+    check_notes(base, overwrite)
     base = pathlib.Path(base)
     name = model_name(base)
     title = signatures.title
-    tables = "".join(_section(key, function) for key, function in functions.items())
     form = README if "default" in functions else IDS_ONLY
     ops = ", ".join(f"`{op}`" for op in text_ops(functions))
     card = ModelCard(name, title, "", **signatures.known)
@@ -211,9 +207,8 @@ def write_notes(base, version, signatures, functions, overwrite=False):
         needs=AND_TEXT.format(ops=ops) if ops else ALONE,
         tokens=TOKENS.format(name=name) if "tokens" in functions else "",
         notices="".join(f"\n{textwrap.fill(notice, 100)}\n" for notice in signatures.notices),
-        signatures=tables,
+        signatures="".join(_section(key, function) for key, function in functions.items()),
     )
-    check_notes(base, overwrite)
     quoted, path = (json.dumps(part, ensure_ascii=False) for part in (name, f"/models/{name}"))
     contents = text, MODELS.format(quoted=quoted, path=path), BATCHING
     for file, content in zip(FILES, contents, strict=True):

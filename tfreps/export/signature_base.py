@@ -28,7 +28,7 @@ class Signatures:
     Args:
         table: `TokenIndexer`, `PieceIndexer`, lookup table or None. The vocabulary, which the
             SavedModel stores as an asset.
-        weights: `tfreps.export.stored_weights.StoredWeights` of the model.
+        weights: `StoredWeights` of the model.
         title: str. Description of the model for its README.
         explains: bool. Whether to add the signature `explain`.
 
@@ -124,11 +124,24 @@ def real_tokens(tokens, sequence_len):
 def cut_tokens(tokens, sequence_len, max_length=None):
     """Truncates tokens, str `[N, T]`, and replaces those after the end of each row with `""`.
 
-    Returns:
-        Tuple of the tokens, str `[N, min(T, max_length)]`, and their lengths, int32 `[N]`.
+    Returns the tokens, str `[N, min(T, max_length)]`, and their lengths, int32 `[N]`.
     """
     tokens = tf.where(real_tokens(tokens, sequence_len), tokens, "")[:, :max_length]
     return tokens, tf.minimum(sequence_len, tf.shape(tokens)[1])
+
+
+def read_pieces(indexer, text, max_length):
+    """Converts text `[N]` to features, pieces `[N, T]`, `""` on padding, and their number."""
+    features = indexer.of_texts(text, max_length)
+    pieces = tf.where(features["mask"], indexer.strings(features["token_ids"]), "")
+    return features, pieces, count(features["mask"])
+
+
+def mean_over_tokens(vectors, sequence_len):
+    """Returns the mean `[N, D]` of the vectors `[N, T, D]` of each row, which are 0 on padding."""
+    return (
+        tf.reduce_sum(vectors, axis=1) / tf.cast(tf.maximum(sequence_len, 1), tf.float32)[:, None]
+    )
 
 
 def count(mask):

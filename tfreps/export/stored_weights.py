@@ -68,15 +68,10 @@ class StoredWeights:
                     self.stored.append((variable, value))
 
     def trace(self, function, *specs, **named):
-        """Traces a function so that it reads the stored weights.
+        """Traces a function of tensors, which returns a dict, so that it reads the stored weights.
 
-        Args:
-            function: function. Takes the inputs and returns a dict of tensors.
-            *specs: `tf.TensorSpec`. Named specs of the positional inputs.
-            **named: `tf.TensorSpec`. Specs of the keyword inputs.
-
-        Returns:
-            The concrete function, which takes all inputs as keyword arguments.
+        `specs` are the named specs of its positional inputs, and `named` those of its keyword
+        inputs. The concrete function takes all inputs as keyword arguments.
         """
         names = [spec.name for spec in specs]
 
