@@ -18,7 +18,7 @@ import tempfile
 import numpy as np
 
 from benchmarks.annotate_runs import read_lines, read_schema, run_tfreps, write_corpus
-from benchmarks.rows import program_parser
+from benchmarks.rows import print_table, program_parser
 
 COMPARED = 10_000
 # Program and its arguments, and the outputs that `annotate` writes.
@@ -30,40 +30,31 @@ TASKS = {
 
 
 def main(argv=None):
-    options = make_parser().parse_args(argv)
-    print("| model, program | seconds | tokens/s | of the program | distance |")
-    print("|---|---|---|---|---|")
+    options = program_parser(
+        "benchmarks.annotate",
+        __doc__,
+        text=(..., "Files with one tokenized sentence per line.", {"nargs": "+"}),
+        **{task: (None, f"Run folder of a {task}.", {"metavar": "RUN"}) for task in TASKS},
+        sentences=(100_000, "Number of sentences."),
+        workers=([1, 2], "Numbers of worker processes."),
+        turns=(2, "Number of runs of each program."),
+        folder=(None, "Where to write. Defaults to the temporary folder.", {"metavar": "DIR"}),
+    ).parse_args(argv)
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         folder = pathlib.Path(folder)
         text = folder / "corpus.txt"
         distinct = write_corpus(text, options.text, options.sentences)
-        for task in TASKS:
-            if run := getattr(options, task):
-                measure(task, run, text, folder, options)
+        runs = [(task, getattr(options, task)) for task in TASKS if getattr(options, task)]
+        rows = (row for task, run in runs for row in measure(task, run, text, folder, options))
+        print_table("model, program | seconds | tokens/s | of the program | distance", rows)
     print(
         f"\n{options.sentences:,} sentences, {min(distinct, options.sentences):,} of them distinct"
     )
     return 0
 
 
-def make_parser():
-    parser = program_parser("benchmarks.annotate", __doc__)
-    add = parser.add_argument
-    about = "Files with one tokenized sentence per line."
-    add("--text", nargs="+", metavar="FILE", required=True, help=about)
-    for task in TASKS:
-        add(f"--{task}", metavar="RUN", help=f"Run folder of a {task}.")
-    about = "Number of sentences. Defaults to 100,000."
-    add("--sentences", type=int, default=100_000, help=about)
-    about = "Numbers of worker processes. Defaults to 1 and 2."
-    add("--workers", type=int, nargs="+", default=[1, 2], help=about)
-    add("--turns", type=int, default=2, help="Number of runs of each program. Defaults to 2.")
-    add("--folder", metavar="DIR", help="Where to write. Defaults to the temporary folder.")
-    return parser
-
-
 def measure(task, run, text, folder, options):
-    """Prints the rows of a model."""
+    """Yields the rows of a model."""
     log, export = folder / "log.txt", folder / f"{task}-export"
     program, outputs = TASKS[task]
     run_tfreps(["export", run, "--to", export], log)
@@ -78,24 +69,15 @@ def measure(task, run, text, folder, options):
         for name, words in commands.items():
             again = ["--overwrite"] if seconds[name] else []
             seconds[name].append(run_tfreps(words + again, log))
-    print_rows(task, {name: min(s) for name, s in seconds.items()}, run, text, folder)
-
-
-def print_rows(task, seconds, run, text, folder):
-    workers = [name for name in seconds if name != "program"]
-    outputs = {number: folder / f"{task}-{number}" for number in workers}
-    tokens = read_schema(outputs[workers[0]])["tokens"]
-    program = TASKS[task][0].split()[0]
-    rate = tokens / seconds["program"]
-    print(f"| {task}, `tfreps {program}` | {seconds['program']:.1f} | {rate:,.0f} | 1 | |")
-    for number, output in outputs.items():
-        rate, share = tokens / seconds[number], seconds["program"] / seconds[number]
-        apart = DISTANCES[task](run, text, folder / f"{task}.out", output)
-        print(
-            f"| {task}, `tfreps annotate --workers {number}` | {seconds[number]:.1f} | "
-            f"{rate:,.0f} | {share:.2f} | {apart:.1e} |",
-            flush=True,
-        )
+    fastest = {name: min(found) for name, found in seconds.items()}
+    tokens = read_schema(folder / f"{task}-{options.workers[0]}")["tokens"]
+    for name, found in fastest.items():
+        cells = f"{found:.1f}", f"{tokens / found:,.0f}", f"{fastest['program'] / found:.2f}"
+        if name == "program":
+            yield f"{task}, `tfreps {program.split()[0]}`", *cells, "-"
+        else:
+            apart = DISTANCES[task](run, text, folder / f"{task}.out", folder / f"{task}-{name}")
+            yield f"{task}, `tfreps annotate --workers {name}`", *cells, f"{apart:.1e}"
 
 
 def num_lstm_layers(run):
@@ -106,40 +88,25 @@ def num_lstm_layers(run):
     return bilm and bilm.num_layers
 
 
-def first_texts(text, number=COMPARED):
-    lines = pathlib.Path(text).read_text(encoding="utf-8").splitlines()
-    return lines[:number]
-
-
-def answers_by_text(output):
-    """Returns a dict from each text to the record that `tfreps annotate` wrote."""
-    return {record["text"]: record for record in map(json.loads, read_lines(output))}
-
-
-def tag_distance(run, text, out, output):
-    """Returns the largest difference of confidences; raises ValueError if a tag is different."""
-    from tfreps import load
-
-    texts, found = first_texts(text), answers_by_text(output)
-    model, apart = load(run), 0.0
-    for line, answer in zip(texts, model.tag(model.tokenize(texts)), strict=True):
-        if found[line]["tags"] != list(answer.tags):
-            raise ValueError(f"The tags of both programs differ for {line!r}.")
-        apart = max(apart, difference(found[line]["confidences"], answer.confidences))
-    return apart
-
-
 def label_distance(run, text, out, output):
-    """Returns the largest difference of probabilities; raises ValueError if a label is other."""
+    """Returns the largest difference of probabilities; raises ValueError if tags or labels differ.
+
+    The answers are compared with those of `tfreps.load(RUN)`.
+    """
     from tfreps import load
 
-    texts, found = first_texts(text), answers_by_text(output)
+    texts = pathlib.Path(text).read_text(encoding="utf-8").splitlines()[:COMPARED]
+    found = {record["text"]: record for record in map(json.loads, read_lines(output))}
     model, apart = load(run), 0.0
-    for line, answer in zip(texts, model.classify(model.tokenize(texts)), strict=True):
-        if found[line]["label"] != answer.label:
-            raise ValueError(f"The labels of both programs differ for {line!r}.")
-        shares = [answer.probabilities[name] for name in model.names]
-        apart = max(apart, difference(found[line]["probabilities"], shares))
+    for line, answer in zip(texts, model(model.tokenize(texts)), strict=True):
+        if model.is_tagger:
+            expected, shares = {"tags": list(answer.tags)}, {"confidences": answer.confidences}
+        else:
+            expected = {"label": answer.label}
+            shares = {"probabilities": [answer.probabilities[name] for name in model.names]}
+        if not expected.items() <= found[line].items():
+            raise ValueError(f"The answers of both programs differ for {line!r}.")
+        apart = max(apart, *(difference(found[line][name], own) for name, own in shares.items()))
     return apart
 
 
@@ -163,7 +130,7 @@ def difference(a, b):
     return float(np.max(np.abs(np.asarray(a, "float64") - np.asarray(b, "float64")), initial=0.0))
 
 
-DISTANCES = {"tagger": tag_distance, "classifier": label_distance, "bilm": vector_distance}
+DISTANCES = {"tagger": label_distance, "classifier": label_distance, "bilm": vector_distance}
 
 
 if __name__ == "__main__":

@@ -27,12 +27,23 @@ from benchmarks.annotate_runs import (
 )
 from benchmarks.processes import processes_of, resident_mb
 from benchmarks.rows import program_parser
+from benchmarks.small_tagger import write_tagger
 
 BROKEN = [b"not UTF-8 \xff", b"x " * 150_000, b"a NUL \0 character"]
 
 
 def main(argv=None):
-    options = make_parser().parse_args(argv)
+    parser = program_parser(
+        "benchmarks.annotate_faults",
+        __doc__,
+        text=(..., "Files with one sentence per line.", {"nargs": "+"}),
+        sentences=(100_000, "Number of sentences."),
+        lines=(10_000_000, "Number of short lines of the memory test."),
+        workers=(2, "Number of worker processes."),
+        folder=(None, "Where to write. Defaults to the temporary folder.", {"metavar": "DIR"}),
+    )
+    parser.add_argument("export", help="Folder of an exported model that reads text.")
+    options = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         folder = pathlib.Path(folder)
         write_corpus(folder / "corpus.txt", options.text, options.sentences)
@@ -40,21 +51,6 @@ def main(argv=None):
         rejected(folder, options)
         memory(folder, options)
     return 0
-
-
-def make_parser():
-    parser = program_parser("benchmarks.annotate_faults", __doc__)
-    add = parser.add_argument
-    add("export", metavar="EXPORT", help="Folder of an exported model that reads text.")
-    about = "Files with one sentence per line."
-    add("--text", nargs="+", metavar="FILE", required=True, help=about)
-    about = "Number of sentences. Defaults to 100,000."
-    add("--sentences", type=int, default=100_000, help=about)
-    about = "Number of short lines of the memory test. Defaults to 10,000,000."
-    add("--lines", type=int, default=10_000_000, help=about)
-    add("--workers", type=int, default=2, help="Number of worker processes. Defaults to 2.")
-    add("--folder", metavar="DIR", help="Where to write. Defaults to the temporary folder.")
-    return parser
 
 
 def annotate(export, folder, text, output, workers):
@@ -73,8 +69,7 @@ def killed(folder, options):
         while process.poll() is None and not workers_of(process.pid):
             time.sleep(0.1)
         os.kill(workers_of(process.pid)[0], signal.SIGKILL)
-    if process.returncode:
-        raise SystemExit(f"The run ended with exit code {process.returncode}.")
+    check_exit(process)
     same = read_lines(folder / "killed") == read_lines(folder / "undisturbed")
     again = "attempt 2 ended" in (folder / "log.txt").read_text(encoding="utf-8")
     print(
@@ -83,6 +78,11 @@ def killed(folder, options):
         f"{'equal' if same else 'DIFFERENT'}",
         flush=True,
     )
+
+
+def check_exit(process):
+    if process.returncode:
+        raise SystemExit(f"The run ended with exit code {process.returncode}.")
 
 
 def workers_of(pid):
@@ -116,7 +116,7 @@ def rejected(folder, options):
 
 def memory(folder, options):
     """Prints the largest resident memory in each quarter of a run."""
-    export = small_tagger(folder / "small")
+    export = write_tagger(folder / "small", units=8, tags=["O", "B-PLACE", "I-PLACE"])
     words = "a river old bank near station three days rain".split()
     shuffled = random.Random(0)
     with open(folder / "short.txt", "w", encoding="utf-8") as file:
@@ -128,8 +128,7 @@ def memory(folder, options):
         while process.poll() is None:
             sizes.append(sum(map(resident_mb, processes_of(process.pid))))
             time.sleep(1)
-    if process.returncode:
-        raise SystemExit(f"The run ended with exit code {process.returncode}.")
+    check_exit(process)
     seconds, answered = time.perf_counter() - start, read_schema(folder / "short")["answered"]
     quarters = [
         max(sizes[len(sizes) * n // 4 : len(sizes) * (n + 1) // 4] or [0]) for n in range(4)
@@ -140,20 +139,6 @@ def memory(folder, options):
         + " MB",
         flush=True,
     )
-
-
-def small_tagger(folder):
-    """Exports a small untrained tagger and returns its folder."""
-    from tfreps.export import open_for_export, write_export
-    from tfreps.inference import TextTagger
-    from tfreps.models import BiLSTMEncoder, Tagger, TokenEmbedder
-    from tfreps.text import TokenIndexer
-
-    indexer = TokenIndexer.from_sentences([["a", "river", "station"]])
-    embedder = TokenEmbedder(vocabulary_size=indexer.vocabulary_size, embedding_dim=8)
-    model = Tagger(BiLSTMEncoder(embedder, 8), ["O", "B-PLACE", "I-PLACE"])
-    write_export(open_for_export(TextTagger(model, indexer)), folder)
-    return folder
 
 
 if __name__ == "__main__":

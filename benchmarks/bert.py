@@ -27,8 +27,9 @@ import statistics
 import sys
 
 from benchmarks import rows
-from benchmarks.in_turns import in_turns, seconds
+from benchmarks.in_turns import alternately, in_turns
 from benchmarks.review_lengths import random_texts
+from benchmarks.topics_text import lines
 
 SHAPES = {
     "base": {"vocabulary_size": 30522, "hidden_dim": 768, "num_layers": 12, "num_heads": 12},
@@ -63,8 +64,8 @@ def measure(name, repeats, torch_python=None, keras_hub_python=None):
     if task == "cut":
         size, accents = SHAPES[shape]["vocabulary_size"], name.endswith("accents")
         call, tokens, peer_call = make_cut(size, texts, accents)
-        both = [(seconds(call), seconds(peer_call)) for _ in range(repeats + 2)][2:]
-        return with_figures(result, tokens, *zip(*both, strict=True), "tensorflow_text")
+        times = alternately({"ours": call, "theirs": peer_call}, repeats, untimed=2)
+        return with_figures(result, tokens, *times.values(), "tensorflow_text")
     make = {"encode": make_encode, "train": make_train, "tune": make_tune}[task]
     call, tokens = make(SHAPES[shape], texts, precision)
     repeats = -(-repeats // FEWER[task])
@@ -161,9 +162,9 @@ def make_cut(size, texts, accents):
 
     from tfreps.text.bert import WordPieceTokenizer
 
-    lines = [line.strip() for line in prose() if line.strip()]
-    words = collections.Counter(word for line in lines for word in line.lower().split())
-    characters = sorted({c for line in lines for c in line.lower() if not c.isspace()})
+    text = [line.strip() for line in lines()]
+    words = collections.Counter(word for line in text for word in line.lower().split())
+    characters = sorted({c for line in text for c in line.lower() if not c.isspace()})
     pieces = [*WordPieceTokenizer.SPECIAL_TOKENS, *characters, *(f"##{c}" for c in characters)]
     pieces = list(dict.fromkeys([*pieces, *(word for word, _ in words.most_common(size))]))
     ours = WordPieceTokenizer(pieces[:size])
@@ -172,10 +173,10 @@ def make_cut(size, texts, accents):
     )
 
     if accents:
-        lines = [s if n % 6 else s.replace("e", "é") for n, s in enumerate(lines)]
+        text = [s if n % 6 else s.replace("e", "é") for n, s in enumerate(text)]
 
     def reader(cut):
-        again = list(itertools.islice(itertools.cycle(lines), texts))
+        again = list(itertools.islice(itertools.cycle(text), texts))
         dataset = tf.data.Dataset.from_tensor_slices(again).batch(64).map(cut)
         return lambda: [ids.flat_values.shape[0] for ids in dataset]
 
@@ -183,23 +184,18 @@ def make_cut(size, texts, accents):
     return call, sum(call()), reader(theirs.tokenize)
 
 
-def prose():
-    """Returns lines of English text: the help topics of Python."""
-    from pydoc_data.topics import topics
-
-    return [line for name in sorted(topics) for line in topics[name].splitlines()]
-
-
-def print_table(results):
-    print("\n| row | tokens/s | transformers | KerasHub | TensorFlow Text | to reach |")
-    print("|---|---|---|---|---|---|")
+def print_results(results):
+    table = []
     for r in results:
-        cells = [f"{r['tokens_per_second']:,.0f}"]
+        table.append([r["row"], f"{r['tokens_per_second']:,.0f}"])
         for peer in ("transformers", "keras_hub", "tensorflow_text"):
-            known = peer in r["peers"]
-            cells.append(f"{r['peers'][peer]:,.0f} ({r['ratios'][peer]:.2f} x)" if known else "-")
-        goal = "{} x {}".format(*r["to_reach"]) if r["to_reach"] else "-"
-        print(f"| {r['row']} | {' | '.join(cells)} | {goal} |")
+            found = "-"
+            if peer in r["peers"]:
+                found = f"{r['peers'][peer]:,.0f} ({r['ratios'][peer]:.2f} x)"
+            table[-1].append(found)
+        table[-1].append("{} x {}".format(*r["to_reach"]) if r["to_reach"] else "-")
+    headings = "row | tokens/s | transformers | KerasHub | TensorFlow Text | to reach"
+    rows.print_table(headings, table)
 
 
 if __name__ == "__main__":

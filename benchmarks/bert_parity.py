@@ -35,7 +35,7 @@ from benchmarks.bert_cases import (
     folder_name,
     inputs_of,
 )
-from benchmarks.rows import program_parser
+from benchmarks.rows import print_table, program_parser
 from tfreps.inference.load import load
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, Tagger
 from tfreps.text import tokenize
@@ -66,7 +66,12 @@ MASK = inputs_of(AESPRESSO_CONFIG)[2]
 
 
 def main(argv=None):
-    options = make_parser().parse_args(argv)
+    options = program_parser(
+        "benchmarks.bert_parity",
+        __doc__,
+        peer_python=(..., "Python interpreter with the packages of benchmarks/peers/torch.txt."),
+        fixtures=(None, "JSON file to which to write outputs of transformers for the tests."),
+    ).parse_args(argv)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         peer(options.peer_python, "make", folder)
@@ -76,17 +81,11 @@ def main(argv=None):
         rows |= back(folder)
         if options.fixtures:
             write_fixtures(folder, options.fixtures)
-    print_table(rows)
+    print_table(
+        "checkpoint | models | max difference",
+        [(name, len(numbers), f"{max(numbers):.1e}") for name, numbers in rows.items()],
+    )
     return 1 if max(value for numbers in rows.values() for value in numbers) > TOLERANCE else 0
-
-
-def make_parser():
-    parser = program_parser("benchmarks.bert_parity", __doc__)
-    about = "Python interpreter with the packages of benchmarks/peers/torch.txt."
-    parser.add_argument("--peer-python", required=True, help=about)
-    about = "JSON file to which to write outputs of transformers for the tests in tests/convert."
-    parser.add_argument("--fixtures", metavar="FILE.json", help=about)
-    return parser
 
 
 def forth(folder):
@@ -219,12 +218,6 @@ def write_fixtures(folder, path):
             found[name] = array.round(6).tolist()
     text = json.dumps({name: fixtures[name] for name in FIXTURES if name in fixtures})
     pathlib.Path(path).write_text(text.replace("], ", "],\n") + "\n")
-
-
-def print_table(rows):
-    print("| checkpoint | models | max difference |\n|---|---|---|")
-    for name, numbers in rows.items():
-        print(f"| {name} | {len(numbers)} | {max(numbers):.1e} |")
 
 
 if __name__ == "__main__":

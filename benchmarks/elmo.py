@@ -18,14 +18,13 @@ which always computes in float32.
 """
 
 import itertools
-import re
 import statistics
 import sys
 from collections import Counter
-from pydoc_data.topics import topics
 
 from benchmarks import rows
 from benchmarks.in_turns import in_turns
+from benchmarks.topics_text import tokens
 
 # name: (task, size, rows, tokens per row, precision, target of the normalised speed)
 ROWS = {
@@ -134,20 +133,14 @@ def make_train(size, sentences, length, precision, number):
     return [lambda element=element: step(element)["gradient_norm"].numpy() for element in elements]
 
 
-def tokens():
-    """Returns the words and punctuation of the help topics of Python."""
-    return re.findall(r"\w+|[^\w\s]", " ".join(text for _, text in sorted(topics.items())))
-
-
-def print_table(results):
-    print("\n| row | tokens/s | GEMM | normalised | to reach | bilm-tf (ratio) | peak GiB |")
-    print("|---|---|---|---|---|---|---|")
+def print_results(results):
+    table = []
     for r in results:
         peer = f"{r['bilm_tf']:,.0f} ({r['ratio']:.2f} x)" if "ratio" in r else "-"
-        print(
-            f"| {r['row']} | {r['tokens_per_second']:,.0f} | {r['gemm_gflops']} | "
-            f"{r['normalised']:.2f} | {r['to_reach']} | {peer} | {r['peak_memory_GiB']} |"
-        )
+        speed = r["row"], f"{r['tokens_per_second']:,.0f}", r["gemm_gflops"]
+        table.append([*speed, r["normalised"], r["to_reach"], peer, r["peak_memory_GiB"]])
+    headings = "row | tokens/s | GEMM | normalised | to reach | bilm-tf (ratio) | peak GiB"
+    rows.print_table(headings, table)
 
 
 if __name__ == "__main__":

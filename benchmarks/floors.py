@@ -20,13 +20,14 @@ from tfreps.reports import auc
 
 
 def main(argv=None):
-    parser = program_parser("benchmarks.floors", __doc__)
+    parser = program_parser(
+        "benchmarks.floors",
+        __doc__,
+        data=(..., "Folder of the data sets."),
+        together=(False, "Train one model for all domains of fdu_mtl."),
+    )
     about = "Data set to measure the baselines on."
     parser.add_argument("table", choices=["fdu_mtl", "hotel_reviews"], help=about)
-    parser.add_argument("--data", required=True, help="Folder of the data sets.")
-    parser.add_argument(
-        "--together", action="store_true", help="Train one model for all domains of fdu_mtl."
-    )
     options = parser.parse_args(argv)
     if options.table == "fdu_mtl":
         results = fdu_mtl(options.data, options.together)

@@ -3,13 +3,13 @@
 python -m benchmarks.gemm
 """
 
-import resource
 import time
 
 import numpy as np
 import tensorflow as tf
 
 from benchmarks.peer_loop import seconds
+from benchmarks.topics_text import peak_megabytes
 
 SIZE = 2048
 WARM_UP_SECONDS = 3.0
@@ -47,7 +47,7 @@ def normalised(calls, tokens):
         "gemm_gflops": round(float(rate)),
         "gemm_range": [round(min(rates)), round(max(rates))],
         "normalised": round(speed / rate, 3),
-        "peak_memory_GiB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
+        "peak_memory_GiB": round(peak_megabytes() / 1024, 2),
     }
 
 

@@ -14,8 +14,8 @@ import json
 
 import numpy as np
 
-from benchmarks.gemm import timed
-from benchmarks.rows import program_parser
+from benchmarks.in_turns import alternately
+from benchmarks.rows import print_table, program_parser
 from tfreps.data import read_tagged
 from tfreps.models import HMMTagger
 from tfreps.text import TagSet, Vocabulary
@@ -28,30 +28,25 @@ RANDOM_TAGS, RANDOM_SIZE, RANDOM_SENTENCES = 28, 1795, 3821
 
 
 def main(argv=None):
-    options = make_parser().parse_args(argv)
+    parser = program_parser("benchmarks.hmm", __doc__, repeats=(7, "Number of timed calls."))
+    about = "CoNLL file of tokens and tags. By default, random sentences are used."
+    parser.add_argument("file", nargs="?", help=about)
+    options = parser.parse_args(argv)
     tokens, tags, size, names = read(options.file) if options.file else random_text()
     model = HMMTagger(size, names)
     model.fit_counts(tokens, tags)
     results = [measure(name, model, tokens, tags, options.repeats) for name in ROWS]
     for result in results:
         print(json.dumps(result))
-    print("\n| row | tokens/s | loops | ratio | to reach |\n|---|---|---|---|---|")
-    for r in results:
-        print(
-            f"| {r['row']} | {r['tokens_per_second']:,.0f} | {r['loops_tokens_per_second']:,.0f} | "
-            f"{r['ratio']:.1f} | {r['to_reach']} |"
-        )
+    print_table(
+        "row | tokens/s | loops | ratio | to reach",
+        [
+            (r["row"], f"{r['tokens_per_second']:,}", f"{r['loops_tokens_per_second']:,}",
+             f"{r['ratio']:.1f}", r["to_reach"])
+            for r in results
+        ],
+    )  # fmt: skip
     return 0
-
-
-def make_parser():
-    parser = program_parser("benchmarks.hmm", __doc__)
-    about = "CoNLL file of tokens and tags. By default, random sentences are used."
-    parser.add_argument("file", nargs="?", help=about)
-    parser.add_argument(
-        "--repeats", type=int, default=7, help="Number of timed calls. Defaults to 7."
-    )
-    return parser
 
 
 def read(file):
@@ -99,8 +94,8 @@ def measure(name, model, tokens, tags, repeats):
                 f"{name}: at least {SAME:.1%} of the tags must equal those of the loops; got "
                 f"{same:.2%}."
             )
-    turns = np.array([(timed(ours, 1)[0], timed(loops, 1)[0]) for _ in range(repeats + 1)])[1:]
-    ours, loops = np.array([total, num_tokens]) / np.median(turns, axis=0)
+    times = alternately({"ours": ours, "loops": loops}, repeats)
+    ours, loops = total / np.median(times["ours"]), num_tokens / np.median(times["loops"])
     return {
         "row": name,
         "tokens_per_second": round(ours),

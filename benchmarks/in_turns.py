@@ -1,4 +1,4 @@
-"""Times our calls and those of a peer alternately, so that other load slows both."""
+"""Times calls alternately, so that other load on the machine slows all of them."""
 
 import contextlib
 import json
@@ -9,6 +9,17 @@ from benchmarks.peer_loop import seconds
 
 TURNS = 8
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def alternately(calls, repeats, untimed=1):
+    """Returns the seconds of several functions, which are called in turn, by name."""
+    times = {name: [] for name in calls}
+    for number in range(untimed + repeats):
+        for name, call in calls.items():
+            found = seconds(call)
+            if number >= untimed:
+                times[name].append(found)
+    return times
 
 
 def in_turns(call, repeats, peer_command=None):

@@ -12,6 +12,8 @@ import pathlib
 import platform
 import re
 
+from benchmarks.rows import print_table
+
 # The instruction sets on which the speed of products depends.
 SETS = "avx2 avx_vnni avx512f avx512_vnni avx512_bf16 amx_bf16 amx_int8 sve bf16".split()
 
@@ -20,13 +22,10 @@ def main(argv=None):
     from benchmarks.gemm import gemm
     from tfreps.layers.ops.cpu_instructions import cpu_instructions
 
-    sets = cpu_instructions()
-    print("| date | processor | instruction sets | cores | GEMM float32 | GEMM bfloat16 |")
-    print("|---|---|---|---|---|---|")
-    print(
-        f"| {datetime.date.today()} | {processor()} | {', '.join(s for s in SETS if s in sets)} | "
-        f"{os.cpu_count()} | {gemm():.0f} | {gemm(dtype='bfloat16'):.0f} |"
-    )
+    sets = ", ".join(name for name in SETS if name in cpu_instructions())
+    rates = f"{gemm():.0f}", f"{gemm(dtype='bfloat16'):.0f}"
+    headings = "date | processor | instruction sets | cores | GEMM float32 | GEMM bfloat16"
+    print_table(headings, [(datetime.date.today(), processor(), sets, os.cpu_count(), *rates)])
     return 0
 
 

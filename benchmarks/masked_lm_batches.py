@@ -11,60 +11,36 @@ making batches (`MaskedLMBatches`, in every epoch). Run nothing else on the mach
 
 import collections
 import json
-import os
-import resource
+import pathlib
 import statistics
 import tempfile
 import time
-from pydoc_data.topics import topics
 
 from benchmarks.rows import program_parser
+from benchmarks.topics_text import lines, peak_megabytes, write_lines
 from tfreps.data import MaskedLMBatches, read_documents
 from tfreps.text.bert import WordPieceTokenizer
 
 
 def main(argv=None):
-    options = make_parser().parse_args(argv)
+    options = program_parser(
+        "benchmarks.masked_lm_batches",
+        __doc__,
+        megabytes=(30, "Size of the text in MB."),
+        batch_tokens=(4096, "Maximum number of tokens in a batch, padding included."),
+        max_length=(128, "Maximum number of tokens in a text."),
+        repeats=(3, "Number of timed epochs."),
+    ).parse_args(argv)
     with tempfile.TemporaryDirectory() as folder:
-        print(json.dumps(measure(folder, options), indent=1))
+        print(json.dumps(measure(pathlib.Path(folder), options), indent=1))
     return 0
-
-
-def make_parser():
-    parser = program_parser("benchmarks.masked_lm_batches", __doc__)
-    add = parser.add_argument
-    add(
-        "--megabytes",
-        type=int,
-        default=30,
-        metavar="N",
-        help="Size of the text in MB. Defaults to 30.",
-    )
-    add(
-        "--batch-tokens",
-        type=int,
-        default=4096,
-        metavar="N",
-        help="Maximum number of tokens in a batch, padding included. Defaults to 4096.",
-    )
-    add(
-        "--max-length",
-        type=int,
-        default=128,
-        metavar="N",
-        help="Maximum number of tokens in a text. Defaults to 128.",
-    )
-    add(
-        "--repeats", type=int, default=3, metavar="N", help="Number of timed epochs. Defaults to 3."
-    )
-    return parser
 
 
 def measure(folder, options):
     """Reads a small file to warm up, then times a large one."""
     tokenizer = make_tokenizer()
-    read_documents(write_text(folder, "small.txt", 1), tokenizer)
-    path = write_text(folder, "large.txt", options.megabytes)
+    read_documents(write_lines(folder / "small.txt", 1, documents=True), tokenizer)
+    path = write_lines(folder / "large.txt", options.megabytes, documents=True)
     memory = peak_megabytes()
     begin = time.perf_counter()
     documents = read_documents(path, tokenizer)
@@ -80,28 +56,16 @@ def measure(folder, options):
         "batch_tokens_per_second_of_each_epoch": [round(rate) for rate in rates],
         "tokens": documents.num_tokens,
         "memory_growth_of_reading_MB": round(grown, 1),
-        "megabytes": options.megabytes,
-        **sizes,
+        **vars(options),
     }
 
 
 def make_tokenizer():
-    words = collections.Counter(word for text in topics.values() for word in text.lower().split())
+    words = collections.Counter(word for line in lines() for word in line.lower().split())
     frequent = [word for word, count in words.most_common(8000) if word.isalpha() and count > 2]
     letters = sorted(set("".join(words)))
     pieces = [*letters, *("##" + letter for letter in letters), *frequent]
     return WordPieceTokenizer([*WordPieceTokenizer.SPECIAL_TOKENS, *dict.fromkeys(pieces)])
-
-
-def write_text(folder, name, megabytes):
-    """Writes the topics as documents until the file is large enough."""
-    documents = [[line for line in text.split("\n") if line.strip()] for text in topics.values()]
-    text = "\n\n".join("\n".join(lines) for lines in documents) + "\n\n"
-    path = os.path.join(folder, name)
-    with open(path, "w", encoding="utf-8") as file:
-        while file.tell() < megabytes * 1e6:
-            file.write(text)
-    return path
 
 
 def one_epoch(batches, epoch):
@@ -112,10 +76,6 @@ def one_epoch(batches, epoch):
     for batch in iterator:
         tokens += int((batch["token_ids"].numpy() != batches.tokenizer.padding_id).sum())
     return tokens / (time.perf_counter() - begin)
-
-
-def peak_megabytes():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 if __name__ == "__main__":

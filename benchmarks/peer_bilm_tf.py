@@ -12,12 +12,11 @@ and tf-keras, which contains `LSTMCell`, but not tfreps.
 
 import itertools
 import os
-import re
 import sys
 from collections import Counter
-from pydoc_data.topics import topics
 
 from benchmarks.peer_loop import answer
+from benchmarks.topics_text import tokens
 
 FILTERS = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
 # units, width of the projection, number of highway layers
@@ -148,7 +147,7 @@ def text_ids():
     """Returns the character ids of the most frequent words, and the text as numbers of words."""
     import numpy as np
 
-    words = re.findall(r"\w+|[^\w\s]", " ".join(text for _, text in sorted(topics.items())))
+    words = tokens()
     number = {word: n for n, (word, _) in enumerate(Counter(words).most_common(VOCABULARY))}
     table = np.full([VOCABULARY, CHARACTERS], 260)
     for word, row in number.items():

@@ -88,13 +88,14 @@ def timed(step):
     return time.perf_counter() - begin, time.process_time() - cpu
 
 
-def print_table(results):
-    print("\n| row | float32 | bfloat16 | ratio | CPU ratio |\n|---|---|---|---|---|")
-    for r in results:
-        print(
-            f"| {r['row']} | {r['float32']:,} | {r['bfloat16']:,} | {r['ratio']:.2f} | "
-            f"{r['cpu_ratio']:.2f} |"
-        )
+def print_results(results):
+    rows.print_table(
+        "row | float32 | bfloat16 | ratio | CPU ratio",
+        [
+            (r["row"], f"{r['float32']:,}", f"{r['bfloat16']:,}", r["ratio"], r["cpu_ratio"])
+            for r in results
+        ],
+    )
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from benchmarks.random_batches import frequent_ids, lm_batch, masked_batch
 from tfreps.cli.encoder_options import labelling_groups
 from tfreps.cli.options import default_values
 from tfreps.cli.program import Group
@@ -53,28 +54,14 @@ def make_elmo(kind, size, rows, length):
     model = BiLMPretrainer(bilm, VOCABULARY, num_sampled=NEGATIVES, batch_size=rows)
     rng = np.random.default_rng(1)
     model.set_character_table(random_characters(rng, VOCABULARY))
-    batch = {"unknown_characters": np.zeros([0, 50], "int32")}
-    for end in "", "_reverse":
-        ids = frequent_ids(rng, [rows, length])
-        batch |= {f"token_ids{end}": ids, f"character_rows{end}": ids}
-        batch |= {f"next_token_id{end}": frequent_ids(rng, [rows, length])}
-        batch |= {f"mask{end}": np.ones([rows, length], bool)}
-    return model, TF1Adagrad(), batch
+    return model, TF1Adagrad(), lm_batch(rng, (rows, length), VOCABULARY)
 
 
 def make_bert(kind, size, rows, length):
     """Returns a BERT pretrainer, its optimizer, and a batch in the form of `MaskedLMBatches`."""
     model = BertPretrainer(BertEncoder(VOCABULARY, **BERT[size]))
-    rng, masked = np.random.default_rng(1), round(MASKED_SHARE * length)
-    batch = {
-        "token_ids": frequent_ids(rng, [rows, length]),
-        "segment_ids": np.zeros([rows, length], "int32"),
-        "mask": np.ones([rows, length], bool),
-        "masked_positions": rng.integers(0, length, [rows, masked], dtype="int32"),
-        "masked_ids": frequent_ids(rng, [rows, masked]),
-        "masked_weights": np.ones([rows, masked], "float32"),
-        "next_sentence_labels": rng.integers(0, 2, rows, dtype="int32"),
-    }
+    rng, num_masked = np.random.default_rng(1), round(MASKED_SHARE * length)
+    batch = masked_batch(rng, (rows, length), num_masked, VOCABULARY)
     return model, FusedAdam(1e-4, global_clipnorm=1.0), batch
 
 
@@ -93,7 +80,7 @@ def make_labelling(kind, how, rows, length):
         bert = BertEncoder(VOCABULARY, **BERT[TAGGER_BERT], pooler=False)
         inputs = inputs._replace(bert=(bert, None))
     rng = np.random.default_rng(1)
-    ids = frequent_ids(rng, [rows, length])
+    ids = frequent_ids(rng, [rows, length], VOCABULARY)
     features = {"token_ids": ids, "mask": np.ones(ids.shape, bool)}
     if options.elmo:
         features["character_ids"] = random_characters(rng, VOCABULARY)[ids]
@@ -105,11 +92,6 @@ def make_labelling(kind, how, rows, length):
         model = Classifier(encoder, names, dropout=options.dropout)
     y = rng.integers(0, CLASSES, [rows, length] if kind == "tagger" else rows, dtype="int32")
     return model, FusedAdam(1e-3), (features, y, np.ones(rows, "float32"))
-
-
-def frequent_ids(rng, shape):
-    """Returns random token ids, at least 1, from a log-uniform distribution, as in real text."""
-    return (VOCABULARY ** rng.random(shape)).astype("int32")
 
 
 def random_characters(rng, count):

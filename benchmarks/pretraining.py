@@ -31,7 +31,7 @@ from tfreps.text.tokenizers import tokenize_texts
 
 PARTS = "train", "test"
 WORD2VEC = pathlib.Path(__file__).with_name("peer_word2vec.py")
-EPOCHS = 4
+EPOCHS = 4.0
 # Table: its BERTs, and for each training the tokens of a text, of a batch, and the passes.
 BERTS = {
     "fdu_mtl": {"bert": ("--size bert_mini --min-count 3", [(32, 1024, 2), (256, 4096, 1)])},
@@ -47,7 +47,18 @@ BERTS = {
 
 
 def main(argv=None):
-    options = make_parser().parse_args(argv)
+    parser = program_parser(
+        "benchmarks.pretraining",
+        __doc__,
+        data=(..., "Folder of the data sets."),
+        runs=(..., "Folder for the run folders. Finished runs in it are not repeated."),
+        only=(None, "Kind of input to create. Defaults to all.",
+              {"choices": ["vectors", "elmo", "bert"]}),
+        peer_python=(None, "Python interpreter with the packages of benchmarks/peers/torch.txt."),
+        epochs=(EPOCHS, "Number of passes over the training text of the biLM."),
+    )  # fmt: skip
+    parser.add_argument("table", choices=TABLES, help="Table whose inputs to create.")
+    options = parser.parse_args(argv)
     folder = pathlib.Path(options.runs, f"{options.table}-inputs")
     folder.mkdir(parents=True, exist_ok=True)
     write_texts, models = TABLES[options.table]
@@ -57,31 +68,6 @@ def main(argv=None):
         if options.only in (make.__name__, None):
             make(options, folder)
     return 0
-
-
-def make_parser():
-    parser = program_parser("benchmarks.pretraining", __doc__)
-    parser.add_argument("table", choices=TABLES, help="Table whose inputs to create.")
-    parser.add_argument("--data", required=True, help="Folder of the data sets.")
-    parser.add_argument(
-        "--runs",
-        required=True,
-        help="Folder for the run folders. Finished runs in it are not repeated.",
-    )
-    parser.add_argument(
-        "--only",
-        choices=["vectors", "elmo", "bert"],
-        help="Kind of input to create. Defaults to all.",
-    )
-    about = "Python interpreter with the packages of benchmarks/peers/torch.txt."
-    parser.add_argument("--peer-python", help=about)
-    parser.add_argument(
-        "--epochs",
-        type=float,
-        default=EPOCHS,
-        help=f"Number of passes over the training text of the biLM. Defaults to {EPOCHS}.",
-    )
-    return parser
 
 
 def review_texts(data, folder):

@@ -20,7 +20,7 @@ import pathlib
 import sys
 import tempfile
 
-from benchmarks.rows import program_parser
+from benchmarks.rows import print_table, program_parser
 from tfreps.distribute.local_workers import (
     THREADS,
     local_addresses,
@@ -44,33 +44,24 @@ def main(argv=None):
         for workers in options.workers:
             results.append(start(model, workers, options))
             print(json.dumps(results[-1]), flush=True)
-    print_table(results, options.bfloat16_reduce)
+    print_results(results, options.bfloat16_reduce)
     return 0
 
 
 def parse(argv):
-    parser = program_parser(PROGRAM, __doc__)
-    add = parser.add_argument
-    add(
-        "--workers",
-        type=int,
-        nargs="+",
-        default=[1, 2, 4],
-        help="Numbers of workers to measure. Defaults to 1 2 4.",
-    )
-    add(
-        "--model",
-        nargs="+",
-        choices=MODELS,
-        default=MODELS,
-        help="Models to measure. Defaults to both.",
-    )
-    about = "Number of timed steps per row of the table. Defaults to 20."
-    add("--steps", type=int, default=20, help=about)
-    add("--rows", type=int, default=32, help="Number of rows of a global batch. Defaults to 32.")
-    add("--bfloat16-reduce", action="store_true", help="Also measure sums of bfloat16 gradients.")
-    add("--measure", choices=MODELS, help="Measure a model as the worker that TF_CONFIG describes.")
-    add("--result", help="File to which worker 0 writes its result with --measure.")
+    parser = program_parser(
+        PROGRAM,
+        __doc__,
+        workers=([1, 2, 4], "Numbers of workers to measure."),
+        model=(list(MODELS), "Models to measure.", {"choices": MODELS}),
+        steps=(20, "Number of timed steps per row of the table."),
+        rows=(32, "Number of rows of a global batch."),
+        bfloat16_reduce=(False, "Also measure sums of bfloat16 gradients."),
+        measure=(
+            None, "Measure a model as the worker that TF_CONFIG describes.", {"choices": MODELS},
+        ),
+        result=(None, "File to which worker 0 writes its result with --measure."),
+    )  # fmt: skip
     options = parser.parse_args(argv)
     for workers in options.workers:
         if workers < 1 or options.rows % workers:
@@ -133,22 +124,22 @@ def measure(options):
         pathlib.Path(options.result).write_text(json.dumps(result), encoding="utf-8")
 
 
-def print_table(results, with_bfloat16=False):
-    columns = (
+def print_results(results, with_bfloat16=False):
+    headings = (
         "model | workers | rows | steps/s | efficiency | dense MB | sparse MB | reduce s | share"
     )
-    columns += " | reduce s, bfloat16" * with_bfloat16
-    print(f"\n| {columns} |\n|{'---|' * (columns.count('|') + 1)}")
+    headings += " | reduce s, bfloat16" * with_bfloat16
     alone = {r["model"]: r["steps_per_second"] for r in results if r["workers"] == 1}
+    table = []
     for r in results:
-        cells = [r["model"], r["workers"], r["rows"], f"{r['steps_per_second']:.2f}"]
-        cells.append(efficiency(r, alone.get(r["model"])))
-        cells += [f"{r[kind] / 1e6:.1f}" for kind in ("dense_bytes", "sparse_bytes")]
-        cells.append(f"{r['reduce_seconds']:.3f}")
-        cells.append(f"{r['reduce_seconds'] / r['step_seconds']:.0%}")
+        table.append([r["model"], r["workers"], r["rows"], f"{r['steps_per_second']:.2f}"])
+        table[-1].append(efficiency(r, alone.get(r["model"])))
+        table[-1] += [f"{r[kind] / 1e6:.1f}" for kind in ("dense_bytes", "sparse_bytes")]
+        share = r["reduce_seconds"] / r["step_seconds"]
+        table[-1] += [f"{r['reduce_seconds']:.3f}", f"{share:.0%}"]
         if with_bfloat16:
-            cells.append(f"{r['bfloat16_reduce_seconds']:.3f}")
-        print(f"| {' | '.join(map(str, cells))} |")
+            table[-1].append(f"{r['bfloat16_reduce_seconds']:.3f}")
+    print_table(headings, table)
     cores = threads_per_worker(1)
     for workers in sorted({r["workers"] for r in results if r["workers"] > cores}):
         print(

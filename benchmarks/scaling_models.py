@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from benchmarks.random_batches import lm_batch, masked_batch
 from tfreps.models import BertEncoder, BertPretrainer, BiLM, BiLMPretrainer
 from tfreps.models.sizes import ELMO
 from tfreps.optimizers import FusedAdam, TF1Adagrad, build_optimizer
@@ -34,41 +35,13 @@ def make(name, rows, strategy):
             optimizer = FusedAdam(1e-4, global_clipnorm=1.0)
         model.compile(optimizer, jit_compile=False)
         build_optimizer(model)
-    batch = {"bilm": lm_batch, "bert": masked_batch}[name]
-    batches = [batch(rng, rows) for _ in range(8)]
+    shape = rows, TOKENS[name]
+    if name == "bilm":
+        batches = [lm_batch(rng, shape, VOCABULARY) for _ in range(8)]
+    else:
+        batches = [masked_batch(rng, shape, MASKED, VOCABULARY) for _ in range(8)]
     stacked = {key: np.stack([batch[key] for batch in batches]) for key in batches[0]}
     return model, tf.data.Dataset.from_tensor_slices(stacked).repeat()
-
-
-def lm_batch(rng, rows):
-    """Returns a batch in the form of `LMBatches`, for both directions."""
-    shape = rows, TOKENS["bilm"]
-    batch = {"unknown_characters": np.zeros([0, 50], "int32")}
-    for end in ("", "_reverse"):
-        ids = frequent_ids(rng, shape)
-        batch |= {f"token_ids{end}": ids, f"character_rows{end}": ids}
-        batch[f"next_token_id{end}"] = frequent_ids(rng, shape)
-        batch[f"mask{end}"] = np.ones(shape, "bool")
-    return batch
-
-
-def masked_batch(rng, rows):
-    """Returns a batch in the form of `MaskedLMBatches`."""
-    shape = rows, TOKENS["bert"]
-    return {
-        "token_ids": frequent_ids(rng, shape),
-        "segment_ids": np.zeros(shape, "int32"),
-        "mask": np.ones(shape, "bool"),
-        "masked_positions": rng.integers(0, shape[1], (rows, MASKED), dtype="int32"),
-        "masked_ids": frequent_ids(rng, (rows, MASKED)),
-        "masked_weights": np.ones([rows, MASKED], "float32"),
-        "next_sentence_labels": rng.integers(0, 2, rows, dtype="int32"),
-    }
-
-
-def frequent_ids(rng, shape):
-    """Returns random token ids, at least 1, from a log-uniform distribution."""
-    return (VOCABULARY ** rng.random(shape)).astype("int32")
 
 
 def seconds_per_step(loop, data, steps):

@@ -14,12 +14,13 @@ processes of their own, on the same cores as the server.
 import functools
 import pathlib
 import shutil
+import statistics
 import tempfile
 import threading
 import time
 
 from benchmarks.processes import resident_mb
-from benchmarks.rows import program_parser
+from benchmarks.rows import print_table, program_parser
 from benchmarks.serving_arrivals import run_arrivals
 from benchmarks.serving_load import (
     grpc_client,
@@ -30,8 +31,8 @@ from benchmarks.serving_load import (
     run_processes,
     times_of,
 )
-from benchmarks.serving_overhead import BARE, HERE, PAUSE, PAUSED, alternately, print_overhead
 from benchmarks.serving_processes import bare_server, serving
+from benchmarks.small_tagger import write_tagger
 
 TEXT = "The small river left its old bank near the station after three days of rain ."
 CLIENTS = 1, 4, 16, 64
@@ -39,56 +40,30 @@ ROWS = 1, 8, 16, 64  # sentences in a call of the model in this process
 PROTOCOLS = {"gRPC": (grpc_client, grpc_message), "REST": (rest_client, rest_message)}
 FIRST, LAST = 10_000, 100_000
 FEW = 10  # requests per second
+ROUNDS = 5
+HERE = "model in this process"
 
 
 def main(argv=None):
-    options = make_parser().parse_args(argv)
+    options = program_parser(
+        "benchmarks.serving",
+        __doc__,
+        export=(None, "Folder of an exported model that reads text and has one version. By "
+                "default, an untrained tagger is exported."),
+        text=(TEXT, "Sentence to send."),
+        seconds=(5.0, "Number of seconds per row."),
+        requests=(LAST, "Number of requests in the memory test."),
+        only=(None, "Parts to run. Defaults to all.", {"nargs": "+", "choices": PARTS}),
+    ).parse_args(argv)  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         export = pathlib.Path(folder, "tagger")
         if options.export:
             shutil.copytree(options.export, export)
         else:
-            make_tagger(export)
+            write_tagger(export)
         for name in options.only or PARTS:
             PARTS[name](export, options)
     return 0
-
-
-def make_parser():
-    parser = program_parser("benchmarks.serving", __doc__)
-    about = (
-        "Folder of an exported model that reads text and has one version. By default, an untrained "
-        "tagger is exported."
-    )
-    parser.add_argument("--export", help=about)
-    about = "Sentence to send. Defaults to a sentence of 16 tokens."
-    parser.add_argument("--text", default=TEXT, help=about)
-    parser.add_argument(
-        "--seconds", type=float, default=5.0, help="Number of seconds per row. Defaults to 5."
-    )
-    parser.add_argument(
-        "--requests",
-        type=int,
-        default=LAST,
-        help=f"Number of requests in the memory test. Defaults to {LAST}.",
-    )
-    about = "Parts to run. Defaults to all."
-    parser.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help=about)
-    return parser
-
-
-def make_tagger(folder, units=64, num_tags=9):
-    """Exports a small untrained tagger as version 1."""
-    from tfreps.export import open_for_export, write_export
-    from tfreps.inference import TextTagger
-    from tfreps.models import BiLSTMEncoder, Tagger, TokenEmbedder
-    from tfreps.text import TokenIndexer
-
-    indexer = TokenIndexer.from_sentences([TEXT.split()])
-    embedder = TokenEmbedder(vocabulary_size=indexer.vocabulary_size, embedding_dim=100)
-    tags = [f"TAG{number}" for number in range(num_tags)]
-    model = Tagger(BiLSTMEncoder(embedder, units), tags)
-    write_export(open_for_export(TextTagger(model, indexer)), folder)
 
 
 def in_this_process(export, options):
@@ -101,19 +76,26 @@ def in_this_process(export, options):
 
 
 def overhead(export, options):
-    """Prints the latency of a single client, of a bare gRPC server and of the model alone."""
-    call, seconds = in_process(export, [options.text]), options.seconds / 5
+    """Prints the latency of a single client, of a bare gRPC server and of the model alone.
+
+    They are measured alternately, since the speed of a machine varies from minute to minute.
+    """
+    call, seconds = in_process(export, [options.text]), options.seconds / ROUNDS
     with serving(export) as (_, ports):
         makes = {name: clients_of(name, ports, options.text) for name in PROTOCOLS}
         with bare_server(makes["gRPC"]) as bare:
-            makes[BARE] = clients_of("gRPC", bare, options.text)
-            measures = {
-                name: lambda make=make: run_processes(make, 1, seconds).latencies
-                for name, make in makes.items()
-            }
-            measures[HERE] = lambda: times_of(call, seconds)
-            measures[PAUSED] = lambda: times_of(call, seconds, PAUSE)
-            print_overhead(alternately(measures), PROTOCOLS)
+            makes["bare gRPC server"] = clients_of("gRPC", bare, options.text)
+            times = {name: [] for name in (HERE, *makes)}
+            for _ in range(ROUNDS):
+                times[HERE] += times_of(call, seconds)
+                for name, make in makes.items():
+                    times[name] += run_processes(make, 1, seconds).latencies
+    medians = {name: 1000 * statistics.median(found) for name, found in times.items()}
+    print("Single client, alternately:")
+    for name, median in medians.items():
+        more = f"; minus the model {median - medians[HERE]:.2f} ms" if name in PROTOCOLS else ""
+        print(f"  {name}: p50 {median:.2f} ms{more}")
+    print(flush=True)
 
 
 def in_process(export, texts):
@@ -136,20 +118,18 @@ def clients_of(protocol, ports, text):
 
 def latencies(export, options):
     """Prints the latency and throughput of clients that ask again when they have an answer."""
-    print("| protocol | clients | p50, ms | p99, ms | requests/s |")
-    print("|---|---|---|---|---|")
-    with serving(export) as (_, ports):
+
+    def rows():
         for protocol in PROTOCOLS:
             make = clients_of(protocol, ports, options.text)
             run_processes(make, 1, options.seconds / 5)
             for clients in CLIENTS:
                 load = run_processes(make, clients, options.seconds)
-                middle, late = load.percentile(0.5), load.percentile(0.99)
-                print(
-                    f"| {protocol} | {clients} | {middle:.2f} | {late:.2f} | "
-                    f"{load.per_second:.0f} |" + failed(load),
-                    flush=True,
-                )
+                middle, late = (f"{load.percentile(share):.2f}" for share in (0.5, 0.99))
+                yield protocol, clients, middle, late, f"{load.per_second:.0f}{failed(load)}"
+
+    with serving(export) as (_, ports):
+        print_table("protocol | clients | p50, ms | p99, ms | requests/s", rows())
 
 
 def arrivals(export, options):

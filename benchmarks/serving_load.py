@@ -8,6 +8,8 @@ import threading
 import time
 from typing import NamedTuple
 
+from benchmarks import peer_loop
+
 MOST_PROCESSES = 16
 
 
@@ -189,15 +191,11 @@ def median_ms(call, seconds):
     return 1000 * statistics.median(times_of(call, seconds))
 
 
-def times_of(call, seconds, pause=0.0):
-    """Returns the seconds of calls in this process after a warm-up, with a pause before each."""
+def times_of(call, seconds):
+    """Returns the seconds of calls in this process after a warm-up."""
     for _ in range(20):
         call()
     until, found = time.perf_counter() + seconds, []
     while time.perf_counter() < until:
-        if pause:
-            time.sleep(pause)
-        started = time.perf_counter()
-        call()
-        found.append(time.perf_counter() - started)
+        found.append(peer_loop.seconds(call))
     return found

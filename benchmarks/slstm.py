@@ -90,17 +90,14 @@ def make_layer(form, precision):
     return layer, tf.random.normal([BATCH, LENGTH, UNITS]), tf.ones([BATCH, LENGTH], "bool")
 
 
-def print_table(results):
-    print(
-        "\n| row | tokens/s | GEMM | normalised | to reach | x the article's | peak GiB |"
-        "\n|---|---|---|---|---|---|---|"
-    )
+def print_results(results):
+    table = []
     for r in results:
-        print(
-            f"| {r['row']} | {r['tokens_per_second']:,.0f} | {r['gemm_gflops']} | "
-            f"{r['normalised']:.2f} | {r['to_reach'] or ''} | {r['ratio_to_article']} | "
-            f"{r['peak_memory_GiB']} |"
-        )
+        speed = r["row"], f"{r['tokens_per_second']:,.0f}", r["gemm_gflops"], r["normalised"]
+        goals = r["to_reach"] or "", r["ratio_to_article"]
+        table.append([*speed, *goals, r["peak_memory_GiB"]])
+    headings = "row | tokens/s | GEMM | normalised | to reach | x the article's | peak GiB"
+    rows.print_table(headings, table)
 
 
 if __name__ == "__main__":

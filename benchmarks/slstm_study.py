@@ -9,6 +9,7 @@ accuracy and time by text length. It draws two pictures. All models start from t
 benchmarks.pretraining and use the same seed.
 """
 
+import contextlib
 import pathlib
 import time
 
@@ -48,7 +49,14 @@ LENGTHS = (0, 50, 100, 150, 257)
 
 
 def main(argv=None):
-    options = make_parser().parse_args(argv)
+    options = program_parser(
+        "benchmarks.slstm_study",
+        __doc__,
+        data=(..., "Folder of the data sets."),
+        runs=(..., "Folder for the run folders. Finished runs in it are not repeated."),
+        domain=("camera_photo", "Domain of fdu_mtl.", {"choices": DOMAINS}),
+        pictures=(None, "Folder to which to write the two pictures. Defaults to that of --runs."),
+    ).parse_args(argv)
     results = {}
     for name, flags in ROWS.items():
         results[name] = train(options, name, flags)
@@ -61,22 +69,6 @@ def main(argv=None):
     draw_steps(results, pictures / "slstm_steps.png")
     draw_lengths(lengths, pictures / "slstm_lengths.png")
     return 0
-
-
-def make_parser():
-    parser = program_parser("benchmarks.slstm_study", __doc__)
-    parser.add_argument("--data", required=True, help="Folder of the data sets.")
-    parser.add_argument(
-        "--runs",
-        required=True,
-        help="Folder for the run folders. Finished runs in it are not repeated.",
-    )
-    about = "Domain of fdu_mtl. Defaults to camera_photo."
-    parser.add_argument("--domain", default="camera_photo", choices=DOMAINS, help=about)
-    parser.add_argument(
-        "--pictures", help="Folder to which to write the two pictures. Defaults to that of --runs."
-    )
-    return parser
 
 
 def train(options, name, flags):
@@ -136,36 +128,36 @@ def length_table(lengths):
 
 def draw_steps(results, path):
     """Draws accuracy and time by number of steps, with a curve for each window."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 3.5), layout="constrained")
-    for axes, place, title in zip(
-        figure.subplots(1, 2), (0, 1), ("accuracy", "seconds per epoch"), strict=True
-    ):
-        for window in WINDOWS:
-            steps = [s for s, w in OUTLINE if w == window]
-            names = [f"S-LSTM, {s} steps, window {window}" for s in steps]
-            values = [results[name][place] for name in names]
-            axes.plot(steps, values, marker="o", label=f"window {window}")
-        for name, style in (("BiLSTM", "--"), ("TextCNN", ":")):
-            axes.axhline(results[name][place], linestyle=style, color="gray", label=name)
-        axes.set(xlabel="steps", title=title)
-        axes.legend()
-    figure.savefig(path, dpi=110)
+    with two_plots(path, "steps", "accuracy", "seconds per epoch") as plots:
+        for place, axes in enumerate(plots):
+            for window in WINDOWS:
+                steps = [s for s, w in OUTLINE if w == window]
+                names = [f"S-LSTM, {s} steps, window {window}" for s in steps]
+                values = [results[name][place] for name in names]
+                axes.plot(steps, values, marker="o", label=f"window {window}")
+            for name, style in (("BiLSTM", "--"), ("TextCNN", ":")):
+                axes.axhline(results[name][place], linestyle=style, color="gray", label=name)
 
 
 def draw_lengths(lengths, path):
     """Draws accuracy and time by text length, with a curve for each model."""
+    names = [f"{a}-{b - 1}" for a, b in zip(LENGTHS, LENGTHS[1:], strict=False)]
+    with two_plots(path, "tokens", "accuracy", "milliseconds per text") as plots:
+        for place, axes in enumerate(plots, 1):
+            for name, rows in lengths.items():
+                axes.plot(names, [values[place] for values in rows], marker="o", label=name)
+
+
+@contextlib.contextmanager
+def two_plots(path, x_label, *titles):
+    """Context manager that yields two axes, and then writes their figure to a file."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 3.5), layout="constrained")
-    names = [f"{a}-{b - 1}" for a, b in zip(LENGTHS, LENGTHS[1:], strict=False)]
-    for axes, place, title in zip(
-        figure.subplots(1, 2), (1, 2), ("accuracy", "milliseconds per text"), strict=True
-    ):
-        for name, rows in lengths.items():
-            axes.plot(names, [values[place] for values in rows], marker="o", label=name)
-        axes.set(xlabel="tokens", title=title)
+    plots = figure.subplots(1, 2)
+    yield plots
+    for axes, title in zip(plots, titles, strict=True):
+        axes.set(xlabel=x_label, title=title)
         axes.legend()
     figure.savefig(path, dpi=110)
 

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 
-from benchmarks.rows import program_parser
+from benchmarks.rows import print_table, program_parser
 from tfreps.__main__ import PROGRAMS
 
 LINE = "The function returns a list of names ."
@@ -53,7 +53,16 @@ print(*(end - begin for begin, end in zip(times, times[1:])), sep="\\n")
 
 
 def main(argv=None):
-    options = make_parser().parse_args(argv)
+    options = program_parser(
+        "benchmarks.startup",
+        __doc__,
+        only=("", "Measure only rows whose name contains PART.", {"metavar": "PART"}),
+        repeats=(5, "Number of runs of a command."),
+        run=(None, "Run folder of a tagger."),
+        export=(None, "Folder that 'tfreps export' wrote for a tagger."),
+        cpu=(False, "Measure CPU seconds instead of elapsed seconds."),
+        before=(None, "Python interpreter of another installation of tfreps."),
+    ).parse_args(argv)
     sides = [sys.executable, *([options.before] if options.before else [])]
     found = {name: command for name, command in commands(options).items() if options.only in name}
     seconds = {}
@@ -62,20 +71,13 @@ def main(argv=None):
             for side, python in enumerate(sides):
                 for row, value in run(name, [python, *arguments], options.cpu).items():
                     seconds.setdefault(row, ([], []))[side].append(value)
-    print_table({row: [statistics.median(v) for v in pair if v] for row, pair in seconds.items()})
+    table = []
+    for row, pair in seconds.items():
+        now, *before = (statistics.median(values) for values in pair if values)
+        more = [f"{before[0]:.2f}", f"{before[0] / now:.2f}"] if before else ["-", "-"]
+        table.append([row, f"{now:.2f}", *more])
+    print_table("row | seconds | before | before / now", table)
     return 0
-
-
-def make_parser():
-    parser = program_parser("benchmarks.startup", __doc__)
-    add = parser.add_argument
-    add("--only", default="", metavar="PART", help="Measure only rows whose name contains PART.")
-    add("--repeats", type=int, default=5, help="Number of runs of a command. Defaults to 5.")
-    add("--run", help="Run folder of a tagger.")
-    add("--export", help="Folder that 'tfreps export' wrote for a tagger.")
-    add("--cpu", action="store_true", help="Measure CPU seconds instead of elapsed seconds.")
-    add("--before", metavar="PATH", help="Python interpreter of another installation of tfreps.")
-    return parser
 
 
 def commands(options):
@@ -113,13 +115,6 @@ def cpu_seconds():
     """Returns the CPU seconds of all processes that this process has started and that ended."""
     times = os.times()
     return times.children_user + times.children_system
-
-
-def print_table(medians):
-    print("\n| row | seconds | before | before / now |\n|---|---|---|---|")
-    for row, (now, *before) in medians.items():
-        more = f"{before[0]:.2f} | {before[0] / now:.2f}" if before else "- | -"
-        print(f"| {row} | {now:.2f} | {more} |")
 
 
 if __name__ == "__main__":

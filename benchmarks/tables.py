@@ -15,7 +15,7 @@ import pathlib
 import statistics
 
 from benchmarks.domains import DOMAINS, encoding_of
-from benchmarks.rows import program_parser
+from benchmarks.rows import print_table, program_parser
 from benchmarks.trainings import run_folder, train_once
 
 NER = (
@@ -180,40 +180,28 @@ COLUMNS = {
 
 
 def main(argv=None):
-    options = make_parser().parse_args(argv)
+    parser = program_parser(
+        "benchmarks.tables",
+        __doc__,
+        data=(..., "Folder of the data sets."),
+        runs=(..., "Folder for the run folders. Finished runs in it are not repeated."),
+        only=("", "Train only the row with this name or, if there is none, all rows whose names "
+              "contain this text."),
+        seeds=(3, "Maximum number of seeds per row."),
+        domains=(list(DOMAINS), "Domains of fdu_mtl.", {"choices": DOMAINS}),
+    )  # fmt: skip
+    parser.add_argument("table", choices=TABLES, help="Table to train and print.")
+    options = parser.parse_args(argv)
     results = {}
     for name, (command, seeds) in TABLES[options.table].items():
         if is_wanted(name, options):
             seeds = range(min(seeds, options.seeds))
             results[name] = [train_all(options, name, command, seed) for seed in seeds]
-            print(table_row(name, results[name], options.table), flush=True)
-    print("\n" + "\n".join(table(results, options.table)))
+            print(*cells(name, results[name], COLUMNS[options.table]), sep=" | ", flush=True)
+    columns = COLUMNS[options.table]
+    rows = [cells(name, runs, columns) for name, runs in results.items()]
+    print_table(f" | {' | '.join(columns)} | seeds", rows)
     return 0
-
-
-def make_parser():
-    parser = program_parser("benchmarks.tables", __doc__)
-    parser.add_argument("table", choices=TABLES, help="Table to train and print.")
-    parser.add_argument("--data", required=True, help="Folder of the data sets.")
-    parser.add_argument(
-        "--runs",
-        required=True,
-        help="Folder for the run folders. Finished runs in it are not repeated.",
-    )
-    parser.add_argument(
-        "--only",
-        default="",
-        metavar="PART",
-        help="Train only the row PART or, if there is none, all rows whose names contain PART.",
-    )
-    parser.add_argument(
-        "--seeds", type=int, default=3, help="Maximum number of seeds per row. Defaults to 3."
-    )
-    about = "Domains of fdu_mtl. Defaults to all eight with a test set."
-    parser.add_argument(
-        "--domains", nargs="+", default=DOMAINS, choices=DOMAINS, metavar="DOMAIN", help=about
-    )
-    return parser
 
 
 def is_wanted(name, options):
@@ -229,17 +217,11 @@ def train_all(options, name, command, seed):
     """Returns the results of a row and seed, one per domain; runs the missing trainings first."""
     if "{domain}" not in command:
         return [train(options, f"{name}-{seed}", command, seed)]
-    return [
-        train(
-            options,
-            f"{name}-{seed}/{domain}",
-            command,
-            seed,
-            domain=domain,
-            encoding=encoding_of(domain),
-        )
-        for domain in options.domains
-    ]
+    found = []
+    for domain in options.domains:
+        more = {"domain": domain, "encoding": encoding_of(domain)}
+        found.append(train(options, f"{name}-{seed}/{domain}", command, seed, **more))
+    return found
 
 
 def train(options, name, command, seed, **more):
@@ -250,17 +232,9 @@ def train(options, name, command, seed, **more):
     return train_once(run, words)
 
 
-def table(results, name):
-    """Yields the lines of a Markdown table: the mean and, for several seeds, the spread."""
-    yield f"| | {' | '.join(COLUMNS[name])} | seeds |"
-    yield "|---|" + "---|" * (len(COLUMNS[name]) + 1)
-    for row, runs in results.items():
-        yield table_row(row, runs, name)
-
-
-def table_row(row, runs, name):
-    cells = [row, *(figure(runs, path) for path in COLUMNS[name].values()), str(len(runs))]
-    return f"| {' | '.join(cells)} |"
+def cells(name, runs, columns):
+    """Returns a row of the table: the mean and, for several seeds, the spread."""
+    return [name, *(figure(runs, path) for path in columns.values()), len(runs)]
 
 
 def figure(runs, path):

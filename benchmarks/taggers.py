@@ -3,7 +3,6 @@
     make peers
     python -m benchmarks.taggers --peer-python .venv-peers/torch/bin/python
     python -m benchmarks.taggers --only viterbi
-    python -m benchmarks.taggers --grid --peer-python .venv-peers/torch/bin/python
 
 Each row runs in its own process on random scores without padding. With `--peer-python`, the peer
 runs in another process and alternates with tfreps every hundred batches, so that other load on the
@@ -14,10 +13,9 @@ in which the layer compiles the loss with XLA, as in `fit`. Viterbi rows time ea
 `CRF.decode`, as the peer is called, or calls of a `tf.function` of the user that decodes.
 
 The row "stream" decodes 200 batches of sentences of many lengths, and "seconds" contains all
-compilations. `--grid` times Viterbi under XLA with all combinations of the sizes in GRID.
+compilations.
 """
 
-import itertools
 import statistics
 import sys
 import time
@@ -46,36 +44,19 @@ ROWS = {
     "stream": ("stream", 32, 120, 9, {"use_xla": True}, None),
     "stream-function": ("stream", 32, 120, 9, {"use_xla": True, "graph": True}, None),
 }
-# Sentences, tokens and tags. A row of the grid has one number of sentences.
-GRID = (1, 2, 8, 32), (4, 10, 25, 50, 100), (2, 9, 29, 60)
-GRID_ROWS = {f"viterbi-grid-{sentences}": sentences for sentences in GRID[0]}
 STREAM = 200  # batches
 PEERS = {"peer_python": "the packages of benchmarks/peers/torch.txt"}
 
 
 def main(argv=None):
-    return rows.run_rows(
-        sys.modules[__name__], ROWS, argv, repeats=800, peers=PEERS, grid=GRID_ROWS
-    )
+    return rows.run_rows(sys.modules[__name__], ROWS, argv, repeats=800, peers=PEERS)
 
 
 def measure(name, repeats, peer_python=None):
-    """Measures one row: medians over batches, alternating with the peer."""
-    if name in GRID_ROWS:
-        sizes = itertools.product([GRID_ROWS[name]], *GRID[1:])
-        found = {
-            s: compared("viterbi", s, {"use_xla": True}, repeats // 4, peer_python) for s in sizes
-        }
-        ratios = {"x".join(map(str, s)): r["ratio"] for s, r in found.items() if "ratio" in r}
-        return {"row": name, "ratios": ratios}
+    """Measures one row: medians over batches, alternating with the peer, if there is one."""
     what, *sizes, how, goal = ROWS[name]
     if what == "stream":
         return {"row": name, **stream(*sizes, **how)}
-    return {"row": name, **compared(what, sizes, how, repeats, peer_python), "to_reach": goal}
-
-
-def compared(what, sizes, how, repeats, peer_python):
-    """Measures the speed of tfreps and, if there is a peer, that of the peer and their ratio."""
     make = {"loss": make_loss, "viterbi": make_viterbi}[what]
     call = make(*sizes, **how)
     command = None
@@ -84,7 +65,7 @@ def compared(what, sizes, how, repeats, peer_python):
         command.append(str(how.get("scale", 1.0)))
     ours, theirs = in_turns(call, repeats, command)
     tokens = sizes[0] * sizes[1]
-    result = {"tokens_per_second": tokens / statistics.median(ours)}
+    result = {"row": name, "tokens_per_second": tokens / statistics.median(ours), "to_reach": goal}
     if theirs:
         result["peer_tokens_per_second"] = tokens / statistics.median(theirs)
         result["ratio"] = statistics.median(theirs) / statistics.median(ours)
@@ -166,25 +147,22 @@ def random_inputs(sentences, tokens, tags, scale=1.0, follow_themselves=False):
     return tf.constant(emissions, "float32"), tf.ones([sentences, tokens], "bool"), crf
 
 
-def print_table(results):
+def print_results(results):
+    table = []
     for r in results:
-        if "ratios" in r and r["ratios"]:
-            smallest = min(r["ratios"], key=r["ratios"].get)
-            print(f"{r['row']}: smallest ratio {r['ratios'][smallest]:.2f}, for {smallest}")
         if "seconds" in r:
             print(
                 f"{r['row']}: {r['seconds']:.1f} s for {STREAM} batches of {r['num_shapes']} "
                 f"shapes; {r['calls_over_0.1_s']} calls took more than 0.1 s"
             )
-    results = [r for r in results if "tokens_per_second" in r]
-    if results:
-        print("\n| row | tokens/s | peer | ratio | to reach |\n|---|---|---|---|---|")
-    for r in results:
-        peer, ratio = r.get("peer_tokens_per_second"), r.get("ratio")
-        print(
-            f"| {r['row']} | {r['tokens_per_second']:,.0f} | {f'{peer:,.0f}' if peer else '-'} | "
-            f"{f'{ratio:.1f}' if ratio else '-'} | {r['to_reach'] or '-'} |"
-        )
+            continue
+        peer, ratio = "-", "-"
+        if "ratio" in r:
+            peer, ratio = f"{r['peer_tokens_per_second']:,.0f}", f"{r['ratio']:.1f}"
+        goal = r["to_reach"] or "-"
+        table.append([r["row"], f"{r['tokens_per_second']:,.0f}", peer, ratio, goal])
+    if table:
+        rows.print_table("row | tokens/s | peer | ratio | to reach", table)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ it computes takes their sum.
 
 import statistics
 
-from benchmarks.in_turns import seconds
-from benchmarks.rows import program_parser
+from benchmarks.in_turns import alternately
+from benchmarks.rows import print_table, program_parser
 
 INNER, COLUMNS = 512, 16384
 ZEROS = 32  # columns that `widened` of tfreps appends to a kernel
@@ -25,36 +25,29 @@ def main(argv=None):
 
     from benchmarks.gemm import gemm
 
-    options = parse_args(argv)
+    options = program_parser(
+        "benchmarks.wide_products",
+        __doc__,
+        rows=(32, "Number of rows."),
+        repeats=(30, "Number of timed calls of each form."),
+    ).parse_args(argv)
     rng = tf.random.Generator.from_seed(1)
     x, kernel = rng.normal([options.rows, INNER]), rng.normal([INNER, COLUMNS])
     largest = tf.function(tf.reduce_max)
     forms = {name: make(x, kernel) for name, make in make_forms().items()}
     calls = {"read": lambda: largest(kernel).numpy(), **forms}
-    for call in calls.values():
-        call()
-    times = {name: [] for name in calls}
-    for _ in range(options.repeats):
-        for name, call in calls.items():
-            times[name].append(seconds(call))
+    times = alternately(calls, options.repeats)
     medians = {name: statistics.median(found) for name, found in times.items()}
     flop = 2 * options.rows * INNER * COLUMNS
     print(
         f"{options.rows} rows: read {1000 * medians.pop('read'):.2f} ms, "
-        f"multiply {flop / gemm() / 1e6:.2f} ms\n"
+        f"multiply {flop / gemm() / 1e6:.2f} ms"
     )
-    print("| form | ms | GFLOP/s |\n|---|---|---|")
-    for name, median in medians.items():
-        print(f"| {name} | {1000 * median:.2f} | {flop / median / 1e9:.0f} |")
+    print_table(
+        "form | ms | GFLOP/s",
+        [(n, f"{1000 * t:.2f}", f"{flop / t / 1e9:.0f}") for n, t in medians.items()],
+    )
     return 0
-
-
-def parse_args(argv):
-    parser = program_parser("benchmarks.wide_products", __doc__)
-    parser.add_argument("--rows", type=int, default=32, help="Number of rows. Defaults to 32.")
-    about = "Number of timed calls of each form. Defaults to 30."
-    parser.add_argument("--repeats", type=int, default=30, help=about)
-    return parser.parse_args(argv)
 
 
 def make_forms():

@@ -31,18 +31,13 @@ MEASURE = ("--state", "carry", "--batch-size", "32", "--unroll-steps", "1")
 
 
 def main(argv=None):
-    parser = program_parser("benchmarks.wikitext2", __doc__)
+    parser = program_parser(
+        "benchmarks.wikitext2",
+        __doc__,
+        seeds=(3, "Number of runs, each with its own seed."),
+        precision=("float32", "Precision of training.", {"choices": ["float32", "bfloat16"]}),
+    )
     parser.add_argument("text", help="Validation text of WikiText-2 (valid.txt).")
-    parser.add_argument(
-        "--seeds",
-        type=int,
-        default=3,
-        help="Number of runs, each with its own seed. Defaults to 3.",
-    )
-    about = "Precision of training. Defaults to float32."
-    parser.add_argument(
-        "--precision", default="float32", choices=["float32", "bfloat16"], help=about
-    )
     options = parser.parse_args(argv)
     results = []
     with tempfile.TemporaryDirectory() as folder:

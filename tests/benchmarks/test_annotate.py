@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks import annotate, annotate_faults
 from benchmarks.annotate_runs import write_corpus
+from benchmarks.small_tagger import write_tagger
 from tests.tiny_run import make_run
 from tests.training import labelling
 
@@ -42,7 +43,7 @@ def test_every_task_prints_its_rows(tmp_path, capsys):
 def test_faults_print_a_line_for_each_part(tmp_path, capsys):
     pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
     (tmp_path / "text").write_text("the old river\nthree days of rain near the station\n")
-    export = annotate_faults.small_tagger(tmp_path / "export")
+    export = write_tagger(tmp_path / "export", units=8)
     words = [str(export), "--text", str(tmp_path / "text"), "--sentences", "30000"]
     assert annotate_faults.main([*words, "--lines", "2000"]) == 0
     out = capsys.readouterr().out

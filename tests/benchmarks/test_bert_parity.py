@@ -4,24 +4,15 @@ import json
 
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
 
 from benchmarks import bert_parity
 from benchmarks.bert_cases import (
-    RAW_CONFIG,
-    RAW_OPTIONS,
-    RAW_PIECES,
-    RAW_TEXTS,
     all_cases,
-    array_of,
     config_of,
     expected_name,
     folder_name,
-    shapes_of,
     write,
 )
-from tfreps.models import Tagger
-from tfreps.text import checkpoint_tokenizer, tokenize_texts
 
 KINDS = "BertForMaskedLM", bert_parity.NEXT
 
@@ -63,10 +54,11 @@ def peer(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_table_of_differences(peer, capsys):
+def test_a_table_of_differences(peer, monkeypatch, capsys):
+    """One difference that is too large is enough for an exit code of 1."""
     assert bert_parity.main(["--peer-python", "none"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[2:] == [
+    assert lines[3:] == [
         "| BertForMaskedLM gelu, in | 2 | 0.0e+00 |",
         "| BertForNextSentencePrediction gelu, in | 2 | 0.0e+00 |",
         "| aespresso, in | 1 | 0.0e+00 |",
@@ -74,10 +66,6 @@ def test_a_table_of_differences(peer, capsys):
         "| BertForMaskedLM gelu, out | 2 | 0.0e+00 |",
         "| BertForMaskedLM gelu, preset | 2 | 0.0e+00 |",
     ]
-
-
-@pytest.mark.slow
-def test_one_difference_is_enough_to_fail(peer, monkeypatch, capsys):
     monkeypatch.setattr(bert_parity, "aespresso", lambda folder: [2e-5])
     assert bert_parity.main(["--peer-python", "none"]) == 1
 
@@ -107,28 +95,3 @@ def test_fixtures_are_what_the_tests_of_converters_read(tmp_path, monkeypatch):
     assert sorted(found) == ["gelu-usual", "gelu_new-unusual"]
     shapes = {name: np.shape(value) for name, value in found["gelu-usual"].items()}
     assert shapes == {"layer_outputs": (18, 2, 2), "token_logits": (18, 5)}
-
-
-@pytest.mark.slow
-def test_raw_texts(tmp_path):
-    """Compares with the model on pieces: each word has the scores of its first piece."""
-    shapes = shapes_of(RAW_CONFIG, "BertForTokenClassification")
-    arrays = {name: array_of(name, shape) for name, shape in shapes.items()}
-    for name, options in RAW_OPTIONS.items():
-        folder = tmp_path / "raw" / name
-        folder.mkdir(parents=True)
-        save_file(arrays, folder / "model.safetensors")
-        (folder / "config.json").write_text(json.dumps(RAW_CONFIG))
-        (folder / "tokenizer_config.json").write_text(json.dumps(options))
-        (folder / "vocab.txt").write_text("\n".join(RAW_PIECES))
-        model, cut, scores = Tagger.from_pretrained(folder), checkpoint_tokenizer(folder), []
-        for words in tokenize_texts(RAW_TEXTS, cut):
-            pieces = [cut.ids(word) for word in words]
-            firsts = np.cumsum([1, *map(len, pieces)])[:-1]
-            ids = np.array([cut.pack(sum(pieces, []))[0]])
-            scores.append(model({"token_ids": ids})["emissions"].numpy()[0, firsts])
-        np.savez(folder / "expected.npz", *scores)
-    gaps = bert_parity.raw_texts(tmp_path)
-    assert len(gaps) == len(RAW_OPTIONS) * len(RAW_TEXTS) and max(gaps) < 1e-5
-    np.savez(folder / "expected.npz", *(score[1:] for score in scores))
-    assert max(bert_parity.raw_texts(tmp_path)) == float("inf")

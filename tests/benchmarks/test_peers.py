@@ -3,12 +3,10 @@
 import importlib
 import json
 import os
-import sys
-import types
 
 import pytest
 
-from benchmarks import bert_cases, peer_bert_cases, peer_bert_tokens, peer_loop, peer_word2vec
+from benchmarks import bert_cases, peer_bert_cases, peer_bert_tokens, peer_loop
 
 SHAPE = json.dumps({"vocabulary_size": 9, "hidden_dim": 4, "num_layers": 1, "num_heads": 2})
 
@@ -64,20 +62,3 @@ def test_tokens_fill_in_the_ids(monkeypatch, tmp_path):
     monkeypatch.setattr(peer_bert_tokens, "peer_ids", lambda vocabulary, texts, options: [[0], [7]])
     assert peer_bert_tokens.main([]) == 0
     assert json.loads(path.read_text())["options"] == [{"lowercase": True, "ids": [[0], [7]]}]
-
-
-def test_word2vec_writes_whole_files(tmp_path, monkeypatch):
-    class Word2Vec:
-        def __init__(self, **options):
-            self.options, self.wv = options, self
-
-        def save_word2vec_format(self, path, binary):
-            assert path.endswith(".tmp") and not binary
-            with open(path, "w") as file:
-                file.write(f"{self.options['corpus_file']} {self.options['vector_size']}")
-
-    monkeypatch.setitem(sys.modules, "gensim", types.ModuleType("gensim"))
-    models = types.SimpleNamespace(Word2Vec=Word2Vec)
-    monkeypatch.setitem(sys.modules, "gensim.models", models)
-    assert peer_word2vec.main(["in.txt", str(tmp_path / "out.txt"), "--dim", "7"]) == 0
-    assert (tmp_path / "out.txt").read_text() == "in.txt 7"

@@ -1,7 +1,6 @@
 """The benchmarks of speed measure every row with small models, and print it."""
 
 import json
-import os
 import subprocess
 import sys
 import types
@@ -16,7 +15,6 @@ from benchmarks import (
     gemm,
     hmm,
     initial_state,
-    int8_lstm,
     lm_batches,
     machine,
     precision,
@@ -90,7 +88,7 @@ def small(monkeypatch):
 def test_a_row(small, module, row, capsys):
     result = module.measure(row, 2)
     assert result["row"] == row
-    module.print_table([result])
+    module.print_results([result])
     assert row in capsys.readouterr().out
 
 
@@ -100,7 +98,7 @@ def some_benchmark():
         __spec__=types.SimpleNamespace(name="benchmarks.some"),
         __doc__="Measures.",
         measure=lambda row, repeats, peer_python=None: {"row": row, "repeats": repeats},
-        print_table=lambda results: print([result["row"] for result in results]),
+        print_results=lambda results: print([result["row"] for result in results]),
     )
 
 
@@ -168,21 +166,6 @@ def test_forms_of_wide_products_compute_the_product(small, monkeypatch, capsys):
         if "bias" in name:
             y = y - np.pad(kernel[0], [0, wide_products.ZEROS]).astype("float32")
         assert_close(y[:, :32], x @ kernel, name=name)
-
-
-@pytest.mark.slow
-def test_int8_layers_are_close_to_float32(small, capsys):
-    if os.environ.get("TF_ENABLE_ONEDNN_OPTS") == "0":
-        pytest.skip("int8 products need oneDNN; without it, they have no elements")
-    rng = np.random.default_rng(0)
-    x, kernel = (rng.normal(size=size).astype("float32") for size in ([5, 16], [16, 24]))
-    scale, kernel_scale = np.abs(x).max() / np.float32(63), np.abs(kernel).max() / np.float32(127)
-    expected = np.round(x / scale) @ np.round(kernel / kernel_scale) * scale * kernel_scale
-    assert_close(int8_lstm.int8_product(tf.constant(x), kernel), expected)
-    assert int8_lstm.main(["--rows", "2", "--length", "5", "--repeats", "1"]) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")][1:]
-    assert [line.split(" | ")[0] for line in lines] == ["| float32", "| bfloat16", "| int8"]
-    assert all(0 < float(line.split(" | ")[3].rstrip(" |")) < 0.1 for line in lines[1:])
 
 
 @pytest.mark.slow
