@@ -4,18 +4,18 @@ import pathlib
 import re
 import shutil
 
+from written_pages import write_pages
+
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent.parent
 FOLDER = "reference/files"
 
 
 def setup(app):
-    app.connect("builder-inited", write_pages)
+    app.connect("builder-inited", write_all)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def write_pages(app):
-    folder = app.srcdir / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
+def write_all(app):
     pages = {
         "results.md": without_links(read("training/RESULTS.md")),
         "speed.md": without_links(read("benchmarks/RESULTS.md")),
@@ -23,13 +23,10 @@ def write_pages(app):
         "security.md": without_links(read("SECURITY.md")),
         "tree.md": tree(),
     }
-    for name, text in pages.items():
-        path = folder / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+    write_pages(app.srcdir / FOLDER, pages)
     for picture in (CHECKOUT / "training").glob("*.png"):
         if picture.name in pages["results.md"]:
-            shutil.copyfile(picture, folder / picture.name)
+            shutil.copyfile(picture, app.srcdir / FOLDER / picture.name)
 
 
 def read(name):

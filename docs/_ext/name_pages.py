@@ -3,23 +3,21 @@
 import functools
 import importlib
 import inspect
-import shutil
+import pathlib
 
 from docstrings import separated
 from public_names import documented, first_sentence
+from written_pages import write_pages
 
 FOLDER = "reference/api"
 
 
 def setup(app):
-    app.connect("builder-inited", write_pages)
+    app.connect("builder-inited", write_all)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def write_pages(app):
-    """Writes the pages to an ignored folder, without rewriting unchanged files."""
-    folder = app.srcdir + "/" + FOLDER if isinstance(app.srcdir, str) else app.srcdir / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
+def write_all(app):
     pages = {f"{entry.name}.rst": page(entry) for entry in documented()}
     by_package = {}
     for entry in documented():
@@ -27,13 +25,7 @@ def write_pages(app):
     for package, entries in by_package.items():
         pages[f"{package}.rst"] = overview(package, entries)
     pages["index.rst"] = index(by_package)
-    for name, text in pages.items():
-        path = folder / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
-    for path in folder.iterdir():
-        if path.name not in pages:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    write_pages(pathlib.Path(app.srcdir, FOLDER), pages)
 
 
 def page(entry):

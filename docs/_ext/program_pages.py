@@ -3,6 +3,8 @@
 import inspect
 import re
 
+from written_pages import write_pages
+
 from tfreps.__main__ import PROGRAMS, import_program
 from tfreps.cli.options import as_flag
 from tfreps.cli.program import METAVARS
@@ -15,23 +17,13 @@ CONFIG = (
 
 
 def setup(app):
-    app.connect("builder-inited", write_pages)
+    app.connect("builder-inited", write_all)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def write_pages(app):
-    """Writes the pages to an ignored folder, without rewriting unchanged files."""
-    folder = app.srcdir / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
+def write_all(app):
     pages = {f"{name}.rst": page(name) for name in PROGRAMS}
-    pages["index.rst"] = index()
-    for name, text in pages.items():
-        path = folder / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
-    for path in folder.iterdir():
-        if path.name not in pages:
-            path.unlink()
+    write_pages(app.srcdir / FOLDER, {**pages, "index.rst": index()})
 
 
 def page(name):

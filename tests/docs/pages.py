@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import sys
 
 from tests.conftest import CHECKOUT
 
@@ -17,6 +18,8 @@ PAGES = sorted(
 
 def extension(name):
     """A module of docs/_ext or docs/ that needs no Sphinx."""
+    if str(DOCS / "_ext") not in sys.path:
+        sys.path.append(str(DOCS / "_ext"))  # the extensions import one another
     path = DOCS / "_ext" / f"{name}.py"
     path = path if path.exists() else DOCS / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"docs_{name}", path)

@@ -2,13 +2,12 @@
 
 import pytest
 
-from tests.docs.pages import DOCS, extension
+from tests.docs.pages import extension
 
 
 @pytest.fixture
-def targets(monkeypatch):
+def targets():
     pytest.importorskip("sphinx")
-    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
     return extension("linked_names").targets()
 
 
