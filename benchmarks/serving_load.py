@@ -6,11 +6,13 @@ import multiprocessing
 import statistics
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import NamedTuple
 
 from benchmarks import peer_loop
 
 MOST_PROCESSES = 16
+START = None  # in a process of `run_processes`, the barrier at which all clients wait
 
 
 class Load(NamedTuple):
@@ -82,108 +84,80 @@ def rest_message(model, text):
 
 def run_processes(make_client, clients, seconds=None, requests=None):
     """Runs clients as `run_clients` does, in up to 16 processes; returns their `Load`."""
-    count = min(clients, MOST_PROCESSES)
-    context = multiprocessing.get_context("spawn")
-    pipes, processes = [], []
-    for number in range(count):
-        own, other = context.Pipe()
-        share = share_of(clients, number, count), seconds, share_of(requests, number, count)
-        arguments = other, make_client, *share
-        processes.append(context.Process(target=client_process, args=arguments, daemon=True))
-        processes[-1].start()
-        pipes.append(own)
-    found = [pipe.recv() for pipe in pipes]  # `None` once connected
-    errors = [error for error in found if error is not None]
-    for pipe, error in zip(pipes, found, strict=True):
-        if error is None:  # the process waits; others have ended
-            pipe.send(not errors)
-    if errors:
-        raise OSError(errors[0])
-    loads = [pipe.recv() for pipe in pipes]
-    for process in processes:
-        process.join()
-    return Load(
-        [latency for load in loads for latency in load.latencies],
-        [failure for load in loads for failure in load.failures],
-        max(load.seconds for load in loads),
-    )
+    count, context = min(clients, MOST_PROCESSES), multiprocessing.get_context("spawn")
+    start = context.Barrier(clients)
+    with ProcessPoolExecutor(count, context, share_start, (start,)) as pool:
+        parts = zip(shares(clients, count), shares(requests, count), strict=True)
+        return joined(
+            [pool.submit(run_clients, make_client, own, seconds, asks) for own, asks in parts]
+        )
 
 
-def share_of(total, number, count):
-    """Returns the share of one of `count` processes, or `None` if `total` is `None`."""
-    return None if total is None else total // count + (number < total % count)
+def share_start(barrier):
+    """Keeps the barrier at which the clients of all processes wait."""
+    global START
+    START = barrier
 
 
-def client_process(pipe, make_client, clients, seconds, requests):
-    """Runs clients once all processes are connected, and sends their `Load` through a pipe."""
-
-    def connected():
-        pipe.send(None)
-        if not pipe.recv():
-            raise SystemExit
-
-    try:
-        load = run_clients(make_client, clients, seconds, requests, connected)
-    except OSError as error:
-        pipe.send(str(error))
-    else:
-        pipe.send(load)
+def shares(total, count):
+    """Divides a number into `count` numbers of about the same size; `None` stays `None`."""
+    if total is None:
+        return [None] * count
+    return [total // count + (number < total % count) for number in range(count)]
 
 
-def run_clients(make_client, clients, seconds=None, requests=None, connected=lambda: None):
+def run_clients(make_client, clients, seconds=None, requests=None):
     """Runs concurrent clients in threads; returns their `Load`.
 
     Args:
         make_client: function without arguments that returns `(ask, close)`.
         clients: int. Number of clients.
-        seconds: float. Duration in seconds.
-        requests: int. Number of requests of all clients together.
-        connected: function that is called once the first request of each client, which is not
+        seconds: float. Duration in seconds, once the first request of each client, which is not
             measured, is answered.
+        requests: int. Number of requests of all clients together.
 
     Raises:
         OSError: If the first request of a client fails. Later failures are counted.
     """
-    left = iter(range(requests)) if requests else None
-    lock, ready, start = threading.Lock(), threading.Barrier(clients + 1), threading.Event()
-    latencies, failures, unconnected = [], [], []
+    start = START or threading.Barrier(clients)
 
-    def client():
+    def client(most):
         try:
             ask, close = make_client()
             ask()  # connects
-            ready.wait()
-            start.wait()
         except Exception as error:
-            unconnected.append(repr(error))
-            ready.abort()
-            return
-        until = time.perf_counter() + (seconds or 1e9)
-        while (started := time.perf_counter()) < until:
-            if left is not None:
-                with lock:
-                    if next(left, None) is None:
-                        break
+            start.abort()
+            raise OSError(f"The first request of a client failed: {error!r}.") from None
+        start.wait()
+        begin = time.perf_counter()
+        latencies, failures = [], []
+        while (started := time.perf_counter()) < begin + (seconds or 1e9):
+            if len(latencies) + len(failures) == most:
+                break
             try:
                 ask()
                 latencies.append(time.perf_counter() - started)
             except Exception as error:
                 failures.append(repr(error))
         close()
+        return Load(latencies, failures, time.perf_counter() - begin)
 
-    threads = [threading.Thread(target=client, daemon=True) for _ in range(clients)]
-    for thread in threads:
-        thread.start()
-    try:
-        ready.wait()
-        connected()
-        start.set()
-    except threading.BrokenBarrierError:
-        raise OSError(f"The first request of a client failed: {unconnected[0]}.") from None
-    started = time.perf_counter()
-    for thread in threads:
-        thread.join()
-    return Load(latencies, failures, time.perf_counter() - started)
+    with ThreadPoolExecutor(clients) as pool:
+        return joined([pool.submit(client, most) for most in shares(requests, clients)])
+
+
+def joined(futures):
+    """Returns one `Load` of several, or raises the error of the client that stopped the others."""
+    errors = [future.exception() for future in futures]
+    for error in errors:
+        if error is not None and not isinstance(error, threading.BrokenBarrierError):
+            raise error
+    loads = [future.result() for future in futures]
+    return Load(
+        [latency for load in loads for latency in load.latencies],
+        [failure for load in loads for failure in load.failures],
+        max(load.seconds for load in loads),
+    )
 
 
 def median_ms(call, seconds):

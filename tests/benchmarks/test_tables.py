@@ -104,22 +104,6 @@ def test_inputs_are_made_once_and_an_interrupted_training_is_resumed(table, data
             pretraining.main([*flags, "--only", "vectors"])
 
 
-def test_all_domains_in_one_file(tmp_path):
-    folder = tmp_path / "fdu_mtl"
-    folder.mkdir()
-    for domain in {*domains.DOMAINS, "MR"}:
-        encoding = "latin-1" if domain in ("MR", "dvd") else "utf-8"
-        for part in pretraining.PARTS:
-            lines = f"1\t{domain} café\n\n0\t{domain}\n".encode(encoding)
-            (folder / f"{domain}.task.{part}").write_bytes(lines)
-    paths = pretraining.all_domains(tmp_path, tmp_path)
-    train, test = (
-        paths[part].read_text(encoding="utf-8").splitlines() for part in pretraining.PARTS
-    )
-    assert train[:2] == ["1\tMR café", "0\tMR"] and len(train) == 18
-    assert "1\tdvd café" in test and "1\tMR café" not in test and len(test) == 16
-
-
 def test_domains_are_those_with_a_test_set_and_can_be_read(tfreps_data):
     files = (tfreps_data / "fdu_mtl").glob("*.task.test")
     assert sorted(path.name.split(".")[0] for path in files) == sorted(domains.DOMAINS)

@@ -153,7 +153,7 @@ def warm_ups(ready, random, folder):
 
 
 FORMATS = [
-    Format("gRPC messages", 12_000, Served, messages),
+    Format("gRPC messages", 12_000, Served, messages, quick=True),
     Format("gRPC bytes", 2_000, channel, wire, seconds=20),
     Format(
         "TensorProto",

@@ -3,6 +3,7 @@
 import gzip
 import json
 
+import numpy as np
 import pytest
 
 HALF = "/v1/models/half_plus_two"
@@ -72,6 +73,17 @@ def ask(rest, name, body, **options):
 def test_predict(rest, body, answer, which):
     answer = answer or {"predictions": [float("inf"), float("-inf"), 52.0]}
     assert ask(rest, "half_plus_two" + which, body) == (200, answer)
+
+
+def test_numbers_come_back_exactly(rest):
+    """Random bits are float32 numbers of all sizes, infinities and NaN among them."""
+    bits = np.random.default_rng(0).integers(0, 2**32, 2_000, np.uint32)
+    numbers = np.array([*bits.view("float32"), np.inf, np.nan, -0.0], "float32")
+    status, answer = ask(rest, "half_plus_two", {"instances": numbers.tolist()})
+    with np.errstate(invalid="ignore"):  # of signaling NaN
+        expected = numbers / np.float32(2) + np.float32(2)
+    assert status == 200
+    np.testing.assert_array_equal(np.array(answer["predictions"], "float32"), expected)
 
 
 @pytest.mark.parametrize(
