@@ -159,11 +159,11 @@ def test_a_small_study(tmp_path, monkeypatch, capsys):
     names = {
         "TextCNN": "--encoder cnn --num-filters 2 --widths 2 --epochs 2",
         "BiLSTM": f"--encoder bilstm {small}",
-        "S-LSTM, 1 steps, window 1": f"--encoder slstm --num-steps 1 {small}",
+        "S-LSTM, 2 steps, window 1": f"--encoder slstm --num-steps 2 {small}",
     }
     for name, value in (
         ("ROWS", names),
-        ("OUTLINE", [(1, 1)]),
+        ("OUTLINE", [(2, 1)]),
         ("WINDOWS", (1,)),
         ("BY_LENGTH", ("TextCNN",)),
         ("LENGTHS", (0, 7, 257)),
