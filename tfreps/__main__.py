@@ -3,11 +3,11 @@
 import difflib
 import importlib
 import os
-import re
 import sys
 
 import tfreps
 from tfreps.cli import standard_streams
+from tfreps.files.tensorflow_errors import essence
 
 # Program -> module (inside the installed package, or next to it in a clone) and description.
 PROGRAMS = {
@@ -146,7 +146,7 @@ def one_line(error):
         return error.strerror
     text = printable(str(error)) or name
     if name in TENSORFLOW_ERRORS:
-        text = printable(essence(str(error))) or name
+        text = printable(essence(str(error))[:500]) or name
     if isinstance(error, UnicodeEncodeError) and error.encoding == sys.stdout.encoding:
         text += f". Standard output is in {error.encoding}: set PYTHONIOENCODING=utf-8."
     if name in OUT_OF_MEMORY:
@@ -160,16 +160,6 @@ def printable(text, longest=800):
     if len(text) <= longest:
         return text
     return f"{text[: longest - 200]} ... {text[-195:]}"
-
-
-def essence(message):
-    """Returns the message of a TensorFlow error without its code locations."""
-    noise = " ", "\t", "Graph execution error", "Detected at", "Stack trace", "<stack", "Hint:"
-    noise += "Exception encountered when calling", "Arguments received by"  # of a Keras layer
-    message = re.sub(r"\x1b\[\d*m", "", message)  # colors
-    lines = [line for line in message.splitlines() if line and not line.startswith(noise)]
-    text = re.sub(r"\{\{.*?\}\}|\[Op:.*?\]|\[\[.*?\]\]", "", " ".join(lines))
-    return " ".join(text.split())[:500]
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ def train(options, earlier):
     from tfreps.fitting import bert_inputs
     from tfreps.fitting import inputs as reading
     from tfreps.inference.load import load
-    from tfreps.reports.evaluation import check_names
+    from tfreps.reports.evaluation import check_known_names
 
     labelling.prepare(options, earlier)
     strategy = open_strategy(options.distribute)
@@ -123,7 +123,7 @@ def train(options, earlier):
     labels = parts["train"].labels
     label_set = text.TagSet.from_sequences([labels], source="--train", word="label")
     for part in parts.values():
-        check_names(label_set.names, part.texts)
+        check_known_names(label_set.names, part.texts)
     check_labels(label_set, parts, options.monitor)
     print(data.describe_classes(labels))
 

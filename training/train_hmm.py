@@ -127,7 +127,7 @@ def train(options):
     from tfreps.cli.training_program import own_options
     from tfreps.inference.text_tagger import TextTagger
     from tfreps.models import HMMTagger
-    from tfreps.reports.evaluation import check_names, evaluate_tagger
+    from tfreps.reports.evaluation import check_known_names, evaluate_tagger
 
     begin = time.monotonic()
     parts = tagged_files.read_parts(options)
@@ -136,7 +136,7 @@ def train(options):
     tag_set = text.TagSet.from_sequences(
         [s.tags for s in parts["train"]], scheme, "the training data"
     )
-    check_names(tag_set.names, parts["dev"] + parts["test"])
+    check_known_names(tag_set.names, parts["dev"] + parts["test"])
     indexer = text.TokenIndexer.from_sentences(
         [s.tokens for s in parts["train"]],
         options.min_count,

@@ -3,6 +3,7 @@ import pytest
 
 from tests.models.test_hmm import learned, random_sentences, viterbi_loop
 from tfreps.models import hmm_sentences
+from tfreps.models.hmm_counts import flat
 from tfreps.models.hmm_sentences import batches, even_lengths
 
 
@@ -15,7 +16,7 @@ def test_every_sentence_is_in_one_batch(even, monkeypatch):
     monkeypatch.setattr(hmm_sentences, "MAX_TOKENS", 40)
     monkeypatch.setattr(hmm_sentences, "COMPILED_TOKENS", 40)
     sentences = random_sentences(30, longest=25)
-    flat_ids, lengths = hmm_sentences.flat(sentences)
+    flat_ids, lengths = flat(sentences)
     found = list(batches(flat_ids, lengths, even))
     assert sorted(rows_of(found)) == [n for n, one in enumerate(sentences) if len(one)]
     for rows, ids in found:
@@ -27,7 +28,7 @@ def test_every_sentence_is_in_one_batch(even, monkeypatch):
 
 
 def test_even_batches_have_few_shapes():
-    flat_ids, lengths = hmm_sentences.flat(random_sentences(300, longest=100))
+    flat_ids, lengths = flat(random_sentences(300, longest=100))
     shapes = {ids.shape for _, ids in batches(flat_ids, lengths, even=True)}
     assert {length for _, length in shapes} <= set(even_lengths(100))
     assert len(shapes) == len({length for _, length in shapes}) <= 9
@@ -39,8 +40,8 @@ def test_even_lengths_grow():
 
 
 def test_no_sentences_no_batches():
-    assert list(batches(*hmm_sentences.flat([]))) == []
-    assert list(batches(*hmm_sentences.flat([[], []]), even=True)) == []
+    assert list(batches(*flat([]))) == []
+    assert list(batches(*flat([[], []]), even=True)) == []
 
 
 @pytest.mark.parametrize("use_xla", [False, True])

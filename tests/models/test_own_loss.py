@@ -19,6 +19,7 @@ from tfreps.models import (
     Tagger,
     TokenEmbedder,
 )
+from tfreps.models.own_loss import mean_of_rows, over_replicas
 
 IDS, TAG_IDS = sentences(4)
 X, Y = {"token_ids": IDS}, np.maximum(TAG_IDS, 0)
@@ -299,3 +300,13 @@ def test_inputs_of_another_form(name, inputs, got):
     message = f"{name} must be called on arrays .* token_ids int32 .*; got {got}. Convert lists"
     with pytest.raises(ValueError, match=message):
         model(inputs)
+
+
+def test_the_mean_of_no_rows_is_zero():
+    assert float(mean_of_rows(tf.constant([1.0, 2.0, 6.0]))) == 3.0
+    assert float(mean_of_rows(tf.zeros([0]))) == 0.0
+
+
+def test_one_replica_has_the_whole_loss():
+    loss, weights = tf.constant(2.0), tf.constant([1.0, 3.0])
+    assert over_replicas(loss, 2, weights) == (loss, loss, weights)

@@ -82,7 +82,7 @@ def test_adagrad_with_keras_own_clip():
 
 @pytest.mark.parametrize("value", [0.0, -1.0])
 def test_adagrad_needs_a_positive_accumulator(value):
-    with pytest.raises(ValueError, match=f"must be positive; got {value}"):
+    with pytest.raises(ValueError, match=f"must be above 0; got {value}"):
         TF1Adagrad(initial_accumulator_value=value)
 
 

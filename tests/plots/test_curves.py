@@ -30,12 +30,11 @@ def test_a_panel_for_each_figure(tmp_path):
     two = [*one, line(4, "validation", epoch=1, loss=2.0, f1=0.5)]
     sizes = [
         tf.io.decode_png(
-            plots.learning_curves(history(tmp_path, *lines), tmp_path / "a.png").read_bytes()
+            plots.png_of(plots.learning_curves_figure({"": history(tmp_path, *lines)}))
         ).shape
         for lines in (one, two)
     ]
     assert sizes[1][1] == 2 * sizes[0][1]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.png", "history.jsonl"]
 
 
 def test_points_over_epochs(tmp_path):
@@ -104,7 +103,7 @@ def test_histories_of_something_else(tmp_path, line):
 
 def test_histories_without_figures(tmp_path):
     with pytest.raises(ValueError, match="Found no per-step metrics in .*history.jsonl"):
-        plots.learning_curves(history(tmp_path, line(1)), tmp_path / "no.png")
+        plots.learning_curves_figure({"": history(tmp_path, line(1))})
     path = history(tmp_path, line(1, epoch=1, loss=1.0))
     with pytest.raises(ValueError, match="no metric 'f1'. Choose one of .*: loss"):
         plots.learning_curves_figure({"": path}, ["f1"])

@@ -17,7 +17,12 @@ def labels(axis):
 
 def test_a_confusion_matrix_shows_shares_of_rows(tmp_path, monkeypatch):
     drawn = {}
-    monkeypatch.setattr(matrices, "matrix", lambda values, *_, **more: drawn.update(more, v=values))
+
+    def figure(values, *names, **more):
+        drawn.update(more, v=values)
+        return plots.new_figure(3, 2)
+
+    monkeypatch.setattr(matrices, "matrix_figure", figure)
     plots.confusion_matrix([[3, 1], [0, 0]], ["O", "B"], tmp_path / "c.png")
     assert_close(drawn["v"], [[0.75, 0.25], [0.0, 0.0]])
     assert drawn["cells"].tolist() == [[3, 1], [0, 0]]
@@ -28,7 +33,7 @@ def test_matrices_of_any_size(tmp_path, count):
     values = np.eye(count)
     values[0, 0] = np.nan
     names = [f"tag{n}" for n in range(count)]
-    path = plots.matrix(values, names, names, tmp_path / "m.png")
+    path = plots.save_figure(plots.matrix_figure(values, names, names), tmp_path / "m.png")
     assert tf.io.decode_png(path.read_bytes()).shape[0] > 200
 
 

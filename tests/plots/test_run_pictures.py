@@ -30,13 +30,13 @@ def drawn(run, model, monkeypatch, **more):
     monkeypatch.setattr(
         run_pictures, "show_in_tensorboard", lambda logs, pictures: shown.extend(pictures)
     )
-    for name in ("matrix", "mix_weights"):
+    for name, picture in ("matrix_figure", "transitions"), ("mix_weights", None):
         function = getattr(plots, name)
 
-        def recorded(given, *arguments, function=function, **options):
-            path = function(given, *arguments, **options)
-            values[path.stem] = np.asarray(given)
-            return path
+        def recorded(given, *arguments, function=function, picture=picture, **options):
+            result = function(given, *arguments, **options)
+            values[picture or result.stem] = np.asarray(given)
+            return result
 
         monkeypatch.setattr(run_pictures, name, recorded)
     assert plots.draw_run(run, model, **more) == []

@@ -10,7 +10,7 @@ from tfreps.data import LabelledText, TaggedSentence
 from tfreps.inference import TextClassifier, TextTagger
 from tfreps.inference.load import load
 from tfreps.models import Classifier
-from tfreps.reports.evaluation import check_names, evaluate_classifier, evaluate_tagger
+from tfreps.reports.evaluation import check_known_names, evaluate_classifier, evaluate_tagger
 
 
 @pytest.fixture(scope="module")
@@ -107,4 +107,4 @@ def test_names_that_the_model_does_not_have(tagger, classifier):
         "test.tsv, line 1: the label 'so-so' is not one of the 2 labels of the model (bad, good"
     )
     assert message in str(raised.value)
-    check_names(["O", "B-PER", "B-LOC"], SENTENCES)
+    check_known_names(["O", "B-PER", "B-LOC"], SENTENCES)

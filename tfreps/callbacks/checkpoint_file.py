@@ -31,14 +31,9 @@ def save_checkpoint(
     """Writes a checkpoint, completely or not at all, and then deletes older ones beyond `keep`.
 
     The file, such as `step-00000123.safetensors`, has a checksum of the arrays and of the `state`,
-    a JSON-serializable dict. Checkpoints of steps after `step` are counted, but never deleted.
+    a JSON-serializable dict. Checkpoints of steps after `step` are counted, but never deleted. An
+    OSError, for example because the disk is full, leaves the older checkpoints unchanged.
 
-    Raises:
-        OSError: If the file cannot be written, for example because the disk is full. Older
-            checkpoints are not changed.
-        ValueError: If `state` changes in a JSON round trip, or an array has an unsupported type.
-
-    Example:
     >>> import numpy as np, tempfile
     >>> folder = tempfile.mkdtemp()
     >>> path = save_checkpoint(folder, 5, {"w": np.ones(2)}, {"seed": 1})

@@ -2,20 +2,16 @@
 
 import math
 
+from tfreps.files.argument_checks import check_choice
+
 MODES = "auto", "min", "max"
 SMALLER_IS_BETTER = "loss", "perplexity", "error", "mse", "mae", "rmse"
 LARGER_IS_BETTER = "accuracy", "acc", "auc", "f1", "precision", "recall"
 
 
 def check_mode(monitor, mode):
-    """Returns `"min"` or `"max"`; with `"auto"`, the name of the metric determines the mode.
-
-    Example:
-    >>> check_mode("val_span_f1", "auto"), check_mode("val_perplexity", "auto")
-    ('max', 'min')
-    """
-    if mode not in MODES:
-        raise ValueError(f"`mode` must be one of {', '.join(MODES)}; got {mode!r}.")
+    """Returns `"min"` or `"max"`; with `"auto"`, the name of the metric determines the mode."""
+    check_choice(MODES, mode=mode)
     if mode != "auto":
         return mode
     if monitor.endswith(SMALLER_IS_BETTER):
@@ -29,12 +25,7 @@ def check_mode(monitor, mode):
 
 
 def is_better(value, best, mode):
-    """Returns True if a value is better than `best`, or if `best` is `None`. NaN never is better.
-
-    Example:
-    >>> is_better(0.5, None, "max"), is_better(0.5, 0.5, "min")
-    (True, False)
-    """
+    """Returns True if a value is better than `best`, which may be `None`. NaN is never better."""
     sign = 1.0 if mode == "min" else -1.0
     return sign * value < (math.inf if best is None else sign * best)
 

@@ -7,11 +7,6 @@ class StepLogs(dict):
     Computing the metrics over the replicas of several machines takes time and requires all machines
     to be at the same step. Callbacks therefore use the metrics of one replica to show progress, and
     compute them over all replicas only to write or check them.
-
-    Example:
-    >>> logs = StepLogs({"loss": 3.0}, lambda: {"loss": 2.0})
-    >>> logs["loss"], exact_logs(logs)["loss"], exact_logs({"loss": 1.0})["loss"]
-    (3.0, 2.0, 1.0)
     """
 
     def __init__(self, logs, exact):

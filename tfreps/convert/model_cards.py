@@ -10,16 +10,17 @@ from tfreps.convert.bilm_tf_options import unlike_allennlp
 from tfreps.convert.preset_model import is_hugging_face
 from tfreps.files.atomic_files import write_text
 from tfreps.files.model_card import MARK, ModelCard
-from tfreps.models import BertEncoder, BertPretrainer, BiLM, Classifier, Tagger
+from tfreps.models import BertEncoder, BiLM
 from tfreps.models.whole_model import WholeModel
 
 NAME = "README.md"
-_TASKS = {
-    "Tagger": "token-classification",
-    "HMMTagger": "token-classification",
-    "Classifier": "text-classification",
-    "BertPretrainer": "fill-mask",
+_TASKS = {  # class of a model: its task on the model hub, and words that describe it
+    "Tagger": ("token-classification", "model that tags tokens"),
+    "HMMTagger": ("token-classification", "model that tags tokens"),
+    "Classifier": ("text-classification", "model that labels texts"),
+    "BertPretrainer": ("fill-mask", "model with its masked-LM head"),
 }
+_ENCODER = ("feature-extraction", "encoder")
 _SIZES = {  # option of a model: its name in the card
     "num_layers": "Layers",
     "hidden_dim": "Width",
@@ -73,20 +74,16 @@ def _bilm_card(bilm: BiLM, name: str) -> dict:
 
 def _bert_card(model, name: str) -> dict:
     kind = hugging_face.layout(model).kind
-    task, words = _task(model)
+    task, words = _TASKS.get(type(model).__name__, _ENCODER)
     encoder = model.find(BertEncoder)
     family = family_for(encoder.get_config())
     article = "An" if family is ELECTRA else "A"
-    classes = getattr(model, "labels", None) or getattr(model, "tags", None)
     return {
         "description": f"{article} {family.title} {words}. The files are in the format of Hugging "
         f"Face's transformers (`{kind}`).",
         "load": f'import transformers\n\nmodel = transformers.{kind}.from_pretrained("{name}")\n'
         f'# With tfreps, for raw text: model = tfreps.load("{name}")',
-        "sizes": {
-            **_sizes(model, encoder),
-            **({"Classes": ", ".join(map(str, classes))} if classes else {}),
-        },
+        "sizes": _sizes(model, encoder),
         "library": "transformers",
         "task": task,
         "tags": ["tfreps", family.model_type],
@@ -97,32 +94,18 @@ def _preset_card(model, name: str) -> dict:
     kind = type(model).__name__
     encoder = model.parts().get("encoder", model.parts().get("bilm", model))
     on = "" if encoder is model else f" on a {type(encoder).__name__}"
-    classes = getattr(model, "labels", None) or getattr(model, "tags", None)
     return {
         "description": f"A {kind}{on} of tfreps, which runs on TensorFlow and Keras 3.",
         "load": f'import tfreps\n\nmodel = tfreps.load("{name}")  # answers raw text\n'
         f'# The Keras model: tfreps.models.{kind}.from_preset("{name}")',
-        "sizes": {
-            **_sizes(model, encoder),
-            **({"Classes": ", ".join(map(str, classes))} if classes else {}),
-        },
-        "task": _TASKS.get(kind, "feature-extraction"),
+        "sizes": _sizes(model, encoder),
+        "task": _TASKS.get(kind, _ENCODER)[0],
         "tags": ["tfreps", *(["elmo"] if model.find(BiLM) is not None else [])],
     }
-
-
-def _task(model) -> tuple[str, str]:
-    """Returns a tuple of the task on the model hub and of words that describe the model."""
-    if isinstance(model, Tagger):
-        return "token-classification", "model that tags tokens"
-    if isinstance(model, Classifier):
-        return "text-classification", "model that labels texts"
-    if isinstance(model, BertPretrainer):
-        return "fill-mask", "model with its masked-LM head"
-    return "feature-extraction", "encoder"
 
 
 def _sizes(model, encoder) -> dict:
     config = encoder.get_config()
     sizes = {shown: config[key] for key, shown in _SIZES.items() if config.get(key) is not None}
-    return {"Parameters": model.count_params(), **sizes}
+    names = {"Classes": ", ".join(model.classes)} if hasattr(model, "classes") else {}
+    return {"Parameters": model.count_params(), **sizes, **names}

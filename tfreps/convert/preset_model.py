@@ -36,7 +36,7 @@ def write_preset_model(model: keras.Model, folder: str | os.PathLike, next_label
     if is_hugging_face(model):
         hugging_face.write_model(model, folder, next_label, {KEY: about})
         return
-    arrays = {path: lambda w=weight: _array(w) for path, weight in _weights(model).items()}
+    arrays = {path: lambda w=weight: np.asarray(w) for path, weight in _weights(model).items()}
     array_files.write_folder(folder, {KEY: about}, arrays)
 
 
@@ -104,10 +104,6 @@ def _weights(model: keras.Model) -> dict:
             )
         found[weight.path] = weight
     return found
-
-
-def _array(weight) -> np.ndarray:
-    return np.asarray(keras.ops.convert_to_numpy(weight))
 
 
 def _check_sizes(value, most: int, file: pathlib.Path, name: str = "model") -> None:

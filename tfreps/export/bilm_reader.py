@@ -5,12 +5,7 @@ import os
 import tensorflow as tf
 
 from tfreps.export.signature_base import real_tokens
-from tfreps.text.char_ids import (
-    character_ids,
-    sentence_end_ids,
-    sentence_start_ids,
-    token_character_ids,
-)
+from tfreps.text.char_ids import add_boundaries, character_ids, token_character_ids
 from tfreps.text.lookup_table import lookup_table
 
 
@@ -47,33 +42,7 @@ class TokenReader:
         """Returns the vocabulary ids of tokens, which are the classes of the softmax, as int32."""
         return tf.cast(self.table.lookup(tokens), tf.int32)
 
-    def surround(self, ids, lengths):
-        """Adds sentence boundaries to the ids that `to_ids` returned.
-
-        Returns the ids, int32 `[N, T+2, C]` or `[N, T+2]`, and their mask, bool `[N, T+2]`.
-        """
-        bilm = self.bilm
-        if self.reads_characters:
-            size = bilm.max_characters
-            start = tf.constant(sentence_start_ids(size))
-            end = tf.constant(sentence_end_ids(size))
-        else:
-            start = tf.constant(bilm.sentence_start_id)
-            end = tf.constant(bilm.sentence_end_id)
-        return _surround(ids, lengths, start, end)
-
     def targets(self, tokens, lengths):
         """Returns the vocabulary ids of tokens and sentence boundaries, int32 `[N, T+2]`."""
         ends = self.vocabulary.start_id, self.vocabulary.end_id
-        return _surround(self.lookup(tokens), lengths, *ends)[0]
-
-
-def _surround(ids, lengths, start, end):
-    """Adds `start` and `end` to each sentence; returns the ids `[N, T+2, ...]` and the mask."""
-    ids = tf.pad(ids, [[0, 0], [1, 1]] + [[0, 0]] * (ids.shape.rank - 2))
-    positions = tf.range(tf.shape(ids)[1])[None]  # [1, T+2]
-    is_start, is_end = positions == 0, positions == lengths[:, None] + 1
-    if ids.shape.rank == 3:
-        is_start, is_end = is_start[..., None], is_end[..., None]
-    ids = tf.where(is_start, start, tf.where(is_end, end, ids))
-    return ids, positions < lengths[:, None] + 2
+        return add_boundaries(self.lookup(tokens), lengths, *ends)[0]

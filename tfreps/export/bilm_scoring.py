@@ -43,7 +43,7 @@ class Scoring:
         """Implements the signature `score`: returns the NLL of `tokens` in nats and new states."""
         bilm = self.bilm
         ids = self.reader.to_ids(tokens, sequence_len)
-        ids, known = self.reader.surround(ids, sequence_len)  # [N, T+2, ...], [N, T+2]
+        ids, known = bilm.with_boundaries(ids, sequence_len)  # [N, T+2, ...], [N, T+2]
         targets = self.reader.targets(tokens, sequence_len)  # [N, T+2]
         vectors, which = bilm.encode_distinct(ids)  # [D, P], [N, T+2]
         mask = known[:, 1:]  # the last token of each direction is only predicted, not read

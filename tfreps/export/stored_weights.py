@@ -5,6 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps.export.export_check import SENTENCES
+from tfreps.layers.ops.configurable import inner_layers
 
 KINDS = "float32", "bfloat16", "int8"
 LEAST = 1024  # smallest number of values of an array that is stored in fewer bits
@@ -46,7 +47,8 @@ class StoredWeights:
     @property
     def precision(self):
         """Compute precision: `"bfloat16"` if a layer computes in 16 bits, otherwise `"float32"`."""
-        layers = [part for model in self.models for part in model._flatten_layers()]
+        inner = (part for model in self.models for _, part in inner_layers(model))
+        layers = [*self.models, *inner]
         return "bfloat16" if any("float16" in part.compute_dtype for part in layers) else "float32"
 
     def store(self, kind):

@@ -87,7 +87,7 @@ class _Training:
 
     def __init__(self, model, batches, validation, run, plan, callbacks):
         self.model, self.batches, self.validation = model, batches, validation
-        self.run, self.plan, self.place = run, plan, Place(batches)
+        self.run, self.plan, self.place = run, plan, DataPosition(batches)
         self.workers = Workers(model.distribute_strategy)
         if model.distribute_strategy.num_replicas_in_sync == 1:
             self.loop = FitLoop(model)
@@ -200,7 +200,7 @@ class _Training:
         return {**self.keeper.best, **numbers, "steps": self.checkpoints.step}
 
 
-class Place:
+class DataPosition:
     """Position of training in the data: an epoch and the number of its finished batches."""
 
     def __init__(self, batches):

@@ -3,8 +3,8 @@
 import numpy as np
 import tensorflow as tf
 
+from tfreps.files.argument_checks import check_list
 from tfreps.layers.elmo_bilstm import reverse_tokens
-from tfreps.text.argument_checks import check_list
 from tfreps.text.char_ids import SENTENCE_END, SENTENCE_START, token_rows
 
 TOKENS_AT_ONCE = 512  # distinct tokens per call of the token encoder

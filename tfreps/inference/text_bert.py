@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
+from tfreps.files.argument_checks import check_list
 from tfreps.inference.answers import TextAttention, TextVectors
 from tfreps.inference.attention import piece_attention
 from tfreps.inference.loaded_model import LoadedModel, trace_once
 from tfreps.models import BertEncoder, BertPretrainer
 from tfreps.runs.bert_loading import max_length
-from tfreps.text.argument_checks import check_list
 
 TEXTS_AT_ONCE = 32
 BATCH = {  # the output of `tokenizer.batch`

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from tfreps.files.argument_checks import check_list
 from tfreps.inference.answers import TextVectors
 from tfreps.inference.loaded_model import LoadedModel
 from tfreps.inference.sentence_encoder import BATCH_TOKENS, SentenceEncoder
 from tfreps.models import BiLM, BiLMPretrainer, Elmo
-from tfreps.text.argument_checks import check_list
 
 
 class TextBiLM(LoadedModel):

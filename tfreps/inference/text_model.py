@@ -6,9 +6,9 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps.data import SequenceBatches
+from tfreps.files.argument_checks import check_list
 from tfreps.inference.answers import TextAttention
 from tfreps.inference.loaded_model import LoadedModel, trace_once
-from tfreps.text.argument_checks import check_list
 from tfreps.text.tokenizers import tokenize_texts
 
 BATCH_TOKENS = 4096

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.ops.checks import check_dropout, check_integers, check_positive
+from tfreps.files.argument_checks import check_dropout, check_integers, check_positive
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.masks import as_mask
 from tfreps.layers.ops.products import dense_of_tokens

@@ -3,8 +3,9 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.ops.checks import check_integers
+from tfreps.files.argument_checks import check_integers
 from tfreps.layers.ops.configurable import Configurable
+from tfreps.layers.ops.masks import full_mask
 from tfreps.layers.ops.projected_lstm import projected_lstm
 
 
@@ -69,7 +70,7 @@ class BiLSTM(Configurable, keras.layers.Layer):
 
     def call(self, inputs, mask=None, training=False):
         inputs = tf.cast(inputs, "float32")
-        mask = tf.ones(tf.shape(inputs)[:2], "bool") if mask is None else tf.cast(mask, "bool")
+        mask = full_mask(mask, inputs)
         steps = tf.shape(inputs)[1]
         at_least_one = [[0, 0], [0, tf.cast(steps == 0, "int32")]]  # the loop needs one step
         x = tf.where(mask[..., None], inputs, 0.0)

@@ -3,10 +3,10 @@
 import keras
 import tensorflow as tf
 
+from tfreps.files.argument_checks import check_integers
 from tfreps.layers.highway import Highway
-from tfreps.layers.ops.checks import check_integers
 from tfreps.layers.ops.configurable import Configurable
-from tfreps.layers.ops.masks import checked_range
+from tfreps.layers.ops.masks import checked_ids
 from tfreps.layers.ops.products import product
 
 # Character ids of a token: 0 means "no token", and the last id pads the row after a token.
@@ -91,7 +91,8 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
     def build(self, input_shape):
         uniform = keras.initializers.RandomUniform(-1.0, 1.0)
         self.characters = self._add("characters", (NUM_CHARACTER_IDS, self.character_dim), uniform)
-        self.characters.assign(self._no_token_row_zero(self.characters))
+        no_token = tf.zeros_like(self.characters[:1])
+        self.characters.assign(tf.concat([no_token, self.characters[1:]], 0))
         self.kernels = []
         self.biases = []
         for i, (width, count) in enumerate(self.filters):
@@ -125,7 +126,9 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
 
     def encode(self, ids):
         """Encodes distinct tokens: int32 `[D, C]` to float32 `[D, P]`."""
-        ids = _checked(ids)
+        most = NUM_CHARACTER_IDS - 1
+        message = f"All character ids must lie in 0..{most}. Create them with tfreps.text."
+        ids = checked_ids(ids, NUM_CHARACTER_IDS, message)
         lengths = self._lengths(ids)  # [D]
         order = tf.argsort(lengths, stable=True)
         characters, kernel, bias = self._packed()
@@ -195,9 +198,6 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
             return keras.initializers.RandomUniform(-0.05, 0.05)
         return keras.initializers.RandomNormal(stddev=(width * self.character_dim) ** -0.5)
 
-    def _no_token_row_zero(self, characters):
-        return tf.concat([tf.zeros_like(characters[:1]), characters[1:]], 0)
-
 
 @tf.custom_gradient
 def _window_maximum(y):
@@ -222,15 +222,6 @@ def _fits(filters, first, starts):
     widths = [width for width, count in filters for _ in range(count)]
     room = first + widest - 1 - tf.range(first, tf.maximum(starts, first))  # [starts - first]
     return tf.constant(widths)[None, :] <= room[:, None]
-
-
-def _checked(ids):
-    """Returns the ids after checking that they are in range."""
-    in_range = tf.logical_and(ids >= 0, ids < NUM_CHARACTER_IDS)
-    message = (
-        f"All character ids must lie in 0..{NUM_CHARACTER_IDS - 1}. Create them with tfreps.text."
-    )
-    return checked_range(ids, in_range, message)
 
 
 def _check(layer):

@@ -3,9 +3,9 @@
 import keras
 import tensorflow as tf
 
+from tfreps.files.argument_checks import check_integers
 from tfreps.layers.bilstm import BiLSTM
 from tfreps.layers.char_cnn import NUM_CHARACTER_IDS, PADDING_CHARACTER
-from tfreps.layers.ops.checks import check_integers
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.table_rows import table_rows
 
@@ -60,12 +60,8 @@ class CharLSTMEncoder(Configurable, keras.layers.Layer):
         self.supports_jit = False  # tf.unique has no static shape
 
     def build(self, input_shape):
-        self.characters = self.add_weight(
-            name="characters",
-            shape=(NUM_CHARACTER_IDS, self.character_dim),
-            initializer="glorot_uniform",
-            autocast=False,
-        )
+        shape = NUM_CHARACTER_IDS, self.character_dim
+        self.characters = self._add("characters", shape, "glorot_uniform")
         self.bilstm.build((None, None, self.character_dim))
 
     def call(self, character_ids, training=False):

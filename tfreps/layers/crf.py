@@ -4,11 +4,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfreps.files.argument_checks import check_choice, check_integers, check_positive
 from tfreps.layers.ops import chain, crf_loss
-from tfreps.layers.ops.checks import check_choice, check_integers, check_positive
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.crf_loss import checked_transitions, constrained
-from tfreps.layers.ops.masks import check_shape, checked_targets
+from tfreps.layers.ops.masks import check_shape, checked_targets, full_mask
 
 CONSTRAIN = ("both", "decode")
 
@@ -224,17 +224,10 @@ class CRF(Configurable, keras.layers.Layer):
         Keras losses, the result is not divided by the sum of the weights.
 
         Args:
-            emissions: float, shape `[B, T, K]`.
-            tags: int, shape `[B, T]`, 0 to K - 1 at real tokens.
-            mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
-            sample_weight: float, shape `[B]` or `[B, T]`. If `None`, all weights are 1.
+            emissions, tags, mask, sample_weight: As in a call of the layer.
 
         Returns:
             float32 scalar, in nats.
-
-        Raises:
-            ValueError: If an argument has the wrong shape.
-            tf.errors.InvalidArgumentError: If a tag at a real token is outside 0 to K - 1.
         """
         emissions, mask = self._given(emissions, mask)
         batch = tf.shape(emissions)[0]
@@ -256,17 +249,11 @@ class CRF(Configurable, keras.layers.Layer):
         """Computes `log p(y)` of the given tags.
 
         Args:
-            emissions: float, shape `[B, T, K]`.
-            tags: int, shape `[B, T]`, 0 to K - 1 at real tokens.
-            mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
+            emissions, tags, mask: As in a call of the layer.
 
         Returns:
             float32, shape `[B]`, in nats. It is 0 for a sentence without tokens. With
             `constrain="both"`, each forbidden step contributes -10,000.
-
-        Raises:
-            ValueError: If an argument has the wrong shape.
-            tf.errors.InvalidArgumentError: If a tag at a real token is outside 0 to K - 1.
         """
         emissions, mask = self._given(emissions, mask)
         batch = emissions, self._checked_tags(tags, emissions, mask), mask
@@ -278,17 +265,13 @@ class CRF(Configurable, keras.layers.Layer):
             log of the sum of p(y) over all y with y_t in the set of tags allowed at token t
 
         Args:
-            emissions: float, shape `[B, T, K]`.
+            emissions, mask: As in a call of the layer.
             allowed_tags: bool, shape `[B, T, K]`. True for the tags that a token may have; all
                 True if its tag is unknown.
-            mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
 
         Returns:
             float32, shape `[B]`, in nats, at least -10,000. It is -10,000 if no legal sequence
             matches the sets.
-
-        Raises:
-            ValueError: If an argument has the wrong shape.
         """
         emissions, mask = self._given(emissions, mask)
         allowed_tags = tf.cast(allowed_tags, "bool")
@@ -300,16 +283,10 @@ class CRF(Configurable, keras.layers.Layer):
         """Computes `score(y)` of the given tags.
 
         Args:
-            emissions: float, shape `[B, T, K]`.
-            tags: int, shape `[B, T]`, 0 to K - 1 at real tokens.
-            mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
+            emissions, tags, mask: As in a call of the layer.
 
         Returns:
             float32, shape `[B]`. Each forbidden step contributes -10,000.
-
-        Raises:
-            ValueError: If an argument has the wrong shape.
-            tf.errors.InvalidArgumentError: If a tag at a real token is outside 0 to K - 1.
         """
         emissions, mask = self._given(emissions, mask)
         batch = emissions, self._checked_tags(tags, emissions, mask), mask
@@ -320,8 +297,7 @@ class CRF(Configurable, keras.layers.Layer):
         """Returns the best sequence of tags (Viterbi), or the `k` best sequences.
 
         Args:
-            emissions: float, shape `[B, T, K]`.
-            mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
+            emissions, mask: As in a call of the layer.
             k: int. Number of sequences to return. If `None`, only the best sequence is returned,
                 without the axis `k`. Defaults to `None`.
             use_xla: bool or `"auto"`. Whether to compile with XLA. If `None`, the option of the
@@ -334,7 +310,7 @@ class CRF(Configurable, keras.layers.Layer):
             `k` legal sequences, the remaining tags are 0 and their scores `-inf`.
 
         Raises:
-            ValueError: If `k` is below 1 or an argument has the wrong shape.
+            ValueError: If `k` is below 1.
         """
         if k is None:
             return self._inferred(chain.viterbi, emissions, mask, use_xla)
@@ -344,16 +320,11 @@ class CRF(Configurable, keras.layers.Layer):
         """Computes the probability of each tag at each token.
 
         Args:
-            emissions: float, shape `[B, T, K]`.
-            mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
-            use_xla: bool or `"auto"`. Whether to compile with XLA. If `None`, the option of the
-                layer is used. Defaults to `None`.
+            emissions, mask: As in a call of the layer.
+            use_xla: As in `decode`.
 
         Returns:
             float32, shape `[B, T, K]`, 0 where masked and for sentences without a legal sequence.
-
-        Raises:
-            ValueError: If an argument has the wrong shape.
         """
         return self._inferred(chain.marginals, emissions, mask, use_xla)
 
@@ -363,16 +334,11 @@ class CRF(Configurable, keras.layers.Layer):
         The log probability of a legal sequence is its `path_score` minus this value.
 
         Args:
-            emissions: float, shape `[B, T, K]`.
-            mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real.
-            use_xla: bool or `"auto"`. Whether to compile with XLA. If `None`, the option of the
-                layer is used. Defaults to `None`.
+            emissions, mask: As in a call of the layer.
+            use_xla: As in `decode`.
 
         Returns:
             float32, shape `[B]`. It is `-inf` for a sentence without a legal sequence.
-
-        Raises:
-            ValueError: If an argument has the wrong shape.
         """
         return self._inferred(chain.log_normalizer, emissions, mask, use_xla)
 
@@ -393,7 +359,7 @@ class CRF(Configurable, keras.layers.Layer):
         if not self.built:
             self.build(emissions.shape)
             self.built = True
-        return emissions, chain.checked_mask(mask, emissions)
+        return emissions, full_mask(mask, emissions)
 
     def _checked_tags(self, tags, emissions, mask):
         tags = chain.checked_tags(tags, emissions)

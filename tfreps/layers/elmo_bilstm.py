@@ -5,8 +5,8 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
-from tfreps.layers.ops.checks import check_dropout, check_integers, check_positive
-from tfreps.layers.ops.configurable import Configurable
+from tfreps.files.argument_checks import check_dropout, check_integers, check_positive
+from tfreps.layers.ops.configurable import Configurable, shared_options
 from tfreps.layers.ops.projected_lstm import projected_lstm
 
 
@@ -191,18 +191,8 @@ class ElmoBiLSTM(Configurable, keras.layers.Layer):
         output_l[t] = [forward_l[t], backward_l[t]]
 
     Args:
-        units: int. Width of the cell states.
-        projection_dim: int. Width of the token vectors and the hidden states. It must not
-            exceed `units`. If it equals `units`, there is no projection.
-        num_layers: int. Number of LSTM layers per direction, at least 1. Defaults to 2.
-        cell_clip: float. Bound on the absolute value of the cell states. If `None`, they are not
-            clipped. Defaults to 3.0.
-        projection_clip: float. Bound on the absolute value of the projected hidden states. If
-            `None`, they are not clipped. This option has no effect without a projection. Defaults
-            to 3.0.
-        use_skip_connections: bool. Whether to add the input of each layer to its output, from the
-            second layer on. Defaults to True.
-        dropout: float in [0, 1). Dropout rate of the input of each layer. Defaults to 0.0.
+        units, projection_dim, num_layers: Sizes of each direction; see `ElmoLSTM`.
+        cell_clip, projection_clip, use_skip_connections, dropout: See `ElmoLSTM`.
         bidirectional: bool. If False, there is only a forward stack. Defaults to True.
 
     Call arguments:
@@ -286,18 +276,8 @@ class ElmoBiLSTM(Configurable, keras.layers.Layer):
         return (batch, num_layers, steps, dim * len(shapes)), tuple(s for _, s in shapes)
 
     def _direction(self, name):
-        return ElmoLSTM(
-            units=self.units,
-            projection_dim=self.projection_dim,
-            num_layers=self.num_layers,
-            cell_clip=self.cell_clip,
-            projection_clip=self.projection_clip,
-            use_skip_connections=self.use_skip_connections,
-            dropout=self.dropout,
-            trainable=self.trainable,
-            dtype=self.dtype_policy,
-            name=name,
-        )
+        common = {"trainable": self.trainable, "dtype": self.dtype_policy, "name": name}
+        return ElmoLSTM(**shared_options(self, ElmoLSTM), **common)
 
 
 def reverse_tokens(x, mask):
@@ -308,9 +288,9 @@ def reverse_tokens(x, mask):
     lengths = tf.reduce_sum(tf.cast(mask, "int32"), axis=1)  # [B]
     if x.dtype != tf.int32:
         return tf.reverse_sequence(x, lengths, seq_axis=1, batch_axis=0)
-    places = tf.range(tf.shape(x)[1])[None]  # ReverseSequence has no GPU kernel for int32
-    places = tf.where(tf.cast(mask, "bool"), lengths[:, None] - 1 - places, places)  # [B, T]
-    return tf.gather(x, places, batch_dims=1)
+    positions = tf.range(tf.shape(x)[1])[None]  # ReverseSequence has no GPU kernel for int32
+    mirrored = lengths[:, None] - 1 - positions
+    return tf.gather(x, tf.where(tf.cast(mask, "bool"), mirrored, positions), batch_dims=1)
 
 
 def flatten_states(states):

@@ -3,9 +3,9 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.ops.checks import check_choice, check_integers
+from tfreps.files.argument_checks import check_choice, check_integers
 from tfreps.layers.ops.configurable import Configurable
-from tfreps.layers.ops.masks import as_mask
+from tfreps.layers.ops.masks import full_mask
 from tfreps.layers.ops.products import product
 
 POOLINGS = "mean", "max", "mean_max", "attention", "first"
@@ -71,7 +71,7 @@ class Pooling(Configurable, keras.layers.Layer):
 
     def call(self, sequence, mask=None):
         x = tf.cast(sequence, "float32")
-        mask = tf.ones(tf.shape(x)[:2], "bool") if mask is None else as_mask(mask, x)
+        mask = full_mask(mask, x)
         x = tf.where(mask[..., None], x, 0.0)  # [B, T, D]
         if self.pooling == "mean":
             return _mean(x, mask)

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.ops.checks import check_choice, check_integers
+from tfreps.files.argument_checks import check_choice, check_integers
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.masks import as_mask
 from tfreps.layers.ops.orthogonal_rows import table_initializer
@@ -87,12 +87,8 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
 
     def build(self, input_shape):
         if self.positions == "learned":
-            self.table = self.add_weight(
-                name="table",
-                shape=(self.max_positions, input_shape[-1]),
-                initializer=table_initializer(self.initializer, self.initializer_range),
-                autocast=False,
-            )
+            initializer = table_initializer(self.initializer, self.initializer_range)
+            self.table = self._add("table", (self.max_positions, input_shape[-1]), initializer)
 
     def call(self, inputs, mask=None):
         x = tf.cast(inputs, "float32")
@@ -124,11 +120,11 @@ def sinusoids(length, dim, positions="sinusoidal", normalize_positions=False):
     """Returns the vectors of the first positions, `[length, dim]`; see `PositionEmbedding`."""
     index = tf.range(dim)
     exponent = 2 * index if positions == "sinusoidal_full_index" else 2 * (index // 2)  # [D]
-    place = tf.cast(tf.range(length), "float64")[:, None]  # [T, 1]
-    angle = place / 10000.0 ** (tf.cast(exponent, "float64") / dim)  # [T, D]
+    position = tf.cast(tf.range(length), "float64")[:, None]  # [T, 1]
+    angle = position / 10000.0 ** (tf.cast(exponent, "float64") / dim)  # [T, D]
     rows = tf.where(index % 2 == 0, tf.sin(angle), tf.cos(angle))
     if positions == "sinusoidal_full_index":
-        rows = tf.where(place > 0, rows, 0.0)
+        rows = tf.where(position > 0, rows, 0.0)
     if normalize_positions:
         rows /= tf.norm(rows, axis=-1, keepdims=True) + 1e-8
     return tf.cast(rows, "float32")

@@ -71,13 +71,8 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
         dim = input_shape[-1]
         if not self.tied:
             normal = keras.initializers.RandomNormal(stddev=dim**-0.5)
-            shape = (self.vocabulary_size, dim)
-            self.kernel = self.add_weight(
-                name="kernel", shape=shape, initializer=normal, autocast=False
-            )
-        self.bias = self.add_weight(
-            name="bias", shape=(self.vocabulary_size,), initializer="zeros", autocast=False
-        )
+            self.kernel = self._add("kernel", (self.vocabulary_size, dim), normal)
+        self.bias = self._add("bias", (self.vocabulary_size,))
         self.draws = self.add_weight(
             name="draws", shape=(), dtype="int64", initializer="zeros", trainable=False
         )

@@ -82,7 +82,7 @@ class ScalarMix(Configurable, keras.layers.Layer):
                 f"`initial_weights` must have one value per layer; the input has {num_layers} "
                 f"layers (shape {tuple(input_shape)}); got {len(initial)} values."
             )
-        self.gamma = self.add_weight(name="gamma", shape=(), initializer="ones", autocast=False)
+        self.gamma = self._add("gamma", (), "ones")
         if not self.top_only:
             self.scalar_weights = self.add_weight(
                 name="scalar_weights",

@@ -2,7 +2,7 @@
 
 import keras
 
-from tfreps.layers.ops.checks import check_integers
+from tfreps.files.argument_checks import check_integers
 from tfreps.layers.ops.configurable import Configurable
 from tfreps.layers.ops.orthogonal_rows import table_initializer
 from tfreps.layers.ops.table_rows import rows_of_short_table
@@ -64,12 +64,8 @@ class SegmentEmbedding(Configurable, keras.layers.Layer):
         self.supports_masking = True
 
     def build(self, input_shape):
-        self.table = self.add_weight(
-            name="table",
-            shape=(self.num_segments, self.units),
-            initializer=table_initializer(self.initializer, self.initializer_range),
-            autocast=False,
-        )
+        initializer = table_initializer(self.initializer, self.initializer_range)
+        self.table = self._add("table", (self.num_segments, self.units), initializer)
 
     def call(self, segment_ids):
         message = f"All segment ids must lie in 0..{self.num_segments - 1}."

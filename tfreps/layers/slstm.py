@@ -3,9 +3,9 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.ops.checks import check_choice, check_dropout, check_integers
-from tfreps.layers.ops.configurable import Configurable
-from tfreps.layers.ops.masks import as_mask
+from tfreps.files.argument_checks import check_choice, check_dropout, check_integers
+from tfreps.layers.ops.configurable import Configurable, shared_options
+from tfreps.layers.ops.masks import full_mask
 from tfreps.layers.ops.slstm_steps import First
 from tfreps.layers.slstm_cell import SLSTMCell
 
@@ -29,16 +29,12 @@ class SLSTM(Configurable, keras.layers.Layer):
         num_steps: int. Number of steps, at least 1. Defaults to 9.
         window: int. Number of neighbours on each side, at least 1. Defaults to 1.
         num_sentence_nodes: int. Number of sentence nodes `S`, at least 0. Defaults to 1.
-        neighbours: str. How the neighbours are read. `"apart"`: each neighbour is read separately
-            and has its own gate. `"summed"`: the neighbours on each side are summed first and share
-            one gate. `"nearest_cells"`: like `"apart"`, but the cell states of only the two nearest
-            neighbours are read, and only these have gates. Defaults to `"apart"`.
-        input_term: str. Value multiplied by the input gate: `"gate"` for a candidate computed from
-            the inputs and states, or `"embedding"` for the inputs themselves, which must have the
-            width `H`. Defaults to `"gate"`.
-        sentence_normalization: str. Gates in the softmax of a sentence node. `"joint"`: the gate of
-            its own cell state and those of the words. `"words"`: only the gates of the words.
-            Defaults to `"joint"`.
+        neighbours: `"apart"`, `"summed"` or `"nearest_cells"`. How the neighbours are read; see
+            `SLSTMCell`. Defaults to `"apart"`.
+        input_term: `"gate"` or `"embedding"`. Value multiplied by the input gate; see `SLSTMCell`.
+            Defaults to `"gate"`.
+        sentence_normalization: `"joint"` or `"words"`. Gates in the softmax of a sentence node; see
+            `SLSTMCell`. Defaults to `"joint"`.
         initial_state: str. Initial states. `"learned"`: one vector for all hidden states and one
             for all cell states, both zero before training. `"learned_apart"`: like `"learned"`,
             but with separate vectors for the sentence nodes. `"zeros"`: all states are zero.
@@ -121,17 +117,8 @@ class SLSTM(Configurable, keras.layers.Layer):
         self.state_dropout = state_dropout
         self.l2 = l2
         self.seed = seed
-        self.cell = SLSTMCell(
-            units=units,
-            window=window,
-            num_sentence_nodes=num_sentence_nodes,
-            neighbours=neighbours,
-            input_term=input_term,
-            sentence_normalization=sentence_normalization,
-            l2=l2,
-            dtype=self.dtype_policy,
-            name="cell",
-        )
+        options = shared_options(self, SLSTMCell)
+        self.cell = SLSTMCell(**options, dtype=self.dtype_policy, name="cell")
         self.seed_generator = keras.random.SeedGenerator(seed)
         self.supports_masking = True
         self.supports_jit = False  # products are faster outside XLA
@@ -160,9 +147,8 @@ class SLSTM(Configurable, keras.layers.Layer):
 
     def call(self, inputs, mask=None, training=False):
         inputs = tf.cast(inputs, "float32")
-        mask = as_mask(mask, inputs)
-        order = None if mask is None else _order(mask)
-        real = tf.ones(tf.shape(inputs)[:2], "bool") if mask is None else mask
+        real = full_mask(mask, inputs)
+        order = None if mask is None else _order(real)
         lengths = tf.reduce_sum(tf.cast(real, "int32"), axis=1)  # [B]
         if order is not None:
             inputs = _permute(inputs, *order)

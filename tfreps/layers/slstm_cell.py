@@ -3,9 +3,9 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.ops.checks import check_choice, check_integers
+from tfreps.files.argument_checks import check_choice, check_integers, check_not_negative
 from tfreps.layers.ops.configurable import Configurable
-from tfreps.layers.ops.masks import as_mask
+from tfreps.layers.ops.masks import full_mask
 from tfreps.layers.ops.slstm_steps import First, Form, Weights, exchange
 
 NEIGHBOURS = "apart", "summed", "nearest_cells"
@@ -100,8 +100,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         check_choice(NEIGHBOURS, neighbours=neighbours)
         check_choice(INPUT_TERMS, input_term=input_term)
         check_choice(SENTENCE_NORMALIZATIONS, sentence_normalization=sentence_normalization)
-        if not l2 >= 0:
-            raise ValueError(f"`l2` must be at least 0; got {l2}.")
+        check_not_negative(l2=l2)
         self.units = units
         self.window = window
         self.num_sentence_nodes = num_sentence_nodes
@@ -141,9 +140,8 @@ class SLSTMCell(Configurable, keras.layers.Layer):
             self.sentence_bias = self._add("sentence_bias", [nodes, 3 * units])
 
     def call(self, inputs, hidden, cell, sentence_hidden, sentence_cell, mask=None):
-        mask = as_mask(mask, tf.convert_to_tensor(inputs))
-        real = tf.ones(tf.shape(inputs)[:2]) if mask is None else tf.cast(mask, "float32")
-        real = real[..., None]  # [B, T, 1]
+        real = full_mask(mask, tf.convert_to_tensor(inputs))
+        real = tf.cast(real, "float32")[..., None]  # [B, T, 1]
         hidden, cell = (tf.cast(state, "float32") * real for state in (hidden, cell))
         sentence = (tf.cast(state, "float32") for state in (sentence_hidden, sentence_cell))
         first = First(hidden, self.recurrent_kernel, self.word_kernel)

@@ -3,17 +3,12 @@
 import keras
 import tensorflow as tf
 
+from tfreps.files.argument_checks import check_choice, check_dropout, check_integers, check_positive
 from tfreps.layers.attention import SelfAttention, attention_spec, built_dense
-from tfreps.layers.ops.checks import check_choice, check_dropout, check_integers, check_positive
-from tfreps.layers.ops.configurable import Configurable
+from tfreps.layers.ops.configurable import Configurable, shared_options
 from tfreps.layers.ops.masks import as_mask
 
 NORMALIZATIONS = "post", "pre"
-# Options of a block that its model has too.
-BLOCK_OPTIONS = (
-    *("num_heads", "intermediate_dim", "normalization", "activation", "dropout"),
-    *("attention_dropout", "layer_norm_epsilon", "initializer_range"),
-)
 # TensorFlow can fuse these expressions with the preceding matrix product in a graph.
 ACTIVATIONS = {
     "gelu": lambda x: 0.5 * x * (1.0 + tf.math.erf(x * 0.5**0.5)),
@@ -170,32 +165,44 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         return tf.reshape(tf.cast(y, "float32"), tf.shape(x))
 
 
-def make_blocks(model, causal=False):
-    """Returns the built blocks of a model, whose options of the same names they have."""
-    options = {name: getattr(model, name) for name in BLOCK_OPTIONS}
+def check_blocks(model):
+    """Raises a ValueError if a model cannot have blocks of its `hidden_dim` and `num_heads`."""
+    names = "hidden_dim", "num_layers", "num_heads"
+    check_integers(1, **{name: getattr(model, name) for name in names})
+    if model.hidden_dim % model.num_heads:
+        raise ValueError(
+            f"`num_heads` must divide `hidden_dim`; got {model.num_heads} heads for "
+            f"{model.hidden_dim} dimensions."
+        )
+
+
+def make_blocks(model):
+    """Returns the built blocks of a model, which have its options of the same names."""
+    options = shared_options(model, TransformerBlock)
     blocks = []
     for number in range(model.num_layers):
-        name = f"block_{number}"
-        block = TransformerBlock(**options, causal=causal, dtype=model.dtype_policy, name=name)
+        block = TransformerBlock(**options, dtype=model.dtype_policy, name=f"block_{number}")
         block.build((None, None, model.hidden_dim))
         blocks.append(block)
     return blocks
 
 
-def read_blocks(blocks, x, mask, training=False, attention=None):
-    """Applies a stack of blocks and returns a list of `x` and the output of each, all `[B, T, D]`.
+def read_blocks(model, x, mask, training=False, attention=None):
+    """Applies the blocks of a model; returns `x` and the output of each, a list of `[B, T, D]`.
 
     The attention probabilities of each block, `[B, num_heads, T, T]`, are appended to the list
     `attention`, unless it is `None`.
     """
     layers = [x]
-    for block in blocks:
+    for block in model.blocks:
         if attention is None:
             x = block(x, mask=mask, training=training)
         else:
             x, probabilities = block(x, mask=mask, training=training, return_attention=True)
             attention.append(probabilities)  # [B, H, T, T]
         layers.append(x)
+    if model.final_norm is not None:
+        layers[-1] = tf.where(mask[..., None], model.final_norm(x), 0.0)
     return layers
 
 

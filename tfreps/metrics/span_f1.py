@@ -3,7 +3,8 @@
 import keras
 import tensorflow as tf
 
-from tfreps.metrics.tag_pairs import count_of_each, precision_recall_f1, tag_pairs
+from tfreps.files.argument_checks import check_choice
+from tfreps.metrics.tag_pairs import TagMetric, count_of_each, precision_recall_f1
 from tfreps.text.tags import tag_schemes
 from tfreps.text.tags.graph_spans import ended_spans
 
@@ -11,14 +12,15 @@ AVERAGES = ("micro", "macro")
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class SpanF1(keras.metrics.Metric):
+class SpanF1(TagMetric):
     """F1 of spans, exact over any number of batches.
 
         F1 = 2 * correct / (predicted + true)
 
     `predicted` and `true` are the numbers of spans in the predictions and in the data. `correct` is
     the number of predicted spans for which the data contain a span with the same type, start and
-    end. `tfreps.text.tags.spans` defines the spans of a tag sequence. With `mode="strict"`, the
+    end. Masked tokens are removed wherever they are, and the tokens around them become neighbours.
+    `tfreps.text.tags.spans` defines the spans of a tag sequence. With `mode="strict"`, the
     result equals that of seqeval with `mode="strict"` and the class of the scheme; with
     `mode="conlleval"`, it equals that of seqeval's default mode and, for tags with B and I only,
     that of conlleval.pl. seqeval does not read all letters: to compare results, replace M with I
@@ -47,8 +49,7 @@ class SpanF1(keras.metrics.Metric):
     def __init__(
         self, tags, scheme, mode="strict", average="micro", name="span_f1", dtype=None, **kwargs
     ):
-        if average not in AVERAGES:
-            raise ValueError(f"`average` must be one of {AVERAGES}; got {average!r}.")
+        check_choice(AVERAGES, average=average)
         rules = tag_schemes.span_rules(tags, scheme, mode)
         super().__init__(name=name, dtype=dtype, **kwargs)
         self.tags = list(tags)
@@ -58,27 +59,9 @@ class SpanF1(keras.metrics.Metric):
         self.type_names = list(rules.type_names)
         self._rules = rules
         # Tags without span types (["O"]) still need one row, which stays 0.
-        shape = (max(1, len(self.type_names)),)
-        options = {"shape": shape, "initializer": "zeros", "dtype": "int64"}
-        self.correct = self.add_variable(name="correct", **options)
-        self.predicted = self.add_variable(name="predicted", **options)
-        self.true = self.add_variable(name="true", **options)
+        self._add_counts((max(1, len(self.type_names)),), "correct", "predicted", "true")
 
-    def update_state(self, y_true, y_pred, sample_weight=None):
-        """Adds the spans of a batch to the counts.
-
-        Args:
-            y_true: int, shape `[B, T]`. Tag ids of the data.
-            y_pred: int, shape `[B, T]`. Predicted tag ids.
-            sample_weight: bool or float, shape `[B, T]` or `[B]`. True or above 0 for real tokens.
-                If `None` (the default), all tokens are real. Masked tokens are removed wherever
-                they are, and the tokens around them become neighbours.
-
-        Raises:
-            ValueError: If `y_true` or `y_pred` does not have the shape `[B, T]`, for example
-                because scores are passed instead of ids.
-        """
-        y_true, y_pred, mask = tag_pairs(y_true, y_pred, sample_weight)
+    def _count(self, y_true, y_pred, mask):
         order, kept = _real_tokens_first(mask)
         boundary = len(self.tags)
         y_true, y_pred = (_take(ids, order, kept, boundary) for ids in (y_true, y_pred))  # [N]
@@ -134,8 +117,8 @@ def _real_tokens_first(mask):
     more position, which `_take` fills with the boundary id.
     """
     kept = tf.reshape(tf.pad(mask, [[0, 0], [0, 1]], constant_values=True), [-1])
-    places = tf.range(tf.size(kept))
-    order = tf.argsort(tf.where(kept, places, places + tf.size(kept)))
+    rank = tf.range(tf.size(kept))
+    order = tf.argsort(tf.where(kept, rank, rank + tf.size(kept)))
     return order, tf.gather(kept, order)
 
 

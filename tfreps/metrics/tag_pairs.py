@@ -1,18 +1,39 @@
-"""Checks the tag ids that metrics receive, and computes precision, recall and F1 from counts."""
+"""TagMetric: base of metrics that count tags, with checks of ids, and scores from counts."""
 
+import keras
 import tensorflow as tf
 
 
+class TagMetric(keras.metrics.Metric):
+    """Base class of metrics that compare predicted tags with those of the data."""
+
+    def _add_counts(self, shape, *names):
+        """Adds an int64 variable of zeros for each name, and stores it as an attribute."""
+        for name in names:
+            kind = {"initializer": "zeros", "dtype": "int64", "name": name}
+            setattr(self, name, self.add_variable(shape, **kind))
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        """Adds the tokens of a batch to the counts.
+
+        Args:
+            y_true: int, shape `[B, T]`. Tag ids of the data.
+            y_pred: int, shape `[B, T]`. Predicted tag ids.
+            sample_weight: bool or float, shape `[B, T]` or `[B]`. True or above 0 for real tokens.
+                If `None` (the default), all tokens are real.
+
+        Raises:
+            ValueError: If `y_true` or `y_pred` does not have the shape `[B, T]`, for example
+                because scores are passed instead of ids.
+        """
+        self._count(*tag_pairs(y_true, y_pred, sample_weight))
+
+
 def tag_pairs(y_true, y_pred, sample_weight=None):
-    """Checks the arguments of `update_state`; returns the ids, int32 `[B, T]`, and a mask.
+    """Checks the arguments of `update_state`; returns the ids and a mask, int32 and bool `[B, T]`.
 
-    The mask is bool `[B, T]`, True on tokens whose weight is above 0; the weights, `[B, T]` or
-    `[B]`, have no other effect.
-
-    Example:
-    >>> _, _, mask = tag_pairs([[0, 2]], [[0, 1]], sample_weight=[[True, False]])
-    >>> mask.numpy().tolist()
-    [[True, False]]
+    The mask is True on tokens whose weight is above 0; the weights, `[B, T]` or `[B]`, have no
+    other effect.
     """
     y_true = tf.convert_to_tensor(y_true)
     y_pred = tf.convert_to_tensor(y_pred)
@@ -40,12 +61,7 @@ def count_of_each(ids, size):
 
 
 def precision_recall_f1(correct, predicted, true):
-    """Returns precision, recall and F1, float64 tensors of the shape of the counts; 0 / 0 is 0.
-
-    Example:
-    >>> [float(score) for score in precision_recall_f1(2, 4, 2)]
-    [0.5, 1.0, 0.6666666666666666]
-    """
+    """Returns precision, recall and F1, float64 tensors of the shape of the counts; 0 / 0 is 0."""
     correct, predicted, true = (tf.cast(x, "float64") for x in (correct, predicted, true))
     return (
         tf.math.divide_no_nan(correct, predicted),

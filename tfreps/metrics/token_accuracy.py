@@ -3,11 +3,11 @@
 import keras
 import tensorflow as tf
 
-from tfreps.metrics.tag_pairs import tag_pairs
+from tfreps.metrics.tag_pairs import TagMetric
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class TokenAccuracy(keras.metrics.Metric):
+class TokenAccuracy(TagMetric):
     """Share of real tokens whose tag is correct, independent of how they were batched.
 
     Args:
@@ -23,24 +23,9 @@ class TokenAccuracy(keras.metrics.Metric):
 
     def __init__(self, name="token_accuracy", dtype=None, **kwargs):
         super().__init__(name=name, dtype=dtype, **kwargs)
-        options = {"shape": (), "initializer": "zeros", "dtype": "int64"}
-        self.correct = self.add_variable(name="correct", **options)
-        self.tokens = self.add_variable(name="tokens", **options)
+        self._add_counts((), "correct", "tokens")
 
-    def update_state(self, y_true, y_pred, sample_weight=None):
-        """Adds the tokens of a batch to the counts.
-
-        Args:
-            y_true: int, shape `[B, T]`. Tag ids of the data.
-            y_pred: int, shape `[B, T]`. Predicted tag ids.
-            sample_weight: bool or float, shape `[B, T]` or `[B]`. True or above 0 for real tokens.
-                If `None` (the default), all tokens are real.
-
-        Raises:
-            ValueError: If `y_true` or `y_pred` does not have the shape `[B, T]`, for example
-                because scores are passed instead of ids.
-        """
-        y_true, y_pred, mask = tag_pairs(y_true, y_pred, sample_weight)
+    def _count(self, y_true, y_pred, mask):
         self.correct.assign_add(tf.math.count_nonzero((y_true == y_pred) & mask))
         self.tokens.assign_add(tf.math.count_nonzero(mask))
 

@@ -3,13 +3,14 @@
 import keras
 import tensorflow as tf
 
-from tfreps.metrics.tag_pairs import count_of_each, precision_recall_f1, tag_pairs
+from tfreps.files.argument_checks import check_choice, check_integers
+from tfreps.metrics.tag_pairs import TagMetric, count_of_each, precision_recall_f1
 
 STATISTICS = ("precision", "recall", "f1")
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class WeightedTokenF1(keras.metrics.Metric):
+class WeightedTokenF1(TagMetric):
     """Mean precision, recall or F1 of the tags, weighted by their frequency in the data.
 
         precision[k] = correct[k] / predicted[k];  recall[k] = correct[k] / true[k]
@@ -50,38 +51,20 @@ class WeightedTokenF1(keras.metrics.Metric):
         dtype=None,
         **kwargs,
     ):
-        if num_tags < 1:
-            raise ValueError(f"`num_tags` must be at least 1; got {num_tags}.")
+        check_integers(1, num_tags=num_tags)
+        check_choice(STATISTICS, statistic=statistic)
         if outside_id is not None and not 0 <= outside_id < num_tags:
             raise ValueError(
                 f"`outside_id` must be a tag id from 0 to {num_tags - 1}, or None; "
                 f"got {outside_id}."
             )
-        if statistic not in STATISTICS:
-            raise ValueError(f"`statistic` must be one of {STATISTICS}; got {statistic!r}.")
         super().__init__(name=name, dtype=dtype, **kwargs)
         self.num_tags = num_tags
         self.outside_id = outside_id
         self.statistic = statistic
-        options = {"shape": (num_tags,), "initializer": "zeros", "dtype": "int64"}
-        self.correct = self.add_variable(name="correct", **options)
-        self.predicted = self.add_variable(name="predicted", **options)
-        self.true = self.add_variable(name="true", **options)
+        self._add_counts((num_tags,), "correct", "predicted", "true")
 
-    def update_state(self, y_true, y_pred, sample_weight=None):
-        """Adds the tokens of a batch to the counts.
-
-        Args:
-            y_true: int, shape `[B, T]`. Tag ids of the data.
-            y_pred: int, shape `[B, T]`. Predicted tag ids.
-            sample_weight: bool or float, shape `[B, T]` or `[B]`. True or above 0 for real tokens.
-                If `None` (the default), all tokens are real.
-
-        Raises:
-            ValueError: If `y_true` or `y_pred` does not have the shape `[B, T]`, for example
-                because scores are passed instead of ids.
-        """
-        y_true, y_pred, mask = tag_pairs(y_true, y_pred, sample_weight)
+    def _count(self, y_true, y_pred, mask):
         if self.outside_id is not None:
             mask &= y_true != self.outside_id
         y_true, y_pred = tf.where(mask, y_true, -1), tf.where(mask, y_pred, -1)

@@ -3,22 +3,24 @@
 import keras
 import tensorflow as tf
 
+from tfreps.files.argument_checks import check_dropout, check_integers
 from tfreps.layers.attention import built_dense
-from tfreps.layers.ops.checks import check_choice, check_dropout, check_integers
+from tfreps.layers.ops.configurable import shared_options
 from tfreps.layers.ops.orthogonal_rows import table_initializer
 from tfreps.layers.ops.products import dense_of_tokens
 from tfreps.layers.ops.table_rows import rows_of_distinct
 from tfreps.layers.pooling import Pooling
-from tfreps.layers.position_embedding import KINDS, PositionEmbedding
+from tfreps.layers.position_embedding import PositionEmbedding
 from tfreps.layers.segment_embedding import SegmentEmbedding
 from tfreps.layers.transformer import (
     activation_function,
+    check_blocks,
     layer_norm,
     make_blocks,
     read_blocks,
 )
-from tfreps.models.model_exports import feature, with_optional
-from tfreps.models.stored import model_files
+from tfreps.models.features import feature, with_optional
+from tfreps.models.preset_methods import model_files
 from tfreps.models.whole_model import WholeModel
 
 # Names that other libraries give to the inputs.
@@ -51,11 +53,10 @@ class BertEncoder(WholeModel, keras.Model):
         num_heads: int. Number of attention heads per block. Defaults to 12.
         intermediate_dim: int. Width of the hidden layer of the feed-forward network of each block.
             If `None` (the default), it is `4 * hidden_dim`.
-        normalization: `"post"` or `"pre"`. Whether layer norms follow (`"post"`) or precede
-            (`"pre"`) the attention and the feed-forward network of each block. With `"pre"`, an
-            additional layer norm follows the last block. Defaults to `"post"`.
-        activation: str or function. Activation of the feed-forward network: `"gelu"`,
-            `"gelu_tanh"`, `"relu"`, or any other that Keras accepts. Defaults to `"gelu"`.
+        normalization: `"post"` or `"pre"`. Position of the layer norms; see `TransformerBlock`.
+            With `"pre"`, another layer norm follows the last block. Defaults to `"post"`.
+        activation: str or function. Activation of the feed-forward networks; see
+            `TransformerBlock`. Defaults to `"gelu"`.
         dropout: float in [0, 1). Dropout rate of `x_0` and of the outputs of the attention and the
             feed-forward network of each block. Defaults to 0.1.
         attention_dropout: float in [0, 1). Dropout rate of the attention probabilities.
@@ -164,7 +165,11 @@ class BertEncoder(WholeModel, keras.Model):
         self.pooler = pooler
         self.embedding_dim = embedding_dim
         self.pooler_activation = pooler_activation
-        _check(self)
+        check_blocks(self)
+        check_integers(1, vocabulary_size=vocabulary_size)
+        check_integers(0, num_segments=num_segments)
+        check_integers(1, embedding_dim=embedding_dim, or_none=True)
+        check_dropout(dropout=dropout)
         # Layers.
         self.table_dim = embedding_dim or hidden_dim
         self.token_embedding = keras.layers.ReversibleEmbedding(
@@ -175,23 +180,14 @@ class BertEncoder(WholeModel, keras.Model):
             name="token_embedding",
         )
         self.token_embedding.build((None,))
-        self.add_positions = PositionEmbedding(
-            positions=positions,
-            max_positions=max_positions,
-            normalize_positions=normalize_positions,
-            initializer=initializer,
-            initializer_range=initializer_range,
-            name="positions",
-        )
+        options = shared_options(self, PositionEmbedding)
+        self.add_positions = PositionEmbedding(**options, name="positions")
         self.add_positions.build((None, None, self.table_dim))
         self.segment_embedding = None
         if num_segments:
+            options = shared_options(self, SegmentEmbedding)
             self.segment_embedding = SegmentEmbedding(
-                num_segments=num_segments,
-                units=self.table_dim,
-                initializer=initializer,
-                initializer_range=initializer_range,
-                name="segments",
+                **options, units=self.table_dim, name="segments"
             )
             self.segment_embedding.build((None, None))
         self.embedding_norm = layer_norm(layer_norm_epsilon, self.table_dim, "embedding_norm")
@@ -314,10 +310,7 @@ class BertEncoder(WholeModel, keras.Model):
         if self.embedding_dense is not None:
             x = tf.cast(dense_of_tokens(self.embedding_dense, x), "float32")  # [B, T, D]
         x = tf.where(mask[..., None], x, 0.0)
-        layers = read_blocks(self.blocks, x, mask, training, kept)
-        if self.final_norm is not None:
-            layers[-1] = tf.where(mask[..., None], self.final_norm(layers[-1]), 0.0)
-        return layers, mask
+        return read_blocks(self, x, mask, training, kept), mask
 
     def _inputs(self, features):
         features = features if isinstance(features, dict) else {"token_ids": features}
@@ -343,17 +336,3 @@ class BertEncoder(WholeModel, keras.Model):
                 )
             others.append(other)
         return ids, *others
-
-
-def _check(encoder):
-    names = "vocabulary_size", "hidden_dim", "num_layers", "num_heads"
-    check_integers(1, **{name: getattr(encoder, name) for name in names})
-    check_integers(0, num_segments=encoder.num_segments)
-    check_integers(1, embedding_dim=encoder.embedding_dim, or_none=True)
-    if encoder.hidden_dim % encoder.num_heads:
-        raise ValueError(
-            f"`num_heads` must divide `hidden_dim`; got {encoder.num_heads} heads for "
-            f"{encoder.hidden_dim} dimensions."
-        )
-    check_choice(KINDS, positions=encoder.positions)
-    check_dropout(dropout=encoder.dropout)

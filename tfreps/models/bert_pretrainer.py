@@ -4,14 +4,14 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.attention import built_dense
-from tfreps.layers.ops.masks import checked_range
+from tfreps.layers.ops.masks import checked_ids
 from tfreps.layers.ops.products import dense_of_tokens
 from tfreps.layers.ops.replicas import sum_over_replicas
 from tfreps.layers.transformer import activation_function, layer_norm
 from tfreps.metrics import Perplexity
-from tfreps.models.model_exports import feature
+from tfreps.models.features import feature
 from tfreps.models.own_loss import TARGETS_IN_FEATURES, OwnLossModel, features_of
-from tfreps.models.stored import model_files
+from tfreps.models.preset_methods import model_files
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -227,9 +227,8 @@ def _at(x, positions):
             f"shape {positions.shape}."
         )
     positions = tf.cast(positions, "int32")
-    in_range = tf.logical_and(positions >= 0, positions < tf.shape(x)[1])
     message = "Masked positions must lie in 0..T-1 for T tokens."
-    positions = checked_range(positions, in_range, message)
+    positions = checked_ids(positions, tf.shape(x)[1], message)
     return tf.gather(x, positions, batch_dims=1)
 
 

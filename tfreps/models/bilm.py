@@ -3,16 +3,21 @@
 import keras
 import tensorflow as tf
 
+from tfreps.files.argument_checks import check_choice, check_integers
 from tfreps.layers.char_cnn import CharCNNEncoder
 from tfreps.layers.elmo_bilstm import ElmoBiLSTM, flatten_states, unflatten_states
-from tfreps.layers.ops.checks import check_choice, check_integers
-from tfreps.layers.ops.masks import checked_range
+from tfreps.layers.ops.configurable import shared_options
+from tfreps.layers.ops.masks import checked_ids
 from tfreps.models.copy_weights import copy_weights
-from tfreps.models.features import check_features
-from tfreps.models.model_exports import feature
-from tfreps.models.stored import model_files
+from tfreps.models.features import check_features, feature
+from tfreps.models.preset_methods import model_files
 from tfreps.models.whole_model import WholeModel
-from tfreps.text.char_ids import character_ids, sentence_end_ids, sentence_start_ids
+from tfreps.text.char_ids import (
+    add_boundaries,
+    character_ids,
+    sentence_end_ids,
+    sentence_start_ids,
+)
 from tfreps.text.tokenizers import split_tokens
 
 INITIAL_STATES = "zero", "warm", "carry"
@@ -150,16 +155,8 @@ class BiLM(WholeModel, keras.Model):
         # Layers.
         common = {"dtype": self.dtype_policy, "trainable": self.trainable}
         if vocabulary_size is None:
-            self.token_encoder = CharCNNEncoder(
-                filters=self.filters,
-                projection_dim=projection_dim,
-                character_dim=character_dim,
-                num_highways=num_highways,
-                activation=activation,
-                max_characters=max_characters,
-                name="token_encoder",
-                **common,
-            )
+            options = shared_options(self, CharCNNEncoder)
+            self.token_encoder = CharCNNEncoder(**options, **common, name="token_encoder")
             self.token_encoder.build((None, None, max_characters))
         else:
             self.token_encoder = keras.layers.Embedding(
@@ -171,18 +168,7 @@ class BiLM(WholeModel, keras.Model):
                 name="token_encoder",
             )
             self.token_encoder.build((None, None))
-        self.bilstm = ElmoBiLSTM(
-            units=units,
-            projection_dim=projection_dim,
-            num_layers=num_layers,
-            cell_clip=cell_clip,
-            projection_clip=projection_clip,
-            use_skip_connections=use_skip_connections,
-            dropout=dropout,
-            bidirectional=bidirectional,
-            name="bilstm",
-            **common,
-        )
+        self.bilstm = ElmoBiLSTM(**shared_options(self, ElmoBiLSTM), **common, name="bilstm")
         self.bilstm.build((None, None, projection_dim))
         rows = {"zero": 0, "warm": 1, "carry": max_batch_size}[initial_state]
         self.kept_states = self._add_states(rows)
@@ -192,7 +178,7 @@ class BiLM(WholeModel, keras.Model):
     def call(self, ids, initial_state=None, training=False):
         ids = self._to_ids(ids)
         mask = tf.not_equal(ids, 0) if ids.shape.rank == 2 else tf.reduce_any(ids != 0, -1)
-        ids, full_mask = self._add_boundaries(ids, mask)
+        ids, full_mask = self.with_boundaries(ids, self._lengths(mask))
         distinct = self.encode_distinct(ids)  # [D, P], [B, T+2]
         tokens = tf.gather(*distinct)  # [B, T+2, P]
         if initial_state is None:
@@ -229,8 +215,18 @@ class BiLM(WholeModel, keras.Model):
     @property
     def state_names(self):
         """Names of the final states in the output: a hidden and a cell state per direction."""
+        return list(self.state_shapes)
+
+    @property
+    def state_shapes(self):
+        """Shape `(num_layers, width)` of each of the final states of a sentence, by name."""
         directions = ["forward", "backward"] if self.bidirectional else ["forward"]
-        return [f"{name}_{part}" for name in directions for part in ("hidden", "cell")]
+        widths = {"hidden": self.projection_dim, "cell": self.units}
+        return {
+            f"{direction}_{part}": (self.num_layers, width)
+            for direction in directions
+            for part, width in widths.items()
+        }
 
     def input_signatures(self):
         """Returns the input specs: the ids, by themselves or in a dict (see `WholeModel`)."""
@@ -265,9 +261,8 @@ class BiLM(WholeModel, keras.Model):
             return self.token_encoder.encode_distinct(ids)
         # Each distinct row is looked up once, so that the sparse gradient has distinct rows.
         distinct, which = tf.unique(tf.reshape(ids, [-1]))
-        in_range = tf.logical_and(distinct >= 0, distinct <= self.vocabulary_size)
         message = f"Token ids must lie in 0..{self.vocabulary_size}."
-        distinct = checked_range(distinct, in_range, message)
+        distinct = checked_ids(distinct, self.vocabulary_size + 1, message)
         vectors = tf.cast(self.token_encoder(distinct), "float32")
         vectors = tf.where((distinct != 0)[:, None], vectors, 0.0)
         return vectors, tf.ensure_shape(tf.reshape(which, tf.shape(ids)), ids.shape)
@@ -416,30 +411,30 @@ class BiLM(WholeModel, keras.Model):
         largest = min(ids.dtype.max, tf.int32.max)
         return tf.cast(tf.clip_by_value(ids, max(ids.dtype.min, -1), largest), "int32")
 
-    def _add_boundaries(self, ids, mask):
-        """Adds a start and an end to each sentence; returns ids `[B, T+2, ...]` and their mask."""
-        if self.vocabulary_size is None:
-            start = tf.constant(sentence_start_ids(self.max_characters))
-            end = tf.constant(sentence_end_ids(self.max_characters))
-        else:
-            start = tf.constant(self.sentence_start_id)
-            end = tf.constant(self.sentence_end_id)
+    def with_boundaries(self, ids, lengths):
+        """Adds a start and an end to sentences whose padding comes last.
+
+        Args:
+            ids: int32, shape `[B, T, C]` (for a token model, `[B, T]`). 0 on padding.
+            lengths: int32, shape `[B]`. Number of tokens of each sentence.
+
+        Returns:
+            Tuple of the ids, `[B, T+2, C]` or `[B, T+2]`, and their mask, bool `[B, T+2]`.
+        """
+        if self.vocabulary_size is not None:
+            return add_boundaries(ids, lengths, self.sentence_start_id, self.sentence_end_id)
+        size = self.max_characters
+        return add_boundaries(ids, lengths, sentence_start_ids(size), sentence_end_ids(size))
+
+    def _lengths(self, mask):
+        """Returns the number of tokens of each sentence, int32 `[B]`; padding must come last."""
         lengths = tf.reduce_sum(tf.cast(mask, "int32"), axis=1)  # [B]
         tf.debugging.assert_equal(
             mask,
             tf.sequence_mask(lengths, tf.shape(mask)[1]),
             'Padding (id 0, or "" in string tensors) must come after the tokens of a sentence.',
         )
-        around = [[0, 0], [1, 1]] + [[0, 0]] * (ids.shape.rank - 2)
-        ids = tf.pad(ids, around)
-        positions = tf.range(tf.shape(ids)[1])[None]  # [1, T+2]
-        is_start = positions == 0
-        is_end = positions == lengths[:, None] + 1
-        new_mask = positions < lengths[:, None] + 2  # [B, T+2]
-        if ids.shape.rank == 3:
-            is_start = is_start[..., None]
-            is_end = is_end[..., None]
-        return tf.where(is_start, start, tf.where(is_end, end, ids)), new_mask
+        return lengths
 
     def fixed_state(self, batch_size):
         """Returns the state that `initial_state` sets for a batch: a tuple of `LSTMState`."""
@@ -464,17 +459,10 @@ class BiLM(WholeModel, keras.Model):
     def _add_states(self, rows):
         if not rows:
             return []
-        widths = {"hidden": self.projection_dim, "cell": self.units}
+        kind = {"initializer": "zeros", "dtype": "float32", "trainable": False, "autocast": False}
         return [
-            self.add_weight(
-                name=f"{self.initial_state}_{name}",
-                shape=(rows, self.num_layers, widths[name.split("_")[1]]),
-                initializer="zeros",
-                dtype="float32",
-                trainable=False,
-                autocast=False,
-            )
-            for name in self.state_names
+            self.add_weight((rows, *shape), name=f"{self.initial_state}_{name}", **kind)
+            for name, shape in self.state_shapes.items()
         ]
 
 

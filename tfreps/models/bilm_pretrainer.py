@@ -7,7 +7,7 @@ from tfreps.layers.elmo_bilstm import LSTMState, flatten_states, unflatten_state
 from tfreps.layers.ops.replicas import SEEDS_APART, num_replicas, own_rows, replica_number
 from tfreps.layers.sampled_softmax import SampledSoftmax
 from tfreps.metrics import Perplexity
-from tfreps.models.model_exports import feature
+from tfreps.models.features import feature
 from tfreps.models.own_loss import TARGETS_IN_FEATURES, OwnLossModel, features_of
 from tfreps.optimizers.summed_gradients import apply_once, sum_gradients
 
@@ -134,7 +134,16 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         )
         self.softmax.build((None, None, bilm.projection_dim))
         self.seed_generator = keras.random.SeedGenerator(seed)
-        self.character_table = self._add_table() if bilm.vocabulary_size is None else None
+        self.character_table = None
+        if bilm.vocabulary_size is None:
+            self.character_table = self.add_weight(
+                (vocabulary_size, bilm.max_characters),
+                "zeros",
+                dtype="int32",
+                trainable=False,
+                autocast=False,
+                name="character_table",
+            )
         self.carried = self._add_carried()
         # Metrics.
         kind = "sampled_" if num_sampled else "training_"
@@ -358,27 +367,11 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         keys = [key, f"{key}_reverse"] if self.bilm.bidirectional else [key]
         return tf.stack([batch[key] for key in keys])
 
-    def _add_table(self):
-        shape = self.vocabulary_size, self.bilm.max_characters
-        return self._add_constant("character_table", shape, "int32")
-
     def _add_carried(self):
-        widths = {"hidden": self.bilm.projection_dim, "cell": self.bilm.units}
-        rows = self.batch_size, self.bilm.num_layers
         # Each replica of a strategy has the states of its own rows. Their sum has all rows.
         summed = {"synchronization": "on_read", "aggregation": "sum"}
-        kind = {"dtype": "float32", "trainable": False, "autocast": False}
+        kind = {"dtype": "float32", "trainable": False, "autocast": False, **summed}
         return [
-            keras.Variable(
-                "zeros",
-                (*rows, widths[name.split("_")[1]]),
-                name=f"carried_{name}",
-                **kind,
-                **summed,
-            )
-            for name in self.bilm.state_names
+            keras.Variable("zeros", (self.batch_size, *shape), name=f"carried_{name}", **kind)
+            for name, shape in self.bilm.state_shapes.items()
         ]
-
-    def _add_constant(self, name, shape, dtype):
-        kind = {"dtype": dtype, "initializer": "zeros", "trainable": False, "autocast": False}
-        return self.add_weight(name=name, shape=shape, **kind)

@@ -3,8 +3,8 @@
 import keras
 import tensorflow as tf
 
+from tfreps.files.argument_checks import check_dropout, check_integers
 from tfreps.layers.bilstm import BiLSTM
-from tfreps.layers.ops.checks import check_dropout, check_integers
 from tfreps.models.whole_model import WholeModel
 
 

@@ -3,14 +3,13 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.ops.checks import check_choice, check_dropout, check_integers, check_names
+from tfreps.files.argument_checks import check_choice, check_dropout, check_integers, check_names
 from tfreps.layers.ops.products import product
 from tfreps.layers.pooling import POOLINGS as LAYER_POOLINGS
 from tfreps.layers.pooling import Pooling
 from tfreps.metrics import AreaUnderCurve, SentenceLoss
-from tfreps.models.mean_loss import SentenceLossModel, mean_of_rows
-from tfreps.models.own_loss import METRICS, checked_y
-from tfreps.models.stored import model_files
+from tfreps.models.own_loss import METRICS, SentenceLossModel, checked_y, mean_of_rows
+from tfreps.models.preset_methods import model_files
 
 POOLINGS = *LAYER_POOLINGS, "pooled"
 

@@ -9,13 +9,6 @@ def copy_weights(target, source, parts=None) -> None:
     `parts` are paths of layers that both models have, such as `"token_encoder"` or `"blocks/0"` for
     `blocks[0]`, or of single weights, such as `"softmax/bias"`. Both models must be built, and
     weights of the same name must have the same shape; otherwise, no weight is copied.
-
-    >>> from tfreps.models import BertEncoder
-    >>> sizes = {"vocabulary_size": 9, "hidden_dim": 8, "num_heads": 2}
-    >>> long, short = BertEncoder(**sizes, num_layers=3), BertEncoder(**sizes, num_layers=1)
-    >>> copy_weights(short, long, parts=["token_embedding", "blocks/0"])
-    >>> bool((short.blocks[0].expand.kernel.numpy() == long.blocks[0].expand.kernel.numpy()).all())
-    True
     """
     ours = _selected(target, parts)
     theirs = _selected(source, parts)
@@ -58,8 +51,7 @@ def weights_by_name(layer) -> dict:
         prefixes |= {id(weight): f"{path}/" for weight in inner.weights}
     named = {}
     for weight in layer.weights:
-        name = prefixes[id(weight)] + weight.name
-        full_name = prefixes[id(weight)] + weight.name
+        name = full_name = prefixes[id(weight)] + weight.name
         number = 0
         while full_name in named:
             number += 1

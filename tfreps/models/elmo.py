@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.ops.checks import check_choice, check_dropout, check_integers
+from tfreps.files.argument_checks import check_choice, check_dropout, check_integers
 from tfreps.layers.scalar_mix import ScalarMix
 from tfreps.models.copy_weights import changed_copy
 from tfreps.models.whole_model import WholeModel

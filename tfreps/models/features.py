@@ -1,6 +1,22 @@
-"""Checks the features that an encoder reads, and computes the mask of the tokens."""
+"""Features that models read: their specs, a check that none is missing, and the mask of tokens."""
+
+import itertools
 
 import tensorflow as tf
+
+
+def feature(name, *sizes, dtype="int32"):
+    """Returns the spec of a feature with one entry per token, `[B, T, *sizes]`."""
+    return tf.TensorSpec([None, None, *sizes], dtype, name)
+
+
+def with_optional(required, *optional):
+    """Returns a list of dicts: the required specs with each subset of the optional ones."""
+    found = []
+    for count in range(len(optional) + 1):
+        for selected in itertools.combinations(optional, count):
+            found.append({spec.name: spec for spec in (*required, *selected)})
+    return found
 
 
 def check_features(features, needed, reader):

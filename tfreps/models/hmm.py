@@ -4,12 +4,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfreps.files.argument_checks import check_choice, check_integers, check_names
 from tfreps.layers.ops import chain
-from tfreps.layers.ops.checks import check_choice, check_integers, check_names
-from tfreps.layers.ops.masks import checked_range
+from tfreps.layers.ops.masks import checked_ids
 from tfreps.models import hmm_sentences
-from tfreps.models.hmm_counts import HMMCounts
-from tfreps.models.model_exports import feature, with_optional
+from tfreps.models.features import feature, with_optional
+from tfreps.models.hmm_counts import HMMCounts, flat_tokens
 from tfreps.models.whole_model import WholeModel
 
 UNKNOWN = "uniform", "hapax"
@@ -152,7 +152,7 @@ class HMMTagger(WholeModel, keras.Model):
         """Computes the posterior p(tag | all tokens of the sentence) of each tag at each token.
 
         Args:
-            features: The inputs, as passed to `call`, or the dict that `call` returned.
+            features: As in `decode`.
 
         Returns:
             float32, shape `[B, T, K]`, 0 where masked.
@@ -163,7 +163,7 @@ class HMMTagger(WholeModel, keras.Model):
         """Computes log p(tokens), the log likelihood of each sentence.
 
         Args:
-            features: The inputs, as passed to `call`, or the dict that `call` returned.
+            features: As in `decode`.
 
         Returns:
             float32, shape `[B]`.
@@ -239,11 +239,7 @@ class HMMTagger(WholeModel, keras.Model):
 
         Args:
             counts: `HMMCounts`.
-            smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
-                and, with `use_end`, `end`. The value that is added to every count. If `None` (the
-                default), it is 0.1, or 0 if `floor` is given.
-            floor: float. The value that replaces counts of 0, instead of smoothing. If `None`
-                (the default), smoothing is used.
+            smoothing, floor: As in `fit_counts`.
             check: bool. Whether to require that each tag occurs. Defaults to `True`.
 
         Raises:
@@ -306,8 +302,8 @@ class HMMTagger(WholeModel, keras.Model):
                 default), only the expected counts are used.
             counts_weight: float. Weight of a tagged sentence relative to one without tags.
                 Defaults to 1.0.
-            smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
-                and, with `use_end`, `end`. The value that is added to every count. Defaults to 0.0.
+            smoothing: float or dict. The values that are added to the counts, as in `fit_counts`.
+                Defaults to 0.0.
             progress: function that is called after each step, with the number of the step and the
                 log likelihood. Defaults to `None`.
             seed: int. Random seed of the initial probabilities, which replace the current ones. If
@@ -322,7 +318,8 @@ class HMMTagger(WholeModel, keras.Model):
                 smoothing is invalid, or all tags have the same probabilities and neither `counts`
                 nor a `seed` is given.
         """
-        batches = hmm_sentences.checked_batches(token_ids, self.vocabulary_size)
+        flat_ids = flat_tokens(token_ids, self.vocabulary_size)
+        batches = [ids for _, ids in hmm_sentences.batches(*flat_ids)]
         if seed is not None:
             self._draw_probabilities(seed)
         elif counts is None and len(self.tags) > 1 and num_steps and self._tags_are_alike():
@@ -377,9 +374,8 @@ class HMMTagger(WholeModel, keras.Model):
         if "emissions" in given:
             return given["emissions"], given["mask"]
         token_ids = tf.convert_to_tensor(given["token_ids"])
-        in_range = tf.logical_and(token_ids >= 0, token_ids <= self.vocabulary_size)
         message = f"Token ids must lie in 0..{self.vocabulary_size}."
-        token_ids = checked_range(token_ids, in_range, message)
+        token_ids = checked_ids(token_ids, self.vocabulary_size + 1, message)
         mask = given.get("mask")
         mask = token_ids != 0 if mask is None else mask  # [B, T]
         emissions = tf.gather(self.log_emissions, token_ids)  # [B, T, K]

@@ -59,15 +59,10 @@ class HMMCounts:
         cls, token_ids, tag_ids, vocabulary_size, num_tags, skip_single_tokens=False
     ):
         """Counts what occurs in tagged sentences; see `HMMTagger.fit_counts`."""
-        tokens, lengths = flat(token_ids)
+        tokens, lengths = flat_tokens(token_ids, vocabulary_size)
         tags, tag_lengths = flat(tag_ids, "tag_ids")
         check_lengths(lengths, tag_lengths)
-        check_range("token_ids", tokens, lengths, 1, vocabulary_size)
         check_range("tag_ids", tags, lengths, 0, num_tags - 1)
-        if not len(tokens):
-            raise ValueError(
-                f"`token_ids` must contain at least one token; got {len(lengths)} empty sentences."
-            )
         stops = np.cumsum(lengths)
         starts = stops - lengths
         inner = np.ones(len(tags), bool)
@@ -174,6 +169,17 @@ def flat(sentences, name="token_ids"):
         return np.fromiter(each, np.int64, lengths.sum()), lengths
     except TypeError as error:
         raise ValueError(f"`{name}` must contain only integers; {error}.") from error
+
+
+def flat_tokens(token_ids, vocabulary_size, or_none=False):
+    """Returns `flat(token_ids)` after checking their range and, unless `or_none`, their number."""
+    tokens, lengths = flat(token_ids)
+    check_range("token_ids", tokens, lengths, 1, vocabulary_size)
+    if not (len(tokens) or or_none):
+        raise ValueError(
+            f"`token_ids` must contain at least one token; got {len(lengths)} empty sentences."
+        )
+    return tokens, lengths
 
 
 def table(rows, columns, num_rows, num_columns):

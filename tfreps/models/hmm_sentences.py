@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps.layers.ops import chain
-from tfreps.models.hmm_counts import HMMCounts, check_range, flat
+from tfreps.models.hmm_counts import HMMCounts, flat_tokens
 
 MAX_TOKENS = 16384  # per batch, including padding
 COMPILED_TOKENS = 8192  # per batch under XLA; fits into the cache of a core
@@ -18,8 +18,7 @@ THREADS = min(os.cpu_count() or 1, 8)  # code compiled by XLA runs on one core
 
 def decode(token_ids, log_emissions, scores, use_xla=False):
     """Returns the most probable tags of each sentence; see `HMMTagger.decode_sentences`."""
-    flat_ids, lengths = flat(token_ids)
-    check_range("token_ids", flat_ids, lengths, 1, log_emissions.shape[0] - 1)
+    flat_ids, lengths = flat_tokens(token_ids, log_emissions.shape[0] - 1, or_none=True)
     best = best_tags_in_columns if use_xla else best_tags
     best = in_a_graph(best, log_emissions.shape[1])
     tables = tuple(map(tf.convert_to_tensor, (log_emissions, *scores)))
@@ -29,8 +28,8 @@ def decode(token_ids, log_emissions, scores, use_xla=False):
     def fill(batch):
         rows, ids = batch
         real = ids[: len(rows)] != 0  # [B, T]
-        places = starts[rows][:, None] + np.arange(ids.shape[1])  # [B, T]
-        tags[places[real]] = best(ids, *tables).numpy()[: len(rows)][real]
+        positions = starts[rows][:, None] + np.arange(ids.shape[1])  # [B, T]
+        tags[positions[real]] = best(ids, *tables).numpy()[: len(rows)][real]
 
     with ThreadPoolExecutor(THREADS if use_xla else 1) as pool:
         collections.deque(pool.map(fill, batches(flat_ids, lengths, even=use_xla)), maxlen=0)
@@ -48,10 +47,10 @@ def best_tags_in_columns(token_ids, log_emissions, transitions, start, end):
     The values of each tag are contiguous across the sentences, which makes decoding three times as
     fast with 28 tags.
     """
-    by_place = tf.transpose(token_ids)  # [T, B]
-    emissions = tf.gather(log_emissions, by_place)  # [T, B, K], slow under XLA
+    columns = tf.transpose(token_ids)  # [T, B]
+    emissions = tf.gather(log_emissions, columns)  # [T, B, K], slow under XLA
     emissions = tf.transpose(emissions, [0, 2, 1])  # [T, K, B]
-    return tf.transpose(best_path(by_place != 0, emissions, transitions, start, end))  # [B, T]
+    return tf.transpose(best_path(columns != 0, emissions, transitions, start, end))  # [B, T]
 
 
 @tf.function(jit_compile=True, autograph=False)
@@ -84,17 +83,6 @@ def best_path(mask, emissions, transitions, start, end):
     state = 1, tag, tags
     tags = tf.while_loop(lambda t, *_: t < length, ahead, state, maximum_iterations=length)[2]
     return tags.stack()
-
-
-def checked_batches(token_ids, vocabulary_size):
-    """Checks the ids and returns training batches: a list of int32 `[B, T]`, padded with 0."""
-    flat_ids, lengths = flat(token_ids)
-    check_range("token_ids", flat_ids, lengths, 1, vocabulary_size)
-    if not len(flat_ids):
-        raise ValueError(
-            f"`token_ids` must contain at least one token; got {len(lengths)} empty sentences."
-        )
-    return [ids for _, ids in batches(flat_ids, lengths)]
 
 
 def expected_counts(batches, log_emissions, scores, has_end):
@@ -157,9 +145,9 @@ def batches(flat_ids, lengths, even=False):
         rows = order[:num_rows]
         order = order[num_rows:]
         real = np.arange(width) < lengths[rows][:, None]  # [B, T]
-        places = starts[rows][:, None] + np.arange(width)  # [B, T]
+        positions = starts[rows][:, None] + np.arange(width)  # [B, T]
         ids = np.zeros([num_rows if even else len(rows), width], np.int32)
-        ids[: len(rows)][real] = flat_ids[places[real]]
+        ids[: len(rows)][real] = flat_ids[positions[real]]
         yield rows, ids
 
 

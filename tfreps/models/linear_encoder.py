@@ -3,11 +3,10 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.ops.checks import check_dropout, check_integers
-from tfreps.layers.ops.masks import checked_range
+from tfreps.files.argument_checks import check_dropout, check_integers
+from tfreps.layers.ops.masks import checked_ids
 from tfreps.layers.ops.table_rows import table_rows
-from tfreps.models.features import check_features, token_mask
-from tfreps.models.model_exports import feature, with_optional
+from tfreps.models.features import check_features, feature, token_mask, with_optional
 from tfreps.models.whole_model import WholeModel
 
 
@@ -109,8 +108,8 @@ class LinearEncoder(WholeModel, keras.Model):
     def call(self, features, training=False):
         check_features(features, ["token_ids"], self.name)
         ids = tf.cast(features["token_ids"], "int32")
-        in_range = tf.logical_and(ids >= 0, ids <= self.vocabulary_size)
-        ids = checked_range(ids, in_range, f"Token ids must lie in 0..{self.vocabulary_size}.")
+        message = f"Token ids must lie in 0..{self.vocabulary_size}."
+        ids = checked_ids(ids, self.vocabulary_size + 1, message)
         mask = token_mask(features)
         y = 0.0
         if self.unigram_offsets:

@@ -1,7 +1,5 @@
 """ExportMethods: the inputs that a model accepts, and its export as a SavedModel."""
 
-import itertools
-
 import keras
 import tensorflow as tf
 
@@ -84,20 +82,6 @@ class ExportMethods:
         if verbose is not False:
             inputs = " or ".join(f"({written(specs)})" for specs in signatures)
             print(f"Saved {self.name!r} at {filepath}. `serve` takes {inputs}.")
-
-
-def feature(name, *sizes, dtype="int32"):
-    """Returns the spec of a feature with one entry per token, `[B, T, *sizes]`."""
-    return tf.TensorSpec([None, None, *sizes], dtype, name)
-
-
-def with_optional(required, *optional):
-    """Returns a list of dicts: the required specs with each subset of the optional ones."""
-    found = []
-    for count in range(len(optional) + 1):
-        for selected in itertools.combinations(optional, count):
-            found.append({spec.name: spec for spec in (*required, *selected)})
-    return found
 
 
 def _signatures_of(part):

@@ -6,6 +6,7 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.ops.masks import checked_targets
+from tfreps.layers.ops.replicas import num_replicas, sum_over_replicas
 from tfreps.models.whole_model import WholeModel
 
 METRICS = "metrics", "weighted_metrics"
@@ -144,3 +145,52 @@ def checked_y(y, shape, axes, num_classes, mask=None):
             "`y[..., 0]`, and convert one-hot rows with `np.argmax(y, -1)`."
         )
     return checked_targets("y", y, num_classes, mask)
+
+
+class SentenceLossModel(OwnLossModel):
+    """Mixin for models with a `SentenceLoss`, whose result is the `loss` in the logs."""
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        results = super().compute_metrics(x, y, y_pred, sample_weight)
+        results["loss"] = results.pop(self.sentence_loss.name)
+        return results
+
+    def get_metrics_result(self):
+        results = super().get_metrics_result()
+        return {**results, "loss": results.pop(self.sentence_loss.name)}
+
+    def _with_penalty(self, loss, rows, sample_weight):
+        """Returns this replica's part of the mean loss and of the penalties, and logs the loss."""
+        penalty = sum(tf.cast(term, "float32") for term in self.losses)
+        part, loss, sample_weight = over_replicas(loss, rows, sample_weight)
+        self.sentence_loss.update_state(loss, rows, sample_weight, penalty)
+        return part + penalty / num_replicas()
+
+
+def mean_of_rows(losses):
+    """Returns the mean of the losses `[B]`, 0 if there are none.
+
+    A replica has no rows if the last batch of an epoch has fewer rows than there are replicas.
+    """
+    count = tf.cast(tf.maximum(tf.size(losses), 1), losses.dtype)
+    return tf.reduce_sum(losses) / count
+
+
+def over_replicas(loss, rows, sample_weight=None):
+    """Returns this replica's part of the loss, and arguments for `SentenceLoss.update_state`.
+
+    `loss` is the mean loss of the `rows` of this replica. Its part is `loss * rows / (sum over
+    replicas of rows)`. The arguments are the mean loss of the global batch and the mean weight of
+    its rows, `[1]`, or `None` without weights of rows; with one replica, they are those given.
+    """
+    if num_replicas() == 1:
+        return loss, loss, sample_weight
+    rows = tf.cast(rows, "float32")
+    is_per_row = sample_weight is not None and sample_weight.shape.rank == 1
+    weights = tf.reduce_sum(tf.cast(sample_weight, "float32")) if is_per_row else rows
+    total, loss_sum, weight_sum = tf.unstack(
+        sum_over_replicas(tf.stop_gradient(tf.stack([rows, rows * loss, weights])))
+    )
+    total = tf.maximum(total, 1.0)
+    mean_weight = (weight_sum / total)[None] if is_per_row else None
+    return loss * rows / total, loss_sum / total, mean_weight

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from tfreps.models.model_exports import feature, with_optional
+from tfreps.models.features import feature, with_optional
 from tfreps.models.whole_model import WholeModel
 
 

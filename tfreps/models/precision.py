@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from tfreps.files.argument_checks import check_choice
 from tfreps.layers.ops.cpu_instructions import bfloat16_products
 
 # Precision of matrix products -> dtype policy of Keras, under which weights stay in float32.
@@ -77,8 +78,7 @@ def choose_precision(
     >>> choice.name in ("bfloat16", "float32"), choice.policy in ("mixed_bfloat16", "float32")
     (True, True)
     """
-    if kind not in LEAST:
-        raise ValueError(f"`kind` must be one of {', '.join(LEAST)}; got {kind!r}.")
+    check_choice(LEAST, kind=kind)
     gpus = tf.config.list_physical_devices("GPU")
     if gpus:
         return _of_gpus(min(map(_capability, gpus)), float16)

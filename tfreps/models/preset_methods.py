@@ -1,6 +1,11 @@
 """PresetMethods: loading a model from a preset, and storing and uploading it."""
 
-from tfreps.models.stored import model_files
+
+def model_files():
+    """Returns `tfreps.runs.model_files`, the only module above `tfreps.models` that it imports."""
+    from tfreps.runs import model_files
+
+    return model_files
 
 
 class PresetMethods:

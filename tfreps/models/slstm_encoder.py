@@ -2,7 +2,8 @@
 
 import keras
 
-from tfreps.layers.ops.checks import check_dropout
+from tfreps.files.argument_checks import check_dropout
+from tfreps.layers.ops.configurable import shared_options
 from tfreps.layers.slstm import SLSTM
 from tfreps.models.whole_model import WholeModel
 
@@ -24,15 +25,12 @@ class SLSTMEncoder(WholeModel, keras.Model):
             Defaults to 1.
         num_sentence_nodes: int. Number of sentence nodes. The hidden state of the first is the
             pooled output; with 0, there is no pooled output. Defaults to 1.
-        neighbours: `"apart"` (each neighbour has its own gate), `"summed"` (one gate per side for
-            the sum of the neighbours) or `"nearest_cells"` (like `"apart"`, but only the nearest
-            neighbour on each side has a gate). Defaults to `"apart"`.
-        input_term: `"gate"` or `"embedding"`. Value that is multiplied by the input gate: a
-            candidate computed from the inputs and states (`"gate"`) or the input itself
-            (`"embedding"`). Defaults to `"gate"`.
-        sentence_normalization: `"joint"` or `"words"`. Gates in the softmax of the sentence node:
-            its own forget gate and the gates of the words (`"joint"`), or only the gates of the
-            words (`"words"`). Defaults to `"joint"`.
+        neighbours: `"apart"`, `"summed"` or `"nearest_cells"`. How the neighbours are read; see
+            `SLSTMCell`. Defaults to `"apart"`.
+        input_term: `"gate"` or `"embedding"`. Value multiplied by the input gate; see `SLSTMCell`.
+            Defaults to `"gate"`.
+        sentence_normalization: `"joint"` or `"words"`. Gates in the softmax of a sentence node; see
+            `SLSTMCell`. Defaults to `"joint"`.
         initial_state: `"learned"`, `"learned_apart"`, `"zeros"` or `"embedding"`. Initial states;
             see `SLSTM`. Defaults to `"learned"`.
         boundary: `"learned"`, `"fixed"` or `"zeros"`. Nodes at both ends of a sentence; see
@@ -105,21 +103,8 @@ class SLSTMEncoder(WholeModel, keras.Model):
         if embedder.output_dim != units:
             self.project = keras.layers.Dense(units, dtype=self.dtype_policy, name="project")
             self.project.build((None, None, embedder.output_dim))
-        self.slstm = SLSTM(
-            units=units,
-            num_steps=num_steps,
-            window=window,
-            num_sentence_nodes=num_sentence_nodes,
-            neighbours=neighbours,
-            input_term=input_term,
-            sentence_normalization=sentence_normalization,
-            initial_state=initial_state,
-            boundary=boundary,
-            state_dropout=state_dropout,
-            l2=l2,
-            dtype=self.dtype_policy,
-            name="slstm",
-        )
+        options = shared_options(self, SLSTM)
+        self.slstm = SLSTM(**options, dtype=self.dtype_policy, name="slstm")
         self.slstm.build((None, None, units))
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
         self.output_dim = units

@@ -4,13 +4,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfreps.files.argument_checks import check_choice, check_dropout, check_names
 from tfreps.layers.crf import CRF
-from tfreps.layers.ops.checks import check_choice, check_dropout, check_names
 from tfreps.layers.ops.products import product
 from tfreps.metrics import SentenceLoss, SpanF1, TokenAccuracy
-from tfreps.models.mean_loss import SentenceLossModel, mean_of_rows
-from tfreps.models.own_loss import checked_y
-from tfreps.models.stored import model_files
+from tfreps.models.own_loss import SentenceLossModel, checked_y, mean_of_rows
+from tfreps.models.preset_methods import model_files
 from tfreps.text.tags.tag_schemes import allowed_transitions
 
 CONSTRAIN = "both", "decode", "none"
@@ -168,7 +167,6 @@ class Tagger(SentenceLossModel, keras.Model):
         outputs = self(features)
         tags, _ = self.decode(outputs)
         confidences = tf.gather(self.marginals(outputs), tags, batch_dims=2)  # [B, T]
-        confidences = tf.where(outputs["mask"], confidences, 0.0)
         return {"tags": tags, "confidences": confidences, "mask": outputs["mask"]}
 
     def decode(self, features, k=None):
@@ -194,7 +192,7 @@ class Tagger(SentenceLossModel, keras.Model):
         """Computes the marginal probability of each tag at each token.
 
         Args:
-            features: The features, as passed to `call`, or the dict that `call` returned.
+            features: As in `decode`.
 
         Returns:
             float32, shape `[B, T, K]`, 0 on padding.
@@ -220,7 +218,7 @@ class Tagger(SentenceLossModel, keras.Model):
         """Computes the log of the sum of exp(score) over the sequences that `decode` chooses from.
 
         Args:
-            features: The features, as passed to `call`, or the dict that `call` returned.
+            features: As in `decode`.
 
         Returns:
             float32, shape `[B]`.

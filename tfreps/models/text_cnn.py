@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.ops.checks import check_dropout
+from tfreps.files.argument_checks import check_dropout
 from tfreps.models.whole_model import WholeModel
 
 

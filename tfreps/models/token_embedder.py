@@ -4,13 +4,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfreps.files.argument_checks import check_choice, check_dropout, check_integers
 from tfreps.layers.char_cnn import CharCNNEncoder
 from tfreps.layers.char_lstm import CharLSTMEncoder
-from tfreps.layers.ops.checks import check_choice, check_dropout, check_integers
 from tfreps.layers.ops.table_rows import table_rows
 from tfreps.layers.scalar_mix import ScalarMix
-from tfreps.models.features import check_features, token_mask
-from tfreps.models.model_exports import feature, with_optional
+from tfreps.models.features import check_features, feature, token_mask, with_optional
 from tfreps.models.whole_model import WholeModel
 
 CHARACTERS = None, "cnn", "bilstm"
@@ -115,16 +114,17 @@ class TokenEmbedder(WholeModel, keras.Model):
         # Layers.
         widths = []
         if vocabulary_size is not None:
+            bound = (3 / embedding_dim) ** 0.5
             self.word_embeddings = self.add_weight(
                 name="word_embeddings",
                 shape=(vocabulary_size + 1, embedding_dim),
-                initializer=keras.initializers.RandomUniform(
-                    -((3 / embedding_dim) ** 0.5), (3 / embedding_dim) ** 0.5
-                ),
+                initializer=keras.initializers.RandomUniform(-bound, bound),
                 trainable=trainable_embeddings,
                 autocast=False,
             )
-            self.word_embeddings.assign(_padding_row_zero(np.asarray(self.word_embeddings)))
+            table = np.array(self.word_embeddings)
+            table[0] = 0.0  # padding
+            self.word_embeddings.assign(table)
             widths.append(embedding_dim)
         if characters is not None:
             self.character_encoder = self._character_encoder()
@@ -244,10 +244,6 @@ class TokenEmbedder(WholeModel, keras.Model):
                     f"`vectors` must have shape [B, {self.vector_layers}, T, {self.vector_dim}] "
                     f"for {self.name!r}; got {shape}."
                 )
-
-
-def _padding_row_zero(table):
-    return np.concatenate([np.zeros_like(table[:1]), table[1:]])
 
 
 def _check(model):

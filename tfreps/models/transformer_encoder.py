@@ -3,9 +3,9 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.ops.checks import check_choice, check_dropout, check_integers
+from tfreps.files.argument_checks import check_choice, check_dropout
 from tfreps.layers.position_embedding import KINDS, PositionEmbedding
-from tfreps.layers.transformer import layer_norm, make_blocks, read_blocks
+from tfreps.layers.transformer import check_blocks, layer_norm, make_blocks, read_blocks
 from tfreps.models.whole_model import WholeModel
 
 
@@ -28,11 +28,10 @@ class TransformerEncoder(WholeModel, keras.Model):
         num_heads: int. Number of attention heads per block. Defaults to 4.
         intermediate_dim: int. Width of the feed-forward network of each block. If `None` (the
             default), it is `4 * hidden_dim`.
-        normalization: `"post"` or `"pre"`. Whether layer norms follow (`"post"`) or precede
-            (`"pre"`) the attention and the feed-forward network of each block. With `"pre"`,
-            training needs no warm-up of the learning rate. Defaults to `"pre"`.
-        activation: str or function. Activation of the feed-forward network: `"gelu"`,
-            `"gelu_tanh"`, `"relu"`, or any other that Keras accepts. Defaults to `"gelu"`.
+        normalization: `"post"` or `"pre"`. Position of the layer norms; see `TransformerBlock`.
+            Defaults to `"pre"`, which needs no warm-up of the learning rate.
+        activation: str or function. Activation of the feed-forward networks; see
+            `TransformerBlock`. Defaults to `"gelu"`.
         positions: `"sinusoidal"`, `"sinusoidal_full_index"` or `"learned"`. Kind of position
             vectors; see `PositionEmbedding`. If `None`, no position vectors are added. Defaults to
             `"sinusoidal"`.
@@ -113,7 +112,9 @@ class TransformerEncoder(WholeModel, keras.Model):
         self.attention_dropout = attention_dropout
         self.layer_norm_epsilon = layer_norm_epsilon
         self.initializer_range = initializer_range
-        _check(self)
+        check_blocks(self)
+        check_choice((*KINDS, None), positions=positions)
+        check_dropout(dropout=dropout)
         # Layers.
         self.project = None
         if embedder.output_dim != hidden_dim:
@@ -127,7 +128,7 @@ class TransformerEncoder(WholeModel, keras.Model):
             )
             self.add_positions.build((None, None, hidden_dim))
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
-        self.blocks = make_blocks(self, causal)
+        self.blocks = make_blocks(self)
         self.final_norm = None
         if normalization == "pre":
             self.final_norm = layer_norm(layer_norm_epsilon, hidden_dim, "final_norm")
@@ -167,19 +168,4 @@ class TransformerEncoder(WholeModel, keras.Model):
         x = self.embedding_norm(tf.cast(x, "float32"))
         x = x if self.add_positions is None else self.add_positions(x, mask=mask)
         x = tf.where(mask[..., None], self.drop(x, training=training), 0.0)
-        layers = read_blocks(self.blocks, x, mask, training, kept)
-        if self.final_norm is not None:
-            layers[-1] = tf.where(mask[..., None], self.final_norm(layers[-1]), 0.0)
-        return layers, mask
-
-
-def _check(encoder):
-    names = "num_layers", "num_heads", "hidden_dim"
-    check_integers(1, **{name: getattr(encoder, name) for name in names})
-    if encoder.hidden_dim % encoder.num_heads:
-        raise ValueError(
-            f"`num_heads` must divide `hidden_dim`; got {encoder.num_heads} heads for "
-            f"{encoder.hidden_dim} dimensions."
-        )
-    check_choice((*KINDS, None), positions=encoder.positions)
-    check_dropout(dropout=encoder.dropout)
+        return read_blocks(self, x, mask, training, kept), mask

@@ -4,7 +4,6 @@ import keras
 import tensorflow as tf
 
 from tfreps.layers.ops.configurable import Configurable, inner_layers
-from tfreps.models.fit_inputs import check_fit_inputs
 from tfreps.models.model_exports import ExportMethods, written
 from tfreps.models.model_parts import ModelParts
 from tfreps.models.preset_methods import PresetMethods
@@ -51,7 +50,7 @@ class WholeModel(PresetMethods, ExportMethods, ReplicaSteps, ModelParts, Configu
         Raises:
             ValueError: If `x` consists of texts or tokens, or is a `SequenceBatches`.
         """
-        check_fit_inputs(x)
+        _check_fit_inputs(x)
         return super().fit(x, *args, **kwargs)
 
     def evaluate(self, x=None, *args, **kwargs):
@@ -62,7 +61,7 @@ class WholeModel(PresetMethods, ExportMethods, ReplicaSteps, ModelParts, Configu
         Raises:
             ValueError: If `x` consists of texts or tokens, or is a `SequenceBatches`.
         """
-        check_fit_inputs(x)
+        _check_fit_inputs(x)
         return tf.nest.map_structure(_as_float, super().evaluate(x, *args, **kwargs))
 
     def quantize(self, *args, **kwargs):
@@ -81,6 +80,22 @@ class WholeModel(PresetMethods, ExportMethods, ReplicaSteps, ModelParts, Configu
                 "Dense, EinsumDense and Embedding layers."
             )
         super().quantize(*args, **kwargs)
+
+
+def _check_fit_inputs(x):
+    """Raises a ValueError for text, lists and a `SequenceBatches`, which Keras rejects vaguely."""
+    if callable(getattr(x, "dataset", None)):
+        kind = type(x).__name__
+        raise ValueError(f"`x` must be a tf.data.Dataset; got a {kind}. Pass its `dataset()`.")
+    is_list = isinstance(x, list | tuple) and x and not hasattr(x[0], "shape")
+    is_text = getattr(getattr(x, "dtype", None), "kind", "") in ("O", "S", "U")
+    if is_list or is_text or isinstance(x, str):
+        kind = f"{type(x).__name__} of {type(x[0]).__name__}" if is_list else type(x).__name__
+        raise ValueError(
+            "`x` must be an array or tensor of features, a dict of them, or a tf.data.Dataset; got "
+            f"a {kind}. Convert tokens with "
+            "`tfreps.data.SequenceBatches(tokens, targets, indexer).dataset()`."
+        )
 
 
 def _check_tensors(model, inputs):

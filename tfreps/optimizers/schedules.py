@@ -3,6 +3,8 @@
 import keras
 import tensorflow as tf
 
+from tfreps.files.argument_checks import check_positive
+
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
@@ -41,8 +43,7 @@ class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
     """
 
     def __init__(self, learning_rate, total_steps=None, warmup_steps=0):
-        if not learning_rate > 0:
-            raise ValueError(f"`learning_rate` must be above 0; got {learning_rate}.")
+        check_positive(learning_rate=learning_rate)
         if warmup_steps < 0 or (total_steps is not None and warmup_steps >= total_steps):
             limit = "" if total_steps is None else f" and below `total_steps` ({total_steps})"
             raise ValueError(f"`warmup_steps` must be at least 0{limit}; got {warmup_steps}.")

@@ -15,17 +15,8 @@ from tfreps.layers.ops.replicas import num_replicas, sum_over_replicas
 def apply_summed(optimizer, gradients, variables):
     """Sums gradients over the replicas of `tf.distribute`, then clips and applies the sums once.
 
-    Without a strategy, this function only calls `optimizer.apply(gradients, variables)`.
-
     The optimizer may be a `GroupedOptimizer`, or a `LossScaleOptimizer` that wraps one. Gradients
     are tensors, `tf.IndexedSlices` or `None`.
-
-    Example:
-    >>> import keras
-    >>> weight = keras.Variable(1.0)
-    >>> apply_summed(keras.optimizers.SGD(0.5), [tf.constant(1.0)], [weight])
-    >>> float(weight)
-    0.5
     """
     apply_once(optimizer, sum_gradients(gradients), variables)
 

@@ -3,6 +3,8 @@
 import keras
 import tensorflow as tf
 
+from tfreps.files.argument_checks import check_positive
+
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class TF1Adagrad(keras.optimizers.Optimizer):
@@ -36,10 +38,7 @@ class TF1Adagrad(keras.optimizers.Optimizer):
 
     def __init__(self, learning_rate=0.2, initial_accumulator_value=1.0, name="adagrad", **kwargs):
         super().__init__(learning_rate=learning_rate, name=name, **kwargs)
-        if initial_accumulator_value <= 0:
-            raise ValueError(
-                f"`initial_accumulator_value` must be positive; got {initial_accumulator_value}."
-            )
+        check_positive(initial_accumulator_value=initial_accumulator_value)
         self.initial_accumulator_value = initial_accumulator_value
 
     def build(self, variables):

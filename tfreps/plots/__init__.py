@@ -2,9 +2,9 @@
 
 from tfreps.plots.attention_maps import attention_figure, chosen_attention
 from tfreps.plots.canvas import new_figure, png_of, save_figure, show_in_tensorboard
-from tfreps.plots.curves import learning_curves, learning_curves_figure
+from tfreps.plots.curves import learning_curves_figure
 from tfreps.plots.fonts import Fonts, fonts_for
-from tfreps.plots.matrices import confusion_matrix, matrix, matrix_figure, mix_weights
+from tfreps.plots.matrices import confusion_matrix, matrix_figure, mix_weights
 from tfreps.plots.position_maps import position_curves, position_map, position_surface
 from tfreps.plots.run_pictures import draw_run
 
@@ -15,9 +15,7 @@ __all__ = [
     "confusion_matrix",
     "draw_run",
     "fonts_for",
-    "learning_curves",
     "learning_curves_figure",
-    "matrix",
     "matrix_figure",
     "mix_weights",
     "new_figure",

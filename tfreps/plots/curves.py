@@ -4,32 +4,14 @@ import json
 import os
 import pathlib
 
-from tfreps.plots.canvas import new_figure, save_figure
+from tfreps.files.argument_checks import check_choice
+from tfreps.plots.canvas import new_figure
 
 PLACES = ("epoch", "step")
 RUNS = {"train": "--", "validation": "-"}
 ASIDE = "training/"  # prefix of metrics of the training process, such as the learning rate
 PANELS = 4  # per row
 LOGARITHMIC = 20  # a perplexity that varies by more than this factor has a logarithmic axis
-
-
-def learning_curves(history: str | os.PathLike, path: str | os.PathLike) -> pathlib.Path:
-    """Draws the metrics of a run as a PNG file, with one panel per metric.
-
-    Args:
-        history: str or path-like. The `history.jsonl` of the run, written by `EpochLog` or
-            `TrainingLog`.
-        path: str or path-like. The PNG file to write.
-
-    Returns:
-        `path` as a `pathlib.Path`.
-
-    Raises:
-        ValueError: If matplotlib is not installed, or if the file is not a history or has no
-            metrics.
-        OSError: If a file cannot be read or written.
-    """
-    return save_figure(learning_curves_figure({"": history}), path)
 
 
 def learning_curves_figure(histories, names=None, over=None):
@@ -62,8 +44,7 @@ def learning_curves_figure(histories, names=None, over=None):
     ['loss']
     """
     runs = {label: read_history(path) for label, path in histories.items()}
-    if over not in (None, *PLACES):
-        raise ValueError(f"`over` must be one of {', '.join(PLACES)}, or None; got {over!r}.")
+    check_choice((*PLACES, None), over=over)
     by_epoch = all(any("epoch" in line for line in lines) for lines in runs.values())
     place = over or ("epoch" if by_epoch else "step")
     runs = {label: [x for x in lines if place in x] for label, lines in runs.items()}

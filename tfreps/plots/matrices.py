@@ -45,31 +45,8 @@ def confusion_matrix(counts, names: list[str], path: str | os.PathLike, fonts=No
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     cells = counts if len(names) <= 12 else None
     texts = {"x": "predicted", "y": "true", "title": "share of each true row"}
-    return matrix(shares, names, names, path, cells=cells, limits=(0, 1), fonts=fonts, **texts)
-
-
-def matrix(values, rows, columns, path, **options):
-    """Draws a matrix with named rows and columns as a PNG file.
-
-    Args:
-        values: Float array of shape `[R, C]`.
-        rows: List of R str. The names of the rows.
-        columns: List of C str. The names of the columns.
-        path: str or path-like. The PNG file to write.
-        **options: Further arguments of `matrix_figure`.
-
-    Returns:
-        `path` as a `pathlib.Path`.
-
-    Raises:
-        ValueError: If matplotlib is not installed.
-
-    Example:
-    >>> import tempfile
-    >>> matrix([[1.0, 0.5]], ["from"], ["to", "fro"], tempfile.mkdtemp() + "/scores.png").name
-    'scores.png'
-    """
-    return save_figure(matrix_figure(values, rows, columns, **options), path)
+    options = {"cells": cells, "limits": (0, 1), "fonts": fonts}
+    return save_figure(matrix_figure(shares, names, names, **texts, **options), path)
 
 
 def matrix_figure(values, rows, columns, x="", y="", title="", cells=None, limits=None, fonts=None):

@@ -1,5 +1,6 @@
 """Draws position vectors as a heat map, as curves or as a surface of their products."""
 
+from tfreps.files.argument_checks import check_integers
 from tfreps.plots.canvas import new_figure
 
 VIEWS = ("map", "curves", "surface")
@@ -104,8 +105,7 @@ def position_surface(table, title="", first=0):
     """
     import numpy as np
 
-    if first < 0:
-        raise ValueError(f"`first` must be at least 0; got {first}.")
+    check_integers(0, first=first)
     table = _checked(table)[first:]
     if len(table) < 2:
         raise ValueError(

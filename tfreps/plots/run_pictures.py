@@ -2,10 +2,10 @@
 
 import functools
 
-from tfreps.plots.canvas import matplotlib_module, show_in_tensorboard
-from tfreps.plots.curves import learning_curves
+from tfreps.plots.canvas import matplotlib_module, save_figure, show_in_tensorboard
+from tfreps.plots.curves import learning_curves_figure
 from tfreps.plots.fonts import fonts_for
-from tfreps.plots.matrices import confusion_matrix, matrix, mix_weights
+from tfreps.plots.matrices import confusion_matrix, matrix_figure, mix_weights
 
 
 def draw_run(run, model, confusion=None) -> list[str]:
@@ -50,13 +50,17 @@ def _drawings(run, model, confusion, fonts):
     history = run.logs_path / "history.jsonl"
     drawings = {}
     if history.exists():
-        drawings["learning_curves"] = functools.partial(learning_curves, history)
+        drawings["learning_curves"] = lambda path: save_figure(
+            learning_curves_figure({"": history}), path
+        )
     if confusion is not None:
         drawings["confusion"] = functools.partial(confusion_matrix, confusion, names, fonts=fonts)
     scores = model.transition_scores()
     if scores is not None:
         texts = {"x": "to", "y": "from", "title": "transition scores", "fonts": fonts}
-        drawings["transitions"] = functools.partial(matrix, scores.numpy(), names, names, **texts)
+        drawings["transitions"] = lambda path: save_figure(
+            matrix_figure(scores.numpy(), names, names, **texts), path
+        )
     for name, shares in model.mix_shares().items():
         drawings[name] = functools.partial(mix_weights, shares.numpy())
     return drawings

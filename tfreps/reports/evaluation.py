@@ -9,31 +9,15 @@ from tfreps.metrics import AreaUnderCurve
 
 
 def evaluate_tagger(trained, sentences, **options):
-    """Evaluates a tagger on tagged sentences.
+    """Evaluates a `TextTagger` on tagged sentences; returns a JSON-serializable dict.
 
-    Args:
-        trained: `tfreps.inference.TextTagger`.
-        sentences: List of `tfreps.data.TaggedSentence`.
-        **options: Options of `SequenceBatches`, such as `vectors`.
-
-    Returns:
-        A JSON-serializable dict: `sentences` and `tokens` are the numbers of sentences and tokens;
-        `accuracy` and `weighted` are from `reports.classification_report` for the tags of all
-        tokens; `confusion` is a list of rows of counts, with a row for each true tag and a column
-        for each predicted tag. With a tag scheme, `spans` is the result of `reports.span_report` in
-        strict mode, and `illegal_transitions` is the result of `reports.illegal_transition_report`
-        for the predictions. Without a scheme, `labels` is also from
-        `reports.classification_report`.
-
-    Raises:
-        ValueError: If the model does not know a tag of the sentences or a sentence has too many
-            pieces for a BERT model (the message names the file and the line), if there are no
-            tokens, or if the option `vectors` is missing for a model that reads stored vectors or
-            is given for another model.
-        tf.errors.InvalidArgumentError: If a sentence has more tokens than a model other than BERT
-            has learned positions.
+    `accuracy` and `weighted` are from `reports.classification_report` for the tags of all tokens,
+    and `confusion` has a row for each true tag and a column for each predicted tag. With a tag
+    scheme, `spans` is from `reports.span_report` in strict mode, and `illegal_transitions` from
+    `reports.illegal_transition_report` for the predictions; without one, `labels` is also from
+    `reports.classification_report`. `options` are those of `SequenceBatches`, such as `vectors`.
     """
-    check_names(trained.names, sentences)
+    check_known_names(trained.names, sentences)
     true = [sentence.tags for sentence in sentences]
     places = [f"{sentence.file}, line {sentence.line}" for sentence in sentences]
     answers = trained.tag([sentence.tokens for sentence in sentences], places, **options)
@@ -56,41 +40,21 @@ def evaluate_tagger(trained, sentences, **options):
 
 
 def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
-    """Evaluates a classifier on labelled texts.
+    """Evaluates a `TextClassifier` on labelled texts; returns a JSON-serializable dict.
 
-    Args:
-        trained: `tfreps.inference.TextClassifier`.
-        tokens: List of lists of str. The tokens of each text.
-        texts: List of `tfreps.data.LabelledText` with the labels.
-        threshold: float or `"best"`. For `at_threshold`, the second of the two labels is predicted
-            if its probability is at least this threshold. `"best"` selects the threshold with the
-            best F1 on these texts, which should be development data. Requires a model with two
-            labels. If `None`, the result has neither `threshold` nor `at_threshold`. Defaults to
-            `None`.
-        **options: Options of `SequenceBatches`, such as `vectors`.
-
-    Returns:
-        A JSON-serializable dict: `texts` is the number of texts; `accuracy`, `labels`, `macro` and
-        `weighted` are from `reports.classification_report`; `confusion` is a list of rows of
-        counts, with a row for each true label and a column for each predicted label. If the model
-        has two labels and both occur in the texts, the second label is the positive one, and `auc`
-        is the value of the metric `AreaUnderCurve`. If a threshold is also given, `threshold` is
-        its value (a float), and `at_threshold` is the result of `reports.scores_at` for this value.
-
-    Raises:
-        ValueError: If the model does not know a label of the texts (the message names the file and
-            the line), there are no texts, `tokens` and `texts` have different lengths, `threshold`
-            is given for a model that does not have two labels, or the option `vectors` is missing
-            for a model that reads stored vectors or is given for another model.
-        tf.errors.InvalidArgumentError: If a text, after truncation, has more tokens than the model
-            has learned positions.
+    `tokens` are the tokens of each of the `texts`. `accuracy`, `labels`, `macro` and `weighted` are
+    from `reports.classification_report`, and `confusion` has a row for each true label and a column
+    for each predicted label. If the model has two labels and both occur in the texts, the second is
+    the positive one, and `auc` is the value of `AreaUnderCurve`. With a `threshold`, a float or
+    `"best"` for the one with the best F1 on these texts, `threshold` is its value and
+    `at_threshold` the result of `reports.scores_at`. `options` are those of `SequenceBatches`.
     """
     if threshold is not None and len(trained.names) != 2:
         raise ValueError(
             f"`threshold` requires a model with two labels; this model has {len(trained.names)}. "
             "Omit it."
         )
-    check_names(trained.names, texts)
+    check_known_names(trained.names, texts)
     labels = [text.label for text in texts]
     answers = trained.classify(tokens, **options)
     pred = [answer.label for answer in answers]
@@ -118,16 +82,11 @@ def _log_odds(probabilities, others):
     return np.log(np.maximum(probabilities, tiny)) - np.log(np.maximum(others, tiny))
 
 
-def check_names(names, examples):
-    """Checks that a model knows all tags or labels of some examples.
+def check_known_names(names, examples):
+    """Raises a ValueError if a model does not know a tag or label of an example.
 
-    Args:
-        names: List of str. The tags or labels of the model.
-        examples: List of `tfreps.data.TaggedSentence` or `LabelledText`.
-
-    Raises:
-        ValueError: If the model does not know a tag or label. The message names the first one, with
-            its file and line.
+    The examples are `tfreps.data.TaggedSentence` or `LabelledText`, and `names` are the tags or
+    labels of the model. The message has the file and the line.
     """
     known = set(names)
     for example in examples:

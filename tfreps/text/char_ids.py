@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tfreps.text.argument_checks import check_list
+from tfreps.files.argument_checks import check_list
 
 # Every id is 1 greater than in bilm-tf's training arrays (bytes 0-255, then 256 to 260), because
 # 0 means "no token" here, as in the prediction code of bilm-tf and AllenNLP.
@@ -170,6 +170,22 @@ def character_ids(tokens, max_characters: int = 50):
     ids = tf.where(each == SENTENCE_START, sentence_start_ids(max_characters), ids)
     ids = tf.where(each == SENTENCE_END, sentence_end_ids(max_characters), ids)
     return tf.where(lengths == 0, 0, ids)
+
+
+def add_boundaries(ids, lengths, start, end) -> tuple:
+    """Adds `start` and `end` to each sentence; returns the ids `[B, T+2, ...]` and their mask.
+
+    `ids` are int32 `[B, T]` or `[B, T, C]` and 0 after the `lengths`, int32 `[B]`.
+    """
+    import tensorflow as tf
+
+    ids = tf.pad(ids, [[0, 0], [1, 1]] + [[0, 0]] * (ids.shape.rank - 2))
+    positions = tf.range(tf.shape(ids)[1])[None]  # [1, T+2]
+    is_start, is_end = positions == 0, positions == lengths[:, None] + 1
+    if ids.shape.rank == 3:
+        is_start, is_end = is_start[..., None], is_end[..., None]
+    ids = tf.where(is_start, start, tf.where(is_end, end, ids))
+    return ids, positions < lengths[:, None] + 2
 
 
 def _boundary(character: int, max_characters: int) -> np.ndarray:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import tensorflow as tf
 
-from tfreps.text.argument_checks import check_list
+from tfreps.files.argument_checks import check_list
 from tfreps.text.char_ids import character_ids, token_character_ids
 from tfreps.text.lookup_table import lookup_table
 from tfreps.text.vocabulary import Vocabulary

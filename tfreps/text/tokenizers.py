@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from tfreps.text.argument_checks import check_list
+from tfreps.files.argument_checks import check_list
 
 # RE2 class of the white space at which str.split splits, but tf.strings.split does not: all white
 # space except the space, \t, \n, \v, \f and \r.

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from tfreps.files.argument_checks import check_integers, check_list
 from tfreps.files.atomic_files import write_text
 from tfreps.files.utf8_files import read_utf8, split_lines
-from tfreps.text.argument_checks import check_at_least, check_list
 from tfreps.text.char_ids import SENTENCE_END, SENTENCE_START, token_rows
 
 UNKNOWN = "<UNK>"
@@ -166,7 +166,7 @@ def with_most_frequent(
     max_size: int | None,
 ) -> list[str]:
     """Returns `first` and then the most frequent other tokens; see `Vocabulary.from_counts`."""
-    check_at_least(1, min_count=min_count)
+    check_integers(1, min_count=min_count)
     if max_size is not None and max_size <= len(first):
         raise ValueError(
             f"`max_size` must be greater than {len(first)}, the number of special and reserved "

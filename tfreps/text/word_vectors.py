@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfreps.text.argument_checks import check_at_least
+from tfreps.files.argument_checks import check_not_negative
 from tfreps.text.vector_files import VectorRow, vector_rows
 
 
@@ -71,7 +71,7 @@ class WordVectors(NamedTuple):
             ([[0.0, 0.0], [-1.0, 2.0], [0.0, 0.0]], [False, True, False])
         """
         tokens = list(tokens)
-        check_at_least(0, missing_std=missing_std)
+        check_not_negative(missing_std=missing_std)
         exact, lower = _wanted(tokens, lowercase_fallback)
         # Level of each token: 2 if it was found, 1 if only its lower-case form was found.
         matrix = None

@@ -16,9 +16,9 @@ from tfreps.distribute.beam.reading import (
     WRITABLE,
     ReadParts,
     divide,
-    find_files,
     input_schema,
     items,
+    match_files,
     part_bytes,
     sample_records,
 )
@@ -28,20 +28,20 @@ from tfreps.distribute.beam.records import CheckRecords
 def test_files_of_patterns(tmp_path):
     for name, text in {"b.txt": "1234", "a.txt": "12", "c.csv": "1"}.items():
         (tmp_path / name).write_text(text)
-    found = find_files([f"{tmp_path}/*.txt", f"{tmp_path}/a.txt"])
+    found = match_files([f"{tmp_path}/*.txt", f"{tmp_path}/a.txt"])
     assert found == {f"{tmp_path}/a.txt": 2, f"{tmp_path}/b.txt": 4}
     with pytest.raises(ValueError, match=r"\*.json matches no file. Give a path or a glob pattern"):
-        find_files([f"{tmp_path}/*.txt", f"{tmp_path}/*.json"])
+        match_files([f"{tmp_path}/*.txt", f"{tmp_path}/*.json"])
 
 
 def test_empty_files(tmp_path):
     (tmp_path / "a.txt").write_text("")
     with pytest.raises(ValueError, match=r"a.txt is empty \(0 bytes\): expected at least one rec"):
-        find_files([f"{tmp_path}/*"])
+        match_files([f"{tmp_path}/*"])
     with pytest.raises(ValueError, match="has no file that is not empty"):
-        find_files([f"{tmp_path}/*"], allow_empty=True)
+        match_files([f"{tmp_path}/*"], allow_empty=True)
     (tmp_path / "b.txt").write_text("b")
-    assert find_files([f"{tmp_path}/*"], allow_empty=True) == {f"{tmp_path}/b.txt": 1}
+    assert match_files([f"{tmp_path}/*"], allow_empty=True) == {f"{tmp_path}/b.txt": 1}
 
 
 def test_parts_of_files(tmp_path):

@@ -12,7 +12,7 @@ from tfreps.data.labelled.sequence_targets import TokenValues, make_targets
 from tfreps.data.labelled.text_cuts import TextCuts
 from tfreps.data.labelled.token_rows import TokenRows
 from tfreps.data.length_plan import LengthPlan, PlannedBatch
-from tfreps.text.argument_checks import check_at_least
+from tfreps.files.argument_checks import check_integers
 
 _PREFETCH = 8
 
@@ -124,9 +124,9 @@ class SequenceBatches:
         extra: dict[str, Sequence] | None = None,
         cuts: TextCuts | None = None,
     ):
-        check_at_least(1, batch_tokens=batch_tokens, batch_rows=batch_rows)
-        check_at_least(1, max_length=max_length, length_multiple=length_multiple)
-        check_at_least(0, seed=seed)
+        check_integers(1, batch_tokens=batch_tokens, length_multiple=length_multiple)
+        check_integers(1, or_none=True, batch_rows=batch_rows, max_length=max_length)
+        check_integers(0, seed=seed)
         if not len(tokens):
             raise ValueError("`tokens` must contain at least one sentence; got none.")
         self.shuffle = shuffle

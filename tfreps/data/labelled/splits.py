@@ -5,7 +5,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from tfreps.text.argument_checks import check_at_least
+from tfreps.files.argument_checks import check_integers
 
 
 def stratified_split(
@@ -45,7 +45,7 @@ def stratified_split(
     """
     if not 0 < fraction < 1:
         raise ValueError(f"`fraction` must be in (0, 1); got {fraction}.")
-    check_at_least(0, seed=seed)
+    check_integers(0, seed=seed)
     if single not in ("error", "keep"):
         raise ValueError(f'`single` must be "error" or "keep"; got {single!r}.')
     if len(labels) < 2:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfreps.text.argument_checks import check_at_least
+from tfreps.files.argument_checks import check_integers
 
 MARKS = frozenset(",;.?!\uff0c\uff1b\u3002\uff1f\uff01")  # ASCII and full width
 _GUARD = 2  # number of tokens at each end in which marks are ignored
@@ -52,7 +52,7 @@ class TextCuts:
     ):
         if not 0 <= share <= 1:
             raise ValueError(f"`share` must be a probability in [0, 1]; got {share}.")
-        check_at_least(0, seed=seed)
+        check_integers(0, seed=seed)
         self.share = share
         self.seed = seed
         self.ends = ends

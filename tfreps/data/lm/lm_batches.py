@@ -16,8 +16,8 @@ from tfreps.data.lm.lm_streams import LMStream
 from tfreps.data.lm.sentence_slices import Corpus
 from tfreps.data.lm.word_rows import WordRows, number_by_first_use
 from tfreps.data.text_files import Files, find_files
+from tfreps.files.argument_checks import check_integers
 from tfreps.text import Vocabulary
-from tfreps.text.argument_checks import check_at_least
 
 _BATCHES_PER_SNAPSHOT = 32
 _SNAPSHOTS_KEPT = 32
@@ -123,9 +123,10 @@ class LMBatches:
         skip_blank: bool = False,
         block_bytes: int = 1 << 22,
     ):
-        check_at_least(1, batch_size=batch_size, unroll_steps=unroll_steps)
-        check_at_least(1, block_bytes=block_bytes, passes=passes)
-        check_at_least(0, seed=seed)
+        check_integers(1, batch_size=batch_size, unroll_steps=unroll_steps)
+        check_integers(1, block_bytes=block_bytes)
+        check_integers(1, or_none=True, passes=passes)
+        check_integers(0, seed=seed)
         check_characters(characters, max_characters)
         self.files = find_files(files)
         self.vocabulary = vocabulary
@@ -190,7 +191,7 @@ class LMBatches:
         Returns:
             JSON-serializable dict, which can be passed to `dataset`.
         """
-        check_at_least(0, num_batches=num_batches)
+        check_integers(0, num_batches=num_batches)
         start = max(n for n in list(self._snapshots) if n <= num_batches)
         streams = self._snapshots[start]
         return {

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import tensorflow as tf
 
+from tfreps.files.argument_checks import check_integers
 from tfreps.text import Vocabulary
-from tfreps.text.argument_checks import check_at_least
 
 # A tuple (word_rows, targets, unknown_characters); see `to_dataset`.
 Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -53,7 +53,7 @@ def check_characters(characters: str | None, max_characters: int) -> None:
     """Raises a ValueError if the form or number of character ids is not supported."""
     if characters not in ("ids", "table", None):
         raise ValueError(f'`characters` must be "ids", "table" or None; got {characters!r}.')
-    check_at_least(3, max_characters=max_characters)
+    check_integers(3, max_characters=max_characters)
 
 
 def _groups(batches: Iterator[Batch]) -> Iterator[list[Batch]]:

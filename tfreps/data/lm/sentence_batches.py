@@ -10,8 +10,8 @@ from tfreps.data.lm.lm_elements import Batch, check_characters, to_dataset
 from tfreps.data.lm.sentence_slices import Block
 from tfreps.data.lm.word_rows import WordRows, as_inputs, as_targets, number_by_first_use
 from tfreps.data.text_files import Files, find_files, read_blocks
+from tfreps.files.argument_checks import check_integers
 from tfreps.text import Vocabulary
-from tfreps.text.argument_checks import check_at_least
 
 
 def sentence_batches(
@@ -69,7 +69,7 @@ def sentence_batches(
         [[4, 1, 0, 0], [3, 4, 1, 0]] (2, 8)
         >>> folder.cleanup()
     """
-    check_at_least(1, batch_size=batch_size, batch_tokens=batch_tokens, block_bytes=block_bytes)
+    check_integers(1, batch_size=batch_size, batch_tokens=batch_tokens, block_bytes=block_bytes)
     check_characters(characters, max_characters)
     paths = find_files(files)
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 from tfreps.data.length_plan import LengthPlan
 from tfreps.data.masked_lm.sentence_pairs import SentencePairs, Stretches
 from tfreps.data.masked_lm.token_documents import TokenDocuments
-from tfreps.text.argument_checks import check_at_least
+from tfreps.files.argument_checks import check_integers
 
 _PREFETCH = 8
 
@@ -106,9 +106,10 @@ class MaskedLMBatches:
         seed: int = 0,
     ):
         num_special = 3 if next_sentence else 2
-        check_at_least(num_special + (2 if next_sentence else 1), max_length=max_length)
-        check_at_least(1, batch_tokens=batch_tokens, batch_rows=batch_rows)
-        check_at_least(0, seed=seed)
+        check_integers(num_special + (2 if next_sentence else 1), max_length=max_length)
+        check_integers(1, batch_tokens=batch_tokens)
+        check_integers(1, or_none=True, batch_rows=batch_rows)
+        check_integers(0, seed=seed)
         if seed >= 2**31:
             raise ValueError(f"`seed` must be below 2^31; got {seed}.")
         if next_label not in (0, 1):

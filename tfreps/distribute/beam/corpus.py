@@ -31,8 +31,8 @@ from tfreps.distribute.beam.reading import (
     WRITABLE,
     ReadParts,
     divide,
-    find_files,
     input_schema,
+    match_files,
     part_bytes,
 )
 from tfreps.files.disk_errors import DISK_ERRORS
@@ -95,7 +95,7 @@ def annotate_corpus(
         LostWorkerError: If a worker process is lost in each of the attempts.
     """
     form, target = READABLE[input_format](), WRITABLE[output_format]()
-    files = find_files(list(inputs), allow_empty)
+    files = match_files(list(inputs), allow_empty)
     check_output_folder(output, overwrite, list(files))
     beam_runners.make_runner(runner)
     field = options.get("field", "text")

@@ -26,7 +26,7 @@ PARTS = 64  # of a corpus of medium size
 LEAST_PART, MOST_PART = 1 << 16, 64 << 20  # bytes
 
 
-def find_files(patterns, allow_empty=False):
+def match_files(patterns, allow_empty=False):
     """Returns a dict of the files of paths or glob patterns and their sizes in bytes.
 
     A pattern that matches no file is an error, and an empty file is one unless `allow_empty`.

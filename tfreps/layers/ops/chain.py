@@ -28,23 +28,18 @@ the best paths are then NaN, and the tags of these paths are arbitrary.
 
 import tensorflow as tf
 
+from tfreps.files.argument_checks import check_integers
 from tfreps.layers.ops import chain_gradient, chain_recursion
 from tfreps.layers.ops.chain_recursion import Chain, is_possible, previous_values
-from tfreps.layers.ops.masks import as_mask, check_shape
+from tfreps.layers.ops.masks import check_shape, full_mask
 
 
 def path_score(emissions, tags, mask, transitions, start, end):
-    """Computes the score of the given path of each sentence.
+    """Computes the score of the given path of each sentence, float32 `[B]`, differentiable.
 
-    Args:
-        tags: int, shape `[B, T]`. Ignored where masked. A tag outside 0 to K - 1 at a real token
-            makes the score NaN.
+    `tags` are int `[B, T]` and ignored where masked. The score is `-inf` for a path that contains a
+    score of `-inf`, and NaN if a tag at a real token is outside 0 to K - 1.
 
-    Returns:
-        float32, shape `[B]`. `-inf` for a path that contains a score of `-inf`. The result is
-        differentiable.
-
-    Example:
     >>> zeros, mask = tf.zeros([1, 3, 2]), tf.constant([[True, False, True]])
     >>> path_score(zeros, [[0, 0, 1]], mask, [[1., 2.], [4., 8.]], [16., 0.], [0., 32.]).numpy()
     array([50.], dtype=float32)
@@ -64,37 +59,23 @@ def path_score(emissions, tags, mask, transitions, start, end):
 
 
 def log_normalizer(emissions, mask, transitions, start, end):
-    """Computes `log Z`, the logarithm of the sum of `exp(score)` over all paths.
+    """Computes `log Z`, the logarithm of the sum of `exp(score)` over all paths, float32 `[B]`.
 
-    The gradient is computed with the forward-backward algorithm. The gradient with respect to the
-    emissions consists of the marginals. The gradient with respect to a transition, start or end
-    score is the expected number of times that this score is used in a path. Both are exact for any
-    range of scores.
-    The memory for a sentence is proportional to `T * K`. Computing a second derivative raises a
-    LookupError.
-
-    Returns:
-        float32, shape `[B]`. `-inf`, with a gradient of 0, for sentences without a possible path.
+    The gradient is computed with the forward-backward algorithm, in memory proportional to `T * K`
+    for a sentence, and exact for any range of scores: that of the emissions consists of the
+    marginals, and that of any other score is the expected number of times that it is used in a
+    path. A second derivative raises a LookupError. A sentence without a possible path has the value
+    `-inf` and a gradient of 0.
 
     Reference: Lafferty, McCallum and Pereira, 2001, "Conditional Random Fields".
-
-    Example:
-    >>> zeros = tf.zeros([1, 3, 2])  # 2 ** 3 paths of score 0
-    >>> tf.exp(log_normalizer(zeros, None, tf.zeros([2, 2]), [0., 0.], [0., 0.])).numpy().round(3)
-    array([8.], dtype=float32)
     """
     return chain_gradient.log_normalizer(*_checked(emissions, mask, transitions, start, end))
 
 
 def marginals(emissions, mask, transitions, start, end):
-    """Computes the probability of each tag at each token (forward-backward).
+    """Computes the probability of each tag at each token (forward-backward), float32 `[B, T, K]`.
 
-    Returns:
-        float32, shape `[B, T, K]`. 0 where masked and for sentences without a possible path.
-
-    Example:
-    >>> marginals([[[0., 0.]]], None, tf.zeros([2, 2]), [0., 0.], [1., 0.]).numpy().round(3)
-    array([[[0.731, 0.269]]], dtype=float32)
+    It is 0 where masked and for sentences without a possible path.
     """
     emissions, *rest = _checked(emissions, mask, transitions, start, end)
     with tf.GradientTape(watch_accessed_variables=False) as tape:
@@ -104,26 +85,15 @@ def marginals(emissions, mask, transitions, start, end):
 
 
 def token_log_probabilities(emissions, tags, mask, transitions, start, end):
-    """Computes the log probability of each tag of a path, given the tags before it.
+    """Computes the log probability of each tag of a path, given the tags before it, `[B, T]`.
 
         log p(y_t | y_1 .. y_{t-1}); the sum over t is score(y) - log Z
 
     The computation is done in log space and takes several times as long as `log_normalizer`. The
-    result can be differentiated only once.
-
-    Args:
-        tags: int, shape `[B, T]`, 0 to K - 1 at real tokens.
-
-    Returns:
-        float32, shape `[B, T]`, at most 0. 0 where masked. -1e30 at a token if the sentence has no
-        possible path, if the step to the token is impossible, or if no path can be completed from
-        the previous tag or from the tag of the token.
-
-    Example:
-    >>> zeros = tf.zeros([1, 2, 4])
-    >>> scores = tf.zeros([4, 4]), tf.zeros([4]), tf.zeros([4])
-    >>> tf.exp(token_log_probabilities(zeros, [[1, 3]], None, *scores)).numpy().round(3)
-    array([[0.25, 0.25]], dtype=float32)
+    result can be differentiated only once. `tags` are int `[B, T]`, 0 to K - 1 at real tokens. The
+    result is at most 0, and 0 where masked. It is -1e30 at a token if the sentence has no possible
+    path, if the step to the token is impossible, or if no path can be completed from the previous
+    tag or from the tag of the token.
     """
     emissions, *rest = _checked(emissions, mask, transitions, start, end)
     tags = checked_tags(tags, emissions)
@@ -131,21 +101,13 @@ def token_log_probabilities(emissions, tags, mask, transitions, start, end):
 
 
 def viterbi(emissions, mask, transitions, start, end):
-    """Finds the best path of each sentence and its score.
+    """Finds the best path of each sentence: `(tags, score)`, int32 `[B, T]` and float32 `[B]`.
 
-    Returns:
-        Tuple `(tags, score)`. `tags` is int32 `[B, T]`, 0 where masked. `score` is float32 `[B]`,
-        with the gradient of `path_score` for these tags. If no path is possible, the score is
-        `-inf` and the tags are meaningless.
+    The tags are 0 where masked. The score has the gradient of `path_score` for these tags. If no
+    path is possible, the score is `-inf` and the tags are meaningless.
 
     Reference: Viterbi, 1967, "Error Bounds for Convolutional Codes and an Asymptotically
     Optimum Decoding Algorithm".
-
-    Example:
-    >>> zeros, transitions = [0., 0.], [[-9., 0.], [0., 0.]]
-    >>> tags, score = viterbi([[[1., 0.], [2., 0.]]], None, transitions, zeros, zeros)
-    >>> tags.numpy(), score.numpy()
-    (array([[1, 0]], dtype=int32), array([2.], dtype=float32))
     """
     emissions, mask, *scores = _checked(emissions, mask, transitions, start, end)
     finite, chain = _to_decode(*(tf.stop_gradient(x) for x in (emissions, mask, *scores)))
@@ -157,27 +119,12 @@ def viterbi(emissions, mask, transitions, start, end):
 
 
 def k_best(emissions, mask, transitions, start, end, k):
-    """Finds the `k` best paths of each sentence, best first.
+    """Finds the `k` best paths of each sentence: `(tags, scores)`, int32 `[B, k, T]` and `[B, k]`.
 
-    Args:
-        k: int. Number of paths, at least 1.
-
-    Returns:
-        Tuple `(tags, scores)`. `tags` is int32 `[B, k, T]`, 0 where masked. `scores` is float32
-        `[B, k]`, without a gradient. If a sentence has fewer than `k` possible paths, the
-        remaining scores are `-inf` and their tags are 0.
-
-    Raises:
-        ValueError: If `k` is below 1 or another argument has the wrong shape.
-
-    Example:
-    >>> zeros = tf.zeros([2, 2])
-    >>> tags, scores = k_best([[[3., 1.], [1., 0.]]], None, zeros, [0., 0.], [0., 0.], k=2)
-    >>> tags.numpy().tolist(), scores.numpy().tolist()
-    ([[[0, 0], [0, 1]]], [[4.0, 3.0]])
+    The best path comes first. The tags are 0 where masked, and the scores have no gradient. If a
+    sentence has fewer than `k` possible paths, the remaining scores are `-inf` and their tags 0.
     """
-    if k < 1:
-        raise ValueError(f"`k` must be at least 1; got {k}.")
+    check_integers(1, k=k)
     emissions, mask, *scores = _checked(emissions, mask, transitions, start, end)
     finite, chain = _to_decode(*(tf.stop_gradient(x) for x in (emissions, mask, *scores)))
     tags, scores = chain_recursion.k_best_paths(chain, k)
@@ -212,14 +159,7 @@ def _checked(emissions, mask, transitions, start, end):
     check_shape("transitions", scores[0], [size, size], "[K, K]")
     for name, x in ("start", scores[1]), ("end", scores[2]):
         check_shape(name, x, [size], "[K]")
-    return emissions, checked_mask(mask, emissions), *scores
-
-
-def checked_mask(mask, emissions):
-    """Returns the mask as bool `[B, T]`, or True at all positions if `mask` is `None`."""
-    if mask is None:
-        return tf.ones(tf.shape(emissions)[:2], "bool")
-    return as_mask(mask, emissions)
+    return emissions, full_mask(mask, emissions), *scores
 
 
 def checked_tags(tags, emissions):
@@ -230,11 +170,9 @@ def checked_tags(tags, emissions):
 
 
 def _to_decode(emissions, mask, *scores):
-    """Prepares chains for decoding.
+    """Returns bool `[B]`, and the `Chain` in which all emissions of sentences with False are 0.
 
-    Returns:
-        Tuple `(fine, chain)`. `fine` is bool `[B]`, False for sentences with a NaN or `+inf` at a
-        real token. `chain` is the `Chain`, in which all emissions of these sentences are 0.
+    False marks sentences with a NaN or `+inf` at a real token.
     """
     fine = tf.reduce_all(emissions < float("inf"), -1)  # [B, T]
     fine = tf.reduce_all(~mask | fine, -1)  # [B]

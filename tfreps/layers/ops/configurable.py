@@ -132,6 +132,12 @@ def argument_names(cls):
     return [*names]
 
 
+def shared_options(layer, cls):
+    """Returns the options of a layer that are also options of `cls`, by name."""
+    own = argument_names(type(layer))
+    return {name: getattr(layer, name) for name in argument_names(cls) if name in own}
+
+
 def inner_layers(layer, whole=()):
     """Yields the path, as defined in `Configurable`, and layer of all layers inside a layer.
 

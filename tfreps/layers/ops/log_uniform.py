@@ -19,15 +19,6 @@ class LogUniformSampler:
 
     where `tries` is the number of draws that were needed to find `num_sampled` distinct ids.
 
-    Args:
-        num_sampled: int. Number of distinct ids per call of `draw`, at least 1 and smaller than
-            `range_max`.
-        range_max: int. Number of ids. They should be sorted by decreasing count, so that frequent
-            tokens are drawn more often.
-
-    Raises:
-        ValueError: If `num_sampled` is below 1 or not smaller than `range_max`.
-
     Reference: TensorFlow, `tf.random.log_uniform_candidate_sampler`; Jean et al., 2014, "On
     Using Very Large Target Vocabulary for Neural Machine Translation".
 

@@ -15,6 +15,11 @@ def as_mask(mask, x):
     return mask
 
 
+def full_mask(mask, x):
+    """Returns the mask of the tokens `x` as bool `[B, T]`, which is True everywhere for `None`."""
+    return tf.ones(tf.shape(x)[:2], "bool") if mask is None else as_mask(mask, x)
+
+
 def check_shape(name, tensor, shape, axes):
     """Raises a ValueError if a static shape is wrong, since it could be broadcast silently."""
     if not tensor.shape.is_compatible_with(shape):
@@ -24,11 +29,12 @@ def check_shape(name, tensor, shape, axes):
         )
 
 
-def checked_range(x, in_range, message):
-    """Returns `x` after checking that a bool tensor is True everywhere; XLA drops the check."""
+def checked_ids(ids, size, message):
+    """Returns the ids after checking that they lie in 0 to `size - 1`; XLA drops the check."""
+    in_range = tf.logical_and(ids >= 0, ids < size)
     check = tf.debugging.assert_equal(tf.reduce_all(in_range), True, message)
     with tf.control_dependencies([] if check is None else [check]):
-        return tf.identity(x)
+        return tf.identity(ids)
 
 
 def checked_targets(name, ids, num_classes, mask=None):

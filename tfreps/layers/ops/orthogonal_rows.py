@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from tfreps.layers.ops.checks import check_positive
+from tfreps.files.argument_checks import check_positive
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -40,11 +40,7 @@ class OrthogonalRows(keras.initializers.Initializer):
 
 
 def table_initializer(initializer, initializer_range):
-    """Returns the initializer of an embedding table.
-
-    `"truncated_normal"` has the standard deviation `initializer_range`. A Keras initializer is
-    cloned, so that tables of the same shape get different values.
-    """
+    """Returns the initializer of an embedding table, one of three kinds; see `BertEncoder`."""
     check_positive(initializer_range=initializer_range)
     if initializer == "truncated_normal":
         return keras.initializers.TruncatedNormal(stddev=initializer_range)

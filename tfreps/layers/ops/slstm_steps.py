@@ -100,22 +100,16 @@ def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, 
     computed once for all steps.
 
     Args:
-        form: `Form`. Variant of the S-LSTM.
-        weights: `Weights`.
         states: tuple of the float32 states before the first step: the hidden and cell states of the
             words, `[B, T, H]`, and those of the sentence nodes, `[S, B, H]`. They are zero where
-            there is no node.
+            there is no node. Those after the last step are returned in the same order.
         first: `First`, created from the hidden states of the words in `states`.
         inputs: float32, shape `[B, T, P]`.
         embedding: float32, shape `[B, T, H]`. Value multiplied by the input gate with
             `input_term="embedding"`; otherwise `None`.
         masks: tuple of two float32 masks of shape `[B, T, 1]`. The first is 1 on the nodes that
             the steps change; the second is 1 on the nodes that the sentence nodes read.
-        num_steps: int. Number of steps, at least 1.
         compute_dtype: str. Dtype of the products; everything else is float32.
-
-    Returns:
-        Tuple of the four float32 states after the last step, in the order of `states`.
     """
     weights = Weights(*(None if w is None else tf.cast(w, "float32") for w in weights))
     first = First(*(None if t is None else tf.cast(t, "float32") for t in first))
@@ -151,11 +145,7 @@ def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, 
 
 
 def neighbours(x, groups):
-    """Sums the neighbours in each group of offsets, with zeros beyond the ends.
-
-    Returns:
-        List of one tensor per group. Each has the shape of `x`, `[B, T, D]`.
-    """
+    """Returns the sum of the neighbours in each group of offsets, `[B, T, D]` like `x`."""
     reach = max(abs(offset) for group in groups for offset in group)
     padded = tf.pad(x, [[0, 0], [reach, reach], [0, 0]])  # [B, T+2R, D]
     length = tf.shape(x)[1]
@@ -186,12 +176,9 @@ def _product(x, kernel, dtype):
 
 
 def _from_nodes(form, weights, node_hidden, mean, dtype):
-    """Computes the contributions of the sentence nodes to the gates.
+    """Returns what the sentence nodes add to the gates of the words, `[B, G*H]`, and their own.
 
-    Returns:
-        Tuple `(from_nodes, node_gates)`. `from_nodes` is `[B, G*H]`: the terms of the gates of
-        the words. `node_gates` is `[S, B, 3*H]`: all terms of the gates of the sentence nodes that
-        do not depend on a single word.
+    The latter are all terms of their gates that do not depend on a single word, `[S, B, 3*H]`.
     """
     units = form.units
     out = product(node_hidden, weights.sentence_kernel, dtype)  # [S, B, (G-S+4)H]

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from tfreps.layers.ops.masks import checked_range
+from tfreps.layers.ops.masks import checked_ids
 
 
 def table_rows(table, ids):
@@ -12,9 +12,8 @@ def table_rows(table, ids):
     Optimizers square the rows of a sparse gradient, so the gradients of all occurrences of an id
     must be summed first. An id out of range raises an InvalidArgumentError, also on GPUs.
     """
-    size = table.shape[0]
     return rows_of_distinct(
-        lambda distinct: tf.gather(tf.convert_to_tensor(table), distinct), ids, size
+        lambda distinct: tf.gather(tf.convert_to_tensor(table), distinct), ids, table.shape[0]
     )
 
 
@@ -25,9 +24,7 @@ def rows_of_distinct(look_up, ids, size):
     """
     ids = tf.convert_to_tensor(ids)
     distinct, which = tf.unique(tf.reshape(ids, [-1]))  # [U], [N]
-    in_range = tf.logical_and(distinct >= 0, distinct < size)
-    distinct = checked_range(distinct, in_range, f"All ids must lie in 0..{size - 1}.")
-    rows = look_up(distinct)  # [U, D]
+    rows = look_up(checked_ids(distinct, size, f"All ids must lie in 0..{size - 1}."))  # [U, D]
     shape = tf.concat([tf.shape(ids), tf.shape(rows)[1:]], 0)
     rows = tf.reshape(tf.gather(rows, which), shape)
     return tf.ensure_shape(rows, [*ids.shape, rows.shape[-1]])
@@ -41,8 +38,7 @@ def rows_of_short_table(table, ids, message):
     """
     ids = tf.convert_to_tensor(ids)
     size = table.shape[0]
-    in_range = tf.logical_and(ids >= 0, ids < size)
-    inside = tf.clip_by_value(checked_range(ids, in_range, message), 0, size - 1)
+    inside = tf.clip_by_value(checked_ids(ids, size, message), 0, size - 1)
 
     @tf.custom_gradient
     def look_up(table):
@@ -51,4 +47,4 @@ def rows_of_short_table(table, ids, message):
 
         return tf.gather(table, inside), gradient
 
-    return tf.where(in_range[..., None], look_up(tf.cast(table, "float32")), np.nan)
+    return tf.where((ids == inside)[..., None], look_up(tf.cast(table, "float32")), np.nan)

@@ -47,7 +47,7 @@ class Signature:
             )
         return self.inputs[name]
 
-    def check_names(self, given):
+    def check_input_names(self, given):
         """Raises a ServingError unless all required inputs and no unknown ones are given."""
         given = set(given)
         known = set(self.inputs)
@@ -63,7 +63,7 @@ class Signature:
 
     def check(self, inputs):
         """Raises a ServingError unless names, dtypes and shapes match the signature."""
-        self.check_names(inputs)
+        self.check_input_names(inputs)
         for name, value in inputs.items():
             wanted = self.input(name)
             found = tf.string if value.dtype.kind in "OSU" else tf.as_dtype(value.dtype)

@@ -6,6 +6,8 @@ Errors that TensorFlow Serving also reports use its wording.
 import os
 import re
 
+from tfreps.files.tensorflow_errors import essence
+
 # gRPC status codes by number, each with the HTTP status that TensorFlow Serving uses for it.
 CODES = {
     1: ("CANCELLED", 499),
@@ -80,11 +82,3 @@ def for_clients(code: str, text: str, base_path: str | None = None) -> ServingEr
     above = os.path.join(os.path.dirname(os.path.abspath(base_path or "")), "")
     message = text.replace(above, "") if base_path and len(above) > 1 else text
     return ServingError(code, PATH.sub(r"\1", message), details=text)
-
-
-def essence(message: str) -> str:
-    """Returns the message of a TensorFlow error without stack traces and node names."""
-    noise = " ", "\t", "Graph execution error", "Detected at", "Stack trace", "<stack", "Hint:"
-    lines = [line for line in message.splitlines() if line and not line.startswith(noise)]
-    text = re.sub(r"\{\{.*?\}\}|\[Op:.*?\]|\[\[.*?\]\]", "", " ".join(lines))
-    return " ".join(text.split())

@@ -36,7 +36,7 @@ def read_inputs(request: dict, signature) -> tuple[dict, bool]:
         named = {key: v for key, v in request["inputs"].items() if key in signature.inputs}
     else:
         named = {only_input(signature): request["inputs"]}
-    signature.check_names(named)
+    signature.check_input_names(named)
     arrays = {
         name: json_array(value, signature.input(name).dtype.name, f"input '{name}'")
         for name, value in named.items()

@@ -7,9 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
+from tfreps.files.argument_checks import check_list
 from tfreps.files.atomic_files import write_text
 from tfreps.files.json_files import read_json
-from tfreps.text.argument_checks import check_list
 from tfreps.text.bert.character_classes import (
     NUMBER,
     NUMBER_PATTERN,

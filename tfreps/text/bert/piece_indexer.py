@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import tensorflow as tf
 
-from tfreps.text.argument_checks import check_list
+from tfreps.files.argument_checks import check_list
 from tfreps.text.bert.piece_tokenizer import PieceTokenizer
 from tfreps.text.lookup_table import PieceTable
 

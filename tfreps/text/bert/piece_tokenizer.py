@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from tfreps.files.argument_checks import check_list
 from tfreps.files.atomic_files import write_text
 from tfreps.files.utf8_files import read_utf8, split_lines
-from tfreps.text.argument_checks import check_list
 
 TOO_LONG = ("refuse", "cut")
 NONE = type(None)

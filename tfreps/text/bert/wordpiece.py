@@ -4,7 +4,7 @@ import functools
 import os
 import re
 
-from tfreps.text.argument_checks import check_at_least
+from tfreps.files.argument_checks import check_integers
 from tfreps.text.bert.character_classes import (
     CHINESE,
     as_ranges,
@@ -104,7 +104,7 @@ class WordPieceTokenizer(PieceTokenizer):
         self.strip_accents = strip_accents
         self.split_chinese = split_chinese
         self.max_characters_per_word = max_characters_per_word
-        check_at_least(1, max_characters_per_word=max_characters_per_word)
+        check_integers(1, max_characters_per_word=max_characters_per_word)
         self.strips_accents = lowercase if strip_accents is None else strip_accents
         self.longest_piece = max(len(p.removeprefix(CONTINUATION)) for p in self.vocabulary)
         apart = punctuation() + (CHINESE if split_chinese else ())

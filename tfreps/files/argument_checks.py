@@ -1,9 +1,10 @@
-"""Checks of constructor arguments, with one wording for all layers and models."""
+"""Checks of arguments, with one wording for the whole library."""
 
 import numbers
+from collections.abc import Collection, Iterable
 
 
-def check_integers(least, or_none=False, **values):
+def check_integers(least: int, or_none: bool = False, **values) -> None:
     """Raises a ValueError if a value is not an integer of at least `least`.
 
     >>> check_integers(1, units=0)
@@ -20,14 +21,14 @@ def check_integers(least, or_none=False, **values):
             raise ValueError(f"`{name}` must be at least {least}{ending}; got {value}.")
 
 
-def check_dropout(**values):
+def check_dropout(**values: float) -> None:
     """Raises a ValueError if a value is not in [0, 1)."""
     for name, value in values.items():
         if not 0 <= value < 1:
             raise ValueError(f"`{name}` must be at least 0 and below 1; got {value}.")
 
 
-def check_positive(or_none=False, **values):
+def check_positive(or_none: bool = False, **values: float | None) -> None:
     """Raises a ValueError if a value is not above 0, and is not `None` where that is allowed."""
     for name, value in values.items():
         if not (or_none and value is None) and not value > 0:
@@ -35,7 +36,14 @@ def check_positive(or_none=False, **values):
             raise ValueError(f"`{name}` must be above 0{ending}; got {value}.")
 
 
-def check_choice(choices, **values):
+def check_not_negative(**values: float) -> None:
+    """Raises a ValueError if a value is below 0 or NaN."""
+    for name, value in values.items():
+        if not value >= 0:
+            raise ValueError(f"`{name}` must be at least 0; got {value}.")
+
+
+def check_choice(choices: Collection[str | None], **values: str | None) -> None:
     """Raises a ValueError if a value is not one of the choices."""
     for name, value in values.items():
         if value not in choices:
@@ -44,7 +52,7 @@ def check_choice(choices, **values):
             raise ValueError(f"`{name}` must be one of {known}{ending}; got {value!r}.")
 
 
-def check_names(**values):
+def check_names(**values) -> None:
     """Raises a ValueError if a value is not a non-empty list of distinct, non-empty strings."""
     for name, value in values.items():
         are_names = value and all(isinstance(item, str) and item for item in value)
@@ -52,3 +60,14 @@ def check_names(**values):
             raise ValueError(
                 f"`{name}` must be a non-empty list of distinct, non-empty strings; got {value!r}."
             )
+
+
+def check_list(name: str, values, kind: str = "texts") -> None:
+    """Raises a ValueError if `values` is a string or a single object, not a list."""
+    if not isinstance(values, Iterable):
+        raise ValueError(f"{name} must be a list of {kind}; got {values!r}.")
+    if isinstance(values, str | bytes):
+        remedy = "Split it into tokens." if kind == "tokens" else "Put it in a list."
+        raise ValueError(
+            f"{name} must be a list of {kind}; got the string {values[:40]!r}. {remedy}"
+        )

@@ -1,9 +1,9 @@
-"""Checks of constructor arguments."""
+"""Checks of arguments."""
 
 import numpy as np
 import pytest
 
-from tfreps.layers.ops import checks
+from tfreps.files import argument_checks as checks
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,7 @@ from tfreps.layers.ops import checks
         (lambda: checks.check_dropout(dropout=float("nan")), "below 1; got nan"),
         (lambda: checks.check_positive(l2=0.0), "`l2` must be above 0; got 0.0"),
         (lambda: checks.check_positive(or_none=True, c=-1), "`c` must be above 0, or None; got -1"),
+        (lambda: checks.check_not_negative(l2=-0.5), "`l2` must be at least 0; got -0.5"),
         (lambda: checks.check_choice(("a", None), kind="b"), "must be one of a, or None; got 'b'"),
         (lambda: checks.check_names(tags=None), "`tags` must be a non-empty list"),
         (
