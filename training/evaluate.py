@@ -3,16 +3,12 @@
 The files are read with the options of the run's training data unless flags override them.
 """
 
-import json
-
 from tfreps.cli import labelled_texts
 from tfreps.cli.options import Option, as_clause, as_flag
 from tfreps.cli.output_checks import OVERWRITE, check_output
 from tfreps.cli.program import Group, Program
 from tfreps.cli.tagged_files import as_in_training, read_tagged_files
-from tfreps.data import read_labelled
-from tfreps.files.atomic_files import written_whole
-from tfreps.files.json_files import as_json
+from tfreps.files.json_files import as_json, write_json
 from tfreps.runs.run_folder import RunFolder, run_files
 
 FOR_TAGGERS = {name: as_in_training(name) for name in ("token_column", "tag_column", "separator")}
@@ -23,7 +19,6 @@ FIELDS = {
     for name, option in labelled_texts.OPTIONS.items()
     if name not in ("format", "encoding")
 }
-HOW_READ = "format", "encoding", *FIELDS
 PROGRAM = Program(
     "evaluate",
     __doc__,
@@ -90,15 +85,14 @@ def evaluate(options):
         results = evaluate_tagger(trained, sentences, vectors=options.vectors)
     else:
         kept = run.results().get("dev", {}).get("threshold")
-        texts = read_labelled(options.data, empty_texts="keep", **options_of_files(options, run))
+        texts = labelled_texts.read_files(options.data, options, run.options)
         tokens = trained.tokenize([text.text for text in texts])
         results = evaluate_classifier(trained, tokens, texts, kept, vectors=options.vectors)
     say(results)
     if trained.num_cut and not trained.is_tagger:
         print(trained.cut_notice())
     if options.output:
-        with written_whole(options.output) as file:
-            json.dump(as_json(results), file, indent=2)
+        write_json(options.output, as_json(results))
         print(f"\nWrote {options.output}.")
     print(run.add_evaluation(PROGRAM.name, {"data": options.data, **results}))
 
@@ -109,15 +103,6 @@ def check_fit(options, is_tagger):
     for name in FIELDS if is_tagger else FOR_TAGGERS:
         if getattr(options, name) is not None:
             raise ValueError(f"{as_flag(name)} has no effect with {kind}; it applies to {other}.")
-
-
-def options_of_files(options, run):
-    """Returns how to read labelled texts. Columns of the run do not apply to another format."""
-    own = run.options.get("format", options.format)
-    kept = HOW_READ if options.format in (None, own) else ("encoding",)
-    reading = {name: run.options[name] for name in kept if name in run.options}
-    given = {name: getattr(options, name) for name in HOW_READ}
-    return reading | {name: value for name, value in given.items() if value is not None}
 
 
 def say(results):

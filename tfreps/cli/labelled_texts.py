@@ -63,10 +63,17 @@ class TextPart(NamedTuple):
         )
 
 
-def read_files(files: list[str], options) -> list[LabelledText]:
-    """Reads labelled texts, including empty ones, as the options describe them."""
-    how = {name: getattr(options, name) for name in OPTIONS}
-    return read_labelled(files, **how, empty_texts="keep")
+def read_files(files: list[str], options, kept=None) -> list[LabelledText]:
+    """Reads labelled texts, including empty ones, as the options describe them.
+
+    The options `kept` of a run replace options that are `None`; those of columns only if the run
+    was trained on files of the same format.
+    """
+    how, kept = {name: getattr(options, name) for name in OPTIONS}, kept or {}
+    same = OPTIONS if options.format in (None, kept.get("format")) else ("encoding",)
+    how |= {name: kept.get(name) for name in same if how[name] is None}
+    given = {name: value for name, value in how.items() if value is not None}
+    return read_labelled(files, **given, empty_texts="keep")
 
 
 def read_parts(options, bert=None) -> dict[str, TextPart]:
