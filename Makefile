@@ -15,7 +15,7 @@ SHELL := bash
 help:
 	@echo "make install     creates .venv with tfreps and its tools (the other targets run it first)"
 	@echo "make demo        trains, evaluates, exports and serves a language model and a tagger; TEXT=path uses your text"
-	@echo "make test        runs the tests (about 7 minutes)"
+	@echo "make test        runs the tests (about 5 minutes)"
 	@echo "make test-margins  runs the tests and prints the tightest comparisons of floats"
 	@echo "make test-without-text  runs the tests without tensorflow-text"
 	@echo "make check       checks lint, format, import rules, size of files, words"
@@ -71,9 +71,11 @@ demo: install
 SPREAD := -n auto --maxprocesses 4 --dist loadfile
 QUICK := $(BIN)/python -m pytest -q -m "not slow" $(SPREAD)
 SLOW := $(BIN)/python -m pytest -q -m slow
+# Rules of files and words, which only `make check` runs.
+CHECKS := tests/test_imports.py tests/test_annotated_tree.py tests/test_words.py
 FIRST := tests/layers tests/models tests/metrics tests/callbacks tests/data tests/text tests/convert \
   tests/test_conformance.py
-SECOND := tests $(FIRST:%=--ignore=%)
+SECOND := tests $(FIRST:%=--ignore=%) $(CHECKS:%=--ignore=%)
 
 # Runs both halves, whatever fails in the first, and repeats what failed in either.
 test: install
@@ -110,7 +112,7 @@ test-beam: .venv-beam/.installed
 check: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest -q tests/test_imports.py tests/test_annotated_tree.py tests/test_words.py
+	$(BIN)/python -m pytest -q $(CHECKS)
 
 tree: install
 	$(BIN)/python -m tests.annotated_tree

@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests import oracles
+from tests.convert.bert_folders import write_checkpoint
 
 v1 = tf.compat.v1
 SIZE = 20  # tokens
@@ -61,9 +62,13 @@ def training_arrays(options, seed=0, slots=True, scale=0.5):
 
 
 def write_training_folder(folder, options, arrays, version=v1.train.SaverDef.V2):
-    """Saves the arrays as variables of a TF 1 graph and returns the folder."""
+    """Saves the arrays as TF 1 saves the variables of a graph, and returns the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "options.json").write_text(json.dumps(options), encoding="utf-8")
+    if version == v1.train.SaverDef.V2:
+        write_checkpoint(folder / "model.ckpt-1234", arrays)
+        v1.train.update_checkpoint_state(str(folder), str(folder / "model.ckpt-1234"))
+        return folder
     with v1.Graph().as_default(), v1.Session() as session:
         for name, array in arrays.items():
             v1.get_variable(name, initializer=array, use_resource=False)

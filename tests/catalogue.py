@@ -10,7 +10,7 @@ from tfreps.text import batch_to_ids
 
 def char_cnn():
     return {
-        "filters": [[1, 3], [2, 4], [3, 5]],
+        "filters": [[1, 4], [3, 8]],
         "projection_dim": 4,
         "character_dim": 3,
         "num_highways": 2,
@@ -23,7 +23,7 @@ def lstm():
     return {
         "units": 6,
         "projection_dim": 4,
-        "num_layers": 3,
+        "num_layers": 1,
         "cell_clip": 0.5,
         "projection_clip": 0.4,
         "use_skip_connections": True,

@@ -93,7 +93,7 @@ TRANSFORMERS = {
         lambda: {
             "embedder": words_embedder(),
             "hidden_dim": 6,
-            "num_layers": 3,
+            "num_layers": 1,
             "num_heads": 2,
             "intermediate_dim": 5,
             "normalization": "post",
@@ -123,7 +123,7 @@ TRANSFORMERS = {
         lambda: {
             "vocabulary_size": 12,
             "hidden_dim": 6,
-            "num_layers": 3,
+            "num_layers": 1,
             "num_heads": 2,
             "intermediate_dim": 5,
             "normalization": "pre",

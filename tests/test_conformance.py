@@ -82,7 +82,7 @@ def test_arguments_are_attributes_are_the_config(name):
                 assert config[argument] == options[argument], f"{argument}, {moment}"
 
 
-@every
+@every_class
 def test_a_config_comes_back_the_same(name):
     layer, _ = made(name)
     config = layer.get_config()

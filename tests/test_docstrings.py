@@ -12,10 +12,18 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 SLOW = {
     f"tfreps.{name}"
     for name in (
+        "callbacks.best_model",
+        "callbacks.checkpoints",
+        "callbacks.epoch_log",
+        "callbacks.rate_cuts",
+        "callbacks.training_log",
+        "callbacks.weight_averages",
         "data.masked_lm.masked_lm_batches",
         "export.bilm_signatures",
         "export.open_for_export",
         "inference.load",
+        "inference.sentence_encoder",
+        "inference.text_bert",
         "inference.text_bilm",
         "inference.text_tagger",
         "layers.crf",

@@ -36,7 +36,7 @@ def adam_for_float16():
     return keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam())
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", [keras.optimizers.Adam, adam_for_float16])
 def test_a_restored_model_goes_on_as_if_nothing_had_happened(tmp_path, optimizer):
     """Weights, moments, dropout and the running metrics are equal within an epoch."""

@@ -38,14 +38,16 @@ def google(folder, arrays, config):
     """Writes a Google folder from arrays under Google's names."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "bert_config.json").write_text(json.dumps(config))
-    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-        for name, array in arrays.items():
-            tf.compat.v1.get_variable(name, initializer=tf.constant(array), use_resource=False)
-        session.run(tf.compat.v1.global_variables_initializer())
-        saver = tf.compat.v1.train.Saver()
-        saver.save(session, str(folder / "bert_model.ckpt"), write_meta_graph=False)
-    (folder / "checkpoint").unlink()
+    write_checkpoint(folder / "bert_model.ckpt", arrays)
     return folder
+
+
+def write_checkpoint(path, arrays):
+    """Writes arrays as `tf.compat.v1.train.Saver` writes variables, without a graph of them."""
+    slices, tensors = [""] * len(arrays), [tf.constant(array) for array in arrays.values()]
+    tf.raw_ops.SaveV2(
+        prefix=str(path), tensor_names=[*arrays], shape_and_slices=slices, tensors=tensors
+    )
 
 
 def google_name(name):

@@ -49,7 +49,11 @@ def name_of(case):
     return f"{case['kind']}-{case['sizes']}"
 
 
-@pytest.mark.parametrize("case", EVERY, ids=name_of)
+@pytest.mark.parametrize(
+    "case",
+    [c if c["sizes"] == "unusual" else pytest.param(c, marks=pytest.mark.slow) for c in EVERY],
+    ids=name_of,
+)
 def test_every_class_of_transformers(tmp_path, case):
     hugging_face(tmp_path, case)
     encoder = BertEncoder.from_pretrained(tmp_path)
@@ -67,7 +71,7 @@ def test_names_without_prefix(tmp_path, case):
     check(BertEncoder.from_pretrained(hugging_face(tmp_path, case, prefix="")), case)
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("case", [c for c in EVERY if "PreTrain" not in c["kind"]], ids=name_of)
 def test_what_is_saved_is_bit_equal(tmp_path, case):
     model, _ = HEADS.get(case["kind"].partition("For")[2], (BertEncoder, None))

@@ -78,6 +78,7 @@ def test_what_is_read_and_written_is_bit_equal(tmp_path, case, name):
     ]
 
 
+@pytest.mark.slow
 def test_kept_states_are_not_part_of_the_format(tmp_path):
     _, weights, paths = files(tmp_path)
     for state in ("warm", "carry"):
@@ -330,8 +331,10 @@ def expected_embeddings(folder):
     return batches, expected
 
 
-def test_the_originals_own_embeddings(tfreps_data):
-    """All 30 sentences of bilm-tf's own test, with its tolerance and with carried states."""
+@pytest.mark.few(1)
+@pytest.mark.parametrize("num_batches, num_tokens", [(3, None), (10, 744)])
+def test_the_originals_own_embeddings(tfreps_data, num_batches, num_tokens):
+    """Sentences of bilm-tf's own test, with carried states; the slow test has all 30."""
     folder = tfreps_data / "bilm_tf_fixture"
     weights_file = folder / "lm_weights.hdf5"
     bilm = BiLM.from_pretrained(
@@ -339,7 +342,7 @@ def test_the_originals_own_embeddings(tfreps_data):
     )
     batches, expected = expected_embeddings(folder)
     count = 0
-    for batch, wanted in zip(batches, expected, strict=True):
+    for batch, wanted in zip(batches[:num_batches], expected[:num_batches], strict=True):
         out = bilm(batch_to_ids(batch))
         for row, vectors in enumerate(wanted):
             n = len(batch[row])
@@ -349,7 +352,7 @@ def test_the_originals_own_embeddings(tfreps_data):
             assert_close(top, vectors, terms=256)
             count += n
         assert all((np.asarray(state)[3] == 0.0).all() for state in bilm.kept_states)
-    assert count == 744
+    assert num_tokens in (count, None)
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Hugging Face folders in every style: outputs equal those of transformers; round trips."""
 
+import itertools
 import json
 
 import keras
@@ -40,6 +41,7 @@ def test_every_class_of_transformers(tmp_path, kind):
         assert check(model.from_pretrained(tmp_path), USUAL) == outputs
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["BertForNextSentencePrediction", "BertForPreTraining"])
 def test_the_second_task_alone_is_a_classifier_of_pairs(tmp_path, kind):
     model = Classifier.from_pretrained(hugging_face(tmp_path, kind=kind), next_sentence=True)
@@ -56,6 +58,7 @@ def check_pairs(model):
     assert_close(found, expected, terms=TERMS)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["BertForSequenceClassification", "BertForTokenClassification"])
 @pytest.mark.parametrize("prefix", ["bert.", ""])
 def test_heads_over_labels_in_every_manner(tmp_path, kind, prefix):
@@ -64,9 +67,18 @@ def test_heads_over_labels_in_every_manner(tmp_path, kind, prefix):
     assert check(model.from_pretrained(tmp_path), UNUSUAL) == outputs
 
 
-@pytest.mark.parametrize("files", ["single", "sharded"])
-@pytest.mark.parametrize("prefix", ["bert.", ""])
-@pytest.mark.parametrize("style", ["late", "early"])
+@pytest.mark.parametrize(
+    "style, prefix, files",
+    [
+        ("late", "bert.", "single"),
+        ("early", "", "sharded"),
+        *(
+            pytest.param(*manner, marks=pytest.mark.slow)
+            for manner in itertools.product(("late", "early"), ("bert.", ""), ("single", "sharded"))
+            if manner not in (("late", "bert.", "single"), ("early", "", "sharded"))
+        ),
+    ],
+)
 def test_every_manner_of_writing(tmp_path, style, prefix, files):
     hugging_face(tmp_path, UNUSUAL, style=style, prefix=prefix, files=files)
     model = BertPretrainer.from_pretrained(tmp_path)
@@ -75,6 +87,7 @@ def test_every_manner_of_writing(tmp_path, style, prefix, files):
     assert check(model.encoder, UNUSUAL) == {"layer_outputs", "pooled_output"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", MODELS)
 def test_what_is_saved_is_bit_equal(tmp_path, kind):
     model, _ = MODELS[kind]

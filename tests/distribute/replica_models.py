@@ -157,7 +157,9 @@ MODELS = {
     ),
     "bilm": (
         lambda: bilm_pretrainer(
-            BiLM(units=6, projection_dim=4, vocabulary_size=V), num_sampled=5, tied=True
+            BiLM(units=6, projection_dim=4, vocabulary_size=V, num_layers=1),
+            num_sampled=5,
+            tied=True,
         ),
         lm_batch,
         lambda: TF1Adagrad(0.2),

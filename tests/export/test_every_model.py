@@ -29,7 +29,7 @@ def test_none_is_without_an_export():
     assert catalogued <= set(MAKERS)
 
 
-QUICK = "BertEncoder"
+QUICK = "Classifier"
 
 
 @pytest.mark.parametrize(

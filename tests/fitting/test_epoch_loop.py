@@ -241,15 +241,15 @@ def test_a_run_with_averages_ends_as_if_it_had_not_been_killed(tmp_path):
 
 
 def test_a_resumed_run_cannot_be_shorter_than_it_is(tmp_path):
-    run = make_run(tmp_path)
-    fit(run, epochs=2)
-    assert fit(run, epochs=2, resume=True)[2]["steps"] == 9
+    run, model = make_run(tmp_path), make_model()
+    fit(run, model, epochs=2)
+    assert fit(run, model, epochs=2, resume=True)[2]["steps"] == 9
     with pytest.raises(ValueError, match="epochs must be at least 2, .* already finished; got 1"):
-        fit(run, epochs=1, resume=True)
+        fit(run, model, epochs=1, resume=True)
 
 
 def test_results_say_how_far_an_unfinished_run_has_come(tmp_path, monkeypatch, caplog):
-    run, seen = make_run(tmp_path), []
+    run, model, seen = make_run(tmp_path), make_model(), []
     run.write_results({"training": {"tokens": 40}})
     write, goes_on = run.write_results, EpochLog.on_train_batch_end
     run.write_results = lambda found: (seen.append(found.get("unfinished")), write(found))
@@ -261,18 +261,18 @@ def test_results_say_how_far_an_unfinished_run_has_come(tmp_path, monkeypatch, c
 
     monkeypatch.setattr(EpochLog, "on_train_batch_end", dies)
     with pytest.raises(Killed):
-        fit(run)
+        fit(run, model)
     expected = [{"unit": "epoch", "done": done, "planned": 4} for done in range(4)]
     assert seen == expected[:3] and run.results()["training"] == {"tokens": 40}
     monkeypatch.undo()
-    fit(run, resume=True)
+    fit(run, model, resume=True)
     assert seen == [*expected, None] and run.results() == {"training": {"tokens": 40}}
 
     def full(found):
         raise OSError(28, "No space left on device")
 
     run.write_results = full
-    assert fit(run, epochs=6, resume=True)[2]["steps"] == 27
+    assert fit(run, model, epochs=6, resume=True)[2]["steps"] == 27
     assert "could not write" in caplog.text
 
 

@@ -8,7 +8,7 @@ from tfreps.fitting.replica_loop import ReplicaLoop, rows_of_replica
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("name", ["bilm", "tagger"])
+@pytest.mark.parametrize("name", ["classifier", "bilm", "tagger"])
 def test_one_replica_does_what_fit_does(name):
     fitted = new_model(name, tf.distribute.get_strategy().scope())
     history = fitted.fit(batches_of(name, 6), shuffle=False, verbose=0).history

@@ -32,6 +32,7 @@ from tfreps.text.bert import write_tokenizer
 WORDS = {"vocabulary_size": len(VOCABULARY)}
 
 
+@pytest.mark.slow
 def test_a_tagger(tmp_path):
     run = known_models.tagger_run(tmp_path / "run", tokens="words")
     tagger = tfreps.load(run.path)
@@ -74,6 +75,7 @@ def test_an_hmm(tmp_path):
         load(run.path)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["tagger", "classifier"])
 def test_a_run_with_bert(tmp_path, kind):
     tokenizer = tiny_bert.pieces("房", "间", "hotels")
@@ -95,15 +97,15 @@ def test_a_run_with_bert(tmp_path, kind):
 
 
 def test_a_bilm(tmp_path):
-    path, model = make_run(tmp_path / "run")
+    path, model = make_run(tmp_path / "run", num_layers=1)
     found = load(path)
     assert isinstance(found, TextBiLM) and isinstance(found.model, BiLMPretrainer)
     assert found.vocabulary.tokens == VOCABULARY.tokens and found.bilm.initial_state == "zero"
     expected = model.bilm.with_initial_state("warm")
     warm = load(path, initial_state="warm").bilm
     assert warm.initial_state == "warm"
-    ids = tfreps.text.batch_to_ids([["the", "dog"]])
-    assert_close(warm(ids)["layer_outputs"], expected(ids)["layer_outputs"])
+    for weight, other in zip(warm.weights, expected.weights, strict=True):
+        np.testing.assert_array_equal(weight, other)
 
 
 def test_runs_of_other_bilms(tmp_path):
@@ -114,7 +116,7 @@ def test_runs_of_other_bilms(tmp_path):
 
 
 def test_a_published_bilm(tmp_path):
-    bilm = make_pretrainer().bilm
+    bilm = make_pretrainer(num_layers=1).bilm
     bilm.save_pretrained(tmp_path / "elmo")
     expected = bilm.with_initial_state("warm")(tfreps.text.batch_to_ids([["the"]]))
     moved = (tmp_path / "elmo" / "weights.hdf5").rename(tmp_path / "moved.hdf5")

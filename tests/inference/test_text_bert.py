@@ -17,6 +17,7 @@ def bert():
     return TextBert(tiny_bert.make_encoder(TOKENIZER), TOKENIZER)
 
 
+@pytest.mark.slow
 def test_vectors_of_raw_texts(bert):
     long, short = bert(["The river " * 30, "bank"])
     assert short.tokens == ["[CLS]", "bank", "[SEP]"]

@@ -10,6 +10,7 @@ from tfreps.models import Elmo
 from tfreps.text import batch_to_ids
 
 
+@pytest.mark.slow
 def test_vectors_of_raw_texts():
     model = make_pretrainer()
     trained = TextBiLM(model, VOCABULARY)

@@ -121,6 +121,7 @@ def padding_wins(weights, options):
     return wins
 
 
+@pytest.mark.slow
 def test_unknown_shapes_compile(tmp_path):
     options = oracles.options_with()
     encoder = encoder_of(tmp_path, options, oracles.random_weights(options, scale=0.5))

@@ -206,8 +206,8 @@ def test_eager_calls_decode_ties_as_plain_operations_do(shape, scale, use_xla):
     assert_same(got, plain(chain.viterbi, emissions, mask))
 
 
+@pytest.mark.slow
 @eager_xla
-@pytest.mark.few(1)
 @pytest.mark.parametrize("options", [{}, {"allowed": None}, {"transition_learning_rate": 8.0}])
 def test_eager_calls_of_all_functions(options, use_xla):
     crf, plain = bio_crf(**options)
@@ -444,7 +444,7 @@ def test_the_mask_of_keras_is_used():
         ("none", keras.ops.ones_like(x) > 0),
     ):
         model = keras.Model([x, y], crf(dense(embedding(x)), mask=mask, tags=y)[0])
-        model.compile("sgd")
-        losses[name] = model.evaluate([words, tags], verbose=0)
+        model([words, tags])
+        losses[name] = float(sum(model.losses))
     assert_close(losses["implicit"], losses["explicit"])
     assert losses["implicit"] < losses["none"] - 0.5

@@ -52,7 +52,7 @@ def random_states(options):
     return tuple(ours), theirs
 
 
-@pytest.mark.parametrize("state_in", [False, True])
+@pytest.mark.parametrize("state_in", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", CASES)
 def test_equals_the_loops(tmp_path, case, state_in):
     options, weights, layer, x = make(tmp_path, CASES[case])
@@ -110,6 +110,7 @@ def test_what_padding_holds_does_not_matter(tmp_path):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", CASES)
 def test_distinct_vectors_give_the_same_in_both_directions(tmp_path, case):
     _, _, layer, x = make(tmp_path, CASES[case])

@@ -68,6 +68,7 @@ def test_the_two_gelus_are_two():
     assert 1e-5 < np.abs(one(X) - other(X)).max() < 1e-2
 
 
+@pytest.mark.few(3)
 @every
 def test_a_text_is_the_same_alone_and_in_any_batch(form):
     layer = make(**form)
@@ -77,6 +78,7 @@ def test_a_text_is_the_same_alone_and_in_any_batch(form):
         assert_close(together[row][MASK[row]], alone, terms=256)
 
 
+@pytest.mark.few(3)
 @every
 def test_gradients_are_finite_and_zero_on_padding(form):
     """This includes a batch in which no text has a token."""

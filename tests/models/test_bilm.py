@@ -29,6 +29,8 @@ CASES = {
     "token ids": ({}, None),
     "token ids, no projection, 3 layers": ({"dim": 4, "n_layers": 3}, None),
 }
+# Quick tests of `ElmoBiLSTM` have these variants.
+OF_THE_LSTM = "1 layer", "no skip connections", "no LSTM projection", "no clips"
 # Sentences of a token model with 20 vocabulary ids, counted from 0.
 TOKEN_SENTENCES = [[5, 3, 19, 7, 2], [4, 4], [], [11, 2, 6]]
 
@@ -75,7 +77,9 @@ def assert_output_is(out, row, expected, state):
         assert_close(out[f"{direction}_cell"][row], cell, terms=256)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(c, marks=pytest.mark.slow if c in OF_THE_LSTM else ()) for c in CASES]
+)
 def test_equals_the_loops(tmp_path, case):
     lstm, characters = CASES[case]
     options, weights, bilm = make(tmp_path, lstm, characters)

@@ -70,7 +70,7 @@ def test_the_loss_is_weighted():
 
 def test_accuracy_counts_texts_and_not_weights():
     model = Classifier(embedder(), LABELS, dropout=0.0)
-    model.compile("sgd")
+    model.compile("sgd", run_eagerly=True)
     y = 1 - model.predict({"token_ids": IDS}, verbose=0)["labels"]
     y[0] = 1 - y[0]  # one correct, two wrong
     figures = [
@@ -93,6 +93,7 @@ def test_a_linear_model_adds_its_scores():
     assert_close(added, expected)
 
 
+@pytest.mark.slow
 def test_exports_itself(tmp_path):
     model = Classifier(TextCNN(embedder(), num_filters=4), LABELS, pooling="pooled")
     spec = {"token_ids": tf.TensorSpec([None, None], "int32")}

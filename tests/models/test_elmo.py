@@ -1,5 +1,9 @@
 """Tests Elmo against plain loops and inside model.fit: frozen, trained, ids, strings."""
 
+import functools
+import pathlib
+import tempfile
+
 import keras
 import numpy as np
 import pytest
@@ -21,16 +25,27 @@ def make_bilm(tmp_path, **kwargs):
     return options, weights, bilm
 
 
-def make(tmp_path, **kwargs):
+@functools.cache
+def layers_of_oracle():
+    options = oracles.options_with()
+    weights = oracles.random_weights(options, scale=0.5, seed=2)
+    return [oracles.bilm(weights, options, sentence)[0] for sentence in SENTENCES]
+
+
+@functools.cache
+def shared_bilm():
+    with tempfile.TemporaryDirectory() as folder:
+        return make_bilm(pathlib.Path(folder))[2]
+
+
+def make(**kwargs):
     """Returns an Elmo with random mixes, and the oracle's layers of every sentence."""
-    options, weights, bilm = make_bilm(tmp_path)
-    elmo = Elmo(bilm, **{"dropout": 0.0, **kwargs})
+    elmo = Elmo(shared_bilm(), **{"dropout": 0.0, "fine_tune": True, **kwargs})
     for mix, (scalars, gamma) in zip(elmo.mixes, MIXES, strict=False):
         mix.gamma.assign(gamma)
         if not elmo.top_only and elmo.mix_weights is None:
             mix.scalar_weights.assign(scalars)
-    layers = [oracles.bilm(weights, options, sentence)[0] for sentence in SENTENCES]
-    return elmo, layers
+    return elmo, layers_of_oracle()
 
 
 def assert_rows(representation, expected):
@@ -39,8 +54,8 @@ def assert_rows(representation, expected):
         np.testing.assert_array_equal(row[len(wanted) :], 0.0)
 
 
-def test_mixes_are_independent_and_share_one_pass(tmp_path):
-    elmo, layers = make(tmp_path, num_output_representations=2)
+def test_mixes_are_independent_and_share_one_pass():
+    elmo, layers = make(num_output_representations=2)
     out = elmo(batch_to_ids(SENTENCES))
     assert len(out["elmo_representations"]) == 2
     for representation, mix in zip(out["elmo_representations"], MIXES, strict=True):
@@ -50,8 +65,8 @@ def test_mixes_are_independent_and_share_one_pass(tmp_path):
     assert out["layer_outputs"].shape == (4, 3, 10, 8)
 
 
-def test_boundaries_can_be_kept(tmp_path):
-    elmo, layers = make(tmp_path, keep_sentence_boundaries=True)
+def test_boundaries_can_be_kept():
+    elmo, layers = make(keep_sentence_boundaries=True)
     out = elmo(batch_to_ids(SENTENCES))
     assert_rows(out["sequence_output"], [oracles.scalar_mix(x, *MIXES[0]) for x in layers])
     assert out["mask"].numpy().sum(axis=1).tolist() == [len(s) + 2 for s in SENTENCES]
@@ -59,23 +74,23 @@ def test_boundaries_can_be_kept(tmp_path):
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_layer_norm_of_allennlp_counts_the_boundaries(tmp_path, kept):
-    elmo, layers = make(tmp_path, layer_norm="allennlp", keep_sentence_boundaries=kept)
+def test_layer_norm_of_allennlp_counts_the_boundaries(kept):
+    elmo, layers = make(layer_norm="allennlp", keep_sentence_boundaries=kept)
     out = elmo(batch_to_ids(SENTENCES))["sequence_output"]
     mixed = [oracles.scalar_mix(x, *MIXES[0]) for x in oracles.normalised(layers, 1e-13)]
     assert_rows(out, mixed if kept else [x[1:-1] for x in mixed])
 
 
-def test_layer_norm_of_bilm_tf_does_not(tmp_path):
-    elmo, layers = make(tmp_path, layer_norm="bilm_tf")
+def test_layer_norm_of_bilm_tf_does_not():
+    elmo, layers = make(layer_norm="bilm_tf")
     normalised = oracles.normalised([x[:, 1:-1] for x in layers], 1e-12)
     mixed = [oracles.scalar_mix(x, *MIXES[0]) for x in normalised]
     assert_rows(elmo(batch_to_ids(SENTENCES))["sequence_output"], mixed)
 
 
-def test_layer_norm_of_the_top_alone(tmp_path):
+def test_layer_norm_of_the_top_alone():
     """bilm-tf's `weight_layers(use_top_only=True, do_layer_norm=True)` does not normalize."""
-    top, layers = make(tmp_path, top_only=True, layer_norm="bilm_tf")
+    top, layers = make(top_only=True, layer_norm="bilm_tf")
     ids = batch_to_ids(SENTENCES)
     assert_rows(top(ids)["sequence_output"], [0.7 * x[-1, 1:-1] for x in layers])
     assert Elmo.from_config(top.get_config()).layer_norm == "bilm_tf"
@@ -84,8 +99,8 @@ def test_layer_norm_of_the_top_alone(tmp_path):
     assert_rows(allennlp(ids)["sequence_output"], [x[0, 1:-1] for x in normalised])
 
 
-def test_the_top_alone_and_a_fixed_mix(tmp_path):
-    top, layers = make(tmp_path, top_only=True)
+def test_the_top_alone_and_a_fixed_mix():
+    top, layers = make(top_only=True)
     out = top(batch_to_ids(SENTENCES))["sequence_output"]
     assert_rows(out, [0.7 * x[-1, 1:-1] for x in layers])
     fixed = Elmo(top.bilm, dropout=0.0, mix_weights=[-9e10, 1.0, -9e10])
@@ -94,8 +109,8 @@ def test_the_top_alone_and_a_fixed_mix(tmp_path):
     assert fixed.trainable_weights == []
 
 
-def test_dropout_falls_on_each_output_alone_in_training(tmp_path):
-    elmo, _ = make(tmp_path, num_output_representations=2, dropout=0.5)
+def test_dropout_falls_on_each_output_alone_in_training():
+    elmo, _ = make(num_output_representations=2, dropout=0.5)
     ids = batch_to_ids(SENTENCES)
     plain = elmo(ids)["elmo_representations"]
     dropped = elmo(ids, training=True)["elmo_representations"]
@@ -214,8 +229,8 @@ def test_what_trains_is_the_same_after_a_config(tmp_path, fine_tune):
         assert len(parent.trainable_weights) == len(model.trainable_weights)
 
 
-def test_l2_is_part_of_the_loss(tmp_path):
-    elmo, _ = make(tmp_path, num_output_representations=2, l2=0.1)
+def test_l2_is_part_of_the_loss():
+    elmo, _ = make(num_output_representations=2, l2=0.1)
     expected = 0.1 * sum(w * w for scalars, _ in MIXES for w in scalars)
     assert_close(float(sum(elmo.losses)), expected)
 

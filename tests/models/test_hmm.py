@@ -329,6 +329,7 @@ def span_f1(gold, predicted):
     return 2 * len(gold & predicted) / (len(gold) + len(predicted))
 
 
+@pytest.mark.slow
 def test_the_published_figures(tfreps_data):
     """resume_ner: luopeixiang's README to the last digit, and the results with smoothing."""
     folder = tfreps_data / "resume_ner"

@@ -1,5 +1,6 @@
 """Tests that each argument of Keras's methods has the meaning of Keras or raises an error."""
 
+import functools
 import inspect
 
 import keras
@@ -110,6 +111,9 @@ def make(name, **options):
     return BiLMPretrainer(bilm, vocabulary_size=9, batch_size=1), features
 
 
+shared = functools.cache(make)  # for tests that do not train the model
+
+
 @pytest.mark.parametrize("name", OTHER)
 def test_every_argument_is_in_the_table(name):
     for method, same in SAME.items():
@@ -131,7 +135,7 @@ def test_every_argument_is_in_the_table(name):
     ],
 )
 def test_an_argument_that_does_not_apply(name, method, argument, value, message):
-    model, features = make(name)
+    model, features = shared(name)
     if method == "compile":
         with pytest.raises(ValueError, match=message):
             model.compile("sgd", **{argument: value})
@@ -198,7 +202,7 @@ def dataset():
     return tf.data.Dataset.from_generator(generator, output_signature=spec)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("data", [Batches, generator, dataset])
 @pytest.mark.parametrize("name", ["HMMTagger", "Tagger"])
 def test_batches_of_different_widths(name, data):
@@ -217,7 +221,7 @@ def test_batches_of_different_widths(name, data):
 
 def test_arguments_of_predict(capsys):
     """On a repeated data set, `steps` limits the batches; callbacks see each of them."""
-    model, _ = make("Tagger")
+    model, _ = make("Tagger", use_crf=False)
     model.compile(run_eagerly=True)
     seen = []
     callback = keras.callbacks.LambdaCallback(

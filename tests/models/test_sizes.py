@@ -55,6 +55,7 @@ def test_bert_sizes_are_as_large_as_published(name, count):
     assert BertEncoder(vocabulary, **BERT[name]).count_params() == count
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", sorted(BERT))
 def test_bert_sizes_make_encoders(name):
     encoder = BertEncoder(9, **{**BERT[name], "num_layers": 1, "max_positions": 2})

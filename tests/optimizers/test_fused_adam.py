@@ -42,7 +42,7 @@ def make_step(optimizer, weight):
     return lambda gradient: optimizer.apply([gradient], [weight])
 
 
-@pytest.mark.parametrize("graph", [False, True])
+@pytest.mark.parametrize("graph", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "options",
     [

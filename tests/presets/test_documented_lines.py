@@ -40,6 +40,7 @@ def test_a_name_of_the_table(hub, tmp_path, monkeypatch):
     assert answer.tokens == ["I", "have", "a", "dog"]
 
 
+@pytest.mark.slow
 def test_a_revision_of_the_hub(hub, tmp_path):
     """The encoder is that of the revision, and not of the branch that moved on."""
     encoders = {}

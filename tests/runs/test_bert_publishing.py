@@ -179,6 +179,7 @@ def test_characters_are_told_to_be_of_no_tokenizer_there(tmp_path, capsys):
     assert "transformers has no tokenizer for this model" in capsys.readouterr().out
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["classifier", "tagger"])
 def test_there_and_back(request, tmp_path, kind):
     model, folder = request.getfixturevalue(kind)
@@ -191,6 +192,7 @@ def test_there_and_back(request, tmp_path, kind):
     assert config["do_lower_case"] is True and config["tokenizer_class"] == "BertTokenizer"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("lowercase, strip", [(True, None), (False, False), (True, False)])
 def test_a_pretrained_run_with_its_tokenizer(tmp_path, capsys, lowercase, strip):
     path, encoder = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces(*WORDS))

@@ -146,7 +146,7 @@ def make_tagger(cls=Tagger, **reading):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("cls", [Tagger, HMMTagger])
+@pytest.mark.parametrize("cls", [HMMTagger, Tagger])
 def test_a_tagger_in_memory(tmp_path, cls):
     tagger = make_tagger(cls, lowercase=True, digits_to_zero=True)
     tagger.save_preset(tmp_path / "mine")
@@ -176,7 +176,8 @@ def test_a_run_keeps_how_it_was_trained_but_no_paths(tmp_path):
     everything = b"".join(p.read_bytes() for p in (tmp_path / "mine").iterdir())
     assert b"/home/me" not in everything and str(tmp_path).encode() not in everything
     again = tfreps.load(tmp_path / "mine")
-    np.testing.assert_array_equal(again("good").vectors, run("good").vectors)
+    for ours, theirs in zip(again.model.get_weights(), run.model.get_weights(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
     assert again.run.program == "pretrain-bert"
 
 

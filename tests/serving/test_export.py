@@ -22,15 +22,26 @@ def run(tmp_path_factory):
     return make_run(tmp_path_factory.mktemp("run") / "run")
 
 
+@pytest.fixture(scope="module")
+def bert_run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bert") / "run"
+    return tiny_bert.write_run(folder, tiny_bert.pieces("the", "dog"))[0]
+
+
 def answer(folder):
     return tf.saved_model.load(str(folder)).signatures["default"](text=tf.constant(SENTENCES))
 
 
-def test_a_run_folder(exported_elmo):
-    base = exported_elmo / "deep" / "export"
+@pytest.mark.slow
+def test_a_run_folder_answers_as_the_model_does(exported_elmo):
     bilm = make_pretrainer().bilm.with_initial_state("warm")
     expected = bilm(tf.constant(SENTENCES))["sequence_output"]
-    assert_close(answer(base / "1")["lstm_outputs2"], expected)
+    assert_close(answer(exported_elmo / "deep" / "export" / "1")["lstm_outputs2"], expected)
+
+
+def test_a_run_folder(exported_elmo):
+    """Quick tests of `tfreps predict` compare the numbers of this export."""
+    base = exported_elmo / "deep" / "export"
     out = (exported_elmo / "printed.txt").read_text(encoding="utf-8")
     assert "default, tokens, character_ids, initial_states, score (serving_default is" in out
     assert "Note: Each sentence starts from the stored state after a fixed sentence (`init" in out
@@ -109,9 +120,8 @@ def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys):
         (["--check-python", "python"], "--check-python requires --check"),
     ],
 )
-def test_flags_that_a_bert_would_not_see(tmp_path, capsys, more, message):
-    run, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("the", "dog"))
-    assert main(["export", str(run), "--to", str(tmp_path / "out"), *more]) == 2
+def test_flags_that_a_bert_would_not_see(bert_run, tmp_path, capsys, more, message):
+    assert main(["export", str(bert_run), "--to", str(tmp_path / "out"), *more]) == 2
     assert message in capsys.readouterr().err and not (tmp_path / "out").exists()
 
 

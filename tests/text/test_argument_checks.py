@@ -65,6 +65,7 @@ def test_a_text_instead_of_tokens(call, readers):
         call(readers)
 
 
+@pytest.mark.slow
 def test_one_text_is_called():
     """`encode` read 12 characters of this text as 12 texts; a call reads one text."""
     encode = TextBiLM(make_pretrainer(), VOCABULARY)

@@ -181,7 +181,7 @@ def test_words_of_bert_on_every_character(name):
     check_words(BERTS[name], texts)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", BERTS)
 @hypothesis.settings(max_examples=100)
 @hypothesis.given(texts=strategies.lists(TEXTS | strategies.text(ODD), max_size=4))

@@ -16,7 +16,7 @@ def corpus(tmp_path_factory):
 @pytest.fixture(scope="session")
 def trained(corpus, tmp_path_factory):
     """Folder of a finished run of two passes. Do not change it."""
-    more = "--log-every", "5", "--checkpoint-every", "7", "--histograms"
+    more = "--log-every", "5", "--checkpoint-every", "7", "--histograms", "--num-layers", "1"
     return made_once(
         tmp_path_factory, "trained", lambda run: pretrain(corpus, run, *more, steps=34)
     )
@@ -35,6 +35,22 @@ def tagger(tagged, tmp_path_factory):
         tmp_path_factory,
         "tagger",
         lambda run: labelling.train_tagger(tagged, run, *labelling.TAGGER),
+    )
+
+
+@pytest.fixture(scope="session")
+def names_only(tmp_path_factory):
+    """`--train FILE --dev FILE --test FILE` of tagged sentences without numbers: known words."""
+    return labelling.write_tagged(tmp_path_factory.mktemp("names"), sizes=(480, 60, 60))
+
+
+@pytest.fixture(scope="session")
+def word_tagger(names_only, tmp_path_factory):
+    """Folder of a finished run of a BiLSTM of words, without a CRF. Do not change it."""
+    return made_once(
+        tmp_path_factory,
+        "word_tagger",
+        lambda run: labelling.train_tagger(names_only, run, *labelling.WORD_TAGGER, "--no-use-crf"),
     )
 
 

@@ -64,6 +64,7 @@ def test_characters_without_a_font(tmp_path, capsys):
     assert "a.ttf is not a font file" in capsys.readouterr().err
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("view", ["map", "curves", "surface"])
 def test_positions(view, run, tmp_path):
     output = tmp_path / "p.png"

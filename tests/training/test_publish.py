@@ -3,7 +3,6 @@
 import itertools
 import os
 import pathlib
-import shutil
 import zipfile
 
 import pytest
@@ -18,9 +17,7 @@ from tfreps.text import TokenIndexer, Vocabulary
 
 @pytest.fixture
 def run(tmp_path):
-    indexer = TokenIndexer.from_sentences([["Ada", "lives"]])
-    tagger = TextTagger(HMMTagger(indexer.vocabulary_size, ["O", "X"]), indexer)
-    tagger.save_preset(tmp_path / "run")
+    published("tagger", tmp_path / "run")
     return str(tmp_path / "run")
 
 
@@ -81,22 +78,23 @@ SOURCES = {"folder": lambda hub, folder: str(folder), "hub": on_the_hub, "zip": 
            "url": at_a_url}  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    """Folders of a tagger, a biLM and a BERT model that were published."""
-    folder = tmp_path_factory.mktemp("models")
-    indexer = TokenIndexer.from_sentences([["Ada", "lives"]])
-    TextTagger(HMMTagger(indexer.vocabulary_size, ["O", "X"]), indexer).save_preset(
-        folder / "tagger"
-    )
-    bilm = BiLM(filters=[[1, 8]], units=8, projection_dim=4, max_characters=20)
-    bilm.save_pretrained(folder / "elmo")
-    TextBiLM(bilm, Vocabulary(["<S>", "</S>", "<UNK>", "Ada", "lives"])).save_preset(
-        folder / "bilm"
-    )
-    path, _ = tiny_bert.write_run(folder / "bert_run", tiny_bert.pieces("ada", "lives"))
-    tfreps.load(path).save_preset(folder / "bert")
-    return folder
+def published(name, folder):
+    """Writes a tagger, a biLM ("elmo": without vocabulary) or a BERT model that was published."""
+    if name == "tagger":
+        indexer = TokenIndexer.from_sentences([["Ada", "lives"]])
+        tagger = TextTagger(HMMTagger(indexer.vocabulary_size, ["O", "X"]), indexer)
+        tagger.save_preset(folder)
+    elif name == "bert":
+        run = folder.parent / "bert_run"
+        path, _ = tiny_bert.write_run(run, tiny_bert.pieces("ada", "lives"))
+        tfreps.load(path).save_preset(folder)
+    else:
+        bilm = BiLM(filters=[[1, 8]], units=8, projection_dim=4, max_characters=20)
+        words = Vocabulary(["<S>", "</S>", "<UNK>", "Ada", "lives"])
+        if name == "elmo":
+            bilm.save_pretrained(folder)
+        else:
+            TextBiLM(bilm, words).save_preset(folder)
 
 
 # Each program, with MODEL in place of the source and OUT in place of the output.
@@ -130,7 +128,7 @@ PROGRAMS = {
 
 
 # Every kind of source with one program; the slow tests have all programs with all kinds.
-QUICK = {("tag", "hub"), ("evaluate", "url"), ("embed, preset", "zip")}
+QUICK = {("tag", "hub"), ("publish", "url"), ("publish", "zip")}
 CASES = [
     pytest.param(*case, marks=[] if case in QUICK else pytest.mark.slow)
     for case in itertools.product(PROGRAMS, SOURCES)
@@ -139,7 +137,7 @@ CASES = [
 
 @pytest.mark.parametrize("program, source", CASES)
 def test_every_program_with_every_kind_of_source(
-    program, source, models, hub, tmp_path, monkeypatch, capsys
+    program, source, hub, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("Ada lives\n" * 20)
@@ -148,7 +146,7 @@ def test_every_program_with_every_kind_of_source(
     (tmp_path / "texts.tsv").write_text("good\tada lives\nbad\tlives\n" * 4)
     (tmp_path / "vocabulary.txt").write_text("<S>\n</S>\n<UNK>\nAda\nlives\n")
     model, line = PROGRAMS[program]
-    shutil.copytree(models / model, tmp_path / model)
+    published(model, tmp_path / model)
     given = SOURCES[source](hub, tmp_path / model)
     argv = [given if word == "MODEL" else word.replace("OUT", "out") for word in line.split()]
     assert command.main(argv) == 0, capsys.readouterr().err

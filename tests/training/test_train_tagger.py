@@ -26,8 +26,14 @@ def f1(run, part="test"):
     return results(run)[part]["spans"]["micro"]["f1"]
 
 
-def test_it_learns_the_rule_and_says_how_well(tagger, tagged):
+@pytest.mark.parametrize(
+    "trained_on", ["names_only", pytest.param("tagged", marks=pytest.mark.slow)]
+)
+def test_it_learns_the_rule_and_says_how_well(trained_on, request):
     """Tags of names depend on the previous token; numbers are new and need characters."""
+    has_numbers = trained_on == "tagged"
+    tagged = request.getfixturevalue(trained_on)
+    tagger = request.getfixturevalue("tagger" if has_numbers else "word_tagger")
     assert f1(tagger, "dev") >= 0.97 and f1(tagger) >= 0.95
     names = {path.name for path in tagger.iterdir()}
     assert names == {
@@ -35,15 +41,15 @@ def test_it_learns_the_rule_and_says_how_well(tagger, tagged):
         *("manifest.json", "logs", "pictures"),
     }
     assert (tagger / "tags.txt").read_text().split("\n") == [
-        *("O", "B-LOC", "I-LOC", "B-NUM", "B-PER", "I-PER", ""),
+        *("O", "B-LOC", "I-LOC", *["B-NUM"] * has_numbers, "B-PER", "I-PER", ""),
     ]
     pictures = {path.stem for path in (tagger / "pictures").iterdir()}
-    assert pictures == {"learning_curves", "transitions", "confusion"}
+    assert pictures == {"learning_curves", "confusion", *["transitions"] * has_numbers}
     measured = [line["span_f1"] for line in history(tagger) if line["run"] == "validation"]
     assert results(tagger)["best"]["span_f1"] == max(measured) == pytest.approx(f1(tagger, "dev"))
     training = results(tagger)["training"]
     sentences = labelling.read_columns(Path(tagged[1]).read_text() + "\n")
-    assert training["sentences"] == len(sentences) == 240
+    assert training["sentences"] == len(sentences) == (240 if has_numbers else 480)
     assert training["tokens"] == sum(len(tokens) for tokens, _ in sentences)
 
 
@@ -83,12 +89,6 @@ def test_context_and_characters_are_what_it_learns_from(tagged, tmp_path):
     assert f1(run) < 0.4
     assert results(run)["test"]["spans"]["types"]["NUM"]["recall"] < 0.2
     assert {p.stem for p in (run / "pictures").iterdir()} == {"learning_curves", "confusion"}
-
-
-@pytest.fixture(scope="module")
-def names_only(tmp_path_factory):
-    """The data have no numbers, so that all words are known."""
-    return labelling.write_tagged(tmp_path_factory.mktemp("names"), sizes=(480, 60, 60))
 
 
 @pytest.mark.slow

@@ -127,8 +127,9 @@ def test_order_of_bilm_tf(tmp_path, batch_size, unroll_steps):
             np.testing.assert_array_equal(batch["tokens_characters" + suffix], characters)
 
 
-@pytest.mark.parametrize("batch_size", [1, 3, 7])
+@pytest.mark.few(2)
 @pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("batch_size", [3, 1, 7])
 def test_no_position_is_lost(tmp_path, batch_size, shuffle):
     lines = random_lines(5, 50)
     write(tmp_path, "a.txt", "\n".join(lines))  # no line feed at the end

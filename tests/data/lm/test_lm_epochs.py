@@ -28,6 +28,7 @@ def ids(dataset, count):
     return [batch["token_ids"].numpy() for batch in dataset.take(count)]
 
 
+@pytest.mark.slow
 def test_epochs_follow_one_another(make):
     expected = ids(make().dataset(), 50)  # more than a pass and more than the batches per snapshot
     epochs, found = LMEpochs(make(), 20, 50), []

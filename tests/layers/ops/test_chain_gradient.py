@@ -29,7 +29,8 @@ def long_problem(scale):
     return Problem.random(rng.random((8, 40)) < 0.8, num_tags=6, scale=scale)
 
 
-@pytest.mark.parametrize("scale", [0.1, 1.0, 5.0])
+@pytest.mark.few(1)
+@pytest.mark.parametrize("scale", [1.0, 0.1, 5.0])
 def test_both_paths_agree(scale, monkeypatch):
     problem = long_problem(scale)
     problem.transitions[1:3, 0] = problem.start[3] = -np.inf  # as in tag schemes

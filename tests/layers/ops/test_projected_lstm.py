@@ -81,7 +81,7 @@ CASES = {
 
 @pytest.mark.few(8)
 @pytest.mark.parametrize("page", [4096, 4 * 4 * UNITS])  # with the second, kernels are widened
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("case", CASES)
 def test_value_and_gradient_are_those_of_the_naive_loop(
@@ -154,7 +154,7 @@ def repeated(seed=1):
     return vectors, which, [vectors[which], *arguments()[1:]]
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("training", [False, True])
 def test_distinct_vectors_do_not_change_values_and_gradients(training, compiled):
     """The gradients include that of the distinct vectors, through the inputs only."""
