@@ -250,6 +250,7 @@ def test_unknown_batch_and_length_compile(name):
     assert function.experimental_get_tracing_count() == 1
 
 
+@pytest.mark.slow  # `test_one_by_one_is_together` has rows with and without padding
 @every_class
 def test_padding_changes_nothing(name):
     """With two more columns of padding, outputs on real tokens are equal up to rounding."""

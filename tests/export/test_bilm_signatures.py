@@ -255,6 +255,7 @@ def test_bfloat16_answers_in_float32():
     assert kinds == {tf.float32, tf.int32}
 
 
+@pytest.mark.slow
 def test_a_model_in_carry_gives_a_stateless_twin():
     bilm = make_pretrainer().bilm
     carrying = bilm.with_initial_state("carry")

@@ -167,7 +167,7 @@ def asks(monkeypatch, kind, moment, step):
     monkeypatch.setattr(kind, name, wrapped)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "average, moment, step",
     [

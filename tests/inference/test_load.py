@@ -47,7 +47,7 @@ def test_a_tagger(tmp_path):
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
 def test_a_model_that_computes_in_bfloat16(tmp_path, monkeypatch, caplog, is_slow, policy):
     monkeypatch.setattr("tfreps.inference.load.bfloat16_is_slow", lambda: is_slow)
-    path, _ = make_run(tmp_path / "run", dtype=policy)
+    path, _ = make_run(tmp_path / "run", dtype=policy, num_layers=1)
     assert load(path).model.bilm.compute_dtype == policy.removeprefix("mixed_")
     warned = is_slow and policy != "float32"
     assert [record.levelname for record in caplog.records] == ["WARNING"] * warned
@@ -203,6 +203,7 @@ def test_a_published_tagger(tmp_path):
     assert_close(answer.confidences[0], shares.max())
 
 
+@pytest.mark.slow
 def test_a_published_classifier(tmp_path):
     tokenizer = tiny_bert.pieces("the", "river")
     model = Classifier(tiny_bert.make_encoder(tokenizer), ["bad", "good", "so-so"], "pooled")

@@ -115,6 +115,7 @@ def test_illegal_gold_tags_cost_much_but_not_infinitely():
         assert gradients[1][0, 2] == 0.0  # forbidden steps are not learned
 
 
+@pytest.mark.slow
 def test_a_length_that_no_legal_sequence_has():
     """Only the sequence 0 1 is legal, so that three tokens give no gradient."""
     allowed = np.zeros([4, 4], bool)

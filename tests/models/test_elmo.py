@@ -88,6 +88,7 @@ def test_layer_norm_of_bilm_tf_does_not():
     assert_rows(elmo(batch_to_ids(SENTENCES))["sequence_output"], mixed)
 
 
+@pytest.mark.slow
 def test_layer_norm_of_the_top_alone():
     """bilm-tf's `weight_layers(use_top_only=True, do_layer_norm=True)` does not normalize."""
     top, layers = make(top_only=True, layer_norm="bilm_tf")

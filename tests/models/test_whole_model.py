@@ -95,6 +95,7 @@ def test_a_signature_that_is_given(tmp_path, capsys):
         served.serve({"token_ids": IDS[:, :2]})
 
 
+@pytest.mark.slow
 def test_inside_a_functional_model(tmp_path):
     tagger = models.Tagger(words(), ["a", "b"])
     inputs = {"token_ids": keras.Input([None], dtype="int32", name="token_ids")}

@@ -68,6 +68,7 @@ def test_a_threshold(run, tmp_path, capsys):
         results.unlink()
 
 
+@pytest.mark.slow
 def test_many_texts_come_in_order(run):
     words = ["Rome " * (n % 7 + 1) if n % 3 else "Ada" for n in range(2500)]
     lines = ask("classify", run, stdin="\n".join(words).encode()).splitlines()

@@ -37,6 +37,7 @@ def made(options, kept={}):  # noqa: B006
     return kept.setdefault(str(options), CharacterTokenizer.from_texts(KNOWN, **options))
 
 
+@pytest.mark.slow
 def test_in_a_dataset_and_as_a_saved_model(tmp_path):
     tokenizer = CharacterTokenizer.from_texts(["房 wifi"])
     (ids,) = tf.data.Dataset.from_tensors(["WIFI 房 2", ""]).map(tokenizer)
