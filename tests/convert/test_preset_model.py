@@ -16,7 +16,7 @@ from tfreps.convert.preset_model import is_hugging_face, read_preset_model, writ
 from tfreps.models import BertEncoder, BertPretrainer, BiLSTMEncoder, TokenEmbedder
 
 MODELS = [name for name, entry in CATALOGUE.items() if issubclass(entry.cls, keras.Model)]
-QUICK = ["BertPretrainer", "HMMTagger"]  # files of Hugging Face, files of tfreps
+QUICK = ["BertPretrainer", "LinearEncoder"]  # files of Hugging Face, files of tfreps
 # Calls the model of each folder on the inputs of its entry and compares all outputs. The weights
 # are equal to the last digit; products may use another number of threads.
 READ = """

@@ -12,7 +12,7 @@ import tfreps
 from tests import tiny_bert
 from tfreps import __main__ as command
 from tfreps.inference import TextBiLM, TextTagger
-from tfreps.models import BiLM, HMMTagger
+from tfreps.models import BiLM, Tagger, TokenEmbedder
 from tfreps.text import TokenIndexer, Vocabulary
 
 
@@ -86,8 +86,9 @@ def published(name, folder):
     """Writes a tagger, a biLM ("elmo": without vocabulary) or a BERT model that was published."""
     if name == "tagger":
         indexer = TokenIndexer.from_sentences([["Ada", "lives"]])
-        tagger = TextTagger(HMMTagger(indexer.vocabulary_size, ["O", "X"]), indexer)
-        tagger.save_preset(folder)
+        embedder = TokenEmbedder(indexer.vocabulary_size, 4)
+        model = Tagger(embedder, ["O", "X"], use_crf=False)
+        TextTagger(model, indexer).save_preset(folder)
     elif name == "bert":
         run = folder.parent / "bert_run"
         path, _ = tiny_bert.write_run(run, tiny_bert.pieces("ada", "lives"))
