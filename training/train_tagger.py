@@ -73,14 +73,14 @@ def train(options, earlier):
     from tfreps.fitting import bert_inputs
     from tfreps.fitting import inputs as reading
     from tfreps.inference.load import load
-    from tfreps.reports.evaluation import check_names, evaluate_tagger
+    from tfreps.reports.evaluation import check_known_names, evaluate_tagger
 
     labelling.prepare(options, earlier)
     scheme = None if options.scheme == "none" else options.scheme
     parts = tagged_files.read_parts(options)
     tagged_files.check_tags(parts, scheme, loss_forbids=options.constrain == "both")
     tag_set = text.TagSet.from_sequences([s.tags for s in parts["train"]], scheme, "--train")
-    check_names(tag_set.names, parts["dev"] + parts["test"])
+    check_known_names(tag_set.names, parts["dev"] + parts["test"])
 
     strategy = open_strategy(options.distribute)
     with strategy.scope():
