@@ -89,6 +89,7 @@ def test_every_exception_has_a_place_and_a_reason():
 CALLS = some(CATALOGUE, "CRF", "SampledSoftmax")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", CALLS)
 def test_calls_and_gradients(name):
     """On a GPU, Keras compiles a model by XLA if all its layers support it."""
@@ -105,6 +106,7 @@ def test_calls_and_gradients_in_low_precision(name, policy):
     assert without_kernel(gradient_step(name, policy)[0]) == expected("calls", name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", some(TRAINED, "Classifier"))
 def test_steps(name):
     assert set().union(*map(without_kernel, steps(name))) == expected("steps", name)
@@ -135,6 +137,7 @@ def test_training_and_decoding_of_an_hmm():
     assert without_kernel(trace(hmm_sentences.best_path, *specs)) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", some(MAKERS, "Classifier"))
 def test_signatures_of_exports(name):
     functions = open_for_export(MAKERS[name](), explain=True).functions().values()

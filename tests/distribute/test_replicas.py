@@ -35,7 +35,7 @@ def check_equal(result):
     assert result["weights"] < 2e-5
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("num_replicas, names", [(2, QUICK), (2, MODELS), (4, MODELS)])
 def test_the_gradient_of_one_step_is_that_of_one_device(num_replicas, names):
     """The norm of the difference is a few roundings of float32 (1.2e-7) of the norm."""

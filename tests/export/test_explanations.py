@@ -51,6 +51,7 @@ def all_paths(model, emissions, legal):
         yield names, score
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["crf", "softmax", "hmm"])
 def test_paths_and_marginals(kind):
     model = hmm() if kind == "hmm" else tagger(kind == "crf")

@@ -25,6 +25,7 @@ def test_one_replica_does_what_fit_does(name):
         assert_close(a, b)  # another graph, other rounding
 
 
+@pytest.mark.slow
 def test_stops_when_a_callback_asks():
     model = new_model("classifier", tf.distribute.get_strategy().scope())
     seen = []

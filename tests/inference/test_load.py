@@ -162,6 +162,7 @@ def test_a_training_folder_of_bilm_tf(tmp_path):
         load(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_a_run_of_pretraining(tmp_path):
     tokenizer = tiny_bert.pieces("the", "river")
     path, encoder = tiny_bert.write_run(tmp_path / "run", tokenizer)

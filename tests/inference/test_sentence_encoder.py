@@ -85,6 +85,7 @@ def test_one_direction_and_token_ids(budget):
         assert_close(vectors, expected)
 
 
+@pytest.mark.slow
 def test_kept_vectors_are_not_made_again():
     bilm = make_pretrainer().bilm
     encoder, done = SentenceEncoder(bilm), []

@@ -38,6 +38,7 @@ def constrained(problem):
     return problem
 
 
+@pytest.mark.slow
 def test_without_constraints_all_is_as_enumerated():
     problem = Problem.random(MASKS)
     crf = random_crf(problem)
@@ -87,6 +88,7 @@ def is_legal(tags, allowed=BIO):
     return all(allowed[a, b] for a, b in zip(path, path[1:], strict=False)) or len(tags) == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scale", [1.0, 60.0, 1e4])
 def test_no_illegal_sequence_comes_out(scale):
     problem = Problem.random(np.random.default_rng(0).random((30, 25)) < 0.8, scale=scale)
@@ -422,7 +424,7 @@ def test_a_tag_that_does_not_exist_in_fit():
         crf_model().fit([np.zeros([2, 4, 2]), np.full([2, 4], 7)], verbose=0)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("l2", [0.1, 0.0])
 def test_losses_of_other_layers_in_float64(l2, floatx64):
     """Four tokens with equal scores and three tags, and an L2 penalty of 0.01 on six ones."""

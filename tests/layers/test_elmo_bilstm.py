@@ -52,6 +52,7 @@ def random_states(options):
     return tuple(ours), theirs
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("state_in", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", CASES)
 def test_equals_the_loops(tmp_path, case, state_in):

@@ -70,7 +70,7 @@ def batch(seed=1):
     return np.random.default_rng(seed).normal(size=[len(MASKS), LENGTH, UNITS]).astype("float32")
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @every
 def test_is_the_plain_loop(form):
     layer, x = make(**FORMS[form]), batch()

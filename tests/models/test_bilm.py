@@ -77,6 +77,7 @@ def assert_output_is(out, row, expected, state):
         assert_close(out[f"{direction}_cell"][row], cell, terms=256)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "case", [pytest.param(c, marks=pytest.mark.slow if c in OF_THE_LSTM else ()) for c in CASES]
 )
@@ -148,6 +149,7 @@ def test_a_warm_token_model_is_warmed_with_the_boundaries_alone(tmp_path):
     assert_output_is(bilm(as_ids(TOKEN_SENTENCES)), 0, expected, state)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("initial_state", ["zero", "warm", "carry"])
 def test_a_given_state_goes_before_the_models_own_and_is_not_kept(tmp_path, initial_state):
     options, weights, bilm = make(tmp_path, initial_state=initial_state)

@@ -152,7 +152,7 @@ def test_the_bilm_that_was_given_stays_as_it_is(tmp_path):
     assert again.bilm.trainable and not frozen.bilm.trainable
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("make_encoder", [Elmo, lambda bilm: bilm], ids=["Elmo", "BiLM"])
 def test_as_the_encoder_of_a_head(tmp_path, make_encoder):
     """Equals plain loops for ids, tokens, sentences and dicts, alone and in a batch."""

@@ -38,6 +38,7 @@ def test_what_keras_rejects_without_a_reason(classifier, x, message):
             method(x, verbose=0)
 
 
+@pytest.mark.slow
 def test_the_remedies_work(classifier):
     y = np.array([classifier.classes.index(name) for name in NAMES])
     assert classifier.evaluate(FEATURES, y, verbose=0, return_dict=True)["loss"] > 0

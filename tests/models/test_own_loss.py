@@ -219,6 +219,7 @@ def test_batches_of_different_widths(name, data):
         np.testing.assert_array_equal(array[2:], second[key])
 
 
+@pytest.mark.slow
 def test_arguments_of_predict(capsys):
     """On a repeated data set, `steps` limits the batches; callbacks see each of them."""
     model, _ = make("Tagger", use_crf=False)

@@ -57,6 +57,7 @@ def test_each_group_moves_as_under_its_own_optimizer():
     assert [int(o.iterations) for o in optimizer.optimizers] == [3, 3]
 
 
+@pytest.mark.slow
 def test_a_saved_optimizer_goes_on_where_it_was(tmp_path):
     model, x, y = network()
     model.compile(grouped(), loss="mse")

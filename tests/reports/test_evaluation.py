@@ -36,6 +36,7 @@ SENTENCES = [
 ]
 
 
+@pytest.mark.slow
 def test_tagger(tagger):
     results = evaluate_tagger(tagger, SENTENCES)
     assert (results["sentences"], results["tokens"], results["accuracy"]) == (2, 5, 0.8)

@@ -146,7 +146,7 @@ def make_tagger(cls=Tagger, **reading):
     return TextTagger(model, indexer, "words")
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", [Tagger, HMMTagger])
 def test_a_tagger_in_memory(tmp_path, cls):
     tagger = make_tagger(cls, lowercase=True, digits_to_zero=True)

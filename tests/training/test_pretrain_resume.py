@@ -209,6 +209,7 @@ def test_a_damaged_checkpoint_is_passed_over(short, capsys, damage):
     assert losses(arguments[1]) == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_disk_full(corpus, tmp_path, monkeypatch, capsys):
     """Training continues, and earlier files stay."""
     save_file, saved = checkpoint_file.safetensors.numpy.save_file, []

@@ -34,7 +34,7 @@ def assert_equal(some, others):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("shuffle", [True, False])
 @pytest.mark.parametrize("multiple", [4, 1])
 def test_every_sentence_once(shuffle, multiple):

@@ -38,6 +38,7 @@ def test_epochs_follow_one_another(make):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.slow
 def test_another_process_goes_on_from_a_position(make):
     expected = ids(make().dataset(), 50)
     before = LMEpochs(make(), 20, 50)

@@ -106,6 +106,7 @@ def test_k_best_are_the_first_of_all_paths(name, how):
         ).all()
 
 
+@pytest.mark.few(4)
 @every_way
 @pytest.mark.parametrize("name", ["three tags", "one tag", "forbidden steps", "wide scores"])
 def test_path_scores(name, how):
@@ -133,6 +134,7 @@ def gradients(function, problem):
 WEIGHTS = np.array([1.0, -2.0, 0.5, 1.0, 1.0, 3.0, 5.0], "float32")
 
 
+@pytest.mark.few(1)
 @every_way
 def test_the_gradient_is_the_slope(how):
     problem = Problem.random(MASKS)

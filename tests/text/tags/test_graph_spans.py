@@ -9,7 +9,7 @@ from tfreps.text.tags.graph_spans import padded_spans
 from tfreps.text.tags.tag_schemes import LETTERS, span_rules
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", ["strict", "conlleval"])
 @pytest.mark.parametrize("scheme", ["bio", "iob1", "bioes", "bilou", "bmes"])
 def test_padded_spans_are_those_of_each_sentence(scheme, mode):
