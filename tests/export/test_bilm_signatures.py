@@ -323,6 +323,7 @@ def test_the_vocabulary_of_another_model():
         BiLMSignatures(TextBiLM(make_pretrainer(), other))
 
 
+@pytest.mark.slow
 def test_notices_say_where_sentences_start_and_what_explain_leaves_out():
     pretrainer = make_pretrainer()
     bilm = pretrainer.bilm

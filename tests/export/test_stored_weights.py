@@ -100,6 +100,7 @@ def test_refusals():
         StoredWeights([model]).store("bfloat16")
 
 
+@pytest.mark.slow
 def test_the_largest_differences():
     signatures = open_for_export(MAKERS["HMMTagger"]())
     assert weight_changes(signatures, "float32") == ""

@@ -88,6 +88,7 @@ def test_the_best_model_is_kept_and_epochs_differ(tmp_path):
     assert len(run.saved) == len(better)
 
 
+@pytest.mark.slow
 def test_training_ends_when_nothing_gets_better(tmp_path):
     run, model = make_run(tmp_path), make_model()
     model.optimizer.learning_rate = 0.0

@@ -96,6 +96,7 @@ def test_a_run_with_bert(tmp_path, kind):
         load(run.path)
 
 
+@pytest.mark.slow
 def test_a_bilm(tmp_path):
     path, model = make_run(tmp_path / "run", num_layers=1)
     found = load(path)

@@ -134,6 +134,7 @@ def test_what_trains(tmp_path):
     assert keras.Sequential([top]).trainable_weights == []
 
 
+@pytest.mark.slow
 def test_the_bilm_that_was_given_stays_as_it_is(tmp_path):
     _, _, bilm = make_bilm(tmp_path, initial_state="carry")
     ids = batch_to_ids(SENTENCES)

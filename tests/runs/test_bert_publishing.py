@@ -76,6 +76,7 @@ def test_a_published_classifier_answers_raw_text(classifier, tmp_path, capsys):
     assert list(answer["probabilities"].values()) == pytest.approx(expected, abs=1e-4)  # 4 digits
 
 
+@pytest.mark.slow
 def test_where_the_files_name_no_class_a_scheme_does(tagger, tmp_path):
     path = tagger[1] / "config.json"
     config = json.loads(path.read_text())

@@ -62,6 +62,7 @@ def test_a_run_folder_with_another_vocabulary(run):
     np.testing.assert_array_equal(model.character_table, OTHER.character_table())
 
 
+@pytest.mark.slow
 def test_a_model_without_softmax(run, tmp_path):
     """The source is an `Elmo` with a frozen biLM."""
     _, source = run

@@ -108,6 +108,7 @@ def test_an_existing_folder_is_kept(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
+@pytest.mark.slow
 def test_upload_and_load_by_address(hub, tmp_path):
     """A published model opens again, with its vocabulary, and gives the same answers."""
     path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces(*WORDS))

@@ -32,6 +32,7 @@ def is_picture(path):
     return tf.io.decode_png(path.read_bytes()).shape[0] > 200
 
 
+@pytest.mark.slow
 def test_attention(run, tmp_path, capsys):
     output = tmp_path / "attention.png"
     flags = ["--layer", 2, "--head", 1, "--tensorboard", tmp_path / "logs", "--output", output]
