@@ -26,6 +26,7 @@ REQUIRES = [
     "safetensors",
     "huggingface_hub>=1.30",  # downloads
     "filelock",
+    "lazy_loader",
 ]
 PLOTS = ["matplotlib"]
 SERVING = [
@@ -57,7 +58,8 @@ setup(
     packages=find_packages(include=["tfreps", "tfreps.*"]) + list(PROGRAMS),
     package_dir={"tfreps": "tfreps", **PROGRAMS},
     package_data={
-        "tfreps.presets": ["table.json"],
+        "tfreps": ["py.typed", "*.pyi"],
+        "tfreps._src.presets": ["table.json"],
         "tfreps.training": ["recipes/*/*.json"],
         "tfreps.serving": ["page/*"],
     },

@@ -10,8 +10,8 @@ for BERT, array names of early and late versions, and one or several files. The 
 models that tfreps loads, and of those that transformers loads after tfreps has saved them, must
 agree with the original outputs to 1e-5. The table shows the number of models and their largest
 difference, for checkpoints that tfreps reads ("in"), and for those that `save_pretrained` ("out")
-and `save_preset` ("preset") write. `--fixtures FILE` writes some of the outputs of transformers to
-FILE; the tests in tests/convert compare with them.
+and `save_to_preset` ("preset") write. `--fixtures FILE` writes some of the outputs of transformers
+to FILE; the tests in tests/convert compare with them.
 """
 
 import collections
@@ -36,7 +36,7 @@ from benchmarks.bert_cases import (
     inputs_of,
 )
 from benchmarks.rows import print_table, program_parser
-from tfreps.inference.load import load
+from tfreps._src.inference.load import load
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, Tagger
 from tfreps.text import tokenize
 
@@ -181,7 +181,7 @@ def difference(expected, found):
 def save(model, case, folder):
     """Saves a model in both ways for `peer_bert_cases read`."""
     name = expected_name(case)
-    for way, write in ("out", model.save_pretrained), ("preset", model.save_preset):
+    for way, write in ("out", model.save_pretrained), ("preset", model.save_to_preset):
         target = folder / "saved" / f"{name}, {way}"
         write(target)
         request(target, case["kind"], row_name(case, way), name)

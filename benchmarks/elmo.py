@@ -74,8 +74,8 @@ def make_embed(size, sentences, length, precision, number):
     """Returns functions that each compute all layers for a batch of sentences of equal length."""
     import tensorflow as tf
 
+    from tfreps._src.models.sizes import ELMO
     from tfreps.models import BiLM
-    from tfreps.models.sizes import ELMO
     from tfreps.text import batch_to_ids
 
     model = BiLM(**ELMO[size], dtype=precision)
@@ -102,9 +102,9 @@ def make_train(size, sentences, length, precision, number):
     import keras
     import tensorflow as tf
 
+    from tfreps._src.models.sizes import ELMO
     from tfreps.data import LMBatches
     from tfreps.models import BiLM, BiLMPretrainer
-    from tfreps.models.sizes import ELMO
     from tfreps.optimizers import TF1Adagrad
     from tfreps.text import Vocabulary
 

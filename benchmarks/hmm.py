@@ -84,7 +84,7 @@ def measure(name, model, tokens, tags, repeats):
         last = int(np.searchsorted(np.cumsum([len(t) for t in tokens]), COUNTED)) + 1
         some = tokens[:last]
         num_tokens = sum(map(len, some))
-        ours = lambda: model.decode_sentences(tokens, use_xla=name == "decode-xla")  # noqa: E731
+        ours = lambda: model.decode_sentences(tokens, jit_compile=name == "decode-xla")  # noqa: E731
         tables = model.log_initial, model.log_transitions, model.log_emissions
         tables = [table.numpy() for table in tables]
         loops = lambda: [decode_loop(sentence, *tables) for sentence in some]  # noqa: E731

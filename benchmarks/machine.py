@@ -20,7 +20,7 @@ SETS = "avx2 avx_vnni avx512f avx512_vnni avx512_bf16 amx_bf16 amx_int8 sve bf16
 
 def main(argv=None):
     from benchmarks.gemm import gemm
-    from tfreps.layers.ops.cpu_instructions import cpu_instructions
+    from tfreps._src.layers.ops.cpu_instructions import cpu_instructions
 
     sets = ", ".join(name for name in SETS if name in cpu_instructions())
     rates = f"{gemm():.0f}", f"{gemm(dtype='bfloat16'):.0f}"

@@ -9,11 +9,12 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks.random_batches import frequent_ids, lm_batch, masked_batch
-from tfreps.cli.encoder_options import labelling_groups
-from tfreps.cli.options import default_values
-from tfreps.cli.program import Group
-from tfreps.fitting.encoders import make_encoder
-from tfreps.fitting.inputs import EncoderInputs
+from tfreps._src.cli.encoder_options import labelling_groups
+from tfreps._src.cli.options import default_values
+from tfreps._src.cli.program import Group
+from tfreps._src.fitting.encoders import make_encoder
+from tfreps._src.fitting.inputs import EncoderInputs
+from tfreps._src.models.sizes import BERT, ELMO
 from tfreps.models import (
     BertEncoder,
     BertPretrainer,
@@ -23,7 +24,6 @@ from tfreps.models import (
     Elmo,
     Tagger,
 )
-from tfreps.models.sizes import BERT, ELMO
 from tfreps.optimizers import FusedAdam, TF1Adagrad, build_optimizer
 from tfreps.text import batch_to_ids
 

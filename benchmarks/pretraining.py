@@ -25,9 +25,9 @@ import sys
 from benchmarks.domains import DOMAINS, encoding_of, train_files
 from benchmarks.rows import program_parser
 from benchmarks.trainings import train_once
+from tfreps._src.files.atomic_files import write_text
+from tfreps._src.text.tokenizers import tokenize
 from tfreps.data import read_labelled, read_tagged
-from tfreps.files.atomic_files import write_text
-from tfreps.text.tokenizers import tokenize_texts
 
 PARTS = "train", "test"
 WORD2VEC = pathlib.Path(__file__).with_name("peer_word2vec.py")
@@ -76,7 +76,7 @@ def review_texts(data, folder):
     for path in sorted(pathlib.Path(data, "fdu_mtl").glob("*.task.unlabel")):
         encoding = encoding_of(path.name.split(".")[0])
         lines = path.read_bytes().decode(encoding).lower().split("\n")
-        reviews += [" ".join(tokens) for tokens in tokenize_texts(lines, "words") if tokens]
+        reviews += [" ".join(tokens) for tokens in tokenize(lines, "words") if tokens]
     random.Random(0).shuffle(reviews)
     cut = len(reviews) // 100
     write_lines(folder / "validation.txt", reviews[:cut])
@@ -88,7 +88,7 @@ def hotel_texts(data, folder):
     """Writes the training texts, as characters to train.txt and as documents to bert.txt."""
     examples = read_labelled(f"{data}/hotel_reviews/train_sentiment.txt", "python")
     texts = [example.text for example in examples]
-    tokens = tokenize_texts(texts, "characters")
+    tokens = tokenize(texts, "characters")
     write_lines(folder / "train.txt", [" ".join(own) for own in tokens])
     write_lines(folder / "bert.txt", documents(" ".join(text.split()) for text in texts))
 

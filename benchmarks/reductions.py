@@ -6,9 +6,9 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks.gemm import timed
-from tfreps.layers.ops.replicas import num_replicas, sum_over_replicas
-from tfreps.models import bilm_pretrainer
-from tfreps.optimizers import summed_gradients
+from tfreps._src.layers.ops.replicas import num_replicas, sum_over_replicas
+from tfreps._src.models import bilm_pretrainer
+from tfreps._src.optimizers import summed_gradients
 
 CALLERS = bilm_pretrainer, summed_gradients  # modules that call `sum_gradients` by this name
 

@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 from benchmarks.rows import print_table, program_parser
-from tfreps.distribute.local_workers import (
+from tfreps._src.distribute.local_workers import (
     THREADS,
     local_addresses,
     run_workers,
@@ -90,9 +90,9 @@ def measure(options):
     import numpy as np
 
     from benchmarks import reductions, scaling_models
-    from tfreps.distribute.strategies import open_strategy
-    from tfreps.distribute.workers import Workers
-    from tfreps.fitting.replica_loop import ReplicaLoop
+    from tfreps._src.distribute.strategies import open_strategy
+    from tfreps._src.distribute.workers import Workers
+    from tfreps._src.fitting.replica_loop import ReplicaLoop
 
     strategy = open_strategy("multiworker")
     workers = Workers(strategy)

@@ -7,8 +7,8 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks.random_batches import lm_batch, masked_batch
+from tfreps._src.models.sizes import ELMO
 from tfreps.models import BertEncoder, BertPretrainer, BiLM, BiLMPretrainer
-from tfreps.models.sizes import ELMO
 from tfreps.optimizers import FusedAdam, TF1Adagrad, build_optimizer
 
 VOCABULARY, NEGATIVES = 8000, 1024

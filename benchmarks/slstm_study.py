@@ -16,8 +16,8 @@ import time
 from benchmarks.domains import DOMAINS, encoding_of
 from benchmarks.rows import program_parser
 from benchmarks.trainings import run_folder, train_once
+from tfreps._src.inference.load import load
 from tfreps.data import read_labelled
-from tfreps.inference.load import load
 
 COMMON = (
     "train-classifier --train {data}/fdu_mtl/{domain}.task.train --test "

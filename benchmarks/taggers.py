@@ -35,14 +35,14 @@ ROWS = {
         {"scale": 60.0, "follow_themselves": True},
         1.8,
     ),
-    "viterbi-32x50x9": ("viterbi", 32, 50, 9, {"use_xla": True}, None),
-    "viterbi-function-32x50x9": ("viterbi", 32, 50, 9, {"use_xla": True, "graph": True}, None),
-    "viterbi-graph-32x50x9": ("viterbi", 32, 50, 9, {"use_xla": False, "graph": True}, 2.0),
-    "viterbi-plain-32x50x9": ("viterbi", 32, 50, 9, {"use_xla": False}, None),
-    "viterbi-32x100x29": ("viterbi", 32, 100, 29, {"use_xla": True}, None),
-    "viterbi-1x4x2": ("viterbi", 1, 4, 2, {"use_xla": True}, None),
-    "stream": ("stream", 32, 120, 9, {"use_xla": True}, None),
-    "stream-function": ("stream", 32, 120, 9, {"use_xla": True, "graph": True}, None),
+    "viterbi-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": True}, None),
+    "viterbi-function-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": True, "graph": True}, None),
+    "viterbi-graph-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": False, "graph": True}, 2.0),
+    "viterbi-plain-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": False}, None),
+    "viterbi-32x100x29": ("viterbi", 32, 100, 29, {"jit_compile": True}, None),
+    "viterbi-1x4x2": ("viterbi", 1, 4, 2, {"jit_compile": True}, None),
+    "stream": ("stream", 32, 120, 9, {"jit_compile": True}, None),
+    "stream-function": ("stream", 32, 120, 9, {"jit_compile": True, "graph": True}, None),
 }
 STREAM = 200  # batches
 PEERS = {"peer_python": "the packages of benchmarks/peers/torch.txt"}
@@ -92,30 +92,30 @@ def make_loss(sentences, tokens, tags, scale=1.0, follow_themselves=False):
     return lambda: step(emissions)[0].numpy()
 
 
-def make_viterbi(sentences, tokens, tags, use_xla, graph=False):
+def make_viterbi(sentences, tokens, tags, jit_compile, graph=False):
     """Returns a function that decodes, eagerly or in a graph, as `predict` and exports do."""
     emissions, mask, crf = random_inputs(sentences, tokens, tags)
-    decode = make_decode(crf, use_xla, graph)
+    decode = make_decode(crf, jit_compile, graph)
     return lambda: decode(emissions, mask)[0].numpy()
 
 
-def make_decode(crf, use_xla, graph):
+def make_decode(crf, jit_compile, graph):
     import tensorflow as tf
 
     def decode(emissions, mask):
-        return crf.decode(emissions, mask, use_xla=use_xla)
+        return crf.decode(emissions, mask, jit_compile=jit_compile)
 
     return tf.function(decode, reduce_retracing=True) if graph else decode
 
 
-def stream(sentences, longest, tags, use_xla, graph=False):
+def stream(sentences, longest, tags, jit_compile, graph=False):
     """Measures the seconds to decode batches of many shapes, including all compilations."""
     import numpy as np
     import tensorflow as tf
 
     rng = np.random.default_rng(0)
     _, _, crf = random_inputs(1, 1, tags)
-    decode = make_decode(crf, use_xla, graph)
+    decode = make_decode(crf, jit_compile, graph)
     times, shapes = [], set()
     for number in range(STREAM):
         rows = sentences if number % 10 else sentences // 2 + 1
@@ -140,7 +140,7 @@ def random_inputs(sentences, tokens, tags, scale=1.0, follow_themselves=False):
     if follow_themselves:
         allowed = np.ones([tags + 2, tags + 2], bool)
         allowed[:tags, :tags] = np.eye(tags, dtype=bool)
-    options = {"transition_initializer": "random_normal", "use_xla": "auto"}
+    options = {"transition_initializer": "random_normal", "jit_compile": "auto"}
     crf = CRF(tags, allowed_transitions=allowed, **options)
     emissions = scale * np.random.default_rng(0).normal(size=[sentences, tokens, tags])
     crf.build(emissions.shape)

@@ -18,9 +18,9 @@ import importlib.util
 import logging
 import sys
 
-from tfreps.cli.options import Option
-from tfreps.cli.program import Group, Program
-from tfreps.cli.progress import make_progress
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.cli.progress import make_progress
 
 RECORDS = "input_format=jsonl|parquet|avro|tfrecord"  # formats whose records have fields
 READING = {
@@ -149,7 +149,7 @@ def import_annotate_corpus():
         )
     logging.disable(logging.WARNING)
     try:
-        from tfreps.distribute.beam.corpus import annotate_corpus
+        from tfreps._src.distribute.beam.corpus import annotate_corpus
     finally:
         logging.disable(logging.NOTSET)
     return annotate_corpus

@@ -16,10 +16,10 @@ biLM with a softmax). With --wordpiece, the texts of a BERT model are tokenized 
 which TensorFlow Serving includes.
 """
 
-from tfreps.cli import bilm_options
-from tfreps.cli.options import Option
-from tfreps.cli.program import Group, Program
-from tfreps.cli.tagged_files import SCHEMES
+from tfreps._src.cli import bilm_options
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.cli.tagged_files import SCHEMES
 
 ALIAS = "serving_default"  # name under which servers look up the signature `default`
 PROGRAM = Program(
@@ -90,8 +90,8 @@ def export(options):
     path, how = bilm_options.chosen_model(options)
     if options.scheme is not None:
         how["scheme"] = options.scheme
+    from tfreps._src.export.notes import check_notes
     from tfreps.export import open_for_export, weight_changes, write_export
-    from tfreps.export.notes import check_notes
 
     check_notes(options.to, options.overwrite)
     signatures = open_for_export(path, options.explain, not options.wordpiece, **how)

@@ -19,10 +19,10 @@ import json
 import logging
 import pathlib
 
-from tfreps.cli.options import Option
-from tfreps.cli.program import Group, Program
-from tfreps.cli.text_streams import FILE, SENTENCES, read_sentences
-from tfreps.files.version_folders import version_folder, versions_of
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.cli.text_streams import FILE, SENTENCES, read_sentences
+from tfreps._src.files.version_folders import version_folder, versions_of
 
 BATCH = 32
 FIRST = 5  # numbers shown without --full
@@ -84,7 +84,7 @@ def saved_model_folder(folder):
 
 
 def load_signature(folder, name):
-    from tfreps.files.saved_models import load_saved_model  # imports TensorFlow
+    from tfreps._src.files.saved_models import load_saved_model  # imports TensorFlow
 
     logging.getLogger("absl").setLevel(logging.ERROR)  # it warns about gradients
     try:
@@ -114,7 +114,7 @@ def load_signature(folder, name):
 
 def answers(signature, sentences, full):
     """Yields a dict with the outputs of each sentence, without padding."""
-    from tfreps.inference.export_answers import call_signature, output_names, signature_rows
+    from tfreps._src.inference.export_answers import call_signature, output_names, signature_rows
 
     reads_text = "text" in signature.structured_input_signature[1]
     texts = sentences if reads_text else [sentence.split() for sentence in sentences]

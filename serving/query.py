@@ -9,11 +9,11 @@ object per sentence. REST does not need TensorFlow on the client.
 
 import json
 
-from tfreps.cli.options import Option
-from tfreps.cli.program import Group, Program
-from tfreps.cli.start_tensorflow import start_tensorflow
-from tfreps.cli.text_streams import FILE, SENTENCES, read_sentences
-from tfreps.server.answers import as_lines
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.cli.start_tensorflow import start_tensorflow
+from tfreps._src.cli.text_streams import FILE, SENTENCES, read_sentences
+from tfreps._src.server.answers import as_lines
 
 BATCH = 32
 PROGRAM = Program(
@@ -94,11 +94,11 @@ def connect(options):
     try:
         if options.grpc:
             start_tensorflow()
-            from tfreps.server.grpc.grpc_client import GrpcClient
+            from tfreps._src.server.grpc.grpc_client import GrpcClient
 
             address = f"{host}:{options.grpc_port}"
             return GrpcClient(address, options.timeout_seconds, options.tls_ca)
-        from tfreps.server.rest.rest_client import RestClient
+        from tfreps._src.server.rest.rest_client import RestClient
     except ModuleNotFoundError as error:
         raise ValueError(
             f"The client needs the module {error.name}, which is not installed. In a checkout of "

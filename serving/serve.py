@@ -22,11 +22,11 @@ import signal
 import threading
 import time
 
-from tfreps.cli import server_options
-from tfreps.cli.program import Program
-from tfreps.cli.server_log import server_log
-from tfreps.cli.start_tensorflow import start_tensorflow
-from tfreps.cli.text_streams import read_texts
+from tfreps._src.cli import server_options
+from tfreps._src.cli.program import Program
+from tfreps._src.cli.server_log import server_log
+from tfreps._src.cli.start_tensorflow import start_tensorflow
+from tfreps._src.cli.text_streams import read_texts
 
 PAGE = pathlib.Path(__file__).parent / "page"
 LEAST_THREADS = 4
@@ -123,9 +123,9 @@ def stop_on_signals(stopped):
 def make_server(options):
     """Returns a `ModelServer` for the models on the command line."""
     try:
-        from tfreps.server.model_server import ModelServer
-        from tfreps.server.models import model_configs
-        from tfreps.server.requests.server_options import BatchOptions, ServerOptions
+        from tfreps._src.server.model_server import ModelServer
+        from tfreps._src.server.models import model_configs
+        from tfreps._src.server.requests.server_options import BatchOptions, ServerOptions
     except ModuleNotFoundError as error:
         raise ValueError(
             f"The server needs the module {error.name}, which is not installed. In a checkout of "
@@ -168,7 +168,7 @@ def make_routes(options):
     """Returns a function that creates the routes of the page, or `None` without --page."""
     if not options.page:
         return None
-    from tfreps.server.rest.page_routes import page_routes
+    from tfreps._src.server.rest.page_routes import page_routes
 
     sentences = []
     if options.sentences:
@@ -193,9 +193,9 @@ def report(server, options):
 
 def try_out(server, options):
     """Sends the sentence of --try to the first model over both protocols; prints the answers."""
-    from tfreps.server.answers import as_lines
-    from tfreps.server.grpc.grpc_client import GrpcClient
-    from tfreps.server.rest.rest_client import RestClient
+    from tfreps._src.server.answers import as_lines
+    from tfreps._src.server.grpc.grpc_client import GrpcClient
+    from tfreps._src.server.rest.rest_client import RestClient
 
     name = next(iter(server.core.pool.models))
     host = f"[{options.host}]" if ":" in options.host else options.host

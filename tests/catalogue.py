@@ -292,7 +292,7 @@ CATALOGUE = {
             "constrain": "decode",
             "dropout": 0.1,
             "transition_learning_rate": 2.0,
-            "use_xla": True,
+            "crf_jit_compile": True,
             "linear": models.LinearEncoder(11, 3, num_buckets=50),
         },
         {"features": ({"token_ids": WORDS}, "BT")},

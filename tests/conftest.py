@@ -127,7 +127,7 @@ def fixed_seeds():
 def float32_by_default():
     """Makes `--precision auto` mean float32 on every CPU, also in fixtures of modules."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr("tfreps.models.precision.bfloat16_products", lambda: None)
+        monkeypatch.setattr("tfreps._src.models.precision.bfloat16_products", lambda: None)
         yield
 
 

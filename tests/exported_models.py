@@ -4,6 +4,7 @@ import keras
 import numpy as np
 
 from tests import tiny_bert, tiny_run
+from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps.inference import TextBert, TextBiLM, TextClassifier, TextTagger
 from tfreps.models import (
     BiLSTMEncoder,
@@ -19,7 +20,6 @@ from tfreps.models import (
     TransformerEncoder,
 )
 from tfreps.text import TokenIndexer
-from tfreps.text.bert.piece_indexer import PieceIndexer
 
 WORDS = ["Ada", "lives", "in", "London", "."]
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]

@@ -8,7 +8,7 @@ from tests.catalogue_arrays import signature
 from tests.catalogue_entry import B, Entry
 from tests.catalogue_transformers import MASKED, MASKED_AXES
 from tfreps import models
-from tfreps.layers.ops.configurable import inner_layers
+from tfreps._src.layers.ops.configurable import inner_layers
 from tfreps.optimizers import FusedAdam, GroupedOptimizer, LinearWarmup, TF1Adagrad, build_optimizer
 
 
@@ -66,7 +66,7 @@ BATCHES = {
 TRAINED = {
     **{name: entry for name, entry in CATALOGUE.items() if entry.cls in BATCHES},
     "Tagger, CRF": crf(),
-    "Tagger, CRF under XLA": crf(use_xla=True),
+    "Tagger, CRF under XLA": crf(crf_jit_compile=True),
     "BiLMPretrainer, characters": Entry(
         models.BiLMPretrainer, of_characters, {"batch": ({}, "")}, []
     ),

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import Classifier, Tagger, TokenEmbedder
-from tfreps.runs.run_folder import RunFolder
 from tfreps.text import TagSet, Vocabulary
 
 VOCABULARY = Vocabulary("<S> </S> <UNK> Ada Rome saw slept".split())

@@ -4,8 +4,8 @@ import argparse
 
 import keras
 
-from tfreps.cli.training_options import LABELLING as OPTIONS
-from tfreps.models.whole_model import WholeModel
+from tfreps._src.cli.training_options import LABELLING as OPTIONS
+from tfreps._src.models.whole_model import WholeModel
 
 
 class Line(WholeModel, keras.Sequential):

@@ -12,68 +12,37 @@ import tfreps
 TREE = pathlib.Path(tfreps.__file__).parent
 FILE = pathlib.Path(__file__).with_name("public_api.txt")
 HEADER = """\
-# The public API: every name without a leading underscore, with its signature.
-# The names in `__all__` of the packages come first, with the methods and properties that tfreps
-# defines; then the functions and classes that are only in their module. A change in this file is
-# a change for users. `make api` updates it.
+# The public API: the names in `__all__` of the modules of tfreps, with their signatures, and the
+# methods and properties that tfreps defines in classes. A change in this file is a change for
+# users. `make api` updates it.
 """
 PLAIN = (bool, int, float, str, bytes, type(None))
 
 
-def packages():
-    """Returns the names of all packages of tfreps."""
-    folders = [path.parent.relative_to(TREE.parent) for path in TREE.rglob("__init__.py")]
-    return sorted(".".join(folder.parts) for folder in folders)
-
-
-def modules():
-    """Returns the names of all modules of tfreps without a leading underscore.
-
-    Those of `tfreps.distribute.beam` are left out, since they cannot be imported without Beam.
-    """
+def public_modules():
+    """Returns the names of the modules of tfreps that users import."""
     files = [path.relative_to(TREE.parent).with_suffix("") for path in TREE.rglob("*.py")]
-    names = [".".join(file.parts) for file in files if not file.name.startswith("_")]
-    return sorted(name for name in names if not name.startswith("tfreps.distribute.beam."))
-
-
-def own_names(module):
-    """Returns the public functions and classes that a module defines."""
-    found = {n: value for n, value in vars(module).items() if not n.startswith("_")}
-    kinds = inspect.isclass, inspect.isfunction
-    return sorted(
-        name
-        for name, value in found.items()
-        if any(is_kind(value) for is_kind in kinds) and value.__module__ == module.__name__
-    )
-
-
-def public_names(module):
-    """Returns the names in `__all__`, or the public names of `tfreps`, which has no `__all__`."""
-    if hasattr(module, "__all__"):
-        return sorted(module.__all__)
-    names = sorted({name for name in dir(module) if not name.startswith("_")})
-    others = {n for n, value in vars(module).items() if isinstance(value, types.ModuleType)}
-    return [name for name in names if name in tfreps.SUBMODULES or name not in others]
+    names = {".".join(f.parts).removesuffix(".__init__") for f in files if f.parts[1][0] != "_"}
+    return sorted({"tfreps", *names})
 
 
 def lines():
     """Yields the lines of the file without its header. Objects with two names occur once."""
     first_names = {}
-    for package in packages():
-        module = importlib.import_module(package)
-        for name in public_names(module):
-            value, name = getattr(module, name), f"{package}.{name}"
-            if inspect.isclass(value) or inspect.isfunction(value):
-                first = first_names.setdefault(value, name)
-                if first != name:
-                    yield f"{name} = {first}"
-                    continue
-            yield from lines_of(name, value)
-    for name in modules():
+    for name in public_modules():
         module = importlib.import_module(name)
-        for own in own_names(module):
-            if getattr(module, own) not in first_names:
-                yield from lines_of(f"{name}.{own}", getattr(module, own))
+        for short in sorted(module.__all__):
+            full = f"{name}.{short}"
+            if full == "tfreps.distribute.Annotate":
+                yield f"class {full}: requires Apache Beam"
+                continue
+            value = getattr(module, short)
+            if inspect.isclass(value) or inspect.isfunction(value):
+                first = first_names.setdefault(value, full)
+                if first != full:
+                    yield f"{full} = {first}"
+                    continue
+            yield from lines_of(full, value)
 
 
 def lines_of(name, value):

@@ -3,7 +3,7 @@
 import pytest
 
 from tfreps import __main__ as command
-from tfreps.cli.options import as_flag
+from tfreps._src.cli.options import as_flag
 
 LONG = "x" * 5000
 NUMBERS = ["", LONG, "-1", "0", "nan", "inf", "-inf", "1e400", "9" * 400, "9" * 5000, "1.5", "٣x"]

@@ -8,9 +8,9 @@ import keras
 import pytest
 
 from tests.conftest import CHECKOUT
-from tfreps.backend import require_tensorflow_backend
+from tfreps._src.backend import require_tensorflow_backend
 
-CALL = "from tfreps.backend import require_tensorflow_backend; require_tensorflow_backend()"
+CALL = "from tfreps._src.backend import require_tensorflow_backend; require_tensorflow_backend()"
 
 
 def last_line(code, **environment):

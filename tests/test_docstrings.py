@@ -10,12 +10,12 @@ from tests.conftest import CHECKOUT
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # These examples export or train models; quicker tests cover the same code.
 SLOW = {
-    f"tfreps.{name}"
+    f"tfreps._src.{name}"
     for name in (
         "callbacks.best_model",
         "callbacks.checkpoints",
         "callbacks.epoch_log",
-        "callbacks.rate_cuts",
+        "callbacks.reduce_learning_rate",
         "callbacks.training_log",
         "callbacks.weight_averages",
         "data.masked_lm.masked_lm_batches",
@@ -32,7 +32,7 @@ SLOW = {
     )
 }
 
-MASKING = {f"tfreps.data.masked_lm.{name}" for name in ("masked_lm_batches", "token_masking")}
+MASKING = {f"tfreps._src.data.masked_lm.{name}" for name in ("masked_lm_batches", "token_masking")}
 
 
 def modules():
@@ -50,7 +50,7 @@ def modules():
 @pytest.mark.parametrize("name", list(modules()))
 def test_docstring_examples(name, tmp_path, monkeypatch):
     """The examples run in a temporary folder."""
-    if name.startswith("tfreps.distribute.beam."):
+    if name.startswith("tfreps._src.distribute.beam."):
         pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
     if name in MASKING:
         pytest.importorskip("tensorflow_text", reason="masked language modeling needs it")

@@ -16,8 +16,8 @@ from tests.exported_models import MAKERS
 from tests.gpu_exceptions import IN_MODELS, IN_SIGNATURES, expected
 from tests.gpu_graphs import OPTIMIZERS, TRAINED, gradient_step, steps, trace
 from tests.gpu_kernels import dtypes, knows_gpus, without_kernel
+from tfreps._src.models import hmm_sentences
 from tfreps.export import open_for_export
-from tfreps.models import hmm_sentences
 
 pytestmark = pytest.mark.skipif(
     not knows_gpus(), reason="this wheel of TensorFlow has no GPU kernels in its registry"

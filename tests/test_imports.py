@@ -8,8 +8,8 @@ import pytest
 
 from tests.conftest import CHECKOUT
 
-# Maps each package of tfreps to the other packages that its files may import, at the top of a file
-# or inside a function. Subfolders belong to their package. `backend` is a single file.
+# Maps each package of tfreps/_src to the other packages that its files may import, at the top of a
+# file or inside a function. Subfolders belong to their package. `backend` is a single file.
 MAY_IMPORT = {
     "files": set(),
     "text": {"files"},
@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "reports": {"metrics", "text"},
     "plots": {"files"},
     "models": {"backend", "files", "layers", "metrics", "optimizers", "text"},
-    "convert": {"__init__", "files", "models"},
+    "convert": {"files", "models"},
     "presets": {"files"},
     "runs": {"convert", "files", "models", "optimizers", "presets", "text"},
     "inference": {"convert", "data", "files", "layers", "models", "presets", "runs", "text"},
@@ -33,16 +33,14 @@ MAY_IMPORT = {
     "export": {"files", "inference", "layers", "models", "runs", "text"},
     "server": {"files"},
     "cli": {
-        "__init__",
         *("callbacks", "data", "distribute", "files", "fitting", "inference", "layers", "models"),
         *("optimizers", "plots", "presets", "reports", "runs", "text"),
     },
     "backend": set(),
     "__init__": set(),
-    "__main__": {"cli", "files"},
 }
 # The only import of a higher package: methods such as `from_preset` read and write files.
-UPWARD = {"tfreps.models.preset_methods": "tfreps.runs.model_files"}
+UPWARD = {"tfreps._src.models.preset_methods": "tfreps._src.runs.model_files"}
 PROGRAMS = ("training", "serving", "benchmarks")
 
 
@@ -59,11 +57,13 @@ def read(path):
     return (CHECKOUT / path).read_text(encoding="utf-8")
 
 
-LIBRARY = sources("tfreps")
+LIBRARY = sources("tfreps/_src")
+STUBS = [path.relative_to(CHECKOUT) for path in sorted((CHECKOUT / "tfreps").rglob("*.pyi"))]
+PUBLIC = sorted({*sources("tfreps"), *STUBS} - {*LIBRARY})
 
 
 def module_name(path):
-    """Returns the module name, such as `tfreps.layers.crf`; a package for `__init__.py`."""
+    """Returns the module name, such as `tfreps._src.layers.crf`; a package for `__init__.py`."""
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
 
@@ -85,17 +85,15 @@ def imported_names(path, source=None, at_the_top=False):
 
 def forbidden_imports(path, source=None):
     """Yields the imports of a library file that break the rules."""
-    own = path.with_suffix("").parts[1]
+    own = path.with_suffix("").parts[2]
     allowed = {own} | MAY_IMPORT[own]
     for name in imported_names(path, source):
         root, *rest = name.split(".")
         if root in PROGRAMS or root == "argparse" and own != "cli":
             yield f"{path} imports {name} (the library must not depend on programs or their flags)"
-        if root != "tfreps" or rest == ["__version__"] or own == "__main__" and not rest:
+        if root != "tfreps" or rest == ["__version__"] or name == UPWARD.get(module_name(path)):
             continue
-        if name == UPWARD.get(module_name(path)):
-            continue
-        if not rest or rest[0] not in allowed:
+        if rest[:1] != ["_src"] or len(rest) < 2 or rest[1] not in allowed:
             yield f"{path} imports {name} ({own} may import {sorted(MAY_IMPORT[own]) or 'nothing'})"
 
 
@@ -106,16 +104,28 @@ def test_imports_point_down():
 @pytest.mark.parametrize(
     "file, source, fine",
     [
-        ("tfreps/layers/crf.py", "from tfreps.layers.ops import chain", True),
-        ("tfreps/layers/crf.py", "from .. import text", False),
-        ("tfreps/layers/crf.py", "import tfreps", False),
-        ("tfreps/layers/crf.py", "def f():\n    import tfreps.text", False),
-        ("tfreps/plots/canvas.py", "import argparse", False),
-        ("tfreps/export/notes.py", "import training.embed", False),
+        ("tfreps/_src/layers/crf.py", "from tfreps._src.layers.ops import chain", True),
+        ("tfreps/_src/layers/crf.py", "from .. import text", False),
+        ("tfreps/_src/layers/crf.py", "import tfreps", False),
+        ("tfreps/_src/layers/crf.py", "from tfreps.layers import BiLSTM", False),
+        ("tfreps/_src/layers/crf.py", "from tfreps import __version__", True),
+        ("tfreps/_src/layers/crf.py", "def f():\n    import tfreps.text", False),
+        ("tfreps/_src/plots/canvas.py", "import argparse", False),
+        ("tfreps/_src/export/notes.py", "import training.embed", False),
     ],
 )
 def test_the_rule_itself(file, source, fine):
     assert (not list(forbidden_imports(pathlib.Path(file), source))) == fine
+
+
+def test_public_modules_list_names_of_the_private_package_with_their_name():
+    shared = {"__init__": "tfreps", "__main__": "tfreps._src", "distribute": "tfreps._src"}
+    for path in PUBLIC:
+        own = path.relative_to("tfreps").parts[0].partition(".")[0]
+        for name in imported_names(path):
+            if name.startswith("tfreps.") and not name.startswith(f"tfreps.{own}"):
+                wanted = shared.get(own, f"tfreps._src.{own}")
+                assert name.startswith(f"{wanted}."), f"{path} imports {name}"
 
 
 def import_arrows(modules, sources=None, at_the_top=False):
@@ -134,10 +144,10 @@ def import_arrows(modules, sources=None, at_the_top=False):
 def folder_arrows(arrows, modules):
     """Returns the imports between folders, without those of a package from its subfolders.
 
-    A flat file in `tfreps/` counts as a folder.
+    A flat file in `tfreps/_src/` counts as a folder.
     """
     folders = {
-        module: (path.parent if len(path.parts) > 2 else path).as_posix()
+        module: (path.parent if len(path.parts) > 3 else path).as_posix()
         for module, path in modules.items()
     }
     found = {folder: set() for folder in folders.values()}
@@ -174,17 +184,19 @@ def test_no_circle_of_files_or_folders():
 
 
 def test_circles_are_found():
-    paths = [pathlib.Path("tfreps/layers", name) for name in ("__init__.py", "a.py", "ops/b.py")]
-    modules = {module_name(path): path for path in paths}
+    layers = pathlib.Path("tfreps/_src/layers")
+    modules = {module_name(layers / n): layers / n for n in ("__init__.py", "a.py", "ops/b.py")}
+    top = "tfreps._src.layers"
     sources = {
-        "tfreps.layers": "from tfreps.layers.a import A\nfrom tfreps.layers.ops.b import B",
-        "tfreps.layers.a": "from tfreps.layers.ops import b",
-        "tfreps.layers.ops.b": "def f():\n    from tfreps.layers.a import A",
+        top: f"from {top}.a import A\nfrom {top}.ops.b import B",
+        f"{top}.a": f"from {top}.ops import b",
+        f"{top}.ops.b": f"def f():\n    from {top}.a import A",
     }
     arrows = import_arrows(modules, sources)
-    assert set(circle(arrows)) == {"tfreps.layers.a", "tfreps.layers.ops.b"}
-    assert set(circle(folder_arrows(arrows, modules))) == {"tfreps/layers", "tfreps/layers/ops"}
-    sources["tfreps.layers.ops.b"] = ""
+    assert set(circle(arrows)) == {f"{top}.a", f"{top}.ops.b"}
+    folders = {str(layers), str(layers / "ops")}
+    assert set(circle(folder_arrows(arrows, modules))) == folders
+    sources[f"{top}.ops.b"] = ""
     assert circle(folder_arrows(import_arrows(modules, sources), modules)) is None
 
 
@@ -192,7 +204,7 @@ def test_importing_the_models_registers_all_that_a_saved_model_may_name():
     registers = "\n@keras.saving.register_keras_serializable"
     names = {module for module, path in MODULES.items() if registers in read(path)}
     arrows = import_arrows(MODULES, at_the_top=True)
-    reached, new = set(), {"tfreps.models"}
+    reached, new = set(), {"tfreps._src.models"}
     while new:
         reached |= new
         parents = {module.rpartition(".")[0] for module in new} & {*MODULES}

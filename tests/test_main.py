@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import CHECKOUT
 from tfreps import __main__ as command
-from tfreps.cli import program as program_module
+from tfreps._src.cli import program as program_module
 
 
 @pytest.fixture
@@ -259,6 +259,6 @@ def test_importing_tfreps_is_cheap():
 def test_subpackages_are_imported_when_used():
     import tfreps
 
-    assert tfreps.runs.run_folder.RunFolder and "layers" in dir(tfreps)
-    with pytest.raises(AttributeError, match="no attribute 'layer'"):
+    assert tfreps.runs.RunFolder and "layers" in dir(tfreps)
+    with pytest.raises(AttributeError, match="No tfreps attribute layer"):
         tfreps.layer  # noqa: B018

@@ -64,7 +64,8 @@ def test_the_wheel_holds_every_source_file(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     for folder in ("tfreps", "training", "serving"):
-        files = [*(CHECKOUT / folder).rglob("*.py"), *(CHECKOUT / folder).rglob("*.json")]
+        kinds = "*.py", "*.pyi", "*.json", "py.typed"
+        files = [path for kind in kinds for path in (CHECKOUT / folder).rglob(kind)]
         for path in files:
             name = path.relative_to(CHECKOUT).as_posix()
             assert (name if folder == "tfreps" else f"tfreps/{name}") in names

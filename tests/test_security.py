@@ -6,8 +6,8 @@ import pytest
 
 from serving import predict, serve
 from tests.conftest import CHECKOUT
+from tfreps._src.server.models import model_configs
 from tfreps.server import ServerOptions
-from tfreps.server.models import model_configs
 
 TEXT = (CHECKOUT / "SECURITY.md").read_text(encoding="utf-8")
 ELSEWHERE = {"--help", "--resume", "--format"}  # flags of other programs

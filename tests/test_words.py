@@ -40,8 +40,8 @@ PAGES += [p for p in CHECKOUT.glob("docs/*/**/*.md") if not set(p.parts) & set(W
 FLAG = re.compile(r"(^|[\s(`'\"])--[a-z]")
 # Files of the library that mention flags, and whose flags they are. Code of programs may.
 FOREIGN = {
-    "tfreps/backend.py": "a command line of pip",
-    "tfreps/export/notes.py": "the notes in an export describe how to start servers",
+    "tfreps/_src/backend.py": "a command line of pip",
+    "tfreps/_src/export/notes.py": "the notes in an export describe how to start servers",
 }
 
 
@@ -104,7 +104,7 @@ def test_the_library_never_mentions_flags():
     found = []
     for path in PRODUCT:
         name = path.relative_to(CHECKOUT).as_posix()
-        if name.startswith("tfreps/") and not name.startswith(("tfreps/cli/", "tfreps/__main__")):
+        if name.startswith("tfreps/_src/") and not name.startswith("tfreps/_src/cli/"):
             lines = flags_in(path.read_text(encoding="utf-8")) if name not in FOREIGN else []
             found += [f"{name}:{line}" for line in lines]
     assert found == []

@@ -6,8 +6,8 @@ import os
 import sys
 
 import tfreps
-from tfreps.cli import standard_streams
-from tfreps.files.tensorflow_errors import essence
+from tfreps._src.cli import standard_streams
+from tfreps._src.files.tensorflow_errors import essence
 
 # Program -> module (inside the installed package, or next to it in a clone) and description.
 PROGRAMS = {

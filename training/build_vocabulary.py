@@ -13,14 +13,14 @@ tokens, such as `#NUM#` for numbers; characters and whole Latin words follow. An
 has one token per line.
 """
 
-from tfreps.cli.options import Option
-from tfreps.cli.output_checks import OVERWRITE, check_output
-from tfreps.cli.program import Group, Program
-from tfreps.cli.progress import make_progress, of_totals
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.output_checks import OVERWRITE, check_output
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.cli.progress import make_progress, of_totals
+from tfreps._src.data.text_files import find_files, read_blocks
+from tfreps._src.text.bert.character_tokens import count_tokens as count_characters
 from tfreps.data import count_tokens
-from tfreps.data.text_files import find_files, read_blocks
 from tfreps.text import CharacterTokenizer, Vocabulary
-from tfreps.text.bert.character_tokens import count_tokens as count_characters
 
 BOUNDARIES = ("<S>", "</S>")
 UNKNOWN = "<UNK>"

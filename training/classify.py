@@ -6,13 +6,13 @@ Texts are tokenized in the same way as in training (see --tokens of tfreps train
 import json
 import sys
 
-from tfreps.cli.options import Option
-from tfreps.cli.output_checks import OUTPUT, OVERWRITE, check_output
-from tfreps.cli.program import Group, Program
-from tfreps.cli.progress import make_progress
-from tfreps.cli.text_streams import line_limit, read_texts
-from tfreps.files.atomic_files import written_whole
-from tfreps.runs.run_folder import run_files
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.output_checks import OUTPUT, OVERWRITE, check_output
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.cli.progress import make_progress
+from tfreps._src.cli.text_streams import line_limit, read_texts
+from tfreps._src.files.atomic_files import written_whole
+from tfreps._src.runs.run_folder import run_files
 
 TEXTS_AT_ONCE = 1024
 PROGRAM = Program(
@@ -57,8 +57,8 @@ def main(argv=None):
 
 def classify(options):
     check_output(options.output, options.overwrite, [options.text, *run_files(options.run)])
-    from tfreps.inference.load import load_as
-    from tfreps.inference.text_classifier import TextClassifier
+    from tfreps._src.inference.load import load_as
+    from tfreps._src.inference.text_classifier import TextClassifier
 
     trained = load_as(TextClassifier, options.run)
     threshold = threshold_of(options, trained)

@@ -15,13 +15,13 @@ conversion: pass its folder to --bert or to tfreps export.
 import pathlib
 import warnings
 
-from tfreps.cli import bilm_options
-from tfreps.cli.options import Option, as_flag
-from tfreps.cli.program import Group, Program
-from tfreps.cli.tagged_files import SCHEMES
-from tfreps.files.atomic_files import is_free, replacing
-from tfreps.files.json_files import read_json
-from tfreps.runs.run_folder import RunFolder
+from tfreps._src.cli import bilm_options
+from tfreps._src.cli.options import Option, as_flag
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.cli.tagged_files import SCHEMES
+from tfreps._src.files.atomic_files import is_free, replacing
+from tfreps._src.files.json_files import read_json
+from tfreps._src.runs.run_folder import RunFolder
 
 # Options that may be given together. Checkpoints and biLMs of token ids need a vocabulary.
 WAYS = (
@@ -119,10 +119,10 @@ def check(options):
 
 def published(options):
     """Writes the biLM of a run folder in the format of bilm-tf and AllenNLP."""
-    from tfreps.convert.model_cards import write_model_card
-    from tfreps.inference.load import load_as
-    from tfreps.inference.text_bilm import TextBiLM
-    from tfreps.runs.run_card import run_card
+    from tfreps._src.convert.model_cards import write_model_card
+    from tfreps._src.inference.load import load_as
+    from tfreps._src.inference.text_bilm import TextBiLM
+    from tfreps._src.runs.run_card import run_card
 
     found, target = load_as(TextBiLM, options.model), options.to_bilm_tf
     with warnings.catch_warnings(record=True) as noted, replacing(target, parents=True) as folder:
@@ -143,8 +143,8 @@ def published(options):
 
 def published_bert(options):
     """Writes the BERT model of a run folder, with its head, in the format of transformers."""
-    from tfreps.runs.bert_publishing import write_published
-    from tfreps.text.bert.tokenizer_files import OWN
+    from tfreps._src.runs.bert_publishing import write_published
+    from tfreps._src.text.bert.tokenizer_files import OWN
 
     run = RunFolder.open(options.model)
     with replacing(options.to_hugging_face, parents=True) as folder:
@@ -161,9 +161,9 @@ def published_bert(options):
 
 def create_run(options):
     """Creates a run folder from a published model or a training folder of bilm-tf."""
-    from tfreps.inference.load import load
-    from tfreps.inference.text_bilm import TextBiLM
-    from tfreps.inference.text_model import TextModel
+    from tfreps._src.inference.load import load
+    from tfreps._src.inference.text_bilm import TextBiLM
+    from tfreps._src.inference.text_model import TextModel
     from tfreps.text import Vocabulary
 
     vocabulary = Vocabulary.read(options.vocabulary) if options.vocabulary else None
@@ -233,8 +233,8 @@ def run_from_bilm(options, trained, vocabulary):
 
 def run_from_bert(options, trained):
     """Creates a run folder from a published BERT model with a label or tag head."""
+    from tfreps._src.runs.bert_publishing import write_labelling_run
     from tfreps.models import BertEncoder
-    from tfreps.runs.bert_publishing import write_labelling_run
 
     model, tokenizer = trained.model, trained.tokenizer
     run, given = options.to_run, {"bert": options.model, "scheme": options.scheme}

@@ -11,12 +11,12 @@ import os
 import pathlib
 import re
 
-from tfreps.cli.options import Option
-from tfreps.cli.output_checks import CORPUS, check_overwrite
-from tfreps.cli.program import Group, Program
-from tfreps.data.python_text import SENTENCE_END, paragraphs, python_documents
-from tfreps.files.atomic_files import write_text
-from tfreps.files.utf8_files import decode_utf8
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.output_checks import CORPUS, check_overwrite
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.data.python_text import SENTENCE_END, paragraphs, python_documents
+from tfreps._src.files.atomic_files import write_text
+from tfreps._src.files.utf8_files import decode_utf8
 
 # A word with its inner apostrophes, hyphens, dots and underscores (don't, well-known, 3.14,
 # tf.data), or one punctuation mark.

@@ -12,11 +12,11 @@ import hashlib
 import pathlib
 import re
 
-from tfreps.cli.options import Option, listed
-from tfreps.cli.output_checks import CORPUS, check_overwrite
-from tfreps.cli.program import Group, Program
-from tfreps.data.python_text import SENTENCE_END, docstring_documents, paragraphs
-from tfreps.files.atomic_files import write_text
+from tfreps._src.cli.options import Option, listed
+from tfreps._src.cli.output_checks import CORPUS, check_overwrite
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.data.python_text import SENTENCE_END, docstring_documents, paragraphs
+from tfreps._src.files.atomic_files import write_text
 
 # :class:`Name` and ``code`` and `code`, on one line of a paragraph.
 CODE = re.compile(r"(?:(?<!\w):[\w:]+:)?(?<!`)(`{1,2})(?!`)([^`]+?)\1(?!`)")

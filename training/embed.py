@@ -16,15 +16,15 @@ import json
 
 import numpy as np
 
-from tfreps.cli import bilm_options
-from tfreps.cli.options import Option
-from tfreps.cli.output_checks import OVERWRITE, check_overwrite
-from tfreps.cli.program import Group, Program
-from tfreps.cli.progress import make_progress, of_totals
-from tfreps.cli.tagged_files import COLUMNS, TEXT_OR_TAGGED, read_tagged_files
-from tfreps.data.text_files import stream_lines
-from tfreps.files.atomic_files import is_stream
-from tfreps.runs.run_folder import run_files
+from tfreps._src.cli import bilm_options
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.output_checks import OVERWRITE, check_overwrite
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.cli.progress import make_progress, of_totals
+from tfreps._src.cli.tagged_files import COLUMNS, TEXT_OR_TAGGED, read_tagged_files
+from tfreps._src.data.text_files import stream_lines
+from tfreps._src.files.atomic_files import is_stream
+from tfreps._src.runs.run_folder import run_files
 
 WINDOW = 1 << 16  # tokens that are sorted by length and written to the file together
 PROGRAM = Program(
@@ -113,9 +113,9 @@ def embed(options):
         check_overwrite(options.output, options.overwrite, inputs(options))
     counts, sentences, digest = first_pass(options)
 
-    from tfreps.inference.embeddings_file import EmbeddingsFile
-    from tfreps.inference.load import load_as
-    from tfreps.inference.text_bilm import TextBiLM
+    from tfreps._src.inference.embeddings_file import EmbeddingsFile
+    from tfreps._src.inference.load import load_as
+    from tfreps._src.inference.text_bilm import TextBiLM
 
     found = load_as(TextBiLM, path, **how)
     layers = chosen_layers(options, found.bilm.num_layers + 1)
@@ -196,7 +196,7 @@ def marker(options, bilm, text_digest):
 
 
 def write(options, file, encoder, counts):
-    from tfreps.data.labelled.sentence_vectors import token_digest
+    from tfreps._src.data.labelled.sentence_vectors import token_digest
 
     frequent = [token for token, count in counts.most_common(options.cache) if count > 1]
     cached = of_totals(make_progress("token vectors", len(frequent)))

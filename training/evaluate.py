@@ -3,13 +3,13 @@
 The files are read with the options of the run's training data unless flags override them.
 """
 
-from tfreps.cli import labelled_texts
-from tfreps.cli.options import Option, as_clause, as_flag
-from tfreps.cli.output_checks import OVERWRITE, check_output
-from tfreps.cli.program import Group, Program
-from tfreps.cli.tagged_files import as_in_training, read_tagged_files
-from tfreps.files.json_files import as_json, write_json
-from tfreps.runs.run_folder import RunFolder, run_files
+from tfreps._src.cli import labelled_texts
+from tfreps._src.cli.options import Option, as_clause, as_flag
+from tfreps._src.cli.output_checks import OVERWRITE, check_output
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.cli.tagged_files import as_in_training, read_tagged_files
+from tfreps._src.files.json_files import as_json, write_json
+from tfreps._src.runs.run_folder import RunFolder, run_files
 
 FOR_TAGGERS = {name: as_in_training(name) for name in ("token_column", "tag_column", "separator")}
 FIELDS = {
@@ -72,10 +72,10 @@ def main(argv=None):
 def evaluate(options):
     read = [*options.data, *filter(None, [options.vectors]), *run_files(options.run)]
     check_output(options.output, options.overwrite, read)
-    from tfreps.inference.load import load_as
-    from tfreps.inference.text_model import TextModel
+    from tfreps._src.inference.load import load_as
+    from tfreps._src.inference.text_model import TextModel
+    from tfreps._src.reports.evaluation import evaluate_classifier, evaluate_tagger
     from tfreps.presets import fetched
-    from tfreps.reports.evaluation import evaluate_classifier, evaluate_tagger
 
     with fetched(options.run) as path:
         run, trained = RunFolder.open(path), load_as(TextModel, path)

@@ -12,10 +12,10 @@ import time
 import numpy as np
 
 from tfreps import data
-from tfreps.cli.bilm_options import reading_options
-from tfreps.cli.options import Option
-from tfreps.cli.program import Group, Program
-from tfreps.runs.run_folder import RunFolder
+from tfreps._src.cli.bilm_options import reading_options
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.runs.run_folder import RunFolder
 
 PROGRAM = Program(
     "evaluate-lm",
@@ -63,8 +63,8 @@ def main(argv=None):
 
 
 def evaluate(options):
-    from tfreps.inference.load import load_as
-    from tfreps.inference.text_bilm import TextBiLM
+    from tfreps._src.inference.load import load_as
+    from tfreps._src.inference.text_bilm import TextBiLM
     from tfreps.models import BiLMPretrainer
     from tfreps.presets import fetched
 

@@ -12,10 +12,10 @@ import itertools
 
 import numpy as np
 
-from tfreps.cli import bilm_options
-from tfreps.cli.options import Option
-from tfreps.cli.program import Group, Program
-from tfreps.data.text_files import stream_lines
+from tfreps._src.cli import bilm_options
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.data.text_files import stream_lines
 
 SHOWN = 3  # occurrences of the word
 AROUND = 5  # words shown on either side
@@ -64,8 +64,8 @@ def find_neighbours(options):
     if options.word is not None and options.word not in words:
         raise ValueError(missing(options.word, words, options))
 
-    from tfreps.inference.load import load_as
-    from tfreps.inference.text_bilm import TextBiLM
+    from tfreps._src.inference.load import load_as
+    from tfreps._src.inference.text_bilm import TextBiLM
 
     vectors = embed(load_as(TextBiLM, path, **how), sentences)  # [N, 2P], of length 1
     word = options.word or varied_word(words, vectors)

@@ -9,13 +9,13 @@ import pathlib
 import sys
 
 from tfreps import plots
-from tfreps.cli.options import Option, as_flag
-from tfreps.cli.output_checks import check_output
-from tfreps.cli.program import Group, Program
-from tfreps.cli.start_tensorflow import start_tensorflow
-from tfreps.plots.curves import PLACES
-from tfreps.plots.position_maps import VIEWS
-from tfreps.runs.run_folder import RunFolder
+from tfreps._src.cli.options import Option, as_flag
+from tfreps._src.cli.output_checks import check_output
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.cli.start_tensorflow import start_tensorflow
+from tfreps._src.plots.curves import PLACES
+from tfreps._src.plots.position_maps import VIEWS
+from tfreps._src.runs.run_folder import RunFolder
 
 WIDTH = 128  # of sinusoidal position vectors
 KINDS = "sinusoidal", "sinusoidal_full_index"
@@ -185,7 +185,7 @@ def write_picture(options, draw):
 
 
 def draw_attention(options):
-    from tfreps.inference.load import load
+    from tfreps._src.inference.load import load
 
     read = load(options.model).attention(options.text, options.second)
     fonts = plots.fonts_for(read.tokens, options.font)
@@ -197,9 +197,9 @@ def draw_attention(options):
 
 def draw_positions(options):
     """Draws the position vectors of a model, or sinusoidal ones, float32 `[P, D]`."""
-    from tfreps.inference.attention import POSITIONS, position_table
-    from tfreps.inference.load import load
-    from tfreps.layers.position_embedding import sinusoids
+    from tfreps._src.inference.attention import POSITIONS, position_table
+    from tfreps._src.inference.load import load
+    from tfreps._src.layers.position_embedding import sinusoids
 
     if options.model is not None:
         for name in "positions", "hidden_dim", "normalize_positions":

@@ -4,8 +4,8 @@ Every option that takes a run folder or a published model also accepts one of th
 is downloaded by this program; the first use of a name downloads its files.
 """
 
-from tfreps.cli.options import Option
-from tfreps.cli.program import Program
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.program import Program
 
 PROGRAM = Program(
     "presets",
@@ -31,7 +31,7 @@ def main(argv=None):
 
 
 def show(options):
-    from tfreps.presets.preset_table import PresetTable, rows
+    from tfreps._src.presets.preset_table import PresetTable, rows
 
     found = rows()
     if options.name is None:
@@ -56,5 +56,5 @@ def as_text(preset):
         lines.append(f"{file.name} ({size}, checksum {file.checksum or 'unknown'}):")
         lines += [f"  {url}" for url in file.urls]
     lines.append(f"not verified: {'; '.join(preset.unverified) or 'nothing'}")
-    lines.append(f"read in: {'; '.join(preset.read_in)}")
+    lines.append(f"read in: {'; '.join(preset.sources)}")
     return "\n".join(lines)

@@ -9,14 +9,9 @@ continues training from the weights of another run or of a published checkpoint.
 import pathlib
 
 from tfreps import data
-from tfreps.cli.bert_options import GROUPS, SIZE, SIZES
-from tfreps.cli.program import Program
-from tfreps.text.bert import (
-    CharacterTokenizer,
-    WordPieceTokenizer,
-    read_tokenizer,
-    write_tokenizer,
-)
+from tfreps._src.cli.bert_options import GROUPS, SIZE, SIZES
+from tfreps._src.cli.program import Program
+from tfreps.text.bert import CharacterTokenizer, WordPieceTokenizer, read_tokenizer, write_tokenizer
 
 PROGRAM = Program(
     "pretrain-bert",
@@ -38,20 +33,20 @@ def main(argv=None):
 
 
 def start(options):
-    from tfreps.cli.training_program import run_training
+    from tfreps._src.cli.training_program import run_training
 
     return run_training(PROGRAM, options, train)
 
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, and prints the results."""
+    from tfreps._src.cli import training_program
+    from tfreps._src.cli.progress import say_progress
+    from tfreps._src.distribute.strategies import open_strategy
+    from tfreps._src.fitting import training
+    from tfreps._src.fitting.epoch_loop import FitPlan, fit_epochs
+    from tfreps._src.models.sizes import BERT
     from tfreps.callbacks import EpochLog
-    from tfreps.cli import training_program
-    from tfreps.cli.progress import say_progress
-    from tfreps.distribute.strategies import open_strategy
-    from tfreps.fitting import training
-    from tfreps.fitting.epoch_loop import FitPlan, fit_epochs
-    from tfreps.models.sizes import BERT
     from tfreps.optimizers import build_optimizer
 
     rows = options.batch_rows or max(1, options.batch_tokens // options.max_length)
@@ -104,9 +99,9 @@ def make_model(options, run):
     """Returns the pretrainer, new or loaded from --init, and its tokenizer."""
     import keras
 
+    from tfreps._src.models.sizes import BERT
+    from tfreps._src.runs.bert_loading import load_pretrainer
     from tfreps.models import BertEncoder, BertPretrainer
-    from tfreps.models.sizes import BERT
-    from tfreps.runs.bert_loading import load_pretrainer
 
     sizes = {name: getattr(options, name) for name in SIZES}
     sizes = {name: value for name, value in sizes.items() if value is not None}
@@ -161,7 +156,7 @@ def check_length(options, encoder):
 
 def make_train_batches(options, model, tokenizer):
     """Returns the training batches and the counts of the text, and prints the counts."""
-    from tfreps.distribute.data_share import data_share
+    from tfreps._src.distribute.data_share import data_share
 
     share = data_share(options)
     files = share.files(data.find_files(options.train))

@@ -12,9 +12,9 @@ import types
 import warnings
 
 from tfreps import data, text
-from tfreps.cli.bilm_options import reading_options
-from tfreps.cli.elmo_options import GROUPS, SIZES
-from tfreps.cli.program import Program
+from tfreps._src.cli.bilm_options import reading_options
+from tfreps._src.cli.elmo_options import GROUPS, SIZES
+from tfreps._src.cli.program import Program
 
 MAY_CHANGE = ("histograms",)
 SIZE = "elmo_small"
@@ -41,7 +41,7 @@ def main(argv=None):
 
 
 def start(options):
-    from tfreps.cli.training_program import run_training
+    from tfreps._src.cli.training_program import run_training
 
     # Keras warns about every data set of unknown length.
     warnings.filterwarnings("ignore", message="Your input ran out of data")
@@ -50,15 +50,15 @@ def start(options):
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, and prints the results."""
-    from tfreps.cli import training_program
-    from tfreps.distribute.data_share import data_share
-    from tfreps.distribute.strategies import check_rows, open_strategy
-    from tfreps.fitting import precision
-    from tfreps.fitting.epoch_loop import FitPlan, fit_epochs
-    from tfreps.fitting.training import make_reproducible
-    from tfreps.models.sizes import ELMO
+    from tfreps._src.cli import training_program
+    from tfreps._src.distribute.data_share import data_share
+    from tfreps._src.distribute.strategies import check_rows, open_strategy
+    from tfreps._src.fitting import precision
+    from tfreps._src.fitting.epoch_loop import FitPlan, fit_epochs
+    from tfreps._src.fitting.training import make_reproducible
+    from tfreps._src.models.sizes import ELMO
+    from tfreps._src.runs.bilm_loading import restore_accumulators
     from tfreps.optimizers import build_optimizer
-    from tfreps.runs.bilm_loading import restore_accumulators
 
     if options.resume and not earlier:
         print(f"There is no run in {options.run} to resume; starting a new run.", file=sys.stderr)
@@ -119,10 +119,10 @@ def read_vocabulary(options, earlier):
 
 def make_model(options, vocabulary):
     """Returns the pretrainer, new or loaded from --init, and Adagrad's accumulators by path."""
+    from tfreps._src.models.precision import POLICIES
+    from tfreps._src.models.sizes import ELMO
+    from tfreps._src.runs.bilm_loading import continue_pretraining, set_vocabulary, word_options
     from tfreps.models import BiLM, BiLMPretrainer
-    from tfreps.models.precision import POLICIES
-    from tfreps.models.sizes import ELMO
-    from tfreps.runs.bilm_loading import continue_pretraining, set_vocabulary, word_options
 
     sizes = {name: getattr(options, name) for name in SIZES if name != "dropout"}
     sizes = {name: value for name, value in sizes.items() if value is not None}
@@ -215,8 +215,8 @@ def make_optimizer(options, total_steps):
 
 
 def make_log(options, run, total_steps, sample):
+    from tfreps._src.cli.progress import say_progress
     from tfreps.callbacks import TrainingLog
-    from tfreps.cli.progress import say_progress
 
     return TrainingLog(
         run.logs_path,

@@ -8,9 +8,9 @@ BERT models. An upload needs a token: log in with `hf auth login`, or set HF_TOK
 
 import pathlib
 
-from tfreps.cli.options import Option
-from tfreps.cli.program import Group, Program
-from tfreps.files.atomic_files import is_free
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.files.atomic_files import is_free
 
 PROGRAM = Program(
     "publish",
@@ -47,8 +47,8 @@ def main(argv=None):
 
 
 def publish(options):
-    from tfreps.inference.load import load
-    from tfreps.presets import hub_repositories
+    from tfreps._src.inference.load import load
+    from tfreps._src.presets import hub_repositories
 
     if options.target.startswith(hub_repositories.SCHEME):
         hub_repositories.parse(options.target)
@@ -57,7 +57,7 @@ def publish(options):
         print(f"Uploaded {options.model}: {url}")
     else:
         check_folder(options, hub_repositories.FORM)
-        load(options.model).save_preset(options.target)
+        load(options.model).save_to_preset(options.target)
         files = ", ".join(sorted(path.name for path in pathlib.Path(options.target).iterdir()))
         print(f"Wrote {options.target}: {files}.")
     print(f'State the license in README.md. Next, in Python: tfreps.load("{options.target}")')

@@ -20,14 +20,14 @@ the input is tokenized. ``confidence`` is the lowest confidence of the tokens of
 import dataclasses
 import json
 
-from tfreps.cli.options import Option
-from tfreps.cli.output_checks import OUTPUT, OVERWRITE, check_output
-from tfreps.cli.program import Group, Program
-from tfreps.cli.progress import make_progress
-from tfreps.cli.tagged_files import TEXT_OR_TAGGED, as_in_training, read_tagged_files
-from tfreps.cli.text_streams import line_limit, read_texts
-from tfreps.files.atomic_files import written_whole
-from tfreps.runs.run_folder import run_files
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.output_checks import OUTPUT, OVERWRITE, check_output
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.cli.progress import make_progress
+from tfreps._src.cli.tagged_files import TEXT_OR_TAGGED, as_in_training, read_tagged_files
+from tfreps._src.cli.text_streams import line_limit, read_texts
+from tfreps._src.files.atomic_files import written_whole
+from tfreps._src.runs.run_folder import run_files
 
 SENTENCES_AT_ONCE = 1024
 PROGRAM = Program(
@@ -76,8 +76,8 @@ def tag(options):
         raise ValueError(
             f"--input {options.input} cannot read standard input. Give a file after the run folder."
         )
-    from tfreps.inference.load import load_as
-    from tfreps.inference.text_tagger import TextTagger
+    from tfreps._src.inference.load import load_as
+    from tfreps._src.inference.text_tagger import TextTagger
 
     trained = load_as(TextTagger, options.run)
     write = {"conll": as_columns, "json": as_json_line}[options.format]

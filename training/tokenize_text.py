@@ -5,15 +5,15 @@ of train-tagger and train-classifier selects among the same tokenizers.
 """
 
 from tfreps import data
-from tfreps.cli import labelled_texts
-from tfreps.cli.options import Option
-from tfreps.cli.output_checks import OVERWRITE, check_output
-from tfreps.cli.program import Group, Program
-from tfreps.cli.progress import make_progress
-from tfreps.data.labelled.labelled_texts import FORMATS
-from tfreps.data.text_files import read_lines
-from tfreps.files.atomic_files import written_whole
-from tfreps.text.tokenizers import TOKENIZERS, blocks, tokenize
+from tfreps._src.cli import labelled_texts
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.output_checks import OVERWRITE, check_output
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.cli.progress import make_progress
+from tfreps._src.data.labelled.labelled_texts import FORMATS
+from tfreps._src.data.text_files import read_lines
+from tfreps._src.files.atomic_files import written_whole
+from tfreps._src.text.tokenizers import TOKENIZERS, blocks, tokenize
 
 PROGRAM = Program(
     "tokenize",

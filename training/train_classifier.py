@@ -8,11 +8,11 @@ and export read the run folder.
 import pathlib
 
 from tfreps import data, text
-from tfreps.cli import encoder_options, labelled_texts
-from tfreps.cli.options import Option
-from tfreps.cli.program import Group, Program
-from tfreps.text.bert.piece_tokenizer import TOO_LONG
-from tfreps.text.tokenizers import TOKENIZERS
+from tfreps._src.cli import encoder_options, labelled_texts
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.text.bert.piece_tokenizer import TOO_LONG
+from tfreps._src.text.tokenizers import TOKENIZERS
 
 DATA = {
     "train": Option(
@@ -97,7 +97,7 @@ def main(argv=None):
 
 
 def start(options):
-    from tfreps.cli.training_program import run_training
+    from tfreps._src.cli.training_program import run_training
 
     if options.tokens is None and not encoder_options.ENCODERS[options.encoder].brings_tokens:
         options.tokens = "words"
@@ -106,14 +106,14 @@ def start(options):
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, evaluates it, and prints the results."""
-    from tfreps.cli import labelling
-    from tfreps.cli.labelled_texts import check_labels, read_parts
-    from tfreps.cli.training_program import begin_run, say_start
-    from tfreps.distribute.strategies import open_strategy
-    from tfreps.fitting import bert_inputs
-    from tfreps.fitting import inputs as reading
-    from tfreps.inference.load import load
-    from tfreps.reports.evaluation import check_known_names
+    from tfreps._src.cli import labelling
+    from tfreps._src.cli.labelled_texts import check_labels, read_parts
+    from tfreps._src.cli.training_program import begin_run, say_start
+    from tfreps._src.distribute.strategies import open_strategy
+    from tfreps._src.fitting import bert_inputs
+    from tfreps._src.fitting import inputs as reading
+    from tfreps._src.inference.load import load
+    from tfreps._src.reports.evaluation import check_known_names
 
     labelling.prepare(options, earlier)
     strategy = open_strategy(options.distribute)
@@ -162,14 +162,14 @@ def make_batches(options, name, part, indexer, label_set):
             # The special tokens at both ends stay.
             ends = int(encoder_options.ENCODERS[options.encoder].brings_tokens)
             more = options.cut_share, options.seed, options.max_length, ends
-            order["cuts"] = data.TextCuts(tokens, *more)
+            order["cuts"] = data.RandomTruncation(tokens, *more)
     order |= {"max_length": options.max_length, **part.stored}
     ids = label_set.ids(labels)
     return data.SequenceBatches(tokens, ids, indexer, options.batch_tokens, **order)
 
 
 def make_model(options, inputs, label_set):
-    from tfreps.fitting.encoders import make_encoder, make_linear
+    from tfreps._src.fitting.encoders import make_encoder, make_linear
     from tfreps.models import Classifier
 
     linear = make_linear(options, inputs)  # before the encoder: the order determines the seeds
@@ -186,7 +186,7 @@ def make_model(options, inputs, label_set):
 
 def measure(trained, parts):
     """Returns the metrics of dev and test; for two labels, with the best threshold on dev."""
-    from tfreps.reports.evaluation import evaluate_classifier
+    from tfreps._src.reports.evaluation import evaluate_classifier
 
     measured, threshold = {}, "best" if len(trained.names) == 2 else None
     for part in ("dev", "test"):

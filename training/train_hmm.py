@@ -11,15 +11,15 @@ import time
 import numpy as np
 
 from tfreps import data, text
-from tfreps.cli import tagged_files
-from tfreps.cli.encoder_options import WORDS
-from tfreps.cli.option_rules import unused_options
-from tfreps.cli.options import Option
-from tfreps.cli.program import Group, Program
-from tfreps.cli.training_options import RUN
-from tfreps.data.text_files import read_lines
-from tfreps.runs.run_folder import RunFolder
-from tfreps.text.tokenizers import TOKENIZERS
+from tfreps._src.cli import tagged_files
+from tfreps._src.cli.encoder_options import WORDS
+from tfreps._src.cli.option_rules import unused_options
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.cli.training_options import RUN
+from tfreps._src.data.text_files import read_lines
+from tfreps._src.runs.run_folder import RunFolder
+from tfreps._src.text.tokenizers import TOKENIZERS
 
 GRID = 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0
 FIRST = 0.1  # first value of the search
@@ -110,7 +110,7 @@ def main(argv=None):
 
 
 def start(options):
-    from tfreps.callbacks.stop_signals import stopped_by_signals
+    from tfreps._src.callbacks.stop_signals import stopped_by_signals
 
     if options.smoothing == "tuned" and options.floor is None and not options.dev:
         raise ValueError(
@@ -123,11 +123,11 @@ def start(options):
 
 def train(options):
     """Trains the model, writes the run folder, and prints the results."""
-    from tfreps.callbacks.stop_signals import held_back
-    from tfreps.cli.training_program import own_options
-    from tfreps.inference.text_tagger import TextTagger
+    from tfreps._src.callbacks.stop_signals import held_back
+    from tfreps._src.cli.training_program import own_options
+    from tfreps._src.inference.text_tagger import TextTagger
+    from tfreps._src.reports.evaluation import check_known_names, evaluate_tagger
     from tfreps.models import HMMTagger
-    from tfreps.reports.evaluation import check_known_names, evaluate_tagger
 
     begin = time.monotonic()
     parts = tagged_files.read_parts(options)
@@ -185,7 +185,7 @@ def read_unlabelled(options):
         return []
     files = data.find_files(options.unlabelled)
     lines = [line for path in files for line in read_lines(path, options.encoding)]
-    sentences = text.tokenize_texts(lines, options.tokens)
+    sentences = text.tokenize(lines, options.tokens)
     if not any(sentences):
         raise ValueError(
             f"--unlabelled must contain text; found no tokens in {' '.join(options.unlabelled)}."

@@ -8,10 +8,10 @@ interrupted run from its last checkpoint. tfreps evaluate, tag and export read t
 import pathlib
 
 from tfreps import data, text
-from tfreps.cli import encoder_options, tagged_files
-from tfreps.cli.options import Option
-from tfreps.cli.program import Group, Program
-from tfreps.text.tokenizers import TOKENIZERS
+from tfreps._src.cli import encoder_options, tagged_files
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.text.tokenizers import TOKENIZERS
 
 DATA = {
     **tagged_files.OPTIONS,
@@ -60,20 +60,20 @@ def main(argv=None):
 
 
 def start(options):
-    from tfreps.cli.training_program import run_training
+    from tfreps._src.cli.training_program import run_training
 
     return run_training(PROGRAM, options, train, free=encoder_options.MAY_CHANGE)
 
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, evaluates it, and prints the results."""
-    from tfreps.cli import labelling
-    from tfreps.cli.training_program import begin_run, say_start
-    from tfreps.distribute.strategies import open_strategy
-    from tfreps.fitting import bert_inputs
-    from tfreps.fitting import inputs as reading
-    from tfreps.inference.load import load
-    from tfreps.reports.evaluation import check_known_names, evaluate_tagger
+    from tfreps._src.cli import labelling
+    from tfreps._src.cli.training_program import begin_run, say_start
+    from tfreps._src.distribute.strategies import open_strategy
+    from tfreps._src.fitting import bert_inputs
+    from tfreps._src.fitting import inputs as reading
+    from tfreps._src.inference.load import load
+    from tfreps._src.reports.evaluation import check_known_names, evaluate_tagger
 
     labelling.prepare(options, earlier)
     scheme = None if options.scheme == "none" else options.scheme
@@ -124,7 +124,7 @@ def make_batches(options, parts, part, indexer, tag_set):
 
 def make_model(options, inputs, tag_set):
     """Returns the tagger, without a projection for encoders that output scores."""
-    from tfreps.fitting.encoders import make_encoder, make_linear
+    from tfreps._src.fitting.encoders import make_encoder, make_linear
     from tfreps.models import Tagger
 
     gives_scores = encoder_options.ENCODERS[options.encoder].gives_scores

@@ -45,7 +45,7 @@ def targets():
 def is_argument(name):
     """Returns True if the short form of a name is also an argument of a public name.
 
-    >>> is_argument("tfreps.plots.mix_weights")  # an argument of `Elmo`
+    >>> is_argument("tfreps.plots.plot_mix_weights")  # an argument of `Elmo`
     True
     """
     return name.rpartition(".")[2] in arguments()

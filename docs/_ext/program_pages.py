@@ -6,8 +6,8 @@ import re
 from written_pages import write_pages
 
 from tfreps.__main__ import PROGRAMS, import_program
-from tfreps.cli.options import as_flag
-from tfreps.cli.program import METAVARS
+from tfreps._src.cli.options import as_flag
+from tfreps._src.cli.program import METAVARS
 
 FOLDER = "reference/programs"
 CONFIG = (

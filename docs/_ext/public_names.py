@@ -10,7 +10,7 @@ import tfreps
 
 # Methods that Keras calls and that every layer or model has. They are not repeated on each page.
 INHERITED = {
-    "all_parts", "build", "build_from_config", "compile_from_config", "compute_mask",
+    "build", "build_from_config", "compile_from_config", "compute_mask",
     "compute_output_shape", "compute_output_spec", "from_config", "get_config", "compute_loss",
     "compute_metrics", "train_step", "test_step", "predict_step", "call",
 }  # fmt: skip
@@ -26,11 +26,11 @@ class Name(NamedTuple):
 
 
 def packages():
-    """Returns the names of the packages that list public names."""
+    """Returns the names of the modules below `tfreps` that list public names."""
     root = pathlib.Path(tfreps.__file__).parent
-    folders = [path.parent.relative_to(root.parent) for path in root.rglob("__init__.py")]
-    names = sorted(".".join(folder.parts) for folder in folders)
-    return [name for name in names if getattr(importlib.import_module(name), "__all__", ())]
+    files = [path.relative_to(root.parent).with_suffix("") for path in root.rglob("*.py")]
+    names = {".".join(f.parts).removesuffix(".__init__") for f in files if f.parts[1][0] != "_"}
+    return sorted(names)
 
 
 @functools.cache
@@ -44,7 +44,11 @@ def documented():
     for package in sorted(packages(), key=lambda name: (name.count("."), name)):
         module = importlib.import_module(package)
         for short in sorted(module.__all__, key=str.lower):
-            value, name = getattr(module, short), f"{package}.{short}"
+            name = f"{package}.{short}"
+            try:
+                value = getattr(module, short)
+            except ImportError:  # without Apache Beam
+                continue
             if inspect.ismodule(value):
                 continue
             if inspect.isclass(value) or inspect.isfunction(value):

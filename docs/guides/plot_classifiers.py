@@ -11,6 +11,7 @@ classifiers.
    :alt: Tokens, an encoder, pooling and label scores, with an optional linear model next to them.
 """
 
+import ast
 import collections
 import math
 import os
@@ -24,7 +25,6 @@ import matplotlib.pyplot as plt
 
 import tfreps
 from tfreps.__main__ import main
-from tfreps.data.python_text import docstrings, paragraphs
 
 folder = pathlib.Path(tempfile.mkdtemp())
 
@@ -38,9 +38,20 @@ folder = pathlib.Path(tempfile.mkdtemp())
 LABELS = ("asyncio", "email", "tkinter", "unittest")
 stdlib = sysconfig.get_paths()["stdlib"]
 examples, seen = {"train": [], "test": []}, set()
+
+
+def paragraphs(path):
+    """Yields the paragraphs of the docstrings of a source file."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+            for paragraph in (ast.get_docstring(node) or "").split("\n\n"):
+                yield " ".join(paragraph.split())
+
+
 for label in LABELS:
-    for number, (_, text) in enumerate(docstrings(f"{stdlib}/{label}", leave_out=())):
-        for paragraph in paragraphs(text):
+    files = sorted(pathlib.Path(stdlib, label).rglob("*.py"))
+    for number, path in enumerate(files):
+        for paragraph in paragraphs(path):
             tokens = re.findall(r"\w+|[^\w\s]", paragraph.lower())
             if 6 <= len(tokens) <= 40 and label not in tokens and paragraph not in seen:
                 seen.add(paragraph)

@@ -191,9 +191,10 @@ print(layer.marginals(few).shape, layer.decode(few, k=3)[0].shape)
 #
 # `tfreps.models.Tagger` wraps an encoder, the projection to emissions and the CRF in one model
 # with span F1 in ``fit``: :doc:`/auto_guides/plot_tagger`. The functions behind the layer are in
-# ``tfreps.layers.ops.chain``. What other CRF layers compute: :doc:`/coming_from/crf_layers`.
+# ``tfreps/_src/layers/ops/chain.py``. What other CRF layers compute:
+# :doc:`/coming_from/crf_layers`.
 #
 # **Speed** (2026-11-26, two cores, alternating with pytorch-crf 0.7.2 on the same machine): the
 # loss with its gradient for 32 x 50 tokens and 9 tags runs at 1,468,000 tokens/s, 7.3 times the
 # speed of pytorch-crf. Viterbi decoding runs at 838,000 in a plain graph, 2.4 times its speed, and
-# at 3,153,000 in a ``tf.function`` with ``use_xla=True``, 8.8 times its speed.
+# at 3,153,000 in a ``tf.function`` with ``jit_compile=True``, 8.8 times its speed.

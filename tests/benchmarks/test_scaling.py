@@ -8,9 +8,9 @@ import pytest
 import tensorflow as tf
 
 from benchmarks import reductions, scaling, scaling_models
-from tfreps.fitting.replica_loop import FitLoop
-from tfreps.models.sizes import ELMO
-from tfreps.optimizers import summed_gradients
+from tfreps._src.fitting.replica_loop import FitLoop
+from tfreps._src.models.sizes import ELMO
+from tfreps._src.optimizers import summed_gradients
 
 
 def test_each_row_runs_in_its_own_workers(capsys, monkeypatch):

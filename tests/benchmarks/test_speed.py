@@ -25,8 +25,8 @@ from benchmarks import (
 )
 from benchmarks.in_turns import in_turns, peer_process
 from tests.closeness import assert_close
+from tfreps._src.models.sizes import BERT, ELMO
 from tfreps.models import BiLM
-from tfreps.models.sizes import BERT, ELMO
 from tfreps.text import batch_to_ids
 
 TINY_ELMO = {"filters": [[1, 8], [2, 8]], "num_highways": 1, "units": 16, "projection_dim": 4}

@@ -48,7 +48,7 @@ def test_a_metric_of_which_more_is_better_and_patience():
         callback.on_epoch_end(0, {"val_f1": f1})
         stopped.append(callback.model.stop_training)
     assert len(saved) == 2 and callback.best == {"f1": 0.7, "step": 3} and callback.waited == 2
-    assert stopped == [False, False, False, False, True] and callback.has_waited_enough()
+    assert stopped == [False, False, False, False, True] and callback.patience_exceeded()
 
 
 def test_a_state_goes_on_where_it_was():

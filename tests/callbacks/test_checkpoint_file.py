@@ -8,7 +8,7 @@ import pytest
 import safetensors
 import safetensors.numpy
 
-from tfreps.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
+from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
 
 ARRAYS = {
     "scalar": np.array(2.5, np.float32),

@@ -6,9 +6,9 @@ import pytest
 
 from tests.callbacks.line import checkpoints_in, fit, make_model
 from tests.closeness import assert_close
-from tfreps.callbacks import BestModel, Checkpoints, OutOfTime
-from tfreps.callbacks import checkpoints as checkpoints_module
-from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
+from tfreps._src.callbacks import checkpoints as checkpoints_module
+from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
+from tfreps.callbacks import BestModel, Checkpoints, TimeLimitReached
 from tfreps.optimizers import build_optimizer
 
 
@@ -125,7 +125,7 @@ def test_checkpoints_with_other_callbacks(tmp_path):
 
 
 def test_time_ends_fit_within_an_epoch(tmp_path):
-    with pytest.raises(OutOfTime):
+    with pytest.raises(TimeLimitReached):
         fit(make_model(), 4, [checkpoints_in(tmp_path, minutes=1e-9)])
     step, _, state = load_latest_checkpoint(tmp_path)
     assert step == 1 and state["in_epoch"]

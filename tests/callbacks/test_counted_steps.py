@@ -1,7 +1,7 @@
 """Tests that steps are counted when they begin, over calls of fit, and restored."""
 
 from tests.callbacks.line import fit, make_model
-from tfreps.callbacks.counted_steps import CountedSteps
+from tfreps._src.callbacks.counted_steps import CountedSteps
 
 
 class Seen(CountedSteps):

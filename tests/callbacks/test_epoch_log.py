@@ -7,7 +7,8 @@ import pytest
 
 from tests.callbacks.line import fit, make_model
 from tests.closeness import assert_close
-from tfreps.callbacks import EpochLog, epoch_log
+from tfreps._src.callbacks import epoch_log
+from tfreps.callbacks import EpochLog
 
 
 def train(folder, epochs=2, **options):

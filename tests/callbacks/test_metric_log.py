@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tfreps.callbacks.metric_log import MetricLog, check_finite, clock
+from tfreps._src.callbacks.metric_log import MetricLog, check_finite, clock
 
 
 def make_log(folder, step=4, **options):
@@ -17,7 +17,7 @@ def test_history_of_steps_that_come_again_is_dropped(tmp_path):
     path = tmp_path / "history.jsonl"
     path.write_text('{"step": 2, "a": 1}\n{"step": 4, "a": 1}\n{"step": 6, "a": 1}\n{"step": 2, "a')
     log = make_log(tmp_path)
-    log.forget_later_steps()
+    log._forget_later_steps()
     log.append({"step": 6, "b": 2})
     steps = [json.loads(line)["step"] for line in path.read_text().splitlines()]
     assert steps == [2, 4, 6] and not path.with_name("history.jsonl.tmp").exists()

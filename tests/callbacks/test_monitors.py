@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfreps.callbacks.monitors import check_mode, is_better, short_name
+from tfreps._src.callbacks.monitors import check_mode, is_better, short_name
 
 
 @pytest.mark.parametrize(

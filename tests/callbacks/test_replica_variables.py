@@ -1,7 +1,7 @@
 import keras
 import numpy as np
 
-from tfreps.callbacks.replica_variables import assign_to_replicas
+from tfreps._src.callbacks.replica_variables import assign_to_replicas
 
 
 def test_variables_of_one_device_get_the_arrays():

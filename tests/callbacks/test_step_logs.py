@@ -1,4 +1,4 @@
-from tfreps.callbacks.step_logs import StepLogs, exact_logs
+from tfreps._src.callbacks.step_logs import StepLogs, exact_logs
 
 
 def test_exact_metrics_are_computed_only_when_asked_for():

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from tests.conftest import CHECKOUT
-from tfreps.callbacks.stop_signals import (
+from tfreps._src.callbacks.stop_signals import (
     Stopped,
     go_on_with,
     held_back,
@@ -98,7 +98,7 @@ def test_in_another_thread_nothing_is_done():
 def test_a_second_signal_ends_at_once():
     code = (
         "import os, signal\n"
-        "from tfreps.callbacks.stop_signals import held_back, stopped_by_signals\n"
+        "from tfreps._src.callbacks.stop_signals import held_back, stopped_by_signals\n"
         "with stopped_by_signals(), held_back():\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
         "    print('goes on', flush=True)\n"

@@ -7,7 +7,8 @@ import numpy as np
 
 from tests.callbacks.line import fit, make_model
 from tests.closeness import assert_close
-from tfreps.callbacks import TrainingLog, training_log
+from tfreps._src.callbacks import training_log
+from tfreps.callbacks import TrainingLog
 
 
 def train(folder, steps, epochs=1, **options):

@@ -4,12 +4,12 @@ import argparse
 
 import pytest
 
-from tfreps.cli.bert_options import MODEL, SIZE, SIZES, TEXT, TOKENS
-from tfreps.cli.options import default_values
-from tfreps.data.masked_lm import token_documents
-from tfreps.layers import position_embedding, transformer
-from tfreps.models.sizes import BERT
-from tfreps.text.bert.tokenizer_files import KINDS
+from tfreps._src.cli.bert_options import MODEL, SIZE, SIZES, TEXT, TOKENS
+from tfreps._src.cli.options import default_values
+from tfreps._src.data.masked_lm import token_documents
+from tfreps._src.layers import position_embedding, transformer
+from tfreps._src.models.sizes import BERT
+from tfreps._src.text.bert.tokenizer_files import KINDS
 from training.pretrain_bert import PROGRAM
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tfreps.cli import bilm_options
-from tfreps.cli.bilm_options import chosen_model
-from tfreps.cli.program import Group, Program
+from tfreps._src.cli import bilm_options
+from tfreps._src.cli.bilm_options import chosen_model
+from tfreps._src.cli.program import Group, Program
 
 PROGRAM = Program(
     "test", "Tests.", {"model": bilm_options.MODEL}, [Group("model", "A.", bilm_options.OPTIONS)]

@@ -4,9 +4,9 @@ import argparse
 
 import pytest
 
-from tfreps.cli.elmo_options import MODEL, are_filters, json_or_text
-from tfreps.cli.options import default_values
-from tfreps.models.sizes import ELMO
+from tfreps._src.cli.elmo_options import MODEL, are_filters, json_or_text
+from tfreps._src.cli.options import default_values
+from tfreps._src.models.sizes import ELMO
 from training.pretrain_elmo import PROGRAM
 
 

@@ -4,8 +4,8 @@ import argparse
 
 import pytest
 
-from tfreps.cli import encoder_options
-from tfreps.cli.encoder_options import (
+from tfreps._src.cli import encoder_options
+from tfreps._src.cli.encoder_options import (
     CLASSIFIER,
     ENCODERS,
     HEADS,
@@ -15,10 +15,10 @@ from tfreps.cli.encoder_options import (
     labelling_groups,
     with_readers,
 )
-from tfreps.cli.option_rules import check_rules
-from tfreps.cli.options import Option, default_values
-from tfreps.cli.program import Group, Program
-from tfreps.models.classifier import POOLINGS
+from tfreps._src.cli.option_rules import check_rules
+from tfreps._src.cli.options import Option, default_values
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.models.classifier import POOLINGS
 from training.train_classifier import HEAD, PROGRAM
 
 OUTPUT = Group("output", "Output layer.", {})

@@ -5,12 +5,12 @@ import argparse
 import pytest
 
 from tests import tiny_bert
-from tfreps.cli import labelled_texts
-from tfreps.cli.labelled_texts import OPTIONS, TextPart, check_labels, read_files, read_parts
-from tfreps.cli.option_rules import check_rules
-from tfreps.cli.options import default_values
+from tfreps._src.cli import labelled_texts
+from tfreps._src.cli.labelled_texts import OPTIONS, TextPart, check_labels, read_files, read_parts
+from tfreps._src.cli.option_rules import check_rules
+from tfreps._src.cli.options import default_values
+from tfreps._src.runs.bert_loading import load_encoder
 from tfreps.data import LabelledText
-from tfreps.runs.bert_loading import load_encoder
 from tfreps.text import TagSet
 
 TEXTS = [LabelledText("dogs sat", "a", "f.tsv", 1), LabelledText("sat " * 9, "b", "f.tsv", 7)]

@@ -4,8 +4,8 @@ import argparse
 import types
 
 from tests import known_models
-from tfreps.cli import labelling
-from tfreps.cli.options import default_values
+from tfreps._src.cli import labelling
+from tfreps._src.cli.options import default_values
 from training.train_classifier import PROGRAM
 
 SENTENCES = [["the", "dog"], ["a", "cat"]]
@@ -18,7 +18,7 @@ def options(**given):
 def test_the_end_of_a_run(tmp_path, monkeypatch, capsys):
     run, drawn = known_models.tagger_run(tmp_path / "run"), []
     run.write_results({"training": {"tokens": 9}})
-    draw = types.SimpleNamespace(draw_run=lambda *given: drawn.append(given) or ["No pictures."])
+    draw = types.SimpleNamespace(plot_run=lambda *given: drawn.append(given) or ["No pictures."])
     monkeypatch.setattr(labelling, "plots", draw)
     measured = {"dev": {"sentences": 1, "accuracy": 0.5, "confusion": [[1]]}}
     labelling.finish(run, "the model", {"f1": 0.25, "step": 3}, measured, "tag")
@@ -34,7 +34,7 @@ def test_the_end_of_a_run(tmp_path, monkeypatch, capsys):
 
 def test_results_of_taggers_and_of_classifiers(tmp_path, monkeypatch, capsys):
     run = known_models.tagger_run(tmp_path / "run")
-    monkeypatch.setattr(labelling, "plots", types.SimpleNamespace(draw_run=lambda *_: []))
+    monkeypatch.setattr(labelling, "plots", types.SimpleNamespace(plot_run=lambda *_: []))
     scores = {"precision": 0.5, "recall": 1.0, "f1": 2 / 3, "support": 4}
     report = {"labels": {"X": scores}, "micro": scores, "macro": scores, "weighted": scores}
     measured = {

@@ -4,8 +4,8 @@ import argparse
 
 import pytest
 
-from tfreps.cli.option_rules import brought_by, check_rules, unused_options
-from tfreps.cli.options import Option
+from tfreps._src.cli.option_rules import brought_by, check_rules, unused_options
+from tfreps._src.cli.options import Option
 
 TABLE = {
     "encoder": Option(str, "lstm", "Encoder.", ["lstm", "gru", "cnn", "bert"]),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tfreps.cli.options import Option, as_clause, check_value, from_json, listed
+from tfreps._src.cli.options import Option, as_clause, check_value, from_json, listed
 
 UNITS = Option(int, 8, "Width.", at_least=1)
 DROPOUT = Option(float, 0.5, "Dropout rate.", at_least=0, below=1)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tfreps.cli.output_checks import check_output, check_overwrite
+from tfreps._src.cli.output_checks import check_output, check_overwrite
 
 
 def test_a_file_that_holds_something_needs_overwrite(tmp_path):

@@ -6,10 +6,10 @@ import shlex
 import pytest
 
 from tfreps import __main__ as command
-from tfreps.cli import program as program_module
-from tfreps.cli.options import Option
-from tfreps.cli.program import Group, Program, default_text
-from tfreps.presets.preset_table import rows
+from tfreps._src.cli import program as program_module
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.program import Group, Program, default_text
+from tfreps._src.presets.preset_table import rows
 
 TABLE = {
     "batch_size": Option(int, 32, "Rows.", at_least=1),

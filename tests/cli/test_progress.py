@@ -1,6 +1,6 @@
 """Tests the progress lines: none at first, then one at each interval."""
 
-from tfreps.cli import progress
+from tfreps._src.cli import progress
 
 
 def test_says_how_far_it_is(monkeypatch, capsys):

@@ -3,7 +3,7 @@
 import logging
 
 from serving import serve
-from tfreps.cli.server_log import server_log
+from tfreps._src.cli.server_log import server_log
 
 
 def test_the_log_of_the_server_names_flags(capsys):

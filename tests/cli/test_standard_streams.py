@@ -5,7 +5,7 @@ import logging
 import os
 import sys
 
-from tfreps.cli import standard_streams
+from tfreps._src.cli import standard_streams
 
 
 class Broken(io.StringIO):

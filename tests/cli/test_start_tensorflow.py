@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.conftest import CHECKOUT
-from tfreps.cli.start_tensorflow import start_tensorflow
+from tfreps._src.cli.start_tensorflow import start_tensorflow
 
 GROWTH, LEVEL = "TF_FORCE_GPU_ALLOW_GROWTH", "TF_CPP_MIN_LOG_LEVEL"
 
@@ -28,7 +28,7 @@ def test_variables_of_the_user_are_kept(monkeypatch, given, expected):
 @pytest.mark.parametrize("level", [None, "0"])
 def test_the_log_of_tensorflow(level):
     code = (
-        "import sys, gc; from tfreps.cli.start_tensorflow import start_tensorflow; "
+        "import sys, gc; from tfreps._src.cli.start_tensorflow import start_tensorflow; "
         "start_tensorflow(); frozen = gc.get_freeze_count() > 1000; "
         "print('tensorflow' in sys.modules, gc.isenabled(), frozen); "
         "print('an error', file=sys.stderr)"

@@ -3,10 +3,10 @@ import re
 
 import pytest
 
-from tfreps.cli.options import default_values
-from tfreps.cli.program import Group, Program
-from tfreps.cli.tagged_files import COLUMNS, OPTIONS, check_tags, read_tagged_files
-from tfreps.data.labelled.tagged_sentences import TaggedSentence
+from tfreps._src.cli.options import default_values
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.cli.tagged_files import COLUMNS, OPTIONS, check_tags, read_tagged_files
+from tfreps._src.data.labelled.tagged_sentences import TaggedSentence
 
 
 def options(**given):

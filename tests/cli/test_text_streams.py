@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tfreps.cli.text_streams import read_texts
+from tfreps._src.cli.text_streams import read_texts
 
 TEXT = "one two\n\n  drei vier \r\nλόγος"
 LINES = ["one two", "", "drei vier", "λόγος"]

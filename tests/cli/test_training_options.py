@@ -2,8 +2,8 @@
 
 import pytest
 
-from tfreps.cli.program import Group, Program
-from tfreps.cli.training_options import LABELLING, OPTIMIZER, PRECISION, RUN_GROUP, SHARED
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.cli.training_options import LABELLING, OPTIMIZER, PRECISION, RUN_GROUP, SHARED
 
 PROGRAM = Program("train", "Trains.", {}, [RUN_GROUP, Group("training", "Length.", LABELLING)])
 

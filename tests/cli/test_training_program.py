@@ -5,12 +5,12 @@ import types
 
 import pytest
 
-from tfreps.callbacks import stop_signals
-from tfreps.callbacks.checkpoint_file import list_checkpoints, save_checkpoint
-from tfreps.cli.options import Option
-from tfreps.cli.program import Group, Program
-from tfreps.cli.training_options import RUN_GROUP
-from tfreps.cli.training_program import (
+from tfreps._src.callbacks import stop_signals
+from tfreps._src.callbacks.checkpoint_file import list_checkpoints, save_checkpoint
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.cli.training_options import RUN_GROUP
+from tfreps._src.cli.training_program import (
     begin_run,
     data_files,
     is_length_free,
@@ -18,8 +18,8 @@ from tfreps.cli.training_program import (
     run_training,
     say_start,
 )
-from tfreps.runs.run_folder import RunFolder
-from tfreps.runs.run_manifest import has_data
+from tfreps._src.runs.run_folder import RunFolder
+from tfreps._src.runs.run_manifest import has_data
 
 DATA = {
     "train": Option(str, None, "Files.", many=True, required=True),

@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from tests.convert.bert_folders import hugging_face
-from tfreps.convert.array_files import INDEX, open_folder, open_safetensors, write_folder
+from tfreps._src.convert.array_files import INDEX, open_folder, open_safetensors, write_folder
 from tfreps.models import BertEncoder
 
 TERABYTES = {"a": {"dtype": "F32", "shape": [1 << 40, 768], "data_offsets": [0, 3 << 50]}}

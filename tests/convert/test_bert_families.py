@@ -10,10 +10,10 @@ import tfreps
 from benchmarks.bert_cases import RAW_PIECES, array_of
 from benchmarks.bert_family_cases import KINDS, model_type
 from tests.convert.bert_folders import check, hugging_face
-from tfreps.convert.bert_families import OTHER_TYPES
-from tfreps.convert.hugging_face import layout
-from tfreps.convert.hugging_face_config import as_json, encoder_options, head_dropout
-from tfreps.convert.preset_model import is_hugging_face
+from tfreps._src.convert.bert_families import OTHER_TYPES
+from tfreps._src.convert.hugging_face import layout
+from tfreps._src.convert.hugging_face_config import as_json, encoder_options, head_dropout
+from tfreps._src.convert.preset_model import is_hugging_face
 from tfreps.inference import TextBert, TextClassifier, TextTagger
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, Tagger
 

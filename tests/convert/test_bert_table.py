@@ -4,9 +4,9 @@ import pytest
 
 from benchmarks.bert_cases import KINDS, config_of, shapes_of
 from tests.convert.bert_folders import UNUSUAL, google_name
-from tfreps.convert import bert_table
-from tfreps.convert.bert_table import GoogleNames, HuggingFaceNames
-from tfreps.convert.hugging_face_config import encoder_options
+from tfreps._src.convert import bert_table
+from tfreps._src.convert.bert_table import GoogleNames, HuggingFaceNames
+from tfreps._src.convert.hugging_face_config import encoder_options
 from tfreps.models import BertEncoder
 
 

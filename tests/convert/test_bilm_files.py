@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
-from tfreps.convert import bilm_tf, bilm_tf_checkpoint
-from tfreps.convert.bilm_files import find_bilm_files, is_training_folder
+from tfreps._src.convert import bilm_tf, bilm_tf_checkpoint
+from tfreps._src.convert.bilm_files import find_bilm_files, is_training_folder
 from tfreps.models import BiLM
 
 

@@ -13,8 +13,8 @@ import tensorflow as tf
 from tests import oracles
 from tests.closeness import assert_close
 from tests.oracles import SENTENCES
-from tfreps.convert import bilm_tf
-from tfreps.convert.bilm_tf_options import unlike_allennlp
+from tfreps._src.convert import bilm_tf
+from tfreps._src.convert.bilm_tf_options import unlike_allennlp
 from tfreps.models import BiLM
 from tfreps.text import Vocabulary, batch_to_ids
 

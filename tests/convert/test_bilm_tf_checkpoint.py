@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.bilm_tf_run import SIZE, training_arrays, training_options, v1, write_training_folder
-from tfreps.convert import bilm_tf_checkpoint
+from tfreps._src.convert import bilm_tf_checkpoint
 
 CASES = {
     "characters": {},

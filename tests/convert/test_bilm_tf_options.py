@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tfreps.convert.bilm_tf_options import (
+from tfreps._src.convert.bilm_tf_options import (
     TRAINING_KEYS,
     as_json,
     read_options,

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from tfreps.convert import config_keys
-from tfreps.convert.bert_families import ACTIVATIONS, activation_name
-from tfreps.convert.config_keys import LARGEST, Key, value_of
+from tfreps._src.convert import config_keys
+from tfreps._src.convert.bert_families import ACTIVATIONS, activation_name
+from tfreps._src.convert.config_keys import LARGEST, Key, value_of
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tests.convert.bert_folders import (
     check,
     hugging_face,
 )
-from tfreps.convert.bert_files import names_in
+from tfreps._src.convert.bert_files import names_in
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, Tagger
 
 MODELS = {

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tfreps.convert import hugging_face_config
-from tfreps.convert.hugging_face_config import encoder_options, head_dropout, label_names
+from tfreps._src.convert import hugging_face_config
+from tfreps._src.convert.hugging_face_config import encoder_options, head_dropout, label_names
 from tfreps.models import BertEncoder
 
 # A config by transformers 5, with further keys of google-bert/bert-base-chinese and others.

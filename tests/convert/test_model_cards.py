@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from tfreps.convert.model_cards import write_model_card
+from tfreps._src.convert.model_cards import write_model_card
 from tfreps.models import BertEncoder, BertPretrainer, BiLM, Classifier, Tagger
 
 SIZES = {"vocabulary_size": 12, "hidden_dim": 8, "num_layers": 2, "num_heads": 2}

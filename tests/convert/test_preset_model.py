@@ -12,7 +12,7 @@ import tfreps
 from tests.catalogue import CATALOGUE
 from tests.closeness import assert_close
 from tests.conftest import CHECKOUT
-from tfreps.convert.preset_model import is_hugging_face, read_preset_model, write_preset_model
+from tfreps._src.convert.preset_model import is_hugging_face, read_preset_model, write_preset_model
 from tfreps.models import BertEncoder, BertPretrainer, BiLSTMEncoder, TokenEmbedder
 
 MODELS = [name for name, entry in CATALOGUE.items() if issubclass(entry.cls, keras.Model)]
@@ -42,7 +42,7 @@ def saved(name, folder):
     random = np.random.default_rng(1)
     for weight in model.trainable_weights:
         weight.assign(random.normal(size=weight.shape, scale=0.3))
-    model.save_preset(folder)
+    model.save_to_preset(folder)
     return model
 
 
@@ -163,8 +163,8 @@ def test_code_is_not_run(folder, module, name, capfd):
     "config, message",
     [
         ("{", "not a JSON file"),
-        ("{}", "was not written by `save_preset`"),
-        ('{"tfreps": {"model": []}}', "was not written by `save_preset`"),
+        ("{}", "was not written by `save_to_preset`"),
+        ('{"tfreps": {"model": []}}', "was not written by `save_to_preset`"),
         ('{"tfreps": {"model": {}}}', "describes a dict; expected a built model"),
     ],
 )

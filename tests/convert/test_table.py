@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfreps.convert.table import Row, check_arrays, read_rows, written_rows
+from tfreps._src.convert.table import Row, check_arrays, read_rows, written_rows
 
 ROWS = [
     Row("theirs/a", (2, 3), "ours/a", np.transpose, np.transpose),

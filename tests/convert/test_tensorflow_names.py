@@ -3,7 +3,7 @@
 import pytest
 
 from tests.convert.bert_folders import USUAL, check, hugging_face
-from tfreps.convert.bert_files import pytorch_name
+from tfreps._src.convert.bert_files import pytorch_name
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, Tagger
 
 BERT = """

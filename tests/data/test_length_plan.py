@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies
 
-from tfreps.data.length_plan import LengthPlan
+from tfreps._src.data.length_plan import LengthPlan
 
 
 def plan(lengths, batch_tokens=100, batch_rows=None, multiple=1, shuffle=True, seed=0):

@@ -15,8 +15,8 @@ from tests.data.oracle import (
     random_lines,
     write,
 )
+from tfreps._src.data.lm import lm_batches as module
 from tfreps.data import LMBatches
-from tfreps.data.lm import lm_batches as module
 from tfreps.text import Vocabulary, batch_to_ids
 
 
@@ -41,7 +41,7 @@ STATE_OPTIONS = [
 def test_state_at_every_batch(tmp_path, monkeypatch, options, interval):
     monkeypatch.setattr(module, "_BATCHES_PER_SNAPSHOT", interval)
     monkeypatch.setattr(module, "_UNKNOWN_WORDS_KEPT", 1)
-    monkeypatch.setattr("tfreps.data.lm.sentence_slices._POSITIONS_PER_SLICE", 20)
+    monkeypatch.setattr("tfreps._src.data.lm.sentence_slices._POSITIONS_PER_SLICE", 20)
     write(tmp_path, "a.txt", "\n".join(random_lines(1, 25)))
     write(tmp_path, "b.txt.gz", "\n".join(random_lines(2, 15)))
     write(tmp_path, "c.txt", "")

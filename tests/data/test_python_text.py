@@ -3,7 +3,7 @@
 import sys
 import types
 
-from tfreps.data import python_text
+from tfreps._src.data import python_text
 
 SOURCE = '''"""Module docstring speaks first."""
 import does_not_exist

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfreps.data.records import get_field, parse_record, record_format
+from tfreps._src.data.records import get_field, parse_record, record_format
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ import gzip
 
 import pytest
 
-from tfreps.cli.text_streams import read_texts
+from tfreps._src.cli.text_streams import read_texts
+from tfreps._src.data.text_files import read_lines, read_text
+from tfreps._src.text.bert.piece_tokenizer import read_pieces
 from tfreps.data import count_tokens, find_files, read_blocks, read_labelled, read_tagged
-from tfreps.data.text_files import read_lines, read_text
 from tfreps.text import TagSet, Vocabulary
-from tfreps.text.bert.piece_tokenizer import read_pieces
 
 
 def test_find_files(tmp_path):

@@ -13,13 +13,7 @@ import tensorflow as tf
 
 from tfreps import data
 from tfreps.__main__ import import_program, main
-from tfreps.data import (
-    CorpusCounts,
-    LMBatches,
-    MaskedLMBatches,
-    read_documents,
-    sentence_batches,
-)
+from tfreps.data import CorpusCounts, LMBatches, MaskedLMBatches, read_documents, sentence_batches
 
 
 def joined(batches):

@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from tests.conftest import CHECKOUT
-from tfreps.distribute.cluster import (
+from tfreps._src.distribute.cluster import (
     EXAMPLE,
     Cluster,
     check_port_is_free,
@@ -184,7 +184,7 @@ def test_one_worker_does_not_wait():
 
 def test_nothing_imports_tensorflow():
     code = (
-        "import sys, tfreps.distribute.cluster, tfreps.distribute.local_workers; "
+        "import sys, tfreps._src.distribute.cluster, tfreps._src.distribute.local_workers; "
         "print({'tensorflow', 'keras', 'numpy'} & set(sys.modules))"
     )
     run = subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True)

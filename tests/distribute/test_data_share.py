@@ -19,9 +19,9 @@ from tests.distribute.worker_programs import (
     killed_after,
     run_program,
 )
-from tfreps.callbacks.checkpoint_file import save_checkpoint
-from tfreps.distribute.data_share import DataShare, OwnBatches, data_share
-from tfreps.distribute.workers import Workers
+from tfreps._src.callbacks.checkpoint_file import save_checkpoint
+from tfreps._src.distribute.data_share import DataShare, OwnBatches, data_share
+from tfreps._src.distribute.workers import Workers
 
 FILES = ["--worker-data", "files"]
 

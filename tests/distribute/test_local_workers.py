@@ -12,7 +12,7 @@ import time
 import pytest
 
 from tests.conftest import CHECKOUT
-from tfreps.distribute.local_workers import Outcome, run_workers
+from tfreps._src.distribute.local_workers import Outcome, run_workers
 
 ADDRESSES = "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"
 START = """
@@ -44,7 +44,7 @@ time.sleep(60)
 # The launcher, as a process of its own.
 LAUNCHER = """
 import os, pathlib, sys
-from tfreps.distribute.local_workers import run_workers
+from tfreps._src.distribute.local_workers import run_workers
 code = pathlib.Path(sys.argv[1], "worker.py").read_text()
 command = [sys.executable, "-c", code, sys.argv[1]]
 outcome = run_workers(command, sys.argv[2].split(), os.environ, (sys.stdout.buffer, ) * 2)

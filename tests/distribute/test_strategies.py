@@ -4,7 +4,7 @@ import types
 import pytest
 import tensorflow as tf
 
-from tfreps.distribute.strategies import check_rows, open_strategy
+from tfreps._src.distribute.strategies import check_rows, open_strategy
 
 
 def test_one_device_without_several_gpus():

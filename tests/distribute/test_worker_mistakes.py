@@ -17,7 +17,7 @@ import pytest
 from tests.conftest import CHECKOUT
 from tests.distribute.worker_programs import LINES
 from tfreps.__main__ import main
-from tfreps.runs.run_folder import RunFolder
+from tfreps._src.runs.run_folder import RunFolder
 
 SECONDS = 90  # far more than any of these takes
 
@@ -109,7 +109,7 @@ def test_a_run_that_is_resumed_while_it_is_going(tagger, tmp_path):
     run = tmp_path / "run"
     options = {"seed": 0}
     RunFolder.create(run, "train-tagger", options)
-    holder = "from tfreps.runs.run_lock import locked; import sys, time\n"
+    holder = "from tfreps._src.runs.run_lock import locked; import sys, time\n"
     holder += "with locked(sys.argv[1], 'train-tagger'): print('held', flush=True); time.sleep(120)"
     with subprocess.Popen(
         [sys.executable, "-c", holder, str(run)], cwd=CHECKOUT, stdout=subprocess.PIPE, text=True

@@ -3,8 +3,8 @@ import types
 
 import pytest
 
-from tfreps.distribute.worker_runs import WorkerRun, begin_run_folder, create_on_chief
-from tfreps.runs.run_folder import RunFolder
+from tfreps._src.distribute.worker_runs import WorkerRun, begin_run_folder, create_on_chief
+from tfreps._src.runs.run_folder import RunFolder
 
 
 class OtherWorker(types.SimpleNamespace):

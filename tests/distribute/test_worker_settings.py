@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from tfreps.distribute.cluster import Cluster, check_port_is_free
-from tfreps.distribute.local_workers import (
+from tfreps._src.distribute.cluster import Cluster, check_port_is_free
+from tfreps._src.distribute.local_workers import (
     LONGEST_LINE,
     copy_lines,
     local_addresses,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfreps.distribute.workers import Workers
+from tfreps._src.distribute.workers import Workers
 
 
 @pytest.fixture

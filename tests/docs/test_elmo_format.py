@@ -5,8 +5,8 @@ import re
 import pytest
 
 from tests.docs.pages import DOCS
-from tfreps.convert import bilm_tf
-from tfreps.convert.bilm_tf_options import NETWORK_KEYS, TRAINING_KEYS
+from tfreps._src.convert import bilm_tf
+from tfreps._src.convert.bilm_tf_options import NETWORK_KEYS, TRAINING_KEYS
 
 TEXT = (DOCS / "reference" / "elmo_format.md").read_text(encoding="utf-8")
 OPTIONS = {

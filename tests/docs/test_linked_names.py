@@ -13,6 +13,6 @@ def targets():
 
 def test_arguments_of_a_layer_do_not_link_to_functions_of_the_same_name(targets):
     assert "mix_weights" not in targets
-    assert targets["tfreps.plots.mix_weights"] == "tfreps.plots.mix_weights"
+    assert targets["tfreps.plots.plot_mix_weights"] == "tfreps.plots.plot_mix_weights"
     assert targets["CRF"] == "tfreps.layers.CRF"
     assert targets["read_tagged"] == "tfreps.data.read_tagged"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.docs.pages import DOCS, GUIDES, PAGES, commands, extension, launched
 from tfreps.__main__ import PROGRAMS, import_program
-from tfreps.cli.options import as_flag
+from tfreps._src.cli.options import as_flag
 
 page_code = extension("page_code")
 

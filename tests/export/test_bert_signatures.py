@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from tests import tiny_bert
 from tests.closeness import assert_close
+from tfreps._src.export.bert_signatures import BertSignatures
 from tfreps.export import write_export
-from tfreps.export.bert_signatures import BertSignatures
 from tfreps.inference import TextBert
 from tfreps.models import BertPretrainer
 

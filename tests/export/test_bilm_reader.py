@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests.tiny_run import SIZES, VOCABULARY
-from tfreps.export.bilm_reader import TokenReader
+from tfreps._src.export.bilm_reader import TokenReader
 from tfreps.models import BiLM
 from tfreps.text import batch_to_ids
 

@@ -6,10 +6,10 @@ import tensorflow as tf
 
 from tests.closeness import assert_close
 from tests.tiny_run import VOCABULARY, make_pretrainer
-from tfreps.export.bilm_reader import TokenReader
-from tfreps.export.bilm_scoring import Scoring
-from tfreps.layers import elmo_bilstm
-from tfreps.layers.ops.projected_lstm import projected_lstm
+from tfreps._src.export.bilm_reader import TokenReader
+from tfreps._src.export.bilm_scoring import Scoring
+from tfreps._src.layers import elmo_bilstm
+from tfreps._src.layers.ops.projected_lstm import projected_lstm
 from tfreps.text import batch_to_ids
 
 SENTENCES = [["the", "dog", "left", "zebra"], [], ["money"]]

@@ -7,11 +7,11 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from tests.closeness import assert_close
+from tfreps._src.export.bilm_signatures import BiLMSignatures
+from tfreps._src.server.models.warm_up import warm_up_requests
 from tfreps.export import write_export
-from tfreps.export.bilm_signatures import BiLMSignatures
 from tfreps.inference import TextBiLM
 from tfreps.models import BiLM, BiLMPretrainer, Elmo
-from tfreps.server.models.warm_up import warm_up_requests
 from tfreps.text import Vocabulary, batch_to_ids
 
 VOCABULARY = Vocabulary(["the", "<S>", "cat", "</S>", "sat", "<UNK>", "on", "mat"])

@@ -5,9 +5,9 @@ import pytest
 
 from tests import tiny_bert
 from tests.export.tiny_signatures import TinySignatures
+from tfreps._src.export.bert_signatures import BertSignatures
+from tfreps._src.export.export_check import compare
 from tfreps.export import check_export, write_export
-from tfreps.export.bert_signatures import BertSignatures
-from tfreps.export.export_check import compare
 from tfreps.inference import TextBert
 
 

@@ -10,8 +10,8 @@ import tensorflow as tf
 from tests.export.tiny_signatures import TinySignatures
 from tests.exported_models import make_trained, of_bilm
 from tests.tiny_run import make_pretrainer
+from tfreps._src.export.notes import LETTERS, MEANINGS, about_cost, text_ops, write_notes
 from tfreps.export import open_for_export, write_export
-from tfreps.export.notes import LETTERS, MEANINGS, about_cost, text_ops, write_notes
 from tfreps.server import ModelConfig, ModelServer, ServerOptions
 
 

@@ -7,10 +7,10 @@ import pytest
 from tests import known_models, tiny_bert
 from tests.exported_models import make_trained
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
+from tfreps._src.export.bert_signatures import BertSignatures
+from tfreps._src.export.bilm_signatures import BiLMSignatures
+from tfreps._src.export.labelling_signatures import TextSignatures
 from tfreps.export import open_for_export
-from tfreps.export.bert_signatures import BertSignatures
-from tfreps.export.bilm_signatures import BiLMSignatures
-from tfreps.export.labelling_signatures import TextSignatures
 from tfreps.inference import TextBert, TextBiLM
 from tfreps.models import Tagger, TokenEmbedder
 
@@ -59,7 +59,7 @@ def test_what_cannot_be_exported(tmp_path):
         open_for_export(make_trained("hmm"), core_ops=False)
     with pytest.raises(ValueError, match="has no vocabulary"):
         open_for_export(TextBert(tiny_bert.make_encoder(tiny_bert.pieces("the"))))
-    Tagger(TokenEmbedder(vocabulary_size=9), ["O", "X"]).save_preset(tmp_path / "tagger")
+    Tagger(TokenEmbedder(vocabulary_size=9), ["O", "X"]).save_to_preset(tmp_path / "tagger")
     with pytest.raises(ValueError, match="tagger contains a Tagger without the vocabulary or tok"):
         open_for_export(tmp_path / "tagger")
 

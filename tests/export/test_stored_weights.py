@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from tests.closeness import assert_close
 from tests.exported_models import MAKERS
+from tfreps._src.export.stored_weights import StoredWeights
 from tfreps.export import open_for_export, weight_changes
-from tfreps.export.stored_weights import StoredWeights
 from tfreps.inference import TextBiLM
 from tfreps.models import BiLM
 

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from tfreps.export.stored_weights import StoredWeights
+from tfreps._src.export.stored_weights import StoredWeights
 
 
 class TinySignatures:

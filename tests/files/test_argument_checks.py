@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfreps.files import argument_checks as checks
+from tfreps._src.files import argument_checks as checks
 
 
 @pytest.mark.parametrize(

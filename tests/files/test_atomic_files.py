@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 import pytest
 
-from tfreps.files.atomic_files import (
+from tfreps._src.files.atomic_files import (
     is_stream,
     is_temporary,
     replacing,
@@ -84,7 +84,7 @@ def test_places_where_nothing_can_be_written(tmp_path):
 
 def test_standard_output_by_its_name_appends_to_what_the_shell_opened(tmp_path):
     (tmp_path / "out.txt").write_text("before\n")
-    code = "from tfreps.files.atomic_files import *; print('first'); "
+    code = "from tfreps._src.files.atomic_files import *; print('first'); "
     code += "write_text('/dev/stdout', 'second\\n'); print('third')"
     with open(tmp_path / "out.txt", "a") as file:
         subprocess.run([sys.executable, "-c", code], stdout=file, check=True)

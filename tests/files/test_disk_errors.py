@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from tfreps.files.atomic_files import write_text
-from tfreps.files.disk_errors import check_space, naming
+from tfreps._src.files.atomic_files import write_text
+from tfreps._src.files.disk_errors import check_space, naming
 
 
 def test_errors_about_other_things_pass(tmp_path):

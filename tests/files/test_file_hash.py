@@ -1,6 +1,6 @@
 import hashlib
 
-from tfreps.files.file_hash import file_hash
+from tfreps._src.files.file_hash import file_hash
 
 
 def test_a_file_of_several_blocks(tmp_path):

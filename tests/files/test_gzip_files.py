@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from tfreps.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked, read_unpacked
+from tfreps._src.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked, read_unpacked
 
 
 def test_packed_and_plain(tmp_path):

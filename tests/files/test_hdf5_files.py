@@ -6,7 +6,13 @@ import h5py
 import numpy as np
 import pytest
 
-from tfreps.files.hdf5_files import array_shapes, find_array, naming_damage, open_hdf5, read_array
+from tfreps._src.files.hdf5_files import (
+    array_shapes,
+    find_array,
+    naming_damage,
+    open_hdf5,
+    read_array,
+)
 
 NUMBERS = np.arange(6, dtype="float32").reshape(2, 3)
 

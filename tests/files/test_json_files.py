@@ -5,7 +5,7 @@ import pathlib
 import numpy as np
 import pytest
 
-from tfreps.files.json_files import as_json, read_json, write_json
+from tfreps._src.files.json_files import as_json, read_json, write_json
 
 
 def test_a_round_trip(tmp_path):

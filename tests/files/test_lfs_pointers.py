@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfreps.files.lfs_pointers import refuse_pointer
+from tfreps._src.files.lfs_pointers import refuse_pointer
 
 TEXT = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 438\n"
 

@@ -2,7 +2,7 @@
 
 import yaml
 
-from tfreps.files.model_card import ModelCard, measured
+from tfreps._src.files.model_card import ModelCard, measured
 
 RESULTS = {
     "training": {"tokens": 9},

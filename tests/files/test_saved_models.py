@@ -3,8 +3,8 @@
 import pytest
 import tensorflow as tf
 
-from tfreps.files import saved_models
-from tfreps.files.saved_models import load_saved_model
+from tfreps._src.files import saved_models
+from tfreps._src.files.saved_models import load_saved_model
 
 
 @pytest.mark.parametrize("there", [True, False])

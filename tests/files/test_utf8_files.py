@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfreps.files.utf8_files import (
+from tfreps._src.files.utf8_files import (
     check_unicode,
     decode_text,
     decode_utf8,

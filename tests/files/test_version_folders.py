@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfreps.files.version_folders import LARGEST, next_version, version_folder, versions_of
+from tfreps._src.files.version_folders import LARGEST, next_version, version_folder, versions_of
 
 
 def make(folder, *names):

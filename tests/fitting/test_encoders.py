@@ -8,13 +8,13 @@ import pytest
 from tests import tiny_bert
 from tests.tiny_run import make_pretrainer
 from tfreps import models
-from tfreps.cli.encoder_options import CLASSIFIER, ENCODERS, encoder_table
-from tfreps.cli.options import default_values
-from tfreps.fitting.encoders import BUILDERS, make_encoder, make_linear
-from tfreps.fitting.inputs import EncoderInputs
-from tfreps.runs.bert_loading import EncoderAndTokenizer
+from tfreps._src.cli.encoder_options import CLASSIFIER, ENCODERS, encoder_table
+from tfreps._src.cli.options import default_values
+from tfreps._src.fitting.encoders import BUILDERS, make_encoder, make_linear
+from tfreps._src.fitting.inputs import EncoderInputs
+from tfreps._src.runs.bert_loading import EncoderAndTokenizer
+from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps.text import TokenIndexer, WordVectors
-from tfreps.text.bert.piece_indexer import PieceIndexer
 
 SENTENCES = [["a", "dog", "sat"], ["a", "cat"]]  # 4 words, 3 special tokens
 DEFAULTS = default_values(encoder_table(CLASSIFIER))

@@ -11,11 +11,11 @@ import pytest
 import tensorflow as tf
 
 from tests.line_model import make_model
-from tfreps.callbacks import EpochLog, RateCuts, WeightAverages
-from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
-from tfreps.callbacks.stop_signals import Stopped, is_asked, stopped_by_signals
-from tfreps.fitting.epoch_loop import FitPlan, fit_epochs
-from tfreps.optimizers import CutRate, GroupedOptimizer
+from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
+from tfreps._src.callbacks.stop_signals import Stopped, is_asked, stopped_by_signals
+from tfreps._src.fitting.epoch_loop import FitPlan, fit_epochs
+from tfreps.callbacks import EpochLog, ReduceLearningRate, WeightAverages
+from tfreps.optimizers import GroupedOptimizer, ReducibleLearningRate
 
 
 class Batches:
@@ -210,8 +210,10 @@ def test_a_signal_ends_a_run_that_goes_on_bit_by_bit(tmp_path, monkeypatch, aver
 def test_a_run_with_cuts_ends_as_if_it_had_not_been_killed(tmp_path):
     def run_one(folder, **given):
         model, factor = make_model(), tf.Variable(1.0)
-        model.compile(keras.optimizers.Adam(CutRate(5.0, factor)), "mse", metrics=["mae"])
-        cuts = RateCuts(factor, 0.5, "val_mae")
+        model.compile(
+            keras.optimizers.Adam(ReducibleLearningRate(5.0, factor)), "mse", metrics=["mae"]
+        )
+        cuts = ReduceLearningRate(factor, 0.5, "val_mae")
         result = fit(make_run(folder), model, callbacks=[cuts], patience=9, **given)[2]
         return model, factor, result
 

@@ -7,11 +7,11 @@ import pytest
 
 from tests import tiny_bert
 from tests.tiny_run import make_run
-from tfreps.cli.options import default_values
+from tfreps._src.cli.options import default_values
+from tfreps._src.fitting import bert_inputs, inputs
+from tfreps._src.runs.bert_loading import EncoderAndTokenizer
+from tfreps._src.runs.run_folder import RunFolder
 from tfreps.data import TaggedSentence
-from tfreps.fitting import bert_inputs, inputs
-from tfreps.runs.bert_loading import EncoderAndTokenizer
-from tfreps.runs.run_folder import RunFolder
 from tfreps.text.bert import read_tokenizer
 from training.train_tagger import PROGRAM
 

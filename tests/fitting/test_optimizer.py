@@ -8,12 +8,12 @@ from tests import tiny_bert
 from tests.closeness import assert_close
 from tests.line_model import make_model, options
 from tests.tiny_run import make_pretrainer
-from tfreps.cli.option_rules import check_rules
-from tfreps.cli.training_options import OPTIMIZER
-from tfreps.fitting.optimizer import make_optimizer, penalize
+from tfreps._src.cli.option_rules import check_rules
+from tfreps._src.cli.training_options import OPTIMIZER
+from tfreps._src.fitting.optimizer import make_optimizer, penalize
+from tfreps._src.runs.bert_loading import freeze_blocks
 from tfreps.models import BiLSTMEncoder, Elmo, LinearEncoder, PieceEncoder, Tagger, TokenEmbedder
 from tfreps.optimizers import FusedAdam, GroupedOptimizer
-from tfreps.runs.bert_loading import freeze_blocks
 
 
 def test_the_optimizer_is_what_the_options_say():

@@ -4,10 +4,10 @@ import argparse
 
 import pytest
 
-from tfreps.fitting import precision as module
-from tfreps.fitting.precision import common, settle
-from tfreps.models.precision import Precision
-from tfreps.runs.run_folder import RunFolder
+from tfreps._src.fitting import precision as module
+from tfreps._src.fitting.precision import common, settle
+from tfreps._src.models.precision import Precision
+from tfreps._src.runs.run_folder import RunFolder
 
 
 class Workers:

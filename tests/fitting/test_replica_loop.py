@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from tests.closeness import assert_close
 from tests.distribute.replica_models import NUM_STEPS, batches_of, new_model
-from tfreps.fitting.replica_loop import ReplicaLoop, rows_of_replica
+from tfreps._src.fitting.replica_loop import ReplicaLoop, rows_of_replica
 
 
 @pytest.mark.few(1)

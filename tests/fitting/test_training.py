@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from tests.fitting.test_epoch_loop import Batches
 from tests.line_model import make_model, options
-from tfreps.fitting import training
-from tfreps.runs.run_folder import RunFolder
+from tfreps._src.fitting import training
+from tfreps._src.runs.run_folder import RunFolder
 
 
 class Counted(Batches):
@@ -45,7 +45,7 @@ def test_preparing_sets_precision_and_seed(capsys, monkeypatch):
     first = np.random.rand()
     prepare(seed=3)
     assert keras.config.dtype_policy().name == "float32" and np.random.rand() == first
-    monkeypatch.setattr("tfreps.models.precision.bfloat16_products", lambda: "AVX512_BF16")
+    monkeypatch.setattr("tfreps._src.models.precision.bfloat16_products", lambda: "AVX512_BF16")
     capsys.readouterr()
     prepare(precision="auto", distribute=None)
     assert keras.config.dtype_policy().name == "mixed_bfloat16"

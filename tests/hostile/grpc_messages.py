@@ -14,9 +14,9 @@ from tests.hostile.format import Format
 from tests.hostile.mutations import EDGES, mutated
 from tests.hostile.served import REFUSALS, Served
 from tests.server.small_models import predict_request, write_warm_up
-from tfreps.server.models.warm_up import warm_up_requests
-from tfreps.server.requests.serving_error import ServingError
-from tfreps.server.requests.tensor_protos import fill_proto, to_array
+from tfreps._src.server.models.warm_up import warm_up_requests
+from tfreps._src.server.requests.serving_error import ServingError
+from tfreps._src.server.requests.tensor_protos import fill_proto, to_array
 
 MESSAGES = {
     "Predict": predict_pb2.PredictRequest,

@@ -5,11 +5,11 @@ import json
 from tests.hostile.format import Format
 from tests.hostile.mutations import mutated, mutated_json
 from tests.text.bert.whole_tokenizers import added, whole
-from tfreps.cli.options import Option
-from tfreps.cli.program import Group, Program
-from tfreps.convert import bilm_tf_options, hugging_face_config
-from tfreps.files.json_files import read_json
-from tfreps.runs.run_folder import RunFolder
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.program import Group, Program
+from tfreps._src.convert import bilm_tf_options, hugging_face_config
+from tfreps._src.files.json_files import read_json
+from tfreps._src.runs.run_folder import RunFolder
 from tfreps.text import checkpoint_tokenizer
 from tfreps.text.bert import CharacterTokenizer, read_tokenizer, write_tokenizer
 

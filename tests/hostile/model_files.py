@@ -11,12 +11,12 @@ from tests.hostile.folders import changed, folder_format
 from tests.hostile.format import Format
 from tests.hostile.mutations import mutated
 from tests.server.small_models import save_half, write_warm_up
+from tfreps._src.plots.curves import read_history
+from tfreps._src.runs.run_folder import RunFolder
+from tfreps._src.server.models.model_configs import from_folders, read_config_file, read_policy
+from tfreps._src.server.models.servable import Servable
 from tfreps.models import BiLSTMEncoder, Classifier, Tagger, TextCNN, TokenEmbedder
-from tfreps.plots.curves import read_history
-from tfreps.runs.run_folder import RunFolder
 from tfreps.server import BatchOptions, ServerOptions
-from tfreps.server.models.model_configs import from_folders, read_config_file, read_policy
-from tfreps.server.models.servable import Servable
 
 TAGS = ["O", "B-PER", "I-PER"]
 

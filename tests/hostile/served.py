@@ -6,10 +6,10 @@ import json
 import grpc
 
 from tests.server.small_models import save_half, save_zoo, serving
-from tfreps.server.grpc.grpc_services import GrpcServices
-from tfreps.server.requests.event_loop import on_loop
-from tfreps.server.rest.request_guard import RequestGuard
-from tfreps.server.rest.rest_app import RestApp
+from tfreps._src.server.grpc.grpc_services import GrpcServices
+from tfreps._src.server.requests.event_loop import on_loop
+from tfreps._src.server.rest.request_guard import RequestGuard
+from tfreps._src.server.rest.rest_app import RestApp
 
 CODE = grpc.StatusCode
 # Valid status codes of answers to invalid requests.

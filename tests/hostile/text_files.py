@@ -6,10 +6,10 @@ import numpy as np
 
 from tests.hostile.format import Format
 from tests.hostile.mutations import mutated
-from tfreps.cli.text_streams import read_texts
+from tfreps._src.cli.text_streams import read_texts
+from tfreps._src.text.bert.piece_tokenizer import read_pieces
 from tfreps.data import count_tokens, read_labelled, read_tagged
 from tfreps.text import TagSet, Vocabulary, WordVectors
-from tfreps.text.bert.piece_tokenizer import read_pieces
 
 TOKENS = ["<S>", "</S>", "<UNK>", "the", "café", "河", ".", "bank", "naïve", "a", "of", "river"]
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-MISC"]

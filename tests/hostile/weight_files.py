@@ -13,10 +13,10 @@ from tests.convert.bert_folders import USUAL, arrays_of, as_google, google, goog
 from tests.convert.bert_folders import hugging_face as hugging_face_folder
 from tests.convert.test_aespresso_bert import state_dict
 from tests.hostile.folders import folder_format
-from tfreps.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
-from tfreps.convert import bilm_tf_checkpoint
-from tfreps.data.labelled.sentence_vectors import SentenceVectors, token_digest
-from tfreps.inference.embeddings_file import EmbeddingsFile, read_options
+from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
+from tfreps._src.convert import bilm_tf_checkpoint
+from tfreps._src.data.labelled.sentence_vectors import SentenceVectors, token_digest
+from tfreps._src.inference.embeddings_file import EmbeddingsFile, read_options
 from tfreps.models import BertEncoder, BertPretrainer, BiLM, Classifier
 
 TOKENS = ["a b c".split(), "d e".split()]

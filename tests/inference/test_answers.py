@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfreps.inference.answers import (
+from tfreps._src.inference.answers import (
     ClassifiedText,
     TaggedText,
     TextSpan,

@@ -6,9 +6,10 @@ import tensorflow as tf
 
 from tests import tiny_bert
 from tests.closeness import assert_close
+from tfreps._src.inference.attention import piece_attention, position_table, transformer_of
+from tfreps._src.layers.position_embedding import sinusoids
+from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps.inference import TextClassifier, TextTagger
-from tfreps.inference.attention import piece_attention, position_table, transformer_of
-from tfreps.layers.position_embedding import sinusoids
 from tfreps.models import (
     BertEncoder,
     BertPretrainer,
@@ -18,7 +19,6 @@ from tfreps.models import (
     TokenEmbedder,
     TransformerEncoder,
 )
-from tfreps.text.bert.piece_indexer import PieceIndexer
 
 
 def attention_of(encoder, ids, segments=None):

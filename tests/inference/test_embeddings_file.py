@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
-from tfreps.inference.embeddings_file import EmbeddingsFile, read_options
+from tfreps._src.inference.embeddings_file import EmbeddingsFile, read_options
 
 OPTIONS = {"layers": "top", "dtype": "float16"}
 

@@ -12,9 +12,10 @@ from tests.bilm_tf_run import training_arrays, training_options, write_training_
 from tests.closeness import assert_close
 from tests.known_models import softmax
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
-from tfreps.convert import bilm_tf_checkpoint
+from tfreps._src.convert import bilm_tf_checkpoint
+from tfreps._src.inference.load import load, load_as
+from tfreps._src.runs.run_folder import RunFolder
 from tfreps.inference import TextBert, TextBiLM, TextClassifier, TextTagger
-from tfreps.inference.load import load, load_as
 from tfreps.models import (
     BertPretrainer,
     BiLMPretrainer,
@@ -25,7 +26,6 @@ from tfreps.models import (
     Tagger,
     TokenEmbedder,
 )
-from tfreps.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
 from tfreps.text.bert import write_tokenizer
 
@@ -46,7 +46,7 @@ def test_a_tagger(tmp_path):
 @pytest.mark.parametrize("is_slow", [False, True])
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
 def test_a_model_that_computes_in_bfloat16(tmp_path, monkeypatch, caplog, is_slow, policy):
-    monkeypatch.setattr("tfreps.inference.load.bfloat16_is_slow", lambda: is_slow)
+    monkeypatch.setattr("tfreps._src.inference.load.bfloat16_is_slow", lambda: is_slow)
     path, _ = make_run(tmp_path / "run", dtype=policy, num_layers=1)
     assert load(path).model.bilm.compute_dtype == policy.removeprefix("mixed_")
     warned = is_slow and policy != "float32"

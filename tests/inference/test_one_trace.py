@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfreps.inference.loaded_model import trace_once
+from tfreps._src.inference.loaded_model import trace_once
 
 
 class Sum(keras.Model):

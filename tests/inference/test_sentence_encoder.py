@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tests.closeness import assert_close
 from tests.tiny_run import VOCABULARY, make_pretrainer
-from tfreps.inference.sentence_encoder import SentenceEncoder, batches_by_length
+from tfreps._src.inference.sentence_encoder import SentenceEncoder, batches_by_length
 from tfreps.text import batch_to_ids
 
 SENTENCES = [

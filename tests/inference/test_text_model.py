@@ -30,7 +30,7 @@ def test_stored_vectors_are_neither_forgotten_nor_given_in_vain():
     with pytest.raises(ValueError, match="reads no stored vectors; got a.hdf5"):
         words.classify([["Ada"]], vectors="a.hdf5")
     stored = TextTagger(Tagger(TokenEmbedder(vector_layers=2, vector_dim=3), ["A"]), INDEXER)
-    assert stored.model.reads_vectors and not words.model.reads_vectors
+    assert stored.model._reads_vectors and not words.model._reads_vectors
     with pytest.raises(ValueError, match="`vectors` is missing: .*`tfreps evaluate` with the vec"):
         stored.tag([["Ada"]])
 

@@ -9,15 +9,15 @@ import tensorflow as tf
 
 from tests.closeness import assert_close
 from tests.layers.ops.chain_paths_oracle import MASKS, Problem
+from tfreps._src.layers.ops import chain
 from tfreps.layers import CRF
-from tfreps.layers.ops import chain
 
 K = 3
 
 
-def random_crf(problem, use_xla=False, **options):
+def random_crf(problem, jit_compile=False, **options):
     """Returns a CRF without XLA by default, since compiling takes a second for each shape."""
-    crf = CRF(len(problem.start), use_xla=use_xla, **options)
+    crf = CRF(len(problem.start), jit_compile=jit_compile, **options)
     crf.build(problem.emissions.shape)
     crf.set_scores(problem.transitions, problem.start, problem.end)
     return crf
@@ -134,10 +134,10 @@ def test_a_length_that_no_legal_sequence_has():
     assert_close(tape.gradient(value, emissions), 0.0)
 
 
-@pytest.mark.parametrize("use_xla", [pytest.param("auto", marks=pytest.mark.slow), False])
-def test_weights_of_sentences_and_of_tokens(use_xla):
+@pytest.mark.parametrize("jit_compile", [pytest.param("auto", marks=pytest.mark.slow), False])
+def test_weights_of_sentences_and_of_tokens(jit_compile):
     problem = Problem.random(MASKS)
-    crf = random_crf(problem, use_xla=use_xla)
+    crf = random_crf(problem, jit_compile=jit_compile)
     tags = np.random.default_rng(1).integers(0, K, problem.mask.shape)
     value = -crf.log_likelihood(problem.emissions, tags, problem.mask).numpy()
     weights = np.array([1.0, 0.5, 2.0, 0.0, 1.0, 3.0, 1.0], "float32")
@@ -191,45 +191,49 @@ def bio_crf(allowed=BIO, **options):
     return crf, plain
 
 
-eager_xla = pytest.mark.parametrize("use_xla", [False, pytest.param(True, marks=pytest.mark.slow)])
+eager_xla = pytest.mark.parametrize(
+    "jit_compile", [False, pytest.param(True, marks=pytest.mark.slow)]
+)
 
 
 @pytest.mark.few(4)
 @pytest.mark.parametrize("shape", [(1, 4), (5, 17), (0, 4), (3, 0)])
 @pytest.mark.parametrize("scale", [1.0, 0.0, 1e30])
 @eager_xla
-def test_eager_calls_decode_ties_as_plain_operations_do(shape, scale, use_xla):
+def test_eager_calls_decode_ties_as_plain_operations_do(shape, scale, jit_compile):
     """Small integers have many paths of equal score; each must resolve to the same one."""
     crf, plain = bio_crf()
     rng = np.random.default_rng(0)
     emissions = np.float32(scale) * rng.integers(0, 2, [*shape, 3]).astype("float32")
     mask = rng.random(shape) < 0.7
     emissions[~mask] = np.nan
-    got = crf.decode(emissions, mask, use_xla=use_xla)
+    got = crf.decode(emissions, mask, jit_compile=jit_compile)
     assert_same(got, plain(chain.viterbi, emissions, mask))
 
 
 @pytest.mark.slow
 @eager_xla
 @pytest.mark.parametrize("options", [{}, {"allowed": None}, {"transition_learning_rate": 8.0}])
-def test_eager_calls_of_all_functions(options, use_xla):
+def test_eager_calls_of_all_functions(options, jit_compile):
     crf, plain = bio_crf(**options)
     problem = Problem.random([[*row, 1] for row in MASKS])
     given = tf.cast(problem.emissions, "bfloat16"), problem.mask
-    assert_same(crf.decode(*given, use_xla=use_xla), plain(chain.viterbi, *given))
+    assert_same(crf.decode(*given, jit_compile=jit_compile), plain(chain.viterbi, *given))
     for k in (1, 3):
-        assert_same(crf.decode(*given, k=k, use_xla=use_xla), plain(chain.k_best, *given, k=k))
+        assert_same(
+            crf.decode(*given, k=k, jit_compile=jit_compile), plain(chain.k_best, *given, k=k)
+        )
     for name in ("marginals", "log_normalizer"):
-        got = getattr(crf, name)(*given, use_xla=use_xla)
+        got = getattr(crf, name)(*given, jit_compile=jit_compile)
         assert_same(got, plain(getattr(chain, name), *given))
 
 
 @eager_xla
-def test_nan_and_infinity_affect_only_their_sentences(use_xla):
+def test_nan_and_infinity_affect_only_their_sentences(jit_compile):
     crf, plain = bio_crf()
     problem = Problem.random(np.ones([5, 5]))
     problem.emissions[1, 2, 0], problem.emissions[3, 0, 1] = np.nan, np.inf
-    tags, scores = crf.decode(problem.emissions, problem.mask, use_xla=use_xla)
+    tags, scores = crf.decode(problem.emissions, problem.mask, jit_compile=jit_compile)
     assert np.isnan(scores.numpy()).tolist() == [False, True, False, True, False]
     assert_same((tags, scores), plain(chain.viterbi, *problem[:2]))
 
@@ -264,8 +268,8 @@ def test_eager_graph_and_xla_agree(allowed):
     problem = Problem.random(MASKS)
     tags = np.where([[1, 1, 0, 0]] * len(problem.mask), 1, 2)
     results = []
-    for how, use_xla in ((None, "auto"), (None, False), (False, False), (True, False)):
-        crf = random_crf(problem, allowed_transitions=allowed, use_xla=use_xla)
+    for how, jit_compile in ((None, "auto"), (None, False), (False, False), (True, False)):
+        crf = random_crf(problem, allowed_transitions=allowed, jit_compile=jit_compile)
         run = functools.partial(value_and_gradients, crf, problem, tags)
         run = run if how is None else tf.function(run, jit_compile=how)
         results.append(tf.nest.flatten(run()))
@@ -336,11 +340,11 @@ def test_initial_scores_and_l2_are_of_scores():
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("use_xla", [False, True])
+@pytest.mark.parametrize("jit_compile", [False, True])
 @pytest.mark.parametrize("weights", [None, np.ones([1]), np.ones([1, 3])])
 @pytest.mark.parametrize("tag", [-1, 2])
-def test_a_tag_that_does_not_exist(tag, weights, use_xla):
-    crf = CRF(2, use_xla=use_xla)
+def test_a_tag_that_does_not_exist(tag, weights, jit_compile):
+    crf = CRF(2, jit_compile=jit_compile)
     tags, mask = np.array([[0, tag, 1]]), np.array([[True, True, True]])
     emissions = np.zeros([1, 3, 2])
     ends = rf"\[{min(tag, 0)} +{max(tag, 1)}\]"
@@ -376,7 +380,7 @@ def test_low_precision_emissions_are_added_up_in_float32(dtype):
         ({"num_tags": 2.5}, "`num_tags` must be"),
         ({"num_tags": 2, "constrain": "loss"}, "must be one of"),
         ({"num_tags": 2, "transition_learning_rate": 0.0}, "above 0"),
-        ({"num_tags": 2, "use_xla": "never"}, '"auto", True or False'),
+        ({"num_tags": 2, "jit_compile": "never"}, '"auto", True or False'),
         ({"num_tags": 2, "allowed_transitions": np.ones([2, 2], bool)}, r"\[4, 4\]"),
     ],
 )

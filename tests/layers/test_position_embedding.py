@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from tests import oracles_transformer
 from tests.closeness import assert_close
+from tfreps._src.layers.position_embedding import sinusoids
 from tfreps.layers import PositionEmbedding
-from tfreps.layers.position_embedding import sinusoids
 
 KINDS = "sinusoidal", "sinusoidal_full_index"
 X = np.random.default_rng(3).normal(size=[4, 5, 6]).astype("float32")

@@ -6,7 +6,8 @@ import tensorflow as tf
 
 from tests import oracles, oracles_tf
 from tests.closeness import BFLOAT16, assert_close
-from tfreps.layers import SampledSoftmax, sampled_softmax
+from tfreps._src.layers import sampled_softmax
+from tfreps.layers import SampledSoftmax
 
 GROUPS, ROWS, DIM, SIZE, SAMPLED = 2, 6, 5, 30, 8
 RNG = np.random.default_rng(0)

@@ -7,8 +7,8 @@ import tensorflow as tf
 
 from tests import oracles_transformer
 from tests.closeness import assert_close
+from tfreps._src.layers.ops.configurable import inner_layers
 from tfreps.layers import TransformerBlock
-from tfreps.layers.ops.configurable import inner_layers
 
 X = np.random.default_rng(3).normal(size=[4, 5, 6]).astype("float32")
 # Right padding, holes, left padding, no token.

@@ -7,8 +7,8 @@ import tensorflow as tf
 from tests import seqeval_oracle
 from tests.closeness import FLOAT64, assert_close
 from tests.metrics.batches import evaluate, round_trip, to_batch
+from tfreps._src.text.tags.tag_schemes import LETTERS, MODES
 from tfreps.metrics import SpanF1
-from tfreps.text.tags.tag_schemes import LETTERS, MODES
 
 
 def f1_of(sets):

@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 
 from tests.closeness import assert_close
-from tfreps.metrics.tag_pairs import precision_recall_f1, tag_pairs
+from tfreps._src.metrics.tag_pairs import precision_recall_f1, tag_pairs
 
 
 def test_ids_and_mask():

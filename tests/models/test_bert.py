@@ -8,9 +8,9 @@ import pytest
 import tensorflow as tf
 
 from tests.closeness import assert_close
+from tfreps._src.models.bert import FOREIGN
+from tfreps._src.models.copy_weights import copy_weights
 from tfreps.models import BertEncoder, Classifier
-from tfreps.models.bert import FOREIGN
-from tfreps.models.copy_weights import copy_weights
 
 IDS = np.array([[2, 5, 7, 3], [2, 6, 3, 0], [0, 0, 0, 0]])
 SEGMENTS = np.array([[0, 0, 1, 1], [0, 2, 2, 0], [0, 0, 0, 0]])

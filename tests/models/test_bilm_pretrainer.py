@@ -10,13 +10,14 @@ import tensorflow as tf
 
 from tests import oracles, oracles_tf
 from tests.closeness import assert_close
-from tfreps.convert import bilm_tf
-from tfreps.convert.table import written_rows
-from tfreps.layers import LSTMState, elmo_bilstm
-from tfreps.layers.ops.projected_lstm import projected_lstm
+from tfreps._src.convert import bilm_tf
+from tfreps._src.convert.table import written_rows
+from tfreps._src.layers import elmo_bilstm
+from tfreps._src.layers.ops.projected_lstm import projected_lstm
+from tfreps._src.text.char_ids import token_rows
+from tfreps.layers import LSTMState
 from tfreps.models import BiLM, BiLMPretrainer
 from tfreps.optimizers import TF1Adagrad
-from tfreps.text.char_ids import token_rows
 
 ROWS, STEPS, SIZE = 3, 5, 20
 TERMS = 4096  # three steps, each with sums over 15 tokens, 20 ids and the gates of two layers

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from tfreps._src.models.copy_weights import changed_copy, copy_weights, weights_by_name
 from tfreps.models import BertEncoder, BiLM, TextCNN, TokenEmbedder
-from tfreps.models.copy_weights import changed_copy, copy_weights, weights_by_name
 
 
 def bert(**options):

@@ -182,7 +182,7 @@ def test_as_the_encoder_of_a_head(tmp_path, make_encoder):
         assert_close(logits[row], mean)
     tags = tagger.tag(texts[1:2])["tags"]  # alone gives the same as in a batch
     np.testing.assert_array_equal(tags, (vectors[1] @ kernel).argmax(axis=-1)[None])
-    assert tagger.num_characters == classifier.num_characters == 50
+    assert tagger._num_characters == classifier._num_characters == 50
 
 
 def test_a_mask_among_the_features(tmp_path):

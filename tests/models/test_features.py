@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tfreps.models.features import check_features, token_mask
+from tfreps._src.models.features import check_features, token_mask
 
 IDS = np.array([[3, 9, 0]])
 

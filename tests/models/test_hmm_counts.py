@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tests.closeness import assert_close
-from tfreps.models.hmm_counts import LOG_ZERO, HMMCounts
+from tfreps._src.models.hmm_counts import LOG_ZERO, HMMCounts
 
 # Ids: 1 "a", 2 "b", 3 unknown; tags 0 and 1. One sentence is empty, one has a single token.
 TOKENS = [[1, 2, 1], [], [2], [1, 1]]

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from tests.models.test_hmm import learned, random_sentences, viterbi_loop
-from tfreps.models import hmm_sentences
-from tfreps.models.hmm_counts import flat
-from tfreps.models.hmm_sentences import batches, even_lengths
+from tfreps._src.models import hmm_sentences
+from tfreps._src.models.hmm_counts import flat
+from tfreps._src.models.hmm_sentences import batches, even_lengths
 
 
 def rows_of(found):
@@ -44,12 +44,12 @@ def test_no_sentences_no_batches():
     assert list(batches(*flat([[], []]), even=True)) == []
 
 
-@pytest.mark.parametrize("use_xla", [False, True])
-def test_decodes_as_the_loop_does(use_xla, monkeypatch):
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_decodes_as_the_loop_does(jit_compile, monkeypatch):
     monkeypatch.setattr(hmm_sentences, "MAX_TOKENS", 60)
     model = learned(use_end=True)
     sentences = [[], *random_sentences(20, longest=11), [3], []]
-    found = model.decode_sentences(sentences, use_xla)
+    found = model.decode_sentences(sentences, jit_compile)
     for tags, sentence in zip(found, sentences, strict=True):
         assert tags.dtype == np.int32
         assert tags.tolist() == viterbi_loop(model, sentence)

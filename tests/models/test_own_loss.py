@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tests.closeness import assert_close
 from tests.models.toy import TAGS, sentences
+from tfreps._src.models.own_loss import mean_of_rows, over_replicas
 from tfreps.models import (
     BertEncoder,
     BertPretrainer,
@@ -20,7 +21,6 @@ from tfreps.models import (
     Tagger,
     TokenEmbedder,
 )
-from tfreps.models.own_loss import mean_of_rows, over_replicas
 
 IDS, TAG_IDS = sentences(4)
 X, Y = {"token_ids": IDS}, np.maximum(TAG_IDS, 0)

@@ -4,9 +4,9 @@ import pytest
 import tensorflow as tf
 
 import tfreps
-from tfreps.cli.encoder_options import ENCODERS
-from tfreps.models import precision
-from tfreps.models.precision import LEAST, POLICIES, bfloat16_is_slow, choose_precision
+from tfreps._src.cli.encoder_options import ENCODERS
+from tfreps._src.models import precision
+from tfreps._src.models.precision import LEAST, POLICIES, bfloat16_is_slow, choose_precision
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import tensorflow as tf
 from tests.conftest import CHECKOUT
 from tests.line_model import options
 from tests.tiny_run import make_pretrainer
-from tfreps.fitting.optimizer import make_optimizer
+from tfreps._src.fitting.optimizer import make_optimizer
 from tfreps.models import BertEncoder, BertPretrainer, Classifier, HMMTagger, Tagger, TokenEmbedder
 from tfreps.optimizers import FusedAdam, LinearWarmup, TF1Adagrad
 

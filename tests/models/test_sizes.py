@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from tfreps.convert import bilm_tf
+from tfreps._src.convert import bilm_tf
+from tfreps._src.models.sizes import BERT, ELMO, SLSTM, SLSTM_TRAINING
 from tfreps.models import BertEncoder, BiLM, SLSTMEncoder, TokenEmbedder
-from tfreps.models.sizes import BERT, ELMO, SLSTM, SLSTM_TRAINING
 
 # Millions of parameters as published, with 261 characters.
 PUBLISHED = {"elmo_small": 13.593, "elmo_medium": 28.028, "elmo_original": 93.601}

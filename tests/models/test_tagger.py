@@ -134,7 +134,7 @@ def test_the_compiled_loss_is_the_same():
     ids, tags = sentences(8)
     losses = []
     for jit_compile in False, True:
-        model = make(use_xla=jit_compile)
+        model = make(crf_jit_compile=jit_compile)
         randomise(model, 0.5)
         model.compile(keras.optimizers.SGD(0.1))
         losses.append([model.train_on_batch({"token_ids": ids}, tags) for _ in range(3)])

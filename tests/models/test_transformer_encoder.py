@@ -8,7 +8,7 @@ import tensorflow as tf
 from tests import oracles_transformer
 from tests.closeness import assert_close
 from tests.models import toy
-from tfreps.layers.ops.configurable import inner_layers
+from tfreps._src.layers.ops.configurable import inner_layers
 from tfreps.models import Classifier, Tagger, TokenEmbedder, TransformerEncoder
 
 IDS = np.array([[1, 2, 3, 4, 5, 6], [6, 5, 4, 0, 0, 0], [0] * 6], "int32")

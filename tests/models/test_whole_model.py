@@ -8,7 +8,7 @@ import tensorflow as tf
 from tests.catalogue import CATALOGUE
 from tests.closeness import assert_close
 from tfreps import models
-from tfreps.models.model_exports import _flat
+from tfreps._src.models.model_exports import _flat
 
 IDS = np.array([[2, 5, 6, 3], [2, 7, 3, 0]], "int32")
 MASK = IDS != 0
@@ -132,25 +132,29 @@ def test_parts_by_name_and_by_class():
     assert tagger.encoder.parts() == {"embedder": embedder}
     assert bilm.parts() == linear.parts() == {}
     inside = [tagger, tagger.encoder, embedder, embedder.elmo, bilm, linear]
-    assert [*tagger.all_parts()] == inside
+    assert [*tagger._all_parts()] == inside
     assert tagger.find(models.BiLM) is bilm and bilm.find(models.BiLM) is bilm
     assert tagger.find(models.BertEncoder, models.TransformerEncoder) is None
 
 
 def test_what_a_model_reads():
-    assert (words().num_tokens, words().num_characters, words().reads_vectors) == (11, None, False)
+    assert (words()._num_tokens, words()._num_characters, words()._reads_vectors) == (
+        11,
+        None,
+        False,
+    )
     bilm = models.BiLM(filters=[[1, 4]], units=4, projection_dim=2, max_characters=20)
     tagger = models.Tagger(models.TokenEmbedder(elmo=models.Elmo(bilm)), ["a", "b"])
-    assert (tagger.num_tokens, tagger.num_characters, tagger.reads_vectors) == (None, 20, False)
-    assert bilm.num_characters == tagger.encoder.elmo.num_characters == 20
+    assert (tagger._num_tokens, tagger._num_characters, tagger._reads_vectors) == (None, 20, False)
+    assert bilm._num_characters == tagger.encoder.elmo._num_characters == 20
     of_words = models.BiLM(units=4, projection_dim=2, vocabulary_size=9)
     embedder = models.TokenEmbedder(elmo=models.Elmo(of_words), vector_layers=2, vector_dim=3)
     classifier = models.Classifier(models.BiLSTMEncoder(embedder, units=2), ["a", "b"])
-    assert (classifier.num_tokens, classifier.num_characters) == (9, None)
-    assert classifier.reads_vectors and CATALOGUE["HMMTagger"].make().num_tokens == 11
+    assert (classifier._num_tokens, classifier._num_characters) == (9, None)
+    assert classifier._reads_vectors and CATALOGUE["HMMTagger"].make()._num_tokens == 11
     bert = models.BertEncoder(vocabulary_size=12, hidden_dim=8, num_layers=1, num_heads=2)
     pieces = models.PieceEncoder(bert, start_id=1, separator_id=2)
-    assert models.Tagger(pieces, ["a"]).num_tokens == 12
+    assert models.Tagger(pieces, ["a"])._num_tokens == 12
 
 
 def test_what_pictures_show_of_a_model():
@@ -160,13 +164,13 @@ def test_what_pictures_show_of_a_model():
     embedder = models.TokenEmbedder(elmo=elmo, vector_layers=2, vector_dim=3)
     tagger = models.Tagger(embedder, ["O", "B-X", "I-X"], "bio")
     tagger.crf.set_scores(np.arange(9.0).reshape(3, 3))
-    shares = tagger.mix_shares()
+    shares = tagger._mix_shares()
     assert_close(shares["elmo_mix"], [0.125, 0.25, 0.625])
     assert_close(shares["vector_mix"], [0.5, 0.5])
     expected = [[0, 1, np.nan], [3, 4, 5], [6, 7, 8]]  # O never precedes I-X
     np.testing.assert_array_equal(tagger.transition_scores(), expected)
     softmax = models.Tagger(words(), ["a", "b"], use_crf=False)
-    assert softmax.transition_scores() is None and softmax.mix_shares() == {}
+    assert softmax.transition_scores() is None and softmax._mix_shares() == {}
     assert models.Classifier(words(), ["a", "b"]).classes == softmax.classes == ["a", "b"]
 
 

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests.closeness import assert_close
-from tfreps.optimizers import CutRate, LinearWarmup
+from tfreps.optimizers import LinearWarmup, ReducibleLearningRate
 
 
 def rates(schedule, count):
@@ -59,8 +59,8 @@ def test_options_out_of_range(options):
 def test_one_factor_cuts_several_rates_in_mid_training():
     factor = tf.Variable(1.0)
     optimizers = [
-        keras.optimizers.SGD(CutRate(0.1, factor)),
-        keras.optimizers.SGD(CutRate(LinearWarmup(1.0, 10), factor)),
+        keras.optimizers.SGD(ReducibleLearningRate(0.1, factor)),
+        keras.optimizers.SGD(ReducibleLearningRate(LinearWarmup(1.0, 10), factor)),
     ]
     weights = [keras.Variable(0.0), keras.Variable(0.0)]
 
@@ -79,7 +79,7 @@ def test_one_factor_cuts_several_rates_in_mid_training():
 
 @pytest.mark.parametrize("rate", [0.2, LinearWarmup(0.2, 8, 4)])
 def test_a_cut_rate_comes_back_from_its_config(rate):
-    optimizer = keras.optimizers.Adam(CutRate(rate, 0.25))
+    optimizer = keras.optimizers.Adam(ReducibleLearningRate(rate, 0.25))
     loaded = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
     assert loaded.get_config() == optimizer.get_config()
-    assert_close(rates_of(loaded, 6), rates(CutRate(rate, 0.25), 6))
+    assert_close(rates_of(loaded, 6), rates(ReducibleLearningRate(rate, 0.25), 6))

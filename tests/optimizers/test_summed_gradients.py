@@ -2,8 +2,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfreps._src.optimizers.summed_gradients import _all_parts, sum_gradients, with_distinct_rows
 from tfreps.optimizers import GroupedOptimizer
-from tfreps.optimizers.summed_gradients import _all_parts, sum_gradients, with_distinct_rows
 
 
 def test_rows_with_the_same_index_are_summed():

@@ -39,7 +39,7 @@ def test_a_figure_that_cannot_be_drawn_leaves_the_file_of_before(tmp_path):
 
 
 def test_images_in_tensorboard(tmp_path):
-    path = plots.mix_weights([0.2, 0.5, 0.3], tmp_path / "mix.png")
+    path = plots.plot_mix_weights([0.2, 0.5, 0.3], tmp_path / "mix.png")
     plots.show_in_tensorboard(tmp_path / "logs", [path], step=7)
     assert list(images(tmp_path / "logs")) == [(7, "mix", (330, 440))]
     plots.show_in_tensorboard(tmp_path / "more", {"a": plots.new_figure(3, 2)})
@@ -49,7 +49,7 @@ def test_images_in_tensorboard(tmp_path):
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda folder: plots.mix_weights([1.0], folder / "mix.png"),
+        lambda folder: plots.plot_mix_weights([1.0], folder / "mix.png"),
         lambda folder: plots.fonts_for(["a"]),
     ],
 )

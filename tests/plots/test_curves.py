@@ -93,7 +93,7 @@ def test_several_runs_have_a_colour_each(tmp_path):
 
 @pytest.mark.parametrize("line", ["[" * 100_000, '["step", "run"]', "7"], ids=["deep", "list", "7"])
 def test_histories_of_something_else(tmp_path, line):
-    from tfreps.plots.curves import read_history
+    from tfreps._src.plots.curves import read_history
 
     path = tmp_path / "history.jsonl"
     path.write_text(line + "\n")

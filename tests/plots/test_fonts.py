@@ -5,7 +5,8 @@ import types
 
 import pytest
 
-from tfreps.plots import fonts, fonts_for
+from tfreps._src.plots import fonts
+from tfreps.plots import fonts_for
 
 matplotlib = pytest.importorskip("matplotlib", reason="pictures need matplotlib")
 FOLDER = pathlib.Path(matplotlib.get_data_path()) / "fonts" / "ttf"

@@ -6,7 +6,8 @@ import tensorflow as tf
 
 from tests.closeness import assert_close
 from tfreps import plots
-from tfreps.plots import Fonts, matrices
+from tfreps._src.plots import matrices
+from tfreps.plots import Fonts
 
 pytest.importorskip("matplotlib", reason="pictures need matplotlib (tfreps[plots])")
 
@@ -23,7 +24,7 @@ def test_a_confusion_matrix_shows_shares_of_rows(tmp_path, monkeypatch):
         return plots.new_figure(3, 2)
 
     monkeypatch.setattr(matrices, "matrix_figure", figure)
-    plots.confusion_matrix([[3, 1], [0, 0]], ["O", "B"], tmp_path / "c.png")
+    plots.plot_confusion_matrix([[3, 1], [0, 0]], ["O", "B"], tmp_path / "c.png")
     assert_close(drawn["v"], [[0.75, 0.25], [0.0, 0.0]])
     assert drawn["cells"].tolist() == [[3, 1], [0, 0]]
 
@@ -64,7 +65,7 @@ def test_names_without_a_font():
 
 
 def test_mix_weights(tmp_path):
-    path = plots.mix_weights([0.2, 0.5, 0.3], tmp_path / "mix.png")
+    path = plots.plot_mix_weights([0.2, 0.5, 0.3], tmp_path / "mix.png")
     assert tf.io.decode_png(path.read_bytes()).shape == (330, 440, 4)
 
 

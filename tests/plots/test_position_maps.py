@@ -7,7 +7,7 @@ import pytest
 
 from tests.closeness import assert_close
 from tfreps import plots
-from tfreps.layers.position_embedding import sinusoids
+from tfreps._src.layers.position_embedding import sinusoids
 
 pytest.importorskip("matplotlib", reason="pictures need matplotlib (tfreps[plots])")
 LEARNED = np.random.default_rng(0).normal(size=(24, 6)).astype("float32")

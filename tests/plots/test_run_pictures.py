@@ -9,9 +9,9 @@ import pytest
 from tests.closeness import assert_close
 from tests.tiny_run import make_pretrainer
 from tfreps import plots
+from tfreps._src.plots import run_pictures
+from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import Classifier, Elmo, Tagger, TokenEmbedder
-from tfreps.plots import run_pictures
-from tfreps.runs.run_folder import RunFolder
 
 pytest.importorskip("matplotlib", reason="pictures need matplotlib (tfreps[plots])")
 
@@ -30,7 +30,7 @@ def drawn(run, model, monkeypatch, **more):
     monkeypatch.setattr(
         run_pictures, "show_in_tensorboard", lambda logs, pictures: shown.extend(pictures)
     )
-    for name, picture in ("matrix_figure", "transitions"), ("mix_weights", None):
+    for name, picture in ("matrix_figure", "transitions"), ("plot_mix_weights", None):
         function = getattr(plots, name)
 
         def recorded(given, *arguments, function=function, picture=picture, **options):
@@ -39,7 +39,7 @@ def drawn(run, model, monkeypatch, **more):
             return result
 
         monkeypatch.setattr(run_pictures, name, recorded)
-    assert plots.draw_run(run, model, **more) == []
+    assert plots.plot_run(run, model, **more) == []
     names = sorted(path.name for path in run.pictures_path.iterdir())
     assert names == sorted(path.name for path in shown)
     return [name.removesuffix(".png") for name in names], values
@@ -68,13 +68,13 @@ def test_the_pictures_of_a_classifier(run, monkeypatch):
 
 def test_a_run_without_pictures(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    (note,) = plots.draw_run(run, Classifier(TokenEmbedder(vocabulary_size=9), ["a"]))
+    (note,) = plots.plot_run(run, Classifier(TokenEmbedder(vocabulary_size=9), ["a"]))
     assert note.startswith("No pictures were drawn. Pictures require matplotlib")
 
 
 def test_labels_without_a_font(run):
     model = Classifier(TokenEmbedder(vocabulary_size=9), ["a", "\U0010fffd"])
-    (note,) = plots.draw_run(run, model, np.eye(2, dtype=int))
+    (note,) = plots.plot_run(run, model, np.eye(2, dtype=int))
     assert note.startswith("Pictures: No font on this machine has") and "`font`" not in note
     assert (run.pictures_path / "confusion.png").exists()
 
@@ -82,7 +82,7 @@ def test_labels_without_a_font(run):
 def test_a_picture_that_cannot_be_drawn(run):
     (run.logs_path / "history.jsonl").write_text("no history\n")
     model = Classifier(TokenEmbedder(vocabulary_size=9), ["a", "b"])
-    (note,) = plots.draw_run(run, model, np.eye(2, dtype=int))
+    (note,) = plots.plot_run(run, model, np.eye(2, dtype=int))
     assert note.startswith("learning_curves.png was not drawn. ") and "history.jsonl" in note
     assert [path.name for path in run.pictures_path.iterdir()] == ["confusion.png"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.presets.test_preset_table import FILES, preset
 from tfreps import __main__ as command
-from tfreps.presets import preset_table, web_files
+from tfreps._src.presets import preset_table, web_files
 
 
 def answers(path, status):

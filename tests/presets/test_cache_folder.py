@@ -2,7 +2,7 @@ import pathlib
 
 import pytest
 
-from tfreps.presets.cache_folder import cache_folder, folder_of, missing
+from tfreps._src.presets.cache_folder import cache_folder, folder_of, missing
 
 
 def test_the_folder_follows_keras(monkeypatch, tmp_path):

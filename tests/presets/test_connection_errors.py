@@ -1,7 +1,7 @@
 import pytest
 from huggingface_hub.errors import OfflineModeIsEnabled
 
-from tfreps.presets.connection_errors import naming_source
+from tfreps._src.presets.connection_errors import naming_source
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pytest
 import tfreps
 from tests import tiny_bert
 from tests.closeness import assert_close
+from tfreps._src.presets import preset_table
 from tfreps.inference import TextTagger
 from tfreps.models import BiLM, HMMTagger
-from tfreps.presets import preset_table
 from tfreps.text import TokenIndexer
 
 

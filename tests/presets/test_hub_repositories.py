@@ -9,7 +9,12 @@ import pytest
 from huggingface_hub import constants
 from huggingface_hub.utils import close_session
 
-from tfreps.presets.hub_repositories import Repository, download_repository, parse, upload_folder
+from tfreps._src.presets.hub_repositories import (
+    Repository,
+    download_repository,
+    parse,
+    upload_folder,
+)
 
 FILES = {
     "config.json": b"{}",
@@ -139,7 +144,7 @@ def test_names_that_leave_the_folder_are_not_downloaded(hub, tmp_path):
 def test_a_killed_download_is_continued(hub, commit, tmp_path):
     """The process is killed while it waits for the rest of the weights."""
     hub.cuts[f"/someone/their-tagger/resolve/{commit}/model.safetensors"] = [100_000] + [0] * 3
-    code = "from tfreps.presets.hub_repositories import download_repository as download"
+    code = "from tfreps._src.presets.hub_repositories import download_repository as download"
     code += f"; download({NAME!r})"
     home = {"HF_ENDPOINT": hub.url, "HF_HUB_DISABLE_XET": "1"}
     home["HF_HUB_CACHE"] = str(tmp_path / "hub_cache")  # that of the fixture

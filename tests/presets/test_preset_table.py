@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tfreps.presets import preset_table
-from tfreps.presets.preset_table import (
+from tfreps._src.presets import preset_table
+from tfreps._src.presets.preset_table import (
     Preset,
     PresetFile,
     PresetTable,
@@ -24,7 +24,7 @@ def preset(hub, **changes):
         for name, content in FILES.items()
     ]  # fmt: skip
     row = {"kind": "elmo", "description": "Tiny.", "parameters": 7, "license": "MIT"}
-    row |= {"citation": "nobody", "files": files, "unverified": [], "read_in": ["a test"]}
+    row |= {"citation": "nobody", "files": files, "unverified": [], "sources": ["a test"]}
     return Preset(name="tiny", **{**row, **changes})
 
 
@@ -39,7 +39,7 @@ def tiny(hub, monkeypatch):
 def test_the_rows_are_complete():
     for name, row in rows().items():
         assert row.name == name and row.description.endswith(".") and row.license and row.citation
-        assert row.read_in and row.kind in ("elmo", "bert")
+        assert row.sources and row.kind in ("elmo", "bert")
         for file in row.files:
             assert all(re.fullmatch(r"https://[^/]+/\S+", url) for url in file.urls) and file.urls
             assert file.checksum is None or re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", file.checksum)
@@ -108,6 +108,6 @@ def test_hf_endpoint_applies(hub, tiny, monkeypatch):
 
 def test_the_file_is_json_with_unique_names():
     names = []
-    text = preset_table.importlib.resources.files("tfreps.presets").joinpath("table.json")
+    text = preset_table.importlib.resources.files("tfreps._src.presets").joinpath("table.json")
     json.loads(text.read_text(), object_pairs_hook=lambda pairs: names.append(dict(pairs)) or pairs)
     assert len(set(rows())) == len(names[-1])

@@ -1,7 +1,7 @@
 import pytest
 import tensorflow as tf
 
-from tfreps.presets.remote_files import copy_remote, is_remote
+from tfreps._src.presets.remote_files import copy_remote, is_remote
 
 
 @pytest.fixture(autouse=True)

@@ -2,8 +2,8 @@ import zipfile
 
 import pytest
 
-from tfreps.presets import preset_table
-from tfreps.presets.sources import fetch, fetched
+from tfreps._src.presets import preset_table
+from tfreps._src.presets.sources import fetch, fetched
 
 ELMO = "elmo_2x8_options.json", "elmo_2x8_weights.hdf5"
 

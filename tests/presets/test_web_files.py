@@ -7,8 +7,8 @@ import pytest
 from huggingface_hub import constants
 from huggingface_hub.utils import close_session
 
-from tfreps.presets import web_files
-from tfreps.presets.web_files import cached_path, download_file
+from tfreps._src.presets import web_files
+from tfreps._src.presets.web_files import cached_path, download_file
 
 CONTENT = bytes(range(256)) * 1000
 

@@ -3,8 +3,8 @@ import zipfile
 
 import pytest
 
-from tfreps.presets import zip_archives
-from tfreps.presets.zip_archives import unpack
+from tfreps._src.presets import zip_archives
+from tfreps._src.presets.zip_archives import unpack
 
 
 @pytest.fixture(autouse=True)

@@ -6,11 +6,11 @@ import pytest
 from tests import known_models
 from tests.closeness import assert_close
 from tests.known_models import TEXTS, softmax
+from tfreps._src.inference.load import load
+from tfreps._src.reports.evaluation import check_known_names, evaluate_classifier, evaluate_tagger
 from tfreps.data import LabelledText, TaggedSentence
 from tfreps.inference import TextClassifier, TextTagger
-from tfreps.inference.load import load
 from tfreps.models import Classifier
-from tfreps.reports.evaluation import check_known_names, evaluate_classifier, evaluate_tagger
 
 
 @pytest.fixture(scope="module")

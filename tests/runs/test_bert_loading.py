@@ -7,8 +7,7 @@ import tensorflow as tf
 
 from tests import tiny_bert
 from tests.closeness import assert_close
-from tfreps.models import BertEncoder, BertPretrainer, Classifier
-from tfreps.runs.bert_loading import (
+from tfreps._src.runs.bert_loading import (
     changed_encoder,
     freeze_blocks,
     least,
@@ -16,8 +15,9 @@ from tfreps.runs.bert_loading import (
     load_pretrainer,
     max_length,
 )
-from tfreps.runs.model_files import save_preset
-from tfreps.runs.run_folder import RunFolder
+from tfreps._src.runs.model_files import save_to_preset
+from tfreps._src.runs.run_folder import RunFolder
+from tfreps.models import BertEncoder, BertPretrainer, Classifier
 from tfreps.text.bert import WordPieceTokenizer, read_tokenizer, write_tokenizer
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abc"]
@@ -198,10 +198,10 @@ def test_the_encoder_of_a_preset(tmp_path):
     path, encoder = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("good", "bad"))
     tokenizer = read_tokenizer(RunFolder.open(path).tokenizer_path)
     classifier = Classifier(encoder, ["bad", "good"], "mean")
-    save_preset(classifier, tmp_path / "mine", tokenizer=tokenizer)
+    save_to_preset(classifier, tmp_path / "mine", tokenizer=tokenizer)
     found = load_encoder(tmp_path / "mine", num_layers=1)
     assert len(found.encoder.blocks) == 1 and found.tokenizer.vocabulary == tokenizer.vocabulary
     np.testing.assert_array_equal(found.encoder.weights[0], encoder.weights[0])
-    save_preset(classifier, tmp_path / "without")
+    save_to_preset(classifier, tmp_path / "without")
     with pytest.raises(ValueError, match="without contains no tokenizer"):
         load_encoder(tmp_path / "without")

@@ -11,17 +11,13 @@ from tests import tiny_bert
 from tests.closeness import assert_close
 from tests.training.labelling import ask, refused
 from tfreps.__main__ import main
+from tfreps._src.inference.load import load
+from tfreps._src.runs.bert_publishing import has_head, read_with_head
+from tfreps._src.runs.locate import BERT, locate
+from tfreps._src.runs.run_folder import TOKENIZER, RunFolder
 from tfreps.inference import TextTagger
-from tfreps.inference.load import load
 from tfreps.models import BertPretrainer, Classifier, PieceEncoder, Tagger
-from tfreps.runs.bert_publishing import has_head, read_with_head
-from tfreps.runs.locate import BERT, locate
-from tfreps.runs.run_folder import TOKENIZER, RunFolder
-from tfreps.text.bert import (
-    WordPieceTokenizer,
-    checkpoint_tokenizer,
-    write_tokenizer,
-)
+from tfreps.text.bert import WordPieceTokenizer, checkpoint_tokenizer, write_tokenizer
 
 WORDS = "the room was terrible lovely Paris Lisbon".split()
 TAGS = ["O", "B-LOC", "I-LOC"]

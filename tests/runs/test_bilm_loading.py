@@ -8,15 +8,15 @@ import tensorflow as tf
 from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
 from tests.closeness import assert_close
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
-from tfreps.convert import bilm_tf, bilm_tf_checkpoint
-from tfreps.models import Elmo
-from tfreps.optimizers import TF1Adagrad
-from tfreps.runs.bilm_loading import (
+from tfreps._src.convert import bilm_tf, bilm_tf_checkpoint
+from tfreps._src.runs.bilm_loading import (
     continue_pretraining,
     read_published_bilm,
     restore_accumulators,
 )
-from tfreps.runs.run_folder import RunFolder
+from tfreps._src.runs.run_folder import RunFolder
+from tfreps.models import Elmo
+from tfreps.optimizers import TF1Adagrad
 from tfreps.text import Vocabulary
 
 OTHER = Vocabulary(["<UNK>", "</S>", "<S>", *"the river of money".split()])

@@ -15,9 +15,8 @@ from tests.convert.bert_folders import (
     google_config,
     hugging_face,
 )
-from tfreps.convert import array_files
-from tfreps.models import BertEncoder, BiLM
-from tfreps.runs.locate import (
+from tfreps._src.convert import array_files
+from tfreps._src.runs.locate import (
     AESPRESSO,
     BERT,
     BILM_FILES,
@@ -28,6 +27,7 @@ from tfreps.runs.locate import (
     TRAINING_FOLDER,
     locate,
 )
+from tfreps.models import BertEncoder, BiLM
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 438\n"
 
@@ -180,7 +180,7 @@ def test_each_kind_of_files(tmp_path):
     (tmp_path / "elmo" / "weights.hdf5").unlink()
     (tmp_path / "elmo" / "checkpoint").touch()
     assert kind_of(tmp_path / "elmo") is TRAINING_FOLDER
-    bilm.save_preset(tmp_path / "preset")
+    bilm.save_to_preset(tmp_path / "preset")
     assert kind_of(tmp_path / "preset") is RUN
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tfreps.__main__ import main
-from tfreps.runs.model_archive import check_archive, refusal, save_archive
-from tfreps.runs.run_folder import RunFolder
+from tfreps._src.runs.model_archive import check_archive, refusal, save_archive
+from tfreps._src.runs.run_folder import RunFolder
 
 
 @pytest.fixture(scope="module")

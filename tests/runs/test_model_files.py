@@ -9,6 +9,7 @@ import yaml
 
 import tfreps
 from tests import tiny_bert
+from tfreps._src.runs.run_folder import RunFolder
 from tfreps.inference import TextTagger
 from tfreps.models import (
     BertEncoder,
@@ -20,7 +21,6 @@ from tfreps.models import (
     TextCNN,
     TokenEmbedder,
 )
-from tfreps.runs.run_folder import RunFolder
 from tfreps.text import TokenIndexer
 
 WORDS = "good", "bad", "hotel"
@@ -62,7 +62,7 @@ def test_an_archive(published, tmp_path, monkeypatch):
 
 def test_a_part_of_a_larger_model(tmp_path):
     bert = BertEncoder(vocabulary_size=9, hidden_dim=8, num_layers=1, num_heads=2)
-    Classifier(bert, ["bad", "good"], "pooled").save_preset(tmp_path / "reviews")
+    Classifier(bert, ["bad", "good"], "pooled").save_to_preset(tmp_path / "reviews")
     found = BertEncoder.from_preset(tmp_path / "reviews")
     for ours, theirs in zip(found.weights, bert.weights, strict=True):
         np.testing.assert_array_equal(ours, theirs)
@@ -73,7 +73,7 @@ def test_a_part_of_a_larger_model(tmp_path):
 
 
 def test_elmo_from_the_preset_of_a_bilm(tmp_path):
-    tiny_bilm().save_preset(tmp_path / "mine")
+    tiny_bilm().save_to_preset(tmp_path / "mine")
     assert isinstance(Elmo.from_preset(tmp_path / "mine", dropout=0.1), Elmo)
 
 
@@ -104,7 +104,7 @@ def test_an_existing_folder_is_kept(tmp_path):
     (tmp_path / "file").write_text("kept")
     model = TextCNN(TokenEmbedder(vocabulary_size=9), num_filters=4)
     with pytest.raises(ValueError, match="is not an empty folder. Choose a new folder"):
-        model.save_preset(tmp_path)
+        model.save_to_preset(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -151,13 +151,13 @@ def make_tagger(cls=Tagger, **reading):
 @pytest.mark.parametrize("cls", [Tagger, HMMTagger])
 def test_a_tagger_in_memory(tmp_path, cls):
     tagger = make_tagger(cls, lowercase=True, digits_to_zero=True)
-    tagger.save_preset(tmp_path / "mine")
+    tagger.save_to_preset(tmp_path / "mine")
     again = tfreps.load(tmp_path / "mine")
     text = "ADA lives, 1999."
     assert again(text).tokens == tagger(text).tokens and again(text).tags == tagger(text).tags
     np.testing.assert_array_equal(again(text).confidences, tagger(text).confidences)
     assert again.indexer.lowercase and again.indexer.digits_to_zero and again.scheme == "bio"
-    again.save_preset(tmp_path / "again")  # a preset can be published again
+    again.save_to_preset(tmp_path / "again")  # a preset can be published again
     mine, other = tmp_path / "mine", tmp_path / "again"
     for name in "model.safetensors", "vocabulary.txt", "tags.txt", "options.json":
         assert (mine / name).read_bytes() == (other / name).read_bytes()
@@ -169,7 +169,7 @@ def test_a_run_keeps_how_it_was_trained_but_no_paths(tmp_path):
     head["options"] |= {"train": ["/home/me/secret/train.txt"], "init": "/home/me/bert", "seed": 3}
     (path / "options.json").write_text(json.dumps(head))
     run = tfreps.load(path)
-    run.save_preset(tmp_path / "mine")
+    run.save_to_preset(tmp_path / "mine")
     options = json.loads((tmp_path / "mine/options.json").read_text())
     assert options["program"] == "pretrain-bert"
     assert options["options"]["train"] == ["train.txt"] and options["options"]["init"] == "bert"
@@ -184,15 +184,15 @@ def test_a_run_keeps_how_it_was_trained_but_no_paths(tmp_path):
 
 
 def test_a_changed_vocabulary_is_found(tmp_path):
-    make_tagger().save_preset(tmp_path / "mine")
+    make_tagger().save_to_preset(tmp_path / "mine")
     (tmp_path / "mine/vocabulary.txt").write_text("<S>\n</S>\n<UNK>\nother\n")
     with pytest.raises(ValueError, match="vocabulary.txt is not the file"):
         tfreps.load(tmp_path / "mine")
 
 
 def test_no_run_replaces_a_preset(tmp_path):
-    make_tagger().save_preset(tmp_path / "mine")
-    with pytest.raises(ValueError, match="by `save_preset`, and a run cannot replace it"):
+    make_tagger().save_to_preset(tmp_path / "mine")
+    with pytest.raises(ValueError, match="by `save_to_preset`; a run cannot replace it"):
         RunFolder.create(tmp_path / "mine", "train-tagger", {}, overwrite=True)
     run = RunFolder.open(tmp_path / "mine")
     assert run.is_preset and "was not changed" in run.add_evaluation("evaluate", {"f1": 1.0})
@@ -202,7 +202,7 @@ def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
     def full(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tfreps.runs.model_files.write_model_card", full)
+    monkeypatch.setattr("tfreps._src.runs.model_files.write_model_card", full)
     with pytest.raises(OSError, match="No space left"):
-        make_tagger().save_preset(tmp_path / "mine")
+        make_tagger().save_to_preset(tmp_path / "mine")
     assert list(tmp_path.iterdir()) == []

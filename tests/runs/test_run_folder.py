@@ -9,12 +9,12 @@ import keras
 import numpy as np
 import pytest
 
-from tfreps.callbacks.checkpoint_file import save_checkpoint
-from tfreps.files.atomic_files import is_temporary
-from tfreps.runs import run_folder
-from tfreps.runs.run_folder import RunFolder, is_run_folder
-from tfreps.runs.run_lock import RunInUse
-from tfreps.runs.run_manifest import MANIFEST, has_data, record_data
+from tfreps._src.callbacks.checkpoint_file import save_checkpoint
+from tfreps._src.files.atomic_files import is_temporary
+from tfreps._src.runs import run_folder
+from tfreps._src.runs.run_folder import RunFolder, is_run_folder
+from tfreps._src.runs.run_lock import RunInUse
+from tfreps._src.runs.run_manifest import MANIFEST, has_data, record_data
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ import sys
 import pytest
 
 from tests.conftest import CHECKOUT
-from tfreps.runs.run_lock import LOCK, RunInUse, locked
+from tfreps._src.runs.run_lock import LOCK, RunInUse, locked
 
 # Takes the lock, prints a line and waits to be killed.
 HOLDS = """
 import sys, time
-from tfreps.runs.run_lock import locked
+from tfreps._src.runs.run_lock import locked
 with locked(sys.argv[1], "train-tagger"):
     print("taken", flush=True)
     time.sleep(60)

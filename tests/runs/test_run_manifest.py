@@ -7,9 +7,9 @@ import shutil
 import pytest
 
 from tests import known_models, tiny_run
-from tfreps.inference.load import load
-from tfreps.runs.run_folder import RunFolder
-from tfreps.runs.run_manifest import (
+from tfreps._src.inference.load import load
+from tfreps._src.runs.run_folder import RunFolder
+from tfreps._src.runs.run_manifest import (
     MANIFEST,
     check_assets,
     check_data,

@@ -5,13 +5,13 @@ import types
 import pytest
 
 from tests.tiny_run import VOCABULARY, make_pretrainer
-from tfreps.models import Elmo, HMMTagger, Tagger, TokenEmbedder
-from tfreps.runs.vocabulary_checks import (
+from tfreps._src.runs.vocabulary_checks import (
     check_class_names,
     check_pieces,
     check_token_table,
     check_vocabulary,
 )
+from tfreps.models import Elmo, HMMTagger, Tagger, TokenEmbedder
 from tfreps.text import Vocabulary
 from tfreps.text.bert import WordPieceTokenizer
 

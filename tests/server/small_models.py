@@ -6,10 +6,10 @@ import threading
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
 
-from tfreps.files.atomic_files import replacing
+from tfreps._src.files.atomic_files import replacing
+from tfreps._src.server.requests.event_loop import on_loop
+from tfreps._src.server.requests.ticket import Ticket
 from tfreps.server import BatchOptions, ModelConfig, ModelServer, ServerOptions
-from tfreps.server.requests.event_loop import on_loop
-from tfreps.server.requests.ticket import Ticket
 
 
 def save(folder, **functions):

@@ -1,6 +1,6 @@
 """Answers formatted as text."""
 
-from tfreps.server.answers import as_lines, width
+from tfreps._src.server.answers import as_lines, width
 
 
 def test_tags_in_columns():

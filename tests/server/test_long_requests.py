@@ -14,10 +14,10 @@ from tensorflow_serving.apis import prediction_service_pb2_grpc
 
 from tests.server.small_models import at_the_same_time, predict_request, save_zoo, serving
 from tests.server.test_model_server import wait_for
-from tfreps.server.grpc import grpc_front
-from tfreps.server.models import signature_runner
-from tfreps.server.requests import lane
-from tfreps.server.requests.server_options import BatchOptions
+from tfreps._src.server.grpc import grpc_front
+from tfreps._src.server.models import signature_runner
+from tfreps._src.server.requests import lane
+from tfreps._src.server.requests.server_options import BatchOptions
 
 LONG = "x " * 3_000  # tokens for which `slow` takes two seconds
 ENDLESS = "x " * 100_000

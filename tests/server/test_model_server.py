@@ -23,7 +23,8 @@ from tests.server.small_models import (
     serving,
     write_warm_up,
 )
-from tfreps.server import BatchOptions, model_server
+from tfreps._src.server import model_server
+from tfreps.server import BatchOptions
 
 MALFORMED = [
     b"",

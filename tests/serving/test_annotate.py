@@ -9,8 +9,8 @@ from serving import annotate
 from tests.exported_models import make_trained
 from tests.training.labelling import refused
 from tfreps.__main__ import main
+from tfreps._src.export.labelling_signatures import TextSignatures
 from tfreps.export import write_export
-from tfreps.export.labelling_signatures import TextSignatures
 
 NEEDS_BEAM = pytest.mark.skipif(
     importlib.util.find_spec("apache_beam") is None, reason="needs Apache Beam (make test-beam)"

@@ -11,8 +11,8 @@ from tests.closeness import assert_close
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tests.training import labelling
 from tfreps.__main__ import main
-from tfreps.convert import bilm_tf
-from tfreps.files.version_folders import versions_of
+from tfreps._src.convert import bilm_tf
+from tfreps._src.files.version_folders import versions_of
 
 SENTENCES = ["the dog left", "", "her left hand , zebra"]
 

@@ -11,11 +11,11 @@ import pytest
 from tests import tiny_bert, tiny_run
 from tests.export.test_labelling_signatures import make_trained
 from tests.server.small_models import serving
+from tfreps._src.server.rest.page_routes import page_routes
+from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps.export import open_for_export, write_export
 from tfreps.inference import TextBiLM, TextClassifier
 from tfreps.models import Classifier
-from tfreps.server.rest.page_routes import page_routes
-from tfreps.text.bert.piece_indexer import PieceIndexer
 
 pytestmark = pytest.mark.slow
 api = pytest.importorskip("playwright.sync_api", reason="needs `pip install playwright`")

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tests.server.small_models import save, save_half, serving, spec
 from tests.serving.test_page import CHROMIUM, FLAGS, PAGE, api, ask, card
-from tfreps.server.rest.page_routes import page_routes
+from tfreps._src.server.rest.page_routes import page_routes
 
 pytestmark = pytest.mark.slow
 

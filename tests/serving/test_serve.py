@@ -19,8 +19,8 @@ from tests.conftest import CHECKOUT
 from tests.server.rest.test_context_neighbours import save_models
 from tests.server.small_models import save, save_half, save_zoo, spec
 from tfreps.__main__ import main
-from tfreps.server.requests.event_loop import on_loop, server_loop
-from tfreps.server.rest.rest_client import RestClient
+from tfreps._src.server.requests.event_loop import on_loop, server_loop
+from tfreps._src.server.rest.rest_client import RestClient
 
 
 @contextlib.contextmanager
@@ -243,7 +243,7 @@ def test_operations_of_small_requests_have_threads(monkeypatch):
     "program, module", [("serve", "model_server"), ("query", "rest.rest_client")]
 )
 def test_without_the_packages_of_the_extra(monkeypatch, capsys, program, module):
-    monkeypatch.setitem(sys.modules, f"tfreps.server.{module}", None)
+    monkeypatch.setitem(sys.modules, f"tfreps._src.server.{module}", None)
     assert main([program, "exports/ner", *["A text ."][: program == "query"]]) == 2
     message = "which is not installed. In a checkout of tfreps, run pip install '.[serving]'."
     assert message in capsys.readouterr().err

@@ -13,8 +13,8 @@ from tests.closeness import assert_close
 from tests.docs.pages import DOCS
 from tests.exported_models import make_trained
 from tests.made_once import made_once
+from tfreps._src.export.labelling_signatures import TextSignatures
 from tfreps.export import write_export
-from tfreps.export.labelling_signatures import TextSignatures
 
 pytestmark = pytest.mark.slow
 EXPORT, ANSWERS = "/shared/exports/ner", "/shared/answers"  # paths on the page

@@ -3,11 +3,11 @@
 import pytest
 
 from tests.tiny_run import VOCABULARY, make_pretrainer
+from tfreps._src.text.char_ids import token_rows
 from tfreps.inference import TextBert, TextBiLM, TextClassifier, TextTagger
 from tfreps.models import BertEncoder, Classifier, HMMTagger, TokenEmbedder
-from tfreps.text import TokenIndexer, batch_to_ids, tokenize_texts
+from tfreps.text import TokenIndexer, batch_to_ids, tokenize
 from tfreps.text.bert import CharacterTokenizer, WordPieceTokenizer
-from tfreps.text.char_ids import token_rows
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a"]
 
@@ -35,7 +35,7 @@ TEXTS = {
     "classify": lambda r: r["classifier"].classify("a text"),
     "tokenize of a tagger": lambda r: r["tagger"].tokenize("a text"),
     "tokenize of a classifier": lambda r: r["classifier"].tokenize("a text"),
-    "tokenize_texts": lambda r: tokenize_texts("a text"),
+    "tokenize": lambda r: tokenize("a text"),
     "batch of a tokenizer": lambda r: r["pieces"].batch("a text"),
     "from_texts": lambda r: CharacterTokenizer.from_texts("a text"),
 }

@@ -7,6 +7,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tfreps._src.text.char_ids import token_rows
 from tfreps.text import (
     NUM_CHARACTER_IDS,
     PADDING_CHARACTER,
@@ -16,7 +17,6 @@ from tfreps.text import (
     sentence_start_ids,
     token_character_ids,
 )
-from tfreps.text.char_ids import token_rows
 
 # text() of hypothesis excludes surrogates; these are all code points that a str can contain.
 ANY_TEXT = st.text(st.characters(codec=None, categories=None))

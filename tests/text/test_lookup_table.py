@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from tfreps.text.lookup_table import PieceTable, lookup_table
+from tfreps._src.text.lookup_table import PieceTable, lookup_table
 
 TOKENS = ["a", " ", "两", "\u2028", "\x85", "a b", "#"]
 

@@ -8,9 +8,9 @@ import pytest
 import tensorflow as tf
 from hypothesis import strategies
 
-from tfreps.text import TOKENIZERS, tokenize, tokenize_texts
+from tfreps._src.text.tokenizers import split_tokens
+from tfreps.text import TOKENIZERS, tokenize
 from tfreps.text.bert import CharacterTokenizer, WordPieceTokenizer
-from tfreps.text.tokenizers import split_tokens
 
 WHITE_SPACE = "".join(c for c in map(chr, range(0x110000)) if c.isspace())
 
@@ -101,17 +101,17 @@ def test_every_character_there_is(how):
 @hypothesis.settings(max_examples=100)
 @hypothesis.given(texts=strategies.lists(TEXTS, max_size=4))
 def test_equal_to_the_oracle(how, texts):
-    assert tokenize_texts(texts, how) == [ORACLES[how](text) for text in texts]
+    assert tokenize(texts, how) == [ORACLES[how](text) for text in texts]
 
 
 def test_examples():
     text = "Don't pay 3.50€ to snake_case,cafe\u0301 über!"
-    assert tokenize_texts([text], "words") == [
+    assert tokenize([text], "words") == [
         ["Don", "'", "t", "pay", "3", ".", "50", "€", "to", "snake_case", ",", "cafe\u0301"]
         + ["über", "!"]
     ]
-    assert tokenize_texts(["房间 很大。"], "characters") == [["房", "间", "很", "大", "。"]]
-    assert tokenize_texts(["Don't pay."]) == [["Don't", "pay."]]
+    assert tokenize(["房间 很大。"], "characters") == [["房", "间", "很", "大", "。"]]
+    assert tokenize(["Don't pay."]) == [["Don't", "pay."]]
 
 
 @pytest.mark.parametrize("how", TOKENIZERS)
@@ -123,12 +123,12 @@ def test_padding_and_graphs(how):
         [b"", b""],
     ]
     assert function(tf.constant([], tf.string)).shape == (0, 0)
-    assert tokenize_texts([], how) == []
+    assert tokenize([], how) == []
 
 
 def test_many_texts():
     texts = [f"{n} a" for n in range(600)]
-    assert tokenize_texts(texts) == [text.split() for text in texts]
+    assert tokenize(texts) == [text.split() for text in texts]
 
 
 def test_bytes_that_are_no_utf8_are_kept():
@@ -166,7 +166,7 @@ def changed_words(tokenizer, text):
 
 
 def check_words(tokenizer, texts):
-    for text, words in zip(texts, tokenize_texts(texts, tokenizer), strict=True):
+    for text, words in zip(texts, tokenize(texts, tokenizer), strict=True):
         pieces = [changed_words(tokenizer, word) for word in words]
         assert sum(pieces, []) == changed_words(tokenizer, text)
         assert all(pieces)
@@ -192,17 +192,16 @@ def test_words_of_bert(name, texts):
 def test_examples_of_bert():
     text = "Don't\u200b 住在北京 \u0301 \u00ad Cafe\u0301≠3.5!"
     words = ["Don", "'", "t", "住", "在", "北", "京", "Cafe\u0301", "≠", "3", ".", "5", "!"]
-    assert tokenize_texts([text], BERTS["uncased"]) == [words]
+    assert tokenize([text], BERTS["uncased"]) == [words]
     words = ["Don", "'", "t", "住在北京", "Cafe\u0301", "≠", "3", ".", "5", "!"]
-    assert tokenize_texts([text], BERTS["Chinese together"]) == [words]
+    assert tokenize([text], BERTS["Chinese together"]) == [words]
     words = ["Don", "'", "t", "\u200b", "住", "在", "北", "京", "\u0301", "\u00ad", "Cafe"]
-    assert tokenize_texts([text], BERTS["aespresso"]) == [[*words, "\u0301", "≠", "3.5", "!"]]
+    assert tokenize([text], BERTS["aespresso"]) == [[*words, "\u0301", "≠", "3.5", "!"]]
 
 
 def test_errors():
-    with pytest.raises(ValueError, match="`how` must be .*'words' or a BERT .*; got 'bpe'"):
-        tokenize(["a"], "bpe")
-    with pytest.raises(ValueError, match="`how` must be .*'words' or a BERT .*; got 'bpe'"):
-        tokenize_texts(["a"], "bpe")
+    for texts in ["a"], tf.constant(["a"]):
+        with pytest.raises(ValueError, match="`method` must be .*'words' or a BERT .*; got 'bpe'"):
+            tokenize(texts, "bpe")
     with pytest.raises(ValueError, match="a list of texts; got the string 'a b'"):
-        tokenize_texts("a b")
+        tokenize("a b")

@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from tfreps.text import vector_files
-from tfreps.text.vector_files import vector_rows
+from tfreps._src.text import vector_files
+from tfreps._src.text.vector_files import vector_rows
 
 TABLE = np.arange(20, dtype="<f4").reshape(5, 4)
 BINARY = b"5 4\n" + b"".join(

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tests.conftest import CHECKOUT
-from tfreps.text import WordVectors, vector_files
+from tfreps._src.text import vector_files
+from tfreps.text import WordVectors
 
 WORDS = ["the", "café", "New York", "日本", "1"]
 NO_SPACES = [word.replace(" ", "_") for word in WORDS]

@@ -10,9 +10,9 @@ from tests.bilm_tf_run import training_arrays, training_options, write_training_
 from tests.closeness import assert_close
 from tests.tiny_run import VOCABULARY, make_run
 from tfreps.__main__ import main
-from tfreps.convert import bilm_tf, bilm_tf_checkpoint
+from tfreps._src.convert import bilm_tf, bilm_tf_checkpoint
+from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import BiLM, BiLMPretrainer
-from tfreps.runs.run_folder import RunFolder
 
 TEXT = "The dog left the bank .\nher hand\n"
 WORDS = {"filters": [], "vocabulary_size": len(VOCABULARY), "num_layers": 1}

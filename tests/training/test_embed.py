@@ -11,10 +11,10 @@ import pytest
 from tests.closeness import FLOAT16, assert_close
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps.__main__ import import_program, main
-from tfreps.convert import bilm_tf
+from tfreps._src.convert import bilm_tf
+from tfreps._src.inference.embeddings_file import EmbeddingsFile
+from tfreps._src.inference.sentence_encoder import SentenceEncoder
 from tfreps.data import SequenceBatches, read_tagged
-from tfreps.inference.embeddings_file import EmbeddingsFile
-from tfreps.inference.sentence_encoder import SentenceEncoder
 from tfreps.text import TokenIndexer, batch_to_ids
 
 TEXT = """The dog put money in the bank .
@@ -134,7 +134,7 @@ def test_tagged_sentences_are_those_of_training(run, tmp_path, capsys):
 KILLED = """
 import os, signal, sys
 from tfreps.__main__ import import_program, main
-from tfreps.inference.embeddings_file import EmbeddingsFile
+from tfreps._src.inference.embeddings_file import EmbeddingsFile
 
 import_program("training.embed").WINDOW = 10
 window = EmbeddingsFile.window

@@ -9,8 +9,8 @@ import pytest
 from tests.training import labelling
 from tests.training.labelling import history, results
 from tests.training.test_pretrain_resume import finish, start
-from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
-from tfreps.runs.run_folder import RunFolder
+from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
+from tfreps._src.runs.run_folder import RunFolder
 
 # Runs `tfreps` with the arguments after the first two: the step at which it gets a signal (0:
 # never), and the number of the signal.
@@ -56,7 +56,7 @@ def test_the_chosen_precision_is_stored_and_resumed_on_any_machine(
     tmp_path, monkeypatch, capsys, flags
 ):
     files, run = labelling.write_labelled(tmp_path, (30, 10, 10)), tmp_path / "run"
-    products = "tfreps.models.precision.bfloat16_products"
+    products = "tfreps._src.models.precision.bfloat16_products"
     wide = ["--encoder", "slstm", "--units", "256", "--num-steps", "2", "--embedding-dim", "8"]
     monkeypatch.setattr(products, lambda: "AVX512_BF16")
     more = ["--epochs", 1, "--keep-checkpoints"]

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import CHECKOUT
 from tfreps.__main__ import PROGRAMS, import_program, main
-from tfreps.distribute.local_workers import Outcome
+from tfreps._src.distribute.local_workers import Outcome
 
 launch = import_program("training.launch")  # the module that `main` runs: see CONTRIBUTING.md
 

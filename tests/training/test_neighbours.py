@@ -8,7 +8,7 @@ import pytest
 from tests.closeness import assert_close
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps.__main__ import main
-from tfreps.convert import bilm_tf
+from tfreps._src.convert import bilm_tf
 from tfreps.text import batch_to_ids
 from training import neighbours
 

@@ -1,7 +1,7 @@
 import pytest
 
 from tfreps import __main__ as command
-from tfreps.presets.preset_table import rows
+from tfreps._src.presets.preset_table import rows
 
 
 def test_the_table(capsys):

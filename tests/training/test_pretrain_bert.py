@@ -13,9 +13,9 @@ from tests.convert.test_aespresso_bert import state_dict
 from tests.training.bert_corpus import SIZES, files, history, pretrain, write_documents
 from tests.training.test_pretrain_elmo import events
 from tfreps.__main__ import main
-from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
-from tfreps.runs.bert_loading import load_pretrainer
-from tfreps.runs.run_folder import RunFolder
+from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
+from tfreps._src.runs.bert_loading import load_pretrainer
+from tfreps._src.runs.run_folder import RunFolder
 from tfreps.text.bert import read_tokenizer
 from training import pretrain_bert
 

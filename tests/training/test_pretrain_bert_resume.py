@@ -8,8 +8,8 @@ import pytest
 from tests.training.bert_corpus import SIZES, files, history, pretrain, write_documents
 from tests.training.labelling import refused
 from tests.training.test_labelling_resume import interrupt, train
-from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
-from tfreps.runs.run_folder import RunFolder
+from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
+from tfreps._src.runs.run_folder import RunFolder
 
 pytest.importorskip("tensorflow_text", reason="masked language modeling needs it")
 

@@ -11,11 +11,11 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tests.closeness import assert_close
 from tests.training.pretraining import flags, history, losses, pretrain
 from tfreps.__main__ import main
-from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
-from tfreps.distribute.data_share import DataShare
-from tfreps.distribute.workers import Workers
+from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
+from tfreps._src.distribute.data_share import DataShare
+from tfreps._src.distribute.workers import Workers
+from tfreps._src.runs.run_folder import RunFolder
 from tfreps.models import BiLM, BiLMPretrainer
-from tfreps.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
 from training import pretrain_elmo
 

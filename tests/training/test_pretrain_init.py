@@ -9,11 +9,11 @@ from tests.bilm_tf_run import training_arrays, training_options, write_training_
 from tests.closeness import assert_close
 from tests.training.pretraining import flags, history, pretrain
 from tfreps.__main__ import main
-from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
-from tfreps.convert import bilm_tf, bilm_tf_checkpoint
+from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
+from tfreps._src.convert import bilm_tf, bilm_tf_checkpoint
+from tfreps._src.runs.run_folder import RunFolder
 from tfreps.data import LMBatches
 from tfreps.models import BiLM
-from tfreps.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
 
 STILL = ["--learning-rate", "1e-9", "--dropout", "0"]  # the weights hardly change

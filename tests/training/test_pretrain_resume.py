@@ -13,9 +13,9 @@ import pytest
 from tests.conftest import CHECKOUT
 from tests.training.pretraining import SIZES, flags, history, losses, pretrain
 from tfreps.__main__ import main
-from tfreps.callbacks import checkpoint_file
-from tfreps.callbacks.checkpoint_file import load_latest_checkpoint
-from tfreps.runs.run_folder import RunFolder
+from tfreps._src.callbacks import checkpoint_file
+from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
+from tfreps._src.runs.run_folder import RunFolder
 
 LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--no-bidirectional"]
 

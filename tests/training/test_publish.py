@@ -88,18 +88,18 @@ def published(name, folder):
         indexer = TokenIndexer.from_sentences([["Ada", "lives"]])
         embedder = TokenEmbedder(indexer.vocabulary_size, 4)
         model = Tagger(embedder, ["O", "X"], use_crf=False)
-        TextTagger(model, indexer).save_preset(folder)
+        TextTagger(model, indexer).save_to_preset(folder)
     elif name == "bert":
         run = folder.parent / "bert_run"
         path, _ = tiny_bert.write_run(run, tiny_bert.pieces("ada", "lives"))
-        tfreps.load(path).save_preset(folder)
+        tfreps.load(path).save_to_preset(folder)
     else:
         bilm = BiLM(filters=[[1, 8]], units=8, projection_dim=4, max_characters=20)
         words = Vocabulary(["<S>", "</S>", "<UNK>", "Ada", "lives"])
         if name == "elmo":
             bilm.save_pretrained(folder)
         else:
-            TextBiLM(bilm, words).save_preset(folder)
+            TextBiLM(bilm, words).save_to_preset(folder)
 
 
 # Each program, with MODEL in place of the source and OUT in place of the output.

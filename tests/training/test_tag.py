@@ -11,7 +11,7 @@ from tests.known_models import WORDS, softmax
 from tests.training import labelling
 from tests.training.labelling import ask, refused
 from tfreps.__main__ import main
-from tfreps.inference.answers import TaggedText
+from tfreps._src.inference.answers import TaggedText
 from training import tag
 
 TEXT = "Ada saw Rome\n\nslept\n"

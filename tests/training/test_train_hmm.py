@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tfreps.__main__ import main
-from tfreps.inference.load import load
-from tfreps.runs import run_folder
+from tfreps._src.inference.load import load
+from tfreps._src.runs import run_folder
 from training import train_hmm
 
 PLACES, PEOPLE, VERBS = ("Rome", "Oslo", "New York"), ("Ada", "Max", "Ada Max"), ("saw", "left")

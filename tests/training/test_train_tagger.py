@@ -14,9 +14,9 @@ from tests.closeness import assert_close
 from tests.training import labelling
 from tests.training.labelling import SMALL, ask, history, results, train_tagger
 from tfreps.__main__ import main
-from tfreps.cli import tagged_files
-from tfreps.reports import evaluation
-from tfreps.runs.run_folder import RunFolder
+from tfreps._src.cli import tagged_files
+from tfreps._src.reports import evaluation
+from tfreps._src.runs.run_folder import RunFolder
 from tfreps.text import Vocabulary
 
 EMBEDDINGS = ["--encoder", "embeddings", "--embedding-dim", "8"]

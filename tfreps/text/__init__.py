@@ -1,14 +1,13 @@
 """Converts strings to ids and back. Importing the package does not import TensorFlow."""
 
-import importlib
+from typing import TYPE_CHECKING
 
-from tfreps.text import bert, tags
-from tfreps.text.bert import (
-    CharacterTokenizer,
-    WordPieceTokenizer,
-    checkpoint_tokenizer,
-)
-from tfreps.text.char_ids import (
+import lazy_loader
+
+from tfreps._src.text.bert.character_tokens import CharacterTokenizer
+from tfreps._src.text.bert.tokenizer_files import checkpoint_tokenizer
+from tfreps._src.text.bert.wordpiece import WordPieceTokenizer
+from tfreps._src.text.char_ids import (
     NUM_CHARACTER_IDS,
     PADDING_CHARACTER,
     batch_to_ids,
@@ -17,16 +16,25 @@ from tfreps.text.char_ids import (
     sentence_start_ids,
     token_character_ids,
 )
-from tfreps.text.tags.tag_set import TagSet
-from tfreps.text.tokenizers import TOKENIZERS, check_tokenizer, tokenize, tokenize_texts
-from tfreps.text.vocabulary import Vocabulary
-from tfreps.text.word_vectors import WordVectors
+from tfreps._src.text.tags.tag_set import TagSet
+from tfreps._src.text.tokenizers import TOKENIZERS, tokenize
+from tfreps._src.text.vocabulary import Vocabulary
+from tfreps._src.text.word_vectors import WordVectors
+from tfreps.text import bert, tags
+
+if TYPE_CHECKING:
+    from tfreps._src.text.bert.piece_indexer import PieceIndexer
+    from tfreps._src.text.token_indexer import TokenIndexer
 
 # These modules need TensorFlow and are imported on first use.
-_HOMES = {
-    "PieceIndexer": "bert.piece_indexer",
-    "TokenIndexer": "token_indexer",
-}
+__getattr__, *_ = lazy_loader.attach(
+    "tfreps",
+    submod_attrs={
+        "_src.text.bert.piece_indexer": ["PieceIndexer"],
+        "_src.text.token_indexer": ["TokenIndexer"],
+    },
+)
+
 __all__ = [
     "CharacterTokenizer",
     "NUM_CHARACTER_IDS",
@@ -41,20 +49,10 @@ __all__ = [
     "batch_to_ids",
     "bert",
     "character_ids",
-    "check_tokenizer",
     "checkpoint_tokenizer",
     "sentence_end_ids",
     "sentence_start_ids",
     "tags",
     "token_character_ids",
     "tokenize",
-    "tokenize_texts",
 ]
-
-
-def __getattr__(name):
-    if name in _HOMES:
-        module = importlib.import_module(f"{__name__}.{_HOMES[name]}")
-        globals()[name] = getattr(module, name)
-        return globals()[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

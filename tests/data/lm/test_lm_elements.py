@@ -1,6 +1,6 @@
 import numpy as np
 
-from tfreps.data.lm.lm_elements import to_dataset
+from tfreps._src.data.lm.lm_elements import to_dataset
 from tfreps.text import Vocabulary, sentence_start_ids, token_character_ids
 
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "a"])

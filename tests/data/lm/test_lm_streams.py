@@ -1,9 +1,9 @@
 import json
 import weakref
 
-from tfreps.data.lm.lm_streams import LMStream
-from tfreps.data.lm.sentence_slices import Corpus
-from tfreps.data.lm.word_rows import WordRows
+from tfreps._src.data.lm.lm_streams import LMStream
+from tfreps._src.data.lm.sentence_slices import Corpus
+from tfreps._src.data.lm.word_rows import WordRows
 from tfreps.text import Vocabulary
 
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b"])

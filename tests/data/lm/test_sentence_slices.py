@@ -3,8 +3,8 @@ import weakref
 import numpy as np
 import pytest
 
-from tfreps.data.lm.sentence_slices import Block, Corpus, Place, SentenceSlices
-from tfreps.data.lm.word_rows import WordRows
+from tfreps._src.data.lm.sentence_slices import Block, Corpus, Place, SentenceSlices
+from tfreps._src.data.lm.word_rows import WordRows
 from tfreps.text import Vocabulary
 
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b"])
@@ -39,7 +39,7 @@ def shards(tmp_path):
 
 
 def test_every_place_is_a_beginning(shards, monkeypatch):
-    monkeypatch.setattr("tfreps.data.lm.sentence_slices._POSITIONS_PER_SLICE", 1)
+    monkeypatch.setattr("tfreps._src.data.lm.sentence_slices._POSITIONS_PER_SLICE", 1)
     everything = [(place, rows.tolist()) for place, rows in slices(shards, passes=2)]
     assert everything[:5] == [
         (Place(0, 0, 0, 0, 1, 0), [3, 3, 3, 3, -1]),

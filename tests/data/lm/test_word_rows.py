@@ -1,6 +1,6 @@
 import numpy as np
 
-from tfreps.data.lm.word_rows import WordRows, as_inputs, as_targets, number_by_first_use
+from tfreps._src.data.lm.word_rows import WordRows, as_inputs, as_targets, number_by_first_use
 from tfreps.text import Vocabulary, token_character_ids
 
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b"])

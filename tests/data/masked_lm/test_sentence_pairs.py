@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfreps.data.masked_lm.sentence_pairs import SentencePairs
-from tfreps.data.masked_lm.token_documents import TokenDocuments
+from tfreps._src.data.masked_lm.sentence_pairs import SentencePairs
+from tfreps._src.data.masked_lm.token_documents import TokenDocuments
 
 
 def documents(lengths):

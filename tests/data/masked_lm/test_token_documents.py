@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.data.pieces import Pieces
+from tfreps._src.data.masked_lm import token_documents
 from tfreps.data import read_documents
-from tfreps.data.masked_lm import token_documents
 
 TOKENIZER = Pieces("abcde")
 

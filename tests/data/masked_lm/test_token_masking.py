@@ -10,7 +10,7 @@ from tests.data.pieces import Pieces
 
 pytest.importorskip("tensorflow_text", reason="masked language modeling needs it")
 
-from tfreps.data.masked_lm.token_masking import TokenMasking
+from tfreps._src.data.masked_lm.token_masking import TokenMasking
 
 WORDS = [f"w{n}" for n in range(20)]
 TOKENIZER = Pieces([*WORDS, *(f"##p{n}" for n in range(10))], unused=3)

@@ -16,8 +16,8 @@ from apache_beam.transforms.environments import SubprocessSDKEnvironment
 from apache_beam.transforms.window import FixedWindows, GlobalWindows, TimestampedValue
 
 from tests.closeness import assert_close
-from tfreps.distribute.beam.annotate import Annotate
-from tfreps.distribute.beam.signature_specs import version_folder
+from tfreps._src.distribute.beam.annotate import Annotate
+from tfreps._src.distribute.beam.signature_specs import version_folder
 
 STREAMING = "apache_beam.runners.direct.direct_runner.BundleBasedDirectRunner"
 # Runs Beam's worker in a process that cannot import tfreps.

@@ -12,8 +12,8 @@ from apache_beam.metrics import Metrics
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
-from tfreps.distribute.beam import beam_runners
-from tfreps.distribute.beam.beam_runners import (
+from tfreps._src.distribute.beam import beam_runners
+from tfreps._src.distribute.beam.beam_runners import (
     LostWorkerError,
     counts,
     run_pipeline,

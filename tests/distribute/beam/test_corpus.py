@@ -18,9 +18,9 @@ import pyarrow as pa
 from tests.closeness import assert_close
 from tests.distribute.beam.bucket import BucketFileSystem
 from tests.distribute.beam.formats.formats_catalogue import READ, WRITE
-from tfreps.distribute.beam import beam_runners, corpus, reading
-from tfreps.distribute.beam.beam_runners import LostWorkerError
-from tfreps.distribute.beam.corpus import annotate_corpus
+from tfreps._src.distribute.beam import beam_runners, corpus, reading
+from tfreps._src.distribute.beam.beam_runners import LostWorkerError
+from tfreps._src.distribute.beam.corpus import annotate_corpus
 
 # After an error, Beam leaves the file open that it was writing.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -190,7 +190,7 @@ def worker_processes():
             command = path.read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"tfreps.distribute.beam.local_worker" in command and b"-m" in command:
+        if b"tfreps._src.distribute.beam.local_worker" in command and b"-m" in command:
             found.append(int(path.parent.name))
     return found
 

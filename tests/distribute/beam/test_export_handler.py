@@ -7,14 +7,14 @@ import tensorflow as tf
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
 from tests.closeness import assert_close
-from tfreps.distribute.beam.export_handler import (
+from tfreps._src.distribute.beam.export_handler import (
     ExportHandler,
     groups,
     local_folder,
     num_characters,
     one_line,
 )
-from tfreps.distribute.beam.signature_specs import version_folder
+from tfreps._src.distribute.beam.signature_specs import version_folder
 
 TEXTS = ["Ada lives in London .", "", "naïve " * 40, "London", "Ada Ada in ."]
 TAGS = ["tokens:T", "tags:T", "confidences:T", "spans"]

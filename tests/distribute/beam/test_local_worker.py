@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
-from tfreps.distribute.beam import local_worker
+from tfreps._src.distribute.beam import local_worker
 
 
 def test_the_rest_of_the_arguments_are_those_of_beam(monkeypatch, tmp_path):
@@ -20,7 +20,7 @@ def test_the_rest_of_the_arguments_are_those_of_beam(monkeypatch, tmp_path):
 def test_the_process_ends_with_the_folder(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
-    code = f"from tfreps.distribute.beam import local_worker as w; w.end_with({str(folder)!r})"
+    code = f"from tfreps._src.distribute.beam import local_worker as w; w.end_with({str(folder)!r})"
     process = subprocess.Popen([sys.executable, "-c", code])
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(8)

@@ -9,7 +9,7 @@ pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 from apache_beam.io.filesystems import FileSystems
 
 from tests.distribute.beam.bucket import BucketFileSystem
-from tfreps.distribute.beam.output_folder import (
+from tfreps._src.distribute.beam.output_folder import (
     SCHEMA,
     check_output_folder,
     files_in,

@@ -10,7 +10,7 @@ pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
 from tests.conftest import CHECKOUT
 from tests.distribute.beam.formats.formats_catalogue import WRITE
-from tfreps.distribute.beam.corpus import annotate_corpus
+from tfreps._src.distribute.beam.corpus import annotate_corpus
 
 PAGE = (CHECKOUT / "docs/howto/large_corpora.md").read_text(encoding="utf-8")
 REASON = "% not run: needs Beam; tests/distribute/beam/test_page.py runs it\n"

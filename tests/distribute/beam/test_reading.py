@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from tests.distribute.beam.formats.formats_catalogue import RECORDS, SCHEMA, WRITE
-from tfreps.distribute.beam.formats.lines import JsonLines, TextLines
-from tfreps.distribute.beam.formats.parquet import Parquet
-from tfreps.distribute.beam.reading import (
+from tfreps._src.distribute.beam.formats.lines import JsonLines, TextLines
+from tfreps._src.distribute.beam.formats.parquet import Parquet
+from tfreps._src.distribute.beam.reading import (
     WRITABLE,
     ReadParts,
     divide,
@@ -22,7 +22,7 @@ from tfreps.distribute.beam.reading import (
     part_bytes,
     sample_records,
 )
-from tfreps.distribute.beam.records import CheckRecords
+from tfreps._src.distribute.beam.records import CheckRecords
 
 
 def test_files_of_patterns(tmp_path):

@@ -6,12 +6,7 @@ pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
 import pyarrow as pa
 
-from tfreps.distribute.beam.records import (
-    CheckRecords,
-    as_rejected,
-    misfit,
-    sampled_schema,
-)
+from tfreps._src.distribute.beam.records import CheckRecords, as_rejected, misfit, sampled_schema
 
 TEXT = CheckRecords("text", True, ["tags", "text_id"], 10)
 TOKENS = CheckRecords("tokens", False, ["tokens", "tags"], 10)

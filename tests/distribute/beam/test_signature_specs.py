@@ -11,7 +11,7 @@ pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
 import pyarrow as pa
 
-from tfreps.distribute.beam.signature_specs import (
+from tfreps._src.distribute.beam.signature_specs import (
     SPAN,
     answer_schema,
     chosen_names,

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tests.closeness import assert_close
 from tests.layers.ops.chain_paths_oracle import MASKS, Problem
-from tfreps.layers.ops import chain, chain_gradient
+from tfreps._src.layers.ops import chain, chain_gradient
 
 # XLA takes seconds to compile. `test_crf` tests the compiled functions as `CRF` uses them.
 WAYS = ["eager", "graph", pytest.param("XLA", marks=pytest.mark.slow)]

@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from tests.closeness import assert_close
 from tests.layers.ops.chain_paths_oracle import MASKS, Problem
-from tfreps.layers.ops import chain_gradient
-from tfreps.layers.ops.chain_recursion import Chain
+from tfreps._src.layers.ops import chain_gradient
+from tfreps._src.layers.ops.chain_recursion import Chain
 
 
 def exact_in_probability_space(problem):

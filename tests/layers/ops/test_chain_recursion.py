@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tests.closeness import assert_close
 from tests.layers.ops.chain_paths_oracle import MASKS, Problem
-from tfreps.layers.ops.chain_recursion import (
+from tfreps._src.layers.ops.chain_recursion import (
     BLOCK,
     FORBIDDEN,
     Chain,

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from tests.closeness import assert_close
+from tfreps._src.layers.ops.configurable import inner_layers
+from tfreps._src.layers.transformer import activation_function
+from tfreps._src.runs.bert_loading import freeze_blocks
 from tfreps.layers import CRF, CharCNNEncoder, TransformerBlock
-from tfreps.layers.ops.configurable import inner_layers
-from tfreps.layers.transformer import activation_function
 from tfreps.models import BertEncoder, Classifier, Tagger
-from tfreps.runs.bert_loading import freeze_blocks
 
 IDS = np.array([[2, 5, 6, 3], [2, 7, 3, 0]])
 

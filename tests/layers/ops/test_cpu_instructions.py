@@ -2,8 +2,8 @@
 
 import pytest
 
-from tfreps.layers.ops import cpu_instructions as module
-from tfreps.layers.ops.cpu_instructions import bfloat16_products, cpu_instructions
+from tfreps._src.layers.ops import cpu_instructions as module
+from tfreps._src.layers.ops.cpu_instructions import bfloat16_products, cpu_instructions
 
 X86 = """\
 processor\t: 0

@@ -7,8 +7,8 @@ import tensorflow as tf
 
 from tests.closeness import assert_close
 from tests.layers.ops.chain_paths_oracle import MASKS, Problem
+from tfreps._src.layers.ops.crf_loss import checked_transitions, constrained
 from tfreps.layers import CRF
-from tfreps.layers.ops.crf_loss import checked_transitions, constrained
 
 
 def test_the_shape_and_the_dtype_are_checked():
@@ -60,7 +60,7 @@ def models(policy="float32", **options):
     ids = keras.Input([None], dtype="int32", name="ids")
     tags = keras.Input([None], dtype="int32", name="tags")
     emissions = keras.layers.Embedding(4, 3, dtype=policy)(ids)
-    crf = CRF(3, allowed_transitions=RING, use_xla="auto", dtype=policy, **options)
+    crf = CRF(3, allowed_transitions=RING, jit_compile="auto", dtype=policy, **options)
     trained = keras.Model([ids, tags], crf(emissions, mask=ids > 0, tags=tags)[0])
     return trained, keras.Model(ids, crf(emissions, mask=ids > 0))
 
@@ -107,8 +107,8 @@ def test_what_is_compiled_where():
     problem = Problem.random(MASKS)
     tags = np.zeros(problem.mask.shape, "int32")
 
-    def graph_of(use_xla, method, *arguments, **kwargs):
-        crf = CRF(3, use_xla=use_xla)
+    def graph_of(jit_compile, method, *arguments, **kwargs):
+        crf = CRF(3, jit_compile=jit_compile)
         crf.build((None, None, 3))
         run = tf.function(lambda: getattr(crf, method)(*arguments, **kwargs))
         return compiled_functions(run.get_concrete_function().graph)
@@ -124,7 +124,7 @@ def test_what_is_compiled_where():
     asked = CRF(3)
     asked.build((None, None, 3))
     for method, *given in others[:2]:
-        run = tf.function(lambda m=method, g=given: getattr(asked, m)(*g, use_xla=True))
+        run = tf.function(lambda m=method, g=given: getattr(asked, m)(*g, jit_compile=True))
         assert compiled_functions(run.get_concrete_function().graph)
 
 
@@ -132,7 +132,7 @@ def test_what_is_compiled_where():
 def test_calls_of_other_sizes_do_not_disturb_one_another():
     """Retracing for another size relaxes the sizes that differ."""
     for sizes in ((2, 5, 3), (3, 4, 5), (1, 7, 3)):
-        crf = CRF(sizes[-1], use_xla="auto")
+        crf = CRF(sizes[-1], jit_compile="auto")
         assert crf.decode(np.zeros(sizes))[0].shape == sizes[:2]
         for k in (3, 2):
             assert crf.decode(np.zeros(sizes), k=k)[1].shape == (sizes[0], k)
@@ -146,7 +146,7 @@ def test_calls_of_other_sizes_do_not_disturb_one_another():
 def test_the_loss_reaches_variables_by_any_tape():
     """Tests a persistent tape, and a combination of two losses with a factor."""
     problem, tags = Problem.random(MASKS), np.ones(np.shape(MASKS), int)
-    crf = CRF(3, transition_initializer="random_normal", use_xla="auto")
+    crf = CRF(3, transition_initializer="random_normal", jit_compile="auto")
     with tf.GradientTape(persistent=True) as tape:
         loss = crf.loss(problem.emissions, tags, problem.mask)
         twice = 2.0 * loss - crf.loss(problem.emissions, tags, problem.mask)

@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from tests import oracles
 from tests.closeness import assert_close
-from tfreps.layers.ops import log_uniform
-from tfreps.layers.ops.log_uniform import LogUniformSampler
+from tfreps._src.layers.ops import log_uniform
+from tfreps._src.layers.ops.log_uniform import LogUniformSampler
 
 
 def draws(sampler, number):

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfreps._src.layers.ops import chain
+from tfreps._src.layers.ops.masks import as_mask, check_shape
 from tfreps.layers import (
     CRF,
     SLSTM,
@@ -14,8 +16,6 @@ from tfreps.layers import (
     SLSTMCell,
     TransformerBlock,
 )
-from tfreps.layers.ops import chain
-from tfreps.layers.ops.masks import as_mask, check_shape
 
 X = tf.ones([2, 5, 8])
 LAYERS = {
@@ -25,7 +25,7 @@ LAYERS = {
     "mean": lambda: Pooling("mean"),
     "max": lambda: Pooling("max"),
     "pooled by attention": lambda: Pooling("attention"),
-    "CRF": lambda: CRF(8, use_xla=False),
+    "CRF": lambda: CRF(8, jit_compile=False),
     "S-LSTM": lambda: SLSTM(units=8, num_steps=1),
     "S-LSTM cell": lambda: one_step,
     "mix": lambda: normalized_mix,
@@ -93,13 +93,13 @@ def test_what_a_crf_is_given(method):
     for name, shape in WRONG:
         if name in names:
             with pytest.raises(ValueError, match=f"`{name}` must"):
-                run(CRF(8, use_xla=False), **{name: np.ones(shape, "int32")})
+                run(CRF(8, jit_compile=False), **{name: np.ones(shape, "int32")})
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", OF_A_CRF)
 def test_what_a_crf_is_given_is_otherwise_correct(method):
-    OF_A_CRF[method](CRF(8, use_xla=False))
+    OF_A_CRF[method](CRF(8, jit_compile=False))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.closeness import assert_close
-from tfreps.layers.ops.orthogonal_rows import OrthogonalRows, table_initializer
+from tfreps._src.layers.ops.orthogonal_rows import OrthogonalRows, table_initializer
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (5, 5), (40, 5), (1, 1)])

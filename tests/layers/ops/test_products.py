@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tests.closeness import BFLOAT16, FLOAT16, FLOAT32, assert_close
-from tfreps.layers.ops.products import dense_of_tokens, product, widened
+from tfreps._src.layers.ops.products import dense_of_tokens, product, widened
 
 X = np.random.default_rng(0).normal(size=(2, 3, 4)).astype("float32")
 KERNEL = np.random.default_rng(1).normal(size=(4, 5)).astype("float32")

@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from tests import oracles_tf
 from tests.closeness import BFLOAT16, assert_close
-from tfreps.layers.ops import products
-from tfreps.layers.ops.projected_lstm import projected_lstm
+from tfreps._src.layers.ops import products
+from tfreps._src.layers.ops.projected_lstm import projected_lstm
 
 STEPS, BATCH, DIM, UNITS = 7, 3, 4, 6
 NAMES = "inputs", "hidden", "cell", "kernel", "bias", "projection"

@@ -1,7 +1,7 @@
 import pytest
 import tensorflow as tf
 
-from tfreps.layers.ops.replicas import (
+from tfreps._src.layers.ops.replicas import (
     num_replicas,
     own_rows,
     replica_number,

@@ -7,8 +7,8 @@ import tensorflow as tf
 from tests import oracles_slstm
 from tests.closeness import BFLOAT16, assert_close
 from tests.layers.test_slstm import FORMS, MASKS, UNITS, batch, make
+from tfreps._src.layers.ops import slstm_steps
 from tfreps.layers import SLSTM, SLSTMCell
-from tfreps.layers.ops import slstm_steps
 
 
 def losses(words, sentence):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfreps.layers.ops.table_rows import rows_of_short_table, table_rows
+from tfreps._src.layers.ops.table_rows import rows_of_short_table, table_rows
 
 TABLE = np.arange(8, dtype="float32").reshape(4, 2)
 IDS = np.array([[3, 0, 3], [1, 3, 0]])

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tfreps.server.grpc.grpc_client import GrpcClient, as_python
-from tfreps.server.rest.rest_client import RestClient
+from tfreps._src.server.grpc.grpc_client import GrpcClient, as_python
+from tfreps._src.server.rest.rest_client import RestClient
 
 
 @pytest.fixture

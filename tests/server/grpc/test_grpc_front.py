@@ -16,7 +16,7 @@ from tensorflow_serving.apis import prediction_service_pb2_grpc
 
 from tests.server.small_models import predict_request, serving
 from tests.server.test_model_server import wait_for
-from tfreps.server.rest.rest_front import PatientProtocol
+from tfreps._src.server.rest.rest_front import PatientProtocol
 
 
 def health(channel, service=""):

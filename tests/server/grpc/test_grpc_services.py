@@ -15,7 +15,7 @@ from tensorflow_serving.apis import (
 )
 
 from tests.server.small_models import predict_request
-from tfreps.server.grpc import grpc_services
+from tfreps._src.server.grpc import grpc_services
 
 CODE = grpc.StatusCode
 

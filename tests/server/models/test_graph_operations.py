@@ -9,9 +9,9 @@ from tensorflow.core.framework import op_def_pb2
 from tensorflow.core.protobuf import saved_model_pb2
 
 from tests.server.small_models import ask, save, serving, spec
+from tfreps._src.server.models.graph_operations import check_asset, check_operations, touches
+from tfreps._src.server.models.servable import Servable
 from tfreps.server import ServerOptions
-from tfreps.server.models.graph_operations import check_asset, check_operations, touches
-from tfreps.server.models.servable import Servable
 
 TEXT = {"text": spec("string", None)}
 

@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 
-from tfreps.server.models.model_configs import (
+from tfreps._src.server.models.model_configs import (
     ModelConfig,
     VersionPolicy,
     from_folders,

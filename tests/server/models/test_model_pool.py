@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from tfreps.server.models.model_configs import ModelConfig
-from tfreps.server.models.model_pool import ModelPool
-from tfreps.server.requests.serving_error import ServingError
+from tfreps._src.server.models.model_configs import ModelConfig
+from tfreps._src.server.models.model_pool import ModelPool
+from tfreps._src.server.requests.serving_error import ServingError
 
 
 @pytest.fixture

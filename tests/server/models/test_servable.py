@@ -10,10 +10,10 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from tests.server.small_models import ask, at_the_same_time, save, save_half, spec, write_warm_up
 from tests.server.test_model_server import wait_for
+from tfreps._src.server.models import graph_operations
+from tfreps._src.server.models.servable import Servable
+from tfreps._src.server.requests.serving_error import ServingError
 from tfreps.server import BatchOptions, ServerOptions
-from tfreps.server.models import graph_operations
-from tfreps.server.models.servable import Servable
-from tfreps.server.requests.serving_error import ServingError
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2
 
-from tfreps.server.models.signature import Signature
-from tfreps.server.requests.serving_error import ServingError
+from tfreps._src.server.models.signature import Signature
+from tfreps._src.server.requests.serving_error import ServingError
 
 
 def make(inputs, outputs):

@@ -8,12 +8,12 @@ import pytest
 import tensorflow as tf
 
 from tests.server.test_model_server import wait_for
+from tfreps._src.server.models.signature_runner import SignatureRunner, as_array, bytes_of
+from tfreps._src.server.requests.event_loop import server_loop
+from tfreps._src.server.requests.lane import Call
+from tfreps._src.server.requests.serving_error import ServingError, as_serving_error
+from tfreps._src.server.requests.ticket import Ticket
 from tfreps.server import BatchOptions, ServerOptions
-from tfreps.server.models.signature_runner import SignatureRunner, as_array, bytes_of
-from tfreps.server.requests.event_loop import server_loop
-from tfreps.server.requests.lane import Call
-from tfreps.server.requests.serving_error import ServingError, as_serving_error
-from tfreps.server.requests.ticket import Ticket
 
 NUMBERS = [tf.TensorSpec([None], tf.int32, "x")]
 

@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
-from tfreps.server.models.model_configs import ModelConfig, VersionPolicy
-from tfreps.server.models.model_pool import ServedModel
-from tfreps.server.requests.serving_error import ServingError
+from tfreps._src.server.models.model_configs import ModelConfig, VersionPolicy
+from tfreps._src.server.models.model_pool import ServedModel
+from tfreps._src.server.requests.serving_error import ServingError
 
 
 def load(folder):

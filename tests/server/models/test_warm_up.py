@@ -5,7 +5,7 @@ import tensorflow as tf
 from tensorflow_serving.apis import prediction_log_pb2
 
 from tests.server.small_models import write_warm_up
-from tfreps.server.models.warm_up import FILE, warm_up_requests
+from tfreps._src.server.models.warm_up import FILE, warm_up_requests
 
 
 def test_requests_in_order(tmp_path):

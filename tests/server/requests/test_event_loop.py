@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from tfreps.server.requests.event_loop import on_loop, server_loop
+from tfreps._src.server.requests.event_loop import on_loop, server_loop
 
 
 async def where():

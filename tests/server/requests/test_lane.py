@@ -9,11 +9,11 @@ import types
 import pytest
 
 from tests.server.test_model_server import wait_for
-from tfreps.server.requests import lane as module
-from tfreps.server.requests.event_loop import server_loop
-from tfreps.server.requests.lane import Call, Lane
-from tfreps.server.requests.serving_error import ServingError
-from tfreps.server.requests.ticket import Ticket
+from tfreps._src.server.requests import lane as module
+from tfreps._src.server.requests.event_loop import server_loop
+from tfreps._src.server.requests.lane import Call, Lane
+from tfreps._src.server.requests.serving_error import ServingError
+from tfreps._src.server.requests.ticket import Ticket
 
 
 def call(signature="a", rows=1, ticket=None):

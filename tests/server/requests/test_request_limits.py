@@ -5,10 +5,10 @@ import types
 import numpy as np
 import pytest
 
+from tfreps._src.server.requests.request_limits import check_answer, choose_queue, rows_of
+from tfreps._src.server.requests.request_size import RequestSize
+from tfreps._src.server.requests.serving_error import ServingError
 from tfreps.server import BatchOptions, ServerOptions
-from tfreps.server.requests.request_limits import check_answer, choose_queue, rows_of
-from tfreps.server.requests.request_size import RequestSize
-from tfreps.server.requests.serving_error import ServingError
 
 LIMITS = ServerOptions(
     max_tokens=1_000,

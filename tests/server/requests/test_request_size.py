@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tests import tiny_bert
-from tfreps.server.requests.request_size import PATTERNS, RequestCounter, RequestSize
-from tfreps.text.tokenizers import TOKENIZERS, tokenize_texts
+from tfreps._src.server.requests.request_size import PATTERNS, RequestCounter, RequestSize
+from tfreps._src.text.tokenizers import TOKENIZERS, tokenize
 
 TEXTS = [
     "The dog sat on the mat .",
@@ -27,7 +27,7 @@ def texts(*strings):
 
 @pytest.mark.parametrize("how", TOKENIZERS)
 def test_as_many_as_the_graph_makes_of_it(how):
-    counts = [len(tokens) for tokens in tokenize_texts(TEXTS, how)]
+    counts = [len(tokens) for tokens in tokenize(TEXTS, how)]
     found = [RequestCounter(how).size(texts(text), 100, 10_000).longest for text in TEXTS]
     for count, bound in zip(counts, found, strict=True):
         assert max(count, 1) <= bound <= max(count, 1) + 1
@@ -35,7 +35,7 @@ def test_as_many_as_the_graph_makes_of_it(how):
 
 def test_words_of_a_bert():
     tokenizer = tiny_bert.pieces("dog", "the")
-    for text, tokens in zip(TEXTS, tokenize_texts(TEXTS, tokenizer), strict=True):
+    for text, tokens in zip(TEXTS, tokenize(TEXTS, tokenizer), strict=True):
         assert len(tokens) <= RequestCounter("bert_words").size(texts(text), 100, 10_000).longest
     assert RequestCounter("bert_words").size(texts("你好 the dog."), 100, 10_000).longest == 5
 

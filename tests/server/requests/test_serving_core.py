@@ -11,11 +11,11 @@ from tensorflow_serving.apis import prediction_service_pb2_grpc
 
 from tests.server.small_models import predict_request
 from tests.server.test_model_server import wait_for
+from tfreps._src.server.models.model_pool import ModelPool
+from tfreps._src.server.requests import serving_core
+from tfreps._src.server.requests.serving_core import ServingCore
+from tfreps._src.server.requests.serving_error import ServingError, as_serving_error
 from tfreps.server import ServerOptions
-from tfreps.server.models.model_pool import ModelPool
-from tfreps.server.requests import serving_core
-from tfreps.server.requests.serving_core import ServingCore
-from tfreps.server.requests.serving_error import ServingError, as_serving_error
 
 
 def test_requests_beyond_the_limit_are_rejected_and_accepted_ones_answered():

@@ -4,7 +4,12 @@ import grpc
 import pytest
 import tensorflow as tf
 
-from tfreps.server.requests.serving_error import CODES, ServingError, as_serving_error, for_clients
+from tfreps._src.server.requests.serving_error import (
+    CODES,
+    ServingError,
+    as_serving_error,
+    for_clients,
+)
 
 
 def test_numbers_and_names_are_those_of_grpc():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfreps.server.requests.serving_metrics import ServingMetrics
+from tfreps._src.server.requests.serving_metrics import ServingMetrics
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.framework import tensor_pb2
 
-from tfreps.server.requests.serving_error import ServingError
-from tfreps.server.requests.tensor_protos import fill_proto, to_array, varint
+from tfreps._src.server.requests.serving_error import ServingError
+from tfreps._src.server.requests.tensor_protos import fill_proto, to_array, varint
 
 NUMBERS = np.array([[0, 1, 2], [3, 100, 127]])
 DTYPES = [

@@ -7,8 +7,8 @@ import tensorflow as tf
 
 from tests.server.small_models import at_the_same_time, save, spec
 from tests.server.test_model_server import wait_for
-from tfreps.server.requests.serving_error import ServingError
-from tfreps.server.requests.ticket import Ticket
+from tfreps._src.server.requests.serving_error import ServingError
+from tfreps._src.server.requests.ticket import Ticket
 
 
 def test_time_goes_by():

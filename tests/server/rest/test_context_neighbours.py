@@ -8,10 +8,10 @@ import pytest
 import tensorflow as tf
 
 from tests.server.small_models import save, serving, spec
-from tfreps.server.models.servable import Servable
-from tfreps.server.requests.event_loop import on_loop
-from tfreps.server.requests.ticket import Ticket
-from tfreps.server.rest.context_neighbours import ContextNeighbours
+from tfreps._src.server.models.servable import Servable
+from tfreps._src.server.requests.event_loop import on_loop
+from tfreps._src.server.requests.ticket import Ticket
+from tfreps._src.server.rest.context_neighbours import ContextNeighbours
 
 TEXTS = ["a bb ccc", "dddd bb", ""]
 SENTENCES = ["ccc a", "eeeee bb ccc dddd a bb ccc dddd"]

@@ -6,9 +6,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tfreps._src.server.requests.serving_error import ServingError
+from tfreps._src.server.rest import json_answers
 from tfreps.server import ServerOptions
-from tfreps.server.requests.serving_error import ServingError
-from tfreps.server.rest import json_answers
 
 
 def predict_json(outputs, rows, **options):

@@ -5,10 +5,10 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2
 
-from tfreps.server.models.signature import Signature
-from tfreps.server.requests.serving_error import ServingError
-from tfreps.server.rest.json_requests import json_array, read_inputs
-from tfreps.server.rest.request_body import parse_body
+from tfreps._src.server.models.signature import Signature
+from tfreps._src.server.requests.serving_error import ServingError
+from tfreps._src.server.rest.json_requests import json_array, read_inputs
+from tfreps._src.server.rest.request_body import parse_body
 
 
 def make(**dtypes):

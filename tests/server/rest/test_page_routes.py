@@ -10,7 +10,7 @@ import requests
 from tests.conftest import CHECKOUT
 from tests.server.rest.test_context_neighbours import save_models
 from tests.server.small_models import serving
-from tfreps.server.rest.page_routes import LARGEST_BODY, page_routes
+from tfreps._src.server.rest.page_routes import LARGEST_BODY, page_routes
 
 PAGE = CHECKOUT / "serving" / "page"
 

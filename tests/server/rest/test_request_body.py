@@ -2,9 +2,9 @@
 
 import pytest
 
+from tfreps._src.server.requests.serving_error import ServingError
+from tfreps._src.server.rest.request_body import parse_body
 from tfreps.server import ServerOptions
-from tfreps.server.requests.serving_error import ServingError
-from tfreps.server.rest.request_body import parse_body
 
 
 @pytest.mark.parametrize(

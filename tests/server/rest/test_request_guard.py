@@ -6,9 +6,9 @@ import pytest
 import requests
 
 from tests.server.small_models import serving
+from tfreps._src.server.requests.serving_error import ServingError
+from tfreps._src.server.rest.request_guard import RequestGuard
 from tfreps.server import ServerOptions
-from tfreps.server.requests.serving_error import ServingError
-from tfreps.server.rest.request_guard import RequestGuard
 
 BODY = '{"inputs": [2.0]}'
 JSON = {"content-type": "application/json"}

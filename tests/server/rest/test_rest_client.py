@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from tfreps.server.rest.rest_client import RestClient
+from tfreps._src.server.rest.rest_client import RestClient
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from tests.server.small_models import serving
-from tfreps.server.rest.rest_front import PatientProtocol
+from tfreps._src.server.rest.rest_front import PatientProtocol
 
 LARGE = 30_000_000  # bytes, more than the network buffers
 

@@ -1,8 +1,8 @@
 import pytest
 import tensorflow as tf
 
-from tfreps.text.bert.character_changes import CharacterChanges
-from tfreps.text.bert.character_classes import replacements
+from tfreps._src.text.bert.character_changes import CharacterChanges
+from tfreps._src.text.bert.character_classes import replacements
 
 CHARACTERS = [chr(c) for c in range(1, 0x110000) if not 0xD800 <= c < 0xE000]
 

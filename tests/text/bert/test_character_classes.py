@@ -7,8 +7,8 @@ import unicodedata
 import pytest
 import tensorflow as tf
 
-from tfreps.text.bert import character_classes
-from tfreps.text.bert.character_classes import CHINESE, python_class, re2_class, token_pattern
+from tfreps._src.text.bert import character_classes
+from tfreps._src.text.bert.character_classes import CHINESE, python_class, re2_class, token_pattern
 
 CHARACTERS = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 

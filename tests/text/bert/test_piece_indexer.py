@@ -3,8 +3,8 @@
 import pytest
 import tensorflow as tf
 
+from tfreps._src.text.bert.piece_indexer import PieceIndexer, check_room, piece_texts
 from tfreps.text.bert import CharacterTokenizer, WordPieceTokenizer
-from tfreps.text.bert.piece_indexer import PieceIndexer, check_room, piece_texts
 
 SPECIALS = ["[UNK]", "[CLS]", "[SEP]", "[MASK]", "[PAD]"]  # padding is not 0
 PIECES = WordPieceTokenizer([*SPECIALS, "run", "##s", "!", "a", "##a"])

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tfreps._src.text.bert.piece_tokenizer import read_pieces
 from tfreps.text.bert import WordPieceTokenizer
-from tfreps.text.bert.piece_tokenizer import read_pieces
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TOKENIZER = WordPieceTokenizer(["a", *SPECIALS, "##b", "[unused1]"])

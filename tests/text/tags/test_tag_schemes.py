@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests import seqeval_oracle
-from tfreps.text.tags import tag_schemes
+from tfreps._src.text.tags import tag_schemes
 
 SCHEMES = [scheme for scheme in tag_schemes.SCHEMES if scheme]
 

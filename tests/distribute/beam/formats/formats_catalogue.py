@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import tensorflow as tf
 
-from tfreps.distribute.beam.formats.avro import avro_schema
-from tfreps.distribute.beam.formats.tfrecord import TFRecord
+from tfreps._src.distribute.beam.formats.avro import avro_schema
+from tfreps._src.distribute.beam.formats.tfrecord import TFRecord
 
 RECORDS = [
     {"id": 1, "text": "Ada lives in London .", "tokens": ["Ada", "lives"], "score": 0.5},

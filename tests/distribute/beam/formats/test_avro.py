@@ -11,7 +11,7 @@ import fastavro
 import pyarrow as pa
 
 from tests.distribute.beam.formats.formats_catalogue import SCHEMA, write_avro
-from tfreps.distribute.beam.formats.avro import Avro, arrow_schema, avro_schema
+from tfreps._src.distribute.beam.formats.avro import Avro, arrow_schema, avro_schema
 
 EVERY_TYPE = pa.schema(
     [("id", pa.int64()), ("ok", pa.bool_()), ("f", pa.float32()), ("d", pa.float64())]

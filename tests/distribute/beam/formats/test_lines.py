@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 
 
-from tfreps.distribute.beam.formats.lines import JsonLines, TextLines
+from tfreps._src.distribute.beam.formats.lines import JsonLines, TextLines
 
 LINES = [b"one", b"", "zwei \u00e4\u4f60".encode(), b" ", b"five" * 9, b"last"]
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from tests.distribute.beam.formats.formats_catalogue import RECORDS, write_parquet
-from tfreps.distribute.beam.formats.parquet import Parquet
+from tfreps._src.distribute.beam.formats.parquet import Parquet
 
 
 def test_parts_are_row_groups(tmp_path):

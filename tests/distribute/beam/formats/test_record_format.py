@@ -9,8 +9,8 @@ import apache_beam as beam
 import pyarrow as pa
 
 from tests.distribute.beam.formats.formats_catalogue import READ, RECORDS, SCHEMA, WRITE
-from tfreps.distribute.beam.reading import READABLE, WRITABLE
-from tfreps.distribute.beam.signature_specs import SPAN
+from tfreps._src.distribute.beam.reading import READABLE, WRITABLE
+from tfreps._src.distribute.beam.signature_specs import SPAN
 
 
 def read_all(form, path):

@@ -9,8 +9,8 @@ pytest.importorskip("apache_beam", reason="needs Apache Beam (make test-beam)")
 import pyarrow as pa
 
 from tests.distribute.beam.formats.formats_catalogue import values
-from tfreps.distribute.beam.formats.tfrecord import TFRecord
-from tfreps.distribute.beam.signature_specs import SPAN
+from tfreps._src.distribute.beam.formats.tfrecord import TFRecord
+from tfreps._src.distribute.beam.signature_specs import SPAN
 
 SPANS = pa.field("spans", pa.list_(SPAN))
 

@@ -1,0 +1,272 @@
+"""Checkpoints: saves and restores all state that an exact resumption needs."""
+
+import contextlib
+import logging
+import time
+
+from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
+from tfreps._src.callbacks.counted_steps import CountedSteps
+from tfreps._src.callbacks.metric_log import check_finite
+from tfreps._src.callbacks.replica_variables import assign_to_replicas
+from tfreps._src.callbacks.step_logs import exact_logs
+from tfreps._src.callbacks.stop_signals import Stopped, ask, is_asked, raise_if_asked
+from tfreps._src.optimizers import build_optimizer
+
+
+class TimeLimitReached(Exception):
+    """Exception that ends `fit` within an epoch at the time limit, after a checkpoint is saved."""
+
+
+class Checkpoints(CountedSteps):
+    """Callback that saves and restores all state that an exact resumption needs.
+
+    A checkpoint contains the weights, the state of the optimizer, the seeds of dropout and of
+    negative sampling, carried LSTM states, running metrics, the position in the data, the step
+    number and the states of other callbacks. It is one file, which is written completely or not at
+    all. Keras's own weights files do not contain the seeds, the metrics or the position. All
+    variables of the model and its metrics must exist when `restore` is called.
+
+    The checkpoint at the end of an epoch is saved after all callbacks have handled the end of the
+    epoch, regardless of their order. If a checkpoint cannot be written, a warning is logged and
+    training continues.
+
+    A signal that asks the program to stop (see `stop_signals`) ends `fit` after the next step, and
+    a checkpoint of that step is saved. For signals during evaluation, see `saved_on_stop`.
+
+    Args:
+        folder: str or path. Folder of the checkpoints.
+        position: function that takes a step number and returns the position in the data, a
+            JSON-serializable value. If `None` (the default), the position is the step number.
+        every: int. Number of steps between checkpoints. A checkpoint is also saved at the end of
+            each epoch. Defaults to 1000.
+        callbacks: dict from a name to a callback with `state()` and `restore_state(state)`, such as
+            `BestModel`. Their states are saved and restored under these names. If `None` (the
+            default), no states of other callbacks are saved.
+        minutes: float. Time limit of training in minutes, from the creation of this callback. If
+            `None` (the default) or 0, there is no limit.
+        measure_when_over: bool. Whether the epoch in which the limit is reached ends at once and is
+            evaluated. If `False`, `TimeLimitReached` ends `fit` without an evaluation, and a
+            resumed run continues within the epoch. Defaults to `False`.
+        writes: bool. Whether this process writes the checkpoints. With several workers, all must
+            call `save`, but only one writes. Defaults to `True`.
+        agree: function that takes a tuple of bools and returns, for each of them, whether it is
+            `True` on any worker, so that all workers stop at the same step. If `None` (the
+            default), there is only one worker.
+
+    Attributes:
+        unmeasured: dict or `None`. Training metrics of an epoch whose steps are complete but which
+            has not been evaluated yet; `None` if there is no such epoch. They are the metrics that
+            `fit` passes to `on_epoch_end`, except validation metrics.
+
+    Raises:
+        ValueError: During `fit`, if the training loss or perplexity is no longer finite; this state
+            is not saved.
+        Stopped: During `fit`, if a signal was received.
+        TimeLimitReached: During `fit`, if the time limit is reached within an epoch and
+            `measure_when_over` is `False`.
+
+    Example:
+    >>> import keras, numpy as np, tempfile
+    >>> def make_model():
+    ...     model = keras.Sequential([keras.Input([2]), keras.layers.Dense(1)])
+    ...     model.compile(keras.optimizers.Adam(), "mse")
+    ...     return model
+    >>> x, folder = np.ones([8, 2]), tempfile.mkdtemp()
+    >>> given = {"batch_size": 4, "verbose": 0, "shuffle": False}
+    >>> trained = make_model()
+    >>> _ = trained.fit(x, x[:, :1], epochs=2, callbacks=[Checkpoints(folder)], **given)
+    >>> restored, checkpoints = make_model(), Checkpoints(folder)
+    >>> _ = restored.evaluate(x, x[:, :1], verbose=0)  # creates the variables of the metrics
+    >>> checkpoints.restore(restored), checkpoints.step
+    (4, 4)
+    >>> bool(np.all(restored.get_weights()[0] == trained.get_weights()[0]))
+    True
+    """
+
+    def __init__(
+        self,
+        folder,
+        position=None,
+        every=1000,
+        callbacks=None,
+        minutes=None,
+        measure_when_over=False,
+        writes=True,
+        agree=None,
+    ):
+        super().__init__()
+        self.writes, self.agree = writes, agree or (lambda asked: asked)
+        self.folder, self.every, self.callbacks = folder, every, callbacks or {}
+        self.position = (lambda step: step) if position is None else position
+        self.minutes, self.measure_when_over = minutes, measure_when_over
+        self.begin = time.monotonic()
+        self.metrics_to_restore, self.unmeasured = None, None
+        self.is_due = False  # whether the end of an epoch must be saved
+
+    def restore(self, model):
+        """Restores a compiled model and the states of the callbacks from the newest checkpoint.
+
+        A checkpoint that is damaged is skipped; a warning names it and the older one that is used.
+
+        Args:
+            model: `keras.Model`, compiled.
+
+        Returns:
+            The position in the data; `None` if no checkpoint is intact.
+
+        Raises:
+            ValueError: If the checkpoint was saved with a different model or optimizer, or with
+                different metrics or callbacks.
+        """
+        found = load_latest_checkpoint(self.folder)
+        if found is None:
+            return None
+        self.step, arrays, state = found
+        build_optimizer(model)
+        self._restore_variables(model, arrays)
+        if state["in_epoch"]:
+            self.metrics_to_restore = {n: a for n, a in arrays.items() if n.startswith("metrics/")}
+        if set(state["callbacks"]) != set(self.callbacks):
+            raise ValueError(
+                f"The checkpoint in {self.folder} has the states of "
+                f"{_names(state['callbacks'])}; expected those of {_names(self.callbacks)}. Use "
+                "the callbacks of the earlier run."
+            )
+        for name, callback in self.callbacks.items():
+            callback.restore_state(state["callbacks"][name])
+        self.unmeasured = state["unmeasured"]
+        return state["position"]
+
+    def save(self, in_epoch):
+        """Saves a checkpoint of the current state.
+
+        Args:
+            in_epoch: bool. `True` within an epoch, `False` at the end of one.
+        """
+        arrays = {name: variable.numpy() for name, variable in _variables(self.model).items()}
+        state = {
+            "position": self.position(self.step),
+            "callbacks": {name: each.state() for name, each in self.callbacks.items()},
+            "in_epoch": in_epoch,
+            "unmeasured": self.unmeasured,
+        }
+        if in_epoch and self.model.distribute_strategy.num_replicas_in_sync > 1:
+            # As after `restore`: sums that are divided among replicas are rounded in another way.
+            self._restore_metrics(arrays)
+        if not self.writes:
+            return
+        try:
+            save_checkpoint(self.folder, self.step, arrays, state)
+        except OSError as error:  # the previous checkpoint still exists
+            log = logging.getLogger(__name__)
+            log.warning("could not save the checkpoint of step %d: %s", self.step, error)
+
+    @contextlib.contextmanager
+    def saved_on_stop(self, before=None):
+        """Context manager that saves a checkpoint if a signal interrupts an evaluation in `fit`.
+
+        Args:
+            before: function without arguments that is called before the checkpoint is saved. If
+                `None` (the default), no function is called.
+        """
+        try:
+            yield
+        except Stopped:
+            if self.unmeasured is not None:
+                if before is not None:
+                    before()
+                self.save(in_epoch=False)
+            raise
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._save_end_of_epoch()
+        if self.metrics_to_restore is not None:  # Keras has just reset them
+            self._restore_metrics(self.metrics_to_restore)
+            self.metrics_to_restore = None
+
+    def on_train_batch_end(self, batch, logs=None):
+        is_last = batch + 1 == self.params["steps"]
+        is_over = bool(self.minutes) and time.monotonic() - self.begin > 60 * self.minutes
+        is_over, is_stop = self.agree((is_over, is_asked()))
+        if is_stop:
+            ask()  # another worker may have received the signal
+        if is_over and (is_last or self.measure_when_over):
+            self.model.stop_training = True
+        if is_last or self.model.stop_training:
+            self.unmeasured = exact_logs(logs)  # saved at the end of the epoch
+            return
+        if self.step % self.every == 0 or is_over or is_stop:
+            check_finite(exact_logs(logs), self.step)
+            self.save(in_epoch=True)
+        if is_stop:
+            raise_if_asked(f" at step {self.step:,}")
+        if is_over:
+            raise TimeLimitReached
+
+    def on_test_batch_end(self, batch, logs=None):
+        if self.unmeasured is not None:
+            self._stop_if_asked()
+
+    def on_epoch_end(self, epoch, logs=None):
+        check_finite(logs or {}, self.step)
+        self.unmeasured, self.is_due = None, True
+
+    def on_train_end(self, logs=None):
+        self._save_end_of_epoch()
+
+    def _save_end_of_epoch(self):
+        if self.is_due:
+            self.is_due = False
+            self.save(in_epoch=False)
+            self._stop_if_asked()
+
+    def _stop_if_asked(self):
+        if self.agree((is_asked(),))[0]:
+            ask()
+            raise_if_asked(f" at step {self.step:,}")
+
+    def _restore_metrics(self, arrays):
+        names = [name for name in _variables(self.model) if name.startswith("metrics/")]
+        values = [arrays[name] for name in names]
+        assign_to_replicas(self.model, self.model.metrics_variables, values)
+
+    def _restore_variables(self, model, arrays):
+        variables = _variables(model)
+        if set(variables) != set(arrays):
+            odd = sorted(set(variables) ^ set(arrays))
+            only_metrics = all(name.startswith("metrics/") for name in odd)
+            a, what = ("", "metrics") if only_metrics else ("a ", "model or optimizer")
+            raise ValueError(
+                f"The checkpoint in {self.folder} was saved with {a}different {what}. Arrays that "
+                f"are only in the checkpoint or only in the model: {len(odd)}, such as {odd[0]}. "
+                f"Use the {what} of the earlier run."
+            )
+        for name, variable in variables.items():
+            if tuple(variable.shape) != arrays[name].shape:
+                raise ValueError(
+                    f"The checkpoint in {self.folder} belongs to a different model: {name} has "
+                    f"shape {arrays[name].shape}; expected {tuple(variable.shape)}. Use the model "
+                    "of the earlier run."
+                )
+        assign_to_replicas(model, variables.values(), [arrays[name] for name in variables])
+
+
+def _names(callbacks):
+    return ", ".join(sorted(callbacks)) or "no callbacks"
+
+
+def _variables(model):
+    """Returns all variables of a model, its metrics and its optimizer under unique names.
+
+    The names do not contain layer names, because Keras adds a process-wide number to its default
+    layer names. The variables of the optimizer are only numbered, because their own names contain
+    layer names.
+    """
+    variables = {}
+    for number, variable in enumerate(model.variables):
+        variables[f"model/{number}/{variable.name}"] = variable
+    for number, variable in enumerate(model.metrics_variables):
+        variables[f"metrics/{number}/{variable.name}"] = variable
+    for number, variable in enumerate(model.optimizer.variables):
+        variables[f"optimizer/{number}"] = variable
+    return variables

@@ -1,0 +1,35 @@
+"""Compares the values of a monitored metric, with the modes that Keras uses."""
+
+import math
+
+from tfreps._src.files.argument_checks import check_choice
+
+MODES = "auto", "min", "max"
+SMALLER_IS_BETTER = "loss", "perplexity", "error", "mse", "mae", "rmse"
+LARGER_IS_BETTER = "accuracy", "acc", "auc", "f1", "precision", "recall"
+
+
+def check_mode(monitor, mode):
+    """Returns `"min"` or `"max"`; with `"auto"`, the name of the metric determines the mode."""
+    check_choice(MODES, mode=mode)
+    if mode != "auto":
+        return mode
+    if monitor.endswith(SMALLER_IS_BETTER):
+        return "min"
+    if monitor.endswith(LARGER_IS_BETTER):
+        return "max"
+    raise ValueError(
+        f'`mode="auto"` cannot infer whether smaller or larger values of {monitor!r} are better. '
+        'Pass `mode="min"` or `mode="max"`.'
+    )
+
+
+def is_better(value, best, mode):
+    """Returns True if a value is better than `best`, which may be `None`. NaN is never better."""
+    sign = 1.0 if mode == "min" else -1.0
+    return sign * value < (math.inf if best is None else sign * best)
+
+
+def short_name(monitor):
+    """Returns the name of a metric without the prefix `val_`, as in results, such as `"loss"`."""
+    return monitor.removeprefix("val_")

@@ -1,0 +1,72 @@
+"""ReduceLearningRate: reduces the learning rate after each epoch without improvement."""
+
+import keras
+
+from tfreps._src.callbacks.monitors import check_mode, is_better
+
+
+class ReduceLearningRate(keras.callbacks.Callback):
+    """Callback that multiplies the learning rate by a factor after each epoch without improvement.
+
+    `keras.callbacks.ReduceLROnPlateau` sets the learning rate to a number, so it cannot reduce a
+    schedule or the learning rates of several groups of variables. This callback changes the factor
+    of a `tfreps.optimizers.ReducibleLearningRate` instead.
+
+    Args:
+        factor: `tf.Variable`. The factor of a `ReducibleLearningRate`. Several learning rates may
+            share it.
+        cut: float in (0, 1]. Value by which the factor is multiplied at each reduction.
+        monitor: str. Name of the metric in the logs of `fit`. An epoch without this metric is
+            ignored. Defaults to `"val_loss"`.
+        mode: `"min"`, `"max"` or `"auto"`. With `"auto"`, the name of the metric determines the
+            mode. Defaults to `"auto"`.
+
+    Attributes:
+        cuts: int. Number of reductions so far.
+
+    Raises:
+        ValueError: If the mode is unknown, or `"auto"` cannot infer it from the name of the metric.
+
+    Example:
+    >>> import keras, numpy as np
+    >>> from tfreps.optimizers import ReducibleLearningRate
+    >>> rate = ReducibleLearningRate(0.1)
+    >>> model = keras.Sequential([keras.layers.Dense(1)])
+    >>> model.compile(keras.optimizers.SGD(rate), "mse")
+    >>> x = np.zeros([8, 2])                      # the loss is 0 in every epoch
+    >>> cuts = ReduceLearningRate(rate.factor, 0.5)
+    >>> given = {"validation_data": (x, x[:, :1]), "callbacks": [cuts], "verbose": 0}
+    >>> _ = model.fit(x, x[:, :1], epochs=3, **given)
+    >>> cuts.cuts, float(rate.factor)
+    (2, 0.25)
+    """
+
+    def __init__(self, factor, cut, monitor="val_loss", mode="auto"):
+        super().__init__()
+        self.factor, self.cut, self.monitor, self.mode = factor, cut, monitor, mode
+        self.direction = check_mode(monitor, mode)
+        self.best, self.cuts = None, 0
+
+    def on_train_begin(self, logs=None):
+        self._set()
+
+    def on_epoch_end(self, epoch, logs=None):
+        if self.monitor not in (logs or {}):
+            return
+        value = float(logs[self.monitor])
+        if is_better(value, self.best, self.direction):
+            self.best = value
+        else:
+            self.cuts += 1
+            self._set()
+
+    def state(self):
+        """Returns the state that `restore_state` needs, as a JSON-serializable dict."""
+        return {"best": self.best, "cuts": self.cuts}
+
+    def restore_state(self, state):
+        """Restores a state that `state` returned; the factor is set when `fit` begins."""
+        self.best, self.cuts = state["best"], state["cuts"]
+
+    def _set(self):
+        self.factor.assign(self.cut**self.cuts)

@@ -1,0 +1,161 @@
+"""TrainingLog: metrics and progress of a language model, as means over steps."""
+
+import time
+
+import tensorflow as tf
+
+from tfreps._src.callbacks.metric_log import SECONDS_BETWEEN_LINES, MetricLog, check_finite, clock
+from tfreps._src.callbacks.step_logs import exact_logs
+
+
+class TrainingLog(MetricLog):
+    """Callback that logs metrics to TensorBoard and `history.jsonl` and shows a progress line.
+
+    The metrics of training steps are logged every `every` steps, and those of evaluations after
+    each epoch.
+
+    TensorBoard shows `perplexity/forward`, `perplexity/backward` and `perplexity/mean` (full
+    softmax) for the runs `train` and `validation`, and `training/sampled_perplexity`,
+    `training/tokens_per_second`, `training/learning_rate` and `training/gradient_norm` (before
+    clipping) for `train`. Other metrics of training steps get the prefix `training/`, and other
+    metrics of evaluations keep their names.
+
+    The metrics of the model are reset after each log entry of training steps, so those that `fit`
+    reports after an epoch cover only the last steps. For a model that is trained by epochs, use
+    `EpochLog`.
+
+    Args:
+        folder: path. Folder for the event files and `history.jsonl`.
+        tokens_per_step: int. Number of tokens per batch and direction.
+        total_steps: int. Number of steps of the run.
+        every: int. Number of steps between two log entries; each entry contains the means over
+            these steps. Defaults to 100.
+        minutes: float. Time limit of the run in minutes, which is used only to estimate the
+            remaining time. If `None` (the default), there is no limit.
+        train_sample: `tf.data.Dataset` of training text on which the full-softmax perplexity of the
+            run `train` is measured after each epoch. If `None` (the default), it is not measured.
+        histograms: bool. Whether to write histograms of all weights after each epoch.
+            Defaults to `False`.
+        say: function that shows a line of progress, called as
+            `say(text, final=bool, progress=bool)`; see `MetricLog.say`. If `None` (the default),
+            nothing is shown.
+
+    Raises:
+        ValueError: During `fit`, if the training loss or perplexity is no longer finite.
+
+    Example:
+    >>> import json, keras, numpy as np, pathlib, tempfile
+    >>> model = keras.Sequential([keras.layers.Dense(1)])
+    >>> model.compile(keras.optimizers.SGD(0.1), "mse")
+    >>> x, folder = np.zeros([12, 2]), tempfile.mkdtemp()
+    >>> log = TrainingLog(folder, tokens_per_step=4, total_steps=6, every=2)
+    >>> _ = model.fit(x, x[:, :1], batch_size=4, epochs=2, callbacks=[log], verbose=0)
+    >>> lines = pathlib.Path(folder, "history.jsonl").read_text().splitlines()
+    >>> [json.loads(line)["step"] for line in lines if "training/loss" in line]
+    [2, 4, 6]
+    """
+
+    def __init__(
+        self,
+        folder,
+        tokens_per_step,
+        total_steps,
+        every=100,
+        minutes=None,
+        train_sample=None,
+        histograms=False,
+        say=None,
+    ):
+        super().__init__(folder, say)
+        self.tokens_per_step, self.total_steps = tokens_per_step, total_steps
+        self.every, self.minutes = every, minutes
+        self.train_sample, self.histograms = train_sample, histograms
+        self.begin = time.monotonic()
+        self.window_step, self.window_begin = None, self.begin
+        self.said, self.shown = self.begin, ""
+
+    def on_train_begin(self, logs=None):
+        if self.window_step is None:
+            self._forget_later_steps()
+        self.on_epoch_begin(None)
+
+    def on_epoch_begin(self, epoch, logs=None):
+        # Time spent on evaluation and saving between two epochs does not count as training.
+        self.window_step, self.window_begin = self.step, time.monotonic()
+
+    def on_train_batch_end(self, batch, logs=None):
+        if self.step % self.every == 0:
+            self._close_window(self.step, logs or {})
+        elif time.monotonic() - self.said > SECONDS_BETWEEN_LINES:
+            self._say_pace(self.step, self._rate(self.step), progress=True)
+
+    def on_epoch_end(self, epoch, logs=None):
+        step = self.step
+        logs = {name: float(value) for name, value in (logs or {}).items()}
+        check_finite(logs, step)
+        validation = {n.removeprefix("val_"): v for n, v in logs.items() if n.startswith("val_")}
+        measured = {"validation": _as_shown(validation)}
+        if self.train_sample is not None:
+            results = self.evaluate(self.train_sample)
+            measured["train"] = _as_shown(results)
+        for run, metrics in measured.items():
+            if not metrics:  # no validation text
+                continue
+            self.write(run, step, metrics)
+            self.append({"step": step, "run": run, **metrics})
+        shown = [
+            f"{run} {metrics['perplexity/mean']:.1f}"
+            for run, metrics in measured.items()
+            if "perplexity/mean" in metrics
+        ]
+        if shown:
+            self.say(f"step {step:,}: perplexity {', '.join(shown)}", final=True)
+        if self.histograms:
+            with self.writers["train"].as_default():
+                for weight in self.model.trainable_variables:
+                    tf.summary.histogram(f"weights/{weight.path}", weight.value, step)
+        self.flush()
+
+    def _close_window(self, step, logs):
+        rate = self._rate(step)
+        logs = exact_logs(logs)
+        check_finite(logs, step)
+        exact = {f"training/{name}": value for name, value in logs.items()}
+        exact["training/learning_rate"] = self.learning_rate()
+        self.append({"step": step, "run": "train", **exact})
+        self.write("train", step, {**exact, "training/tokens_per_second": rate})
+        self.model.reset_metrics()
+        self.window_step, self.window_begin = step, time.monotonic()
+        perplexities = [(n, v) for n, v in logs.items() if n.endswith("perplexity")]
+        for name, value in perplexities[:1]:
+            self.shown = f"{name.replace('_', ' ')} {value:.1f} | "
+        self._say_pace(step, rate)
+
+    def _rate(self, step):
+        """Returns the tokens per second since the last log entry or the start of the epoch."""
+        seconds = max(time.monotonic() - self.window_begin, 1e-9)
+        return (step - self.window_step) * self.tokens_per_step / seconds
+
+    def _say_pace(self, step, rate, progress=False):
+        self.said = time.monotonic()
+        self.say(
+            f"step {step:,} of {self.total_steps:,} | {self.shown}{rate:,.0f} tokens/s | "
+            f"{clock(self._seconds_left(step, rate))} left",
+            progress=progress,
+        )
+
+    def _seconds_left(self, step, rate):
+        left = (self.total_steps - step) * self.tokens_per_step / rate
+        if self.minutes:
+            left = min(left, 60 * self.minutes - (time.monotonic() - self.begin))
+        return max(left, 0)
+
+
+def _as_shown(logs):
+    """Returns the metrics of an evaluation under the names that TensorBoard shows."""
+    names = {
+        "forward_perplexity": "perplexity/forward",
+        "backward_perplexity": "perplexity/backward",
+        "perplexity": "perplexity/mean",
+    }
+    return {names.get(name, name): float(value) for name, value in logs.items()}

@@ -1,0 +1,75 @@
+"""WeightAverages: evaluates and saves a model with moving averages of its weights."""
+
+import keras
+
+
+class WeightAverages(keras.callbacks.Callback):
+    """Callback that evaluates and saves a model with moving averages of its weights.
+
+        average = momentum * average + (1 - momentum) * weight        after every update
+
+    Training continues with the weights themselves. Averaging reduces fluctuations between epochs,
+    in particular in the preference for one of two labels. The averages come from `use_ema` in the
+    optimizers of a `GroupedOptimizer`, so checkpoints contain them. (If `use_ema` is set in the
+    model's own optimizer instead, Keras's `fit` overwrites the weights with the averages when it
+    ends, and the next call continues from them.)
+
+    Args:
+        save: function that is called with the model and saves it. Pass the method
+            `WeightAverages.save` to `BestModel`; it saves the model with the averages.
+
+    Reference: Polyak and Juditsky, 1992, "Acceleration of stochastic approximation by averaging";
+    for neural networks: Izmailov et al., 2018. `keras.callbacks.SwapEMAWeights` supports only
+    a single optimizer.
+
+    Example:
+    >>> import keras, numpy as np
+    >>> from tfreps.callbacks import BestModel
+    >>> from tfreps.optimizers import GroupedOptimizer
+    >>> sgd = keras.optimizers.SGD(0.1, use_ema=True, ema_momentum=0.9)
+    >>> model = keras.Sequential([keras.Input([2]), keras.layers.Dense(1)])
+    >>> model.compile(GroupedOptimizer(sgd, {}), "mse")
+    >>> x, saved = np.ones([8, 2]), []
+    >>> averages = WeightAverages(lambda model: saved.append(model.get_weights()[0]))
+    >>> callbacks = [averages, BestModel(averages.save)]
+    >>> given = {"validation_data": (x, x[:, :1]), "callbacks": callbacks, "verbose": 0}
+    >>> _ = model.fit(x, x[:, :1], epochs=2, **given)
+    >>> bool(np.any(saved[-1] != model.get_weights()[0]))
+    True
+    """
+
+    def __init__(self, save):
+        super().__init__()
+        self.save_model, self.is_swapped = save, False
+
+    def on_test_begin(self, logs=None):
+        self._swap()
+
+    def on_test_end(self, logs=None):
+        self._swap()
+
+    def save(self, model):
+        """Saves the model with the averages instead of its weights.
+
+        Args:
+            model: `keras.Model` that is being trained.
+        """
+        self._swap()
+        try:
+            self.save_model(model)
+        finally:
+            self._swap()
+
+    def restore_weights(self):
+        """Restores the model's own weights if an evaluation ended early."""
+        if self.is_swapped:
+            self._swap()
+
+    def _swap(self):
+        self.is_swapped = not self.is_swapped
+        for part in self.model.optimizer.optimizers:
+            averages = part._model_variables_moving_average
+            for weight, average in zip(part._trainable_variables, averages, strict=True):
+                value = weight.numpy()
+                weight.assign(average)
+                average.assign(value)

@@ -1,0 +1,152 @@
+"""Defines the options of `pretrain-bert`: text, tokens, tasks, model and training."""
+
+from tfreps._src.cli.option_rules import brought_by
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.program import Group
+from tfreps._src.cli.training_options import LABELLING, OPTIMIZER, RUN_GROUP, SHARED, WORKER_DATA
+
+SIZE = "bert_6x384"
+
+TEXT = {
+    "train": Option(
+        str, None, "Files with training text, or glob patterns.", many=True, required=True
+    ),
+    "validation": Option(
+        str, None, "Files with held-out text, or glob patterns. The text is used to select the "
+        "best weights. Without it, the last weights are saved.", many=True,
+    ),
+    "format": Option(
+        str, "lines", "Format of the text: one sentence per line with blank lines between "
+        "documents (lines), or one JSON object or Python dict literal per line, with two sentences "
+        "(records).", ["lines", "records"],
+    ),
+    "fields": Option(
+        str, ["text1", "text2"], "Names of the fields of a record that contain its sentences.",
+        many=True, needs="format=records",
+    ),
+    "max_length": Option(
+        int, 128, "Maximum number of tokens in a text, special tokens included.", at_least=5
+    ),
+    "worker_data": WORKER_DATA,
+}  # fmt: skip
+TOKENS = {
+    "tokens": Option(
+        str, None, "How to split the text into tokens: into characters, with each Latin word and "
+        "each number as one token (characters), or into WordPiece pieces (wordpiece). Defaults to "
+        "characters. With --init, the tokenizer of that model is used.",
+        ["characters", "wordpiece"],
+    ),
+    "vocabulary": Option(
+        str, None, "Vocabulary file with one piece per line or, with --tokens characters, a .json "
+        "dictionary from aespresso. Required with --tokens wordpiece. With --tokens characters, "
+        "the vocabulary is built from the training text by default.",
+    ),
+    "cased": Option(
+        bool, False, "Keep capital letters instead of converting the text to lower case. With "
+        "--tokens wordpiece, this also keeps accents, which are removed by default.",
+    ),
+    "min_count": Option(
+        int, None, "When the vocabulary is built from the training text, leave out characters that "
+        "occur fewer than N times. Defaults to 1.", at_least=1, excludes="vocabulary",
+    ),
+}  # fmt: skip
+TASKS = {
+    "next_sentence": Option(
+        bool, True, "Train on next-sentence prediction in addition to the masked language model."
+    ),
+    "next_label": Option(
+        int, 0, "Label of a pair whose second sentence follows the first; 0 as in Google's BERT.",
+        [0, 1], excludes="no_next_sentence",
+    ),
+    "mask_rate": Option(
+        float, 0.15, "Share of the tokens that are masked for the model to predict; with "
+        "--whole-words, share of the words.", above=0, below=1,
+    ),
+    "whole_words": Option(
+        bool, False, "Mask all pieces of a word together. Cannot be used with --tokens characters."
+    ),
+}  # fmt: skip
+MODEL = {
+    "init": Option(
+        str, None, "Run folder or published BERT checkpoint from which training continues, by "
+        "path, name ('tfreps presets') or hf:// address."
+    ),
+    "size": Option(
+        str, None, "Size of the model, by name. Flags such as --hidden-dim override individual "
+        f"sizes. Defaults to {SIZE}.", [
+            *("bert_6x384", "bert_base", "bert_large", "bert_medium", "bert_mini", "bert_nano"),
+            *("bert_small", "bert_tiny"),
+        ],
+    ),
+    "hidden_dim": Option(int, None, "Width of the hidden vectors.", at_least=1),
+    "num_layers": Option(int, None, "Number of encoder layers.", at_least=1),
+    "num_heads": Option(int, None, "Number of attention heads per layer.", at_least=1),
+    "intermediate_dim": Option(int, None, "Width of the feed-forward layers.", at_least=1),
+    "normalization": Option(
+        str, None, "Position of layer normalization: after each sublayer (post), or before it "
+        "(pre).", ["post", "pre"],
+    ),
+    "activation": Option(
+        str, None, "Activation function of the feed-forward layers.", ["gelu", "gelu_tanh", "relu"]
+    ),
+    "positions": Option(
+        str, None, "Position vectors: learned (learned), the sines and cosines of the Transformer "
+        "paper (sinusoidal), or a variant of these in which each dimension has its own wavelength "
+        "(sinusoidal_full_index).", ["learned", "sinusoidal", "sinusoidal_full_index"],
+    ),
+    "max_positions": Option(int, None, "Number of learned position vectors.", at_least=1),
+    "dropout": Option(
+        float, None, "Dropout rate of the hidden vectors. Defaults to the rate of --size or of the "
+        "--init model.", at_least=0, below=1,
+    ),
+    "attention_dropout": Option(
+        float, None, "Dropout rate of the attention weights. Defaults to the rate of --size or "
+        "of the --init model.", at_least=0, below=1,
+    ),
+}  # fmt: skip
+TRAINING = {
+    "epochs": Option(int, 40, "Maximum number of passes over the training text.", at_least=1),
+    "patience": LABELLING["patience"]._replace(default=None, needs="validation"),
+    "batch_tokens": LABELLING["batch_tokens"]._replace(default=4096),
+    "batch_rows": Option(
+        int, None, "Maximum number of texts in a batch. By default, only --batch-tokens limits the "
+        "size of a batch.", at_least=1,
+    ),
+    "gradient_accumulation_steps": Option(
+        int, 1, "Number of batches whose gradients are accumulated for one update.", at_least=1
+    ),
+    "optimizer": Option(
+        str, "adamw", "Optimizer: AdamW (adamw) or LAMB (lamb).", ["adamw", "lamb"]
+    ),
+    "learning_rate": Option(
+        float, 5e-4, "Highest learning rate, reached after the warmup.", above=0
+    ),
+    "warmup_steps": Option(
+        int, None, "Number of batches until the highest learning rate is reached. Defaults to a "
+        "tenth of all batches.", at_least=0,
+    ),
+    "schedule": OPTIMIZER["schedule"]._replace(default="linear"),
+    "weight_decay": Option(
+        float, 0.01, "Decoupled weight decay of all weights except biases and layer "
+        "normalization.", at_least=0,
+    ),
+    "clip_norm": OPTIMIZER["clip_norm"]._replace(default=1.0),
+    **SHARED,
+    "log_every": Option(
+        int, 100, "Number of steps between two log entries within an epoch.", at_least=1
+    ),
+}  # fmt: skip
+CHANGEABLE = "dropout", "attention_dropout"  # options of a model that can be changed with --init
+GROUPS = [
+    RUN_GROUP,
+    Group("text", "Training and validation text, and its format.", TEXT),
+    Group("tokens", "Tokenizer and vocabulary.", brought_by("init", TOKENS)),
+    Group("tasks", "Pre-training tasks.", TASKS),
+    Group(
+        "model",
+        "Sizes of the encoder, or the model from which training continues.",
+        brought_by("init", MODEL, CHANGEABLE),
+    ),
+    Group("training", "Length of training, batches and optimizer.", TRAINING),
+]
+SIZES = sorted(set(MODEL) - {"init", "size"})

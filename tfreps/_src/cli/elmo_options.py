@@ -1,0 +1,164 @@
+"""Defines the options of `pretrain-elmo`: text, model, training and logs."""
+
+import json
+
+from tfreps._src.cli.option_rules import brought_by
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.program import Group
+from tfreps._src.cli.training_options import OPTIMIZER, PRECISION, RUN_GROUP, SHARED, WORKER_DATA
+
+CHANGEABLE = "dropout", "precision"  # options of a model that can be changed with --init
+
+
+def json_or_text(text):
+    """Parses a JSON text. Returns other text unchanged, so that `are_filters` rejects it."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def are_filters(pairs):
+    """Returns True if a value is a list of pairs of integers."""
+    is_pair = [
+        isinstance(pair, list) and len(pair) == 2 and all(type(n) is int for n in pair)
+        for pair in (pairs if isinstance(pairs, list) else [None])
+    ]
+    return all(is_pair)
+
+
+TEXT = {
+    "train": Option(
+        str, None, "Files with one tokenized training sentence per line, or glob patterns.",
+        many=True, required=True,
+    ),
+    "validation": Option(
+        str, None, "Files with one tokenized held-out sentence per line, or glob patterns. They "
+        "are used to measure perplexity and to select the best weights. Without them, the last "
+        "weights are saved.", many=True,
+    ),
+    "vocabulary": Option(
+        str, None, "Vocabulary file written by 'tfreps build-vocabulary'. Defaults to the "
+        "vocabulary of the --init run folder. Required for a new run without such a folder.",
+    ),
+    "worker_data": WORKER_DATA,
+}  # fmt: skip
+# Options of BiLM that have a flag of their own.
+SIZES = {
+    "filters": Option(
+        json_or_text, None, "Filters of the character CNN, as a JSON list of [width, count] pairs.",
+        must_be=(are_filters, "a list of [width, count] pairs, as in [[1,32],[2,64]]"),
+    ),
+    "character_dim": Option(int, None, "Width of the character vectors.", at_least=1),
+    "num_highways": Option(int, None, "Number of highway layers.", at_least=0),
+    "activation": Option(
+        str, None, "Activation function of the character CNN, such as relu or tanh."
+    ),
+    "max_characters": Option(
+        int, None, "Number of character ids per token, including those that mark its start and "
+        "end.", at_least=3,
+    ),
+    "units": Option(int, None, "Width of the cell states.", at_least=1),
+    "projection_dim": Option(int, None, "Width of the hidden states.", at_least=1),
+    "num_layers": Option(int, None, "Number of LSTM layers per direction.", at_least=1),
+    "cell_clip": Option(float, None, "Bound on the absolute values of the cell states.", above=0),
+    "projection_clip": Option(
+        float, None, "Bound on the absolute values of the hidden states.", above=0
+    ),
+    "dropout": Option(
+        float, None, "Dropout rate of the inputs of each LSTM layer and of the softmax. Defaults "
+        "to 0.1, or to the rate of the --init model.", at_least=0, below=1,
+    ),
+}  # fmt: skip
+MODEL = {
+    "init": Option(
+        str, None, "Run folder, published biLM or bilm-tf training folder from which training "
+        "continues, by path, name ('tfreps presets') or hf:// address.",
+    ),
+    "init_options": Option(
+        str, None, "options.json of the --init weights. Defaults to options.json in their folder.",
+        needs="init",
+    ),
+    "size": Option(
+        str, None, "Size of the model, by name. Flags such as --units override individual sizes. "
+        "Defaults to elmo_small.", ["elmo_medium", "elmo_original", "elmo_small", "elmo_tiny"],
+    ),
+    **SIZES,
+    "use_skip_connections": Option(
+        bool, True, "Add the input of each LSTM layer to its output, from the second layer on."
+    ),
+    "bidirectional": Option(
+        bool, True, "Train both directions instead of only the forward direction."
+    ),
+    "word_input": Option(bool, False, "Read token ids instead of character ids."),
+    "tied": Option(
+        bool, False, "Share weights between the embedding and the softmax. Requires --word-input."
+    ),
+    "precision": PRECISION._replace(choices=[*PRECISION.choices, "float16"]),
+}  # fmt: skip
+TRAINING = {
+    "batch_size": Option(
+        int, 128, "Number of rows in a batch. Each row is a separate stream of sentences.",
+        at_least=1,
+    ),
+    "unroll_steps": Option(int, 20, "Number of tokens in each row of a batch.", at_least=1),
+    "epochs": Option(
+        float, None, "Number of passes over the text. Defaults to 10.", above=0, at_most=1e6,
+        excludes="steps",
+    ),
+    "steps": Option(int, None, "Number of updates, as an alternative to --epochs.", at_least=1),
+    "minutes": SHARED["minutes"],
+    "num_sampled": Option(
+        int, None, "Number of negative samples of the sampled softmax; 0 computes the full "
+        "softmax. Defaults to 8192, or to 0 if the vocabulary has at most 8192 tokens.", at_least=0,
+    ),
+    "any_order": Option(
+        bool, False, "Allow the sampled softmax with a vocabulary that is not sorted by frequency."
+    ),
+    "optimizer": Option(
+        str, "adagrad", "Optimizer: Adagrad as in bilm-tf (adagrad), or Adam (adam).",
+        ["adagrad", "adam"],
+    ),
+    "learning_rate": Option(
+        float, None, "Learning rate. Defaults to 0.2 for adagrad and to 0.001 for adam.", above=0
+    ),
+    "schedule": Option(
+        str, "constant", "How the learning rate changes during training: not at all (constant), or "
+        "along a cosine curve to 0 (cosine).", ["constant", "cosine"],
+    ),
+    "warmup_steps": Option(
+        int, 0, "Number of steps over which the learning rate rises linearly from 0. Has an effect "
+        "only with --schedule cosine.", at_least=0, unused_with="schedule=constant",
+    ),
+    "clip_norm": OPTIMIZER["clip_norm"]._replace(default=10.0),
+    "reset_probability": Option(
+        float, 0.01, "Probability that a row of a batch starts from the fixed initial state of the "
+        "biLM instead of the state after the previous batch; 0 never resets a row.", at_least=0,
+        at_most=1,
+    ),
+    "seed": Option(
+        int, 0, "Random seed for weights, shuffling, dropout and negative samples.", at_least=0
+    ),
+    "deterministic": SHARED["deterministic"],
+}  # fmt: skip
+LOGS = {
+    "log_every": Option(int, 100, "Number of steps between two log entries.", at_least=1),
+    "checkpoint_every": SHARED["checkpoint_every"]._replace(default=1000),
+    "keep_checkpoints": SHARED["keep_checkpoints"],
+    "evaluate_every": Option(
+        int, None, "Number of steps between two evaluations. Defaults to the number of steps in "
+        "one pass over the text.", at_least=1,
+    ),
+    "histograms": Option(bool, False, "Write histograms of all weights to TensorBoard."),
+}  # fmt: skip
+GROUPS = [
+    RUN_GROUP,
+    Group("text", "Training and validation text, and its vocabulary.", TEXT),
+    Group(
+        "model",
+        "Sizes of the biLM, or the model from which training continues.",
+        brought_by("init", MODEL, ("init_options", *CHANGEABLE)),
+    ),
+    Group("training", "Length of training, batches and optimizer.", TRAINING),
+    Group("logs", "Intervals of logs, checkpoints and evaluations.", LOGS),
+]

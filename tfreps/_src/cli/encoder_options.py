@@ -1,0 +1,260 @@
+"""Options of the encoders of taggers and classifiers, and of the vectors that these read."""
+
+from typing import NamedTuple
+
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.program import Group
+from tfreps._src.cli.training_options import LABELLING, OPTIMIZER, RUN_GROUP
+
+# Arguments of the library whose flag has another name.
+FLAGS = {"weights_file": "--elmo-weights", "initial_state": "--elmo-initial-state"}
+MAY_CHANGE = "test", "test_vectors"  # options that may differ when a run is resumed
+TAGGER, CLASSIFIER = HEADS = "tagger", "classifier"
+DEFAULT = "bilstm"
+
+
+class EncoderKind(NamedTuple):
+    """Row of `ENCODERS`. To add an encoder, add a row, and a function to `encoders.BUILDERS`.
+
+    `options` are those that this encoder reads and at least one other encoder does not. Encoders
+    that share an option use the same `Option`.
+    """
+
+    options: dict[str, Option]
+    help: str
+    heads: tuple[str, ...] = HEADS  # that can use the encoder
+    pooling: str = "mean"  # of classifiers if --pooling is not given
+    gives_scores: bool = False  # whether the encoder outputs a score for each tag
+    brings_tokens: bool = False  # whether the encoder has its own tokenizer and vocabulary
+    width: str | None = None  # name of the option that gives the width of its products
+
+
+WORDS = {
+    "lowercase": Option(
+        bool, False, "Convert words to lower case before they are looked up in the vocabulary."
+    ),
+    "digits_to_zero": Option(
+        bool, False, "Replace every digit with 0 before words are looked up in the vocabulary."
+    ),
+    "min_count": Option(
+        int, 1, "Treat words that occur fewer than N times in the training data as unknown.",
+        at_least=1,
+    ),
+    "max_vocabulary": Option(
+        int, None, "Maximum size of the vocabulary, the three special tokens included.", at_least=4
+    ),
+}  # fmt: skip
+ELMO = {
+    "elmo": Option(
+        str, None, "Run folder, name ('tfreps presets') or address of a biLM whose vectors are "
+        "concatenated with the word vectors.", excludes=("elmo_options", "elmo_weights"),
+    ),
+    "elmo_options": Option(
+        str, None, "options.json of a biLM from bilm-tf or AllenNLP, in place of --elmo.",
+        needs="elmo_weights",
+    ),
+    "elmo_weights": Option(
+        str, None, "HDF5 file with the weights of the biLM that --elmo-options describes.",
+        needs="elmo_options",
+    ),
+    "elmo_initial_state": Option(
+        str, "zero", "LSTM state of the biLM at the start of each sentence: zeros (zero), or the "
+        "state after a fixed sentence (warm).", ["zero", "warm"], needs="elmo or elmo_weights",
+    ),
+    "elmo_top_only": Option(
+        bool, False, "Use the top layer of the biLM instead of a learned mix of all layers.",
+        needs="elmo or elmo_weights",
+    ),
+    "elmo_fine_tune": Option(
+        bool, False, "Train the biLM together with the model.", needs="elmo or elmo_weights"
+    ),
+}  # fmt: skip
+# Shown in the group "words" of the help; those of `OF_EMBEDDER` in the group "encoder".
+VECTORS = {
+    "max_characters": Option(
+        int, 50, "Number of character ids per word that --characters reads.", at_least=3,
+        needs="characters or elmo or elmo_weights", unused_with=("elmo", "elmo_weights"),
+    ),
+    "vectors": Option(
+        str, None, "File of static word vectors (GloVe, word2vec or fastText), optionally gzipped "
+        "or in a zip archive, or its URL.", excludes="no_words",
+    ),
+    **ELMO,
+    "train_vectors": Option(
+        str, None, "File of vectors for the sentences of --train, written by 'tfreps embed'.",
+        needs=("dev_vectors if dev", "test_vectors if test"),
+    ),
+    "dev_vectors": Option(
+        str, None, "File of vectors for the sentences of --dev, written by 'tfreps embed'.",
+        needs=("dev", "train_vectors"),
+    ),
+    "test_vectors": Option(
+        str, None, "File of vectors for the sentences of --test, written by 'tfreps embed'.",
+        needs=("test", "train_vectors"),
+    ),
+}  # fmt: skip
+OF_EMBEDDER = {
+    "embedding_dim": Option(
+        int, 100, "Width of the word vectors. Has no effect with --vectors or --no-words.",
+        at_least=1, unused_with=("vectors", "no_words"),
+    ),
+    "no_words": Option(
+        bool, False, "Do not use word vectors. Requires character features, vectors from a biLM, "
+        "or vectors from a file written by 'tfreps embed'.",
+        needs="characters or elmo or elmo_weights or train_vectors",
+    ),
+    "trainable_embeddings": Option(
+        bool, True, "Update the word vectors of --vectors during training.", needs="vectors"
+    ),
+    "characters": Option(
+        str, None, "Encoder of the characters of each word: a CNN (cnn) or a bidirectional LSTM "
+        "(bilstm). Its output is concatenated with the word vector.", ["cnn", "bilstm"],
+    ),
+}  # fmt: skip
+UNITS = {
+    "units": Option(
+        int, 200, "Width of the states of slstm, or of each direction of bilstm.", at_least=1
+    )
+}
+NUM_LAYERS = {
+    "num_layers": Option(
+        int, None, "Number of encoder layers; bert uses only its first N layers. Defaults to 1 for "
+        "bilstm and transformer, and to all layers for bert.", at_least=1,
+    )
+}  # fmt: skip
+TRANSFORMER = {
+    "hidden_dim": Option(
+        int, 200, "Width of the transformer; must be a multiple of --num-heads.", at_least=1
+    ),
+    "num_heads": Option(
+        int, 4, "Number of attention heads of the transformer; must divide --hidden-dim.",
+        at_least=1,
+    ),
+}  # fmt: skip
+SLSTM = {
+    "num_steps": Option(int, 9, "Number of steps in which slstm updates its states.", at_least=1),
+    "window": Option(
+        int, 1, "Number of neighbours on each side that slstm uses to update the state of a word.",
+        at_least=1,
+    ),
+    "num_sentence_nodes": Option(int, 1, "Number of sentence-level states of slstm.", at_least=0),
+    "boundary": Option(
+        str, "learned", "States that slstm reads beyond the two ends of a text: those of boundary "
+        "tokens with learned inputs (learned), learned states that no step updates (fixed), or "
+        "zeros (zeros).", ["learned", "fixed", "zeros"],
+    ),
+}  # fmt: skip
+CNN = {
+    "num_filters": Option(int, 100, "Number of filters of cnn for each width.", at_least=1),
+    "widths": Option(
+        int, [3, 4, 5], "Widths of the filters of cnn, in tokens.", many=True, at_least=1
+    ),
+}
+BERT = {
+    "bert": Option(
+        str, None, "Run folder of 'tfreps pretrain-bert' or published BERT model, by path, name "
+        "('tfreps presets') or hf:// address.", required="encoder=bert",
+    ),
+    "bert_dropout": Option(
+        float, None, "Dropout rate of the hidden vectors and the attention weights of bert. "
+        "Defaults to the rates used in pre-training.", at_least=0, below=1,
+    ),
+    "bert_from_scratch": Option(
+        bool, False, "Use only the sizes and the tokenizer of --bert, with random weights."
+    ),
+    "freeze_blocks": Option(
+        int, None, "Freeze the embeddings and the first N layers of bert. Defaults to 0, which "
+        "trains all weights.", at_least=0, excludes="bert_from_scratch",
+    ),
+}  # fmt: skip
+# Options of all encoders. N-grams describe a whole text, so taggers cannot use them.
+OF_ALL = {
+    "dropout": Option(
+        float, 0.5, "Dropout rate of the token vectors, of the inputs of bilstm layers after the "
+        "first, and of the encoder's output.", at_least=0, below=1,
+    ),
+    "linear_features": Option(
+        bool, False, "Add the scores of a linear model of tokens and token pairs, as in --encoder "
+        "linear.", excludes=("encoder=linear", "ngrams"),
+    ),
+    "ngrams": Option(
+        int, None, "Add the scores of a linear model of n-grams of 1 to N tokens; N is at most 3.",
+        at_least=1, below=4, excludes="encoder=linear",
+    ),
+    "linear_dropout": Option(
+        float, 0.0, "Dropout rate of the features of the linear model.",
+        at_least=0, below=1, needs="encoder=linear or linear_features or ngrams",
+    ),
+}  # fmt: skip
+EMBEDDER = {
+    **WORDS,
+    **OF_EMBEDDER,
+    **VECTORS,
+    "embedding_learning_rate": OPTIMIZER["embedding_learning_rate"],
+}
+# The output of cnn at a token depends only on that token and those after it, so taggers cannot
+# use it.
+ENCODERS = {
+    "embeddings": EncoderKind(EMBEDDER, "only the token vectors"),
+    "bilstm": EncoderKind(
+        {**EMBEDDER, **UNITS, **NUM_LAYERS}, "bidirectional LSTM", width="units"
+    ),
+    "slstm": EncoderKind(
+        {**EMBEDDER, **UNITS, **SLSTM}, "Sentence-State LSTM", pooling="pooled", width="units"
+    ),
+    "transformer": EncoderKind(
+        {**EMBEDDER, **NUM_LAYERS, **TRANSFORMER}, "Transformer layers", width="hidden_dim"
+    ),
+    "cnn": EncoderKind(
+        {**EMBEDDER, **CNN}, "convolutions of several widths", (CLASSIFIER,), pooling="pooled",
+        width="num_filters",
+    ),
+    "linear": EncoderKind(
+        WORDS, "scores of tokens and token pairs without vectors", gives_scores=True
+    ),
+    "bert": EncoderKind(
+        {**BERT, **NUM_LAYERS}, "pre-trained BERT model with its own tokenizer", brings_tokens=True
+    ),
+}  # fmt: skip
+
+
+def encoder_table(head: str) -> dict[str, Option]:
+    """Returns the options of all encoders that a head can use, with `encoder` first.
+
+    Options of words and vectors, and those of the optimizer, belong to other groups of the help.
+    """
+    kinds = {name: kind for name, kind in ENCODERS.items() if head in kind.heads}
+    about = "; ".join(f"{name}: {kind.help}" for name, kind in kinds.items())
+    rows = {name: row for kind in kinds.values() for name, row in kind.options.items()}
+    elsewhere = {*WORDS, *VECTORS, *OPTIMIZER}
+    return {
+        "encoder": Option(str, DEFAULT, f"Encoder of the text. {about}.", list(kinds)),
+        **{name: row for name, row in rows.items() if name not in elsewhere},
+        **{name: row for name, row in OF_ALL.items() if name != "ngrams" or head == CLASSIFIER},
+    }
+
+
+def with_readers(table: dict[str, Option], head: str) -> dict[str, Option]:
+    """Adds a rule to each option that only some encoders read; the rule names these encoders."""
+    kinds, found = {n: kind for n, kind in ENCODERS.items() if head in kind.heads}, {}
+    for name, row in table.items():
+        readers = [kind for kind in kinds if name in kinds[kind].options]
+        if readers and len(readers) < len(kinds):
+            needs = (row.needs,) if isinstance(row.needs, str) else row.needs
+            row = row._replace(needs=(f"encoder={'|'.join(readers)}", *needs))
+        found[name] = row
+    return found
+
+
+def labelling_groups(head: str, data: dict[str, Option], output: Group) -> list[Group]:
+    """Returns the groups of the options of train-tagger or train-classifier."""
+    encoder = "Encoder between the token vectors and the output layer."
+    groups = [
+        Group("data", "Training and evaluation files, and their format.", data),
+        Group("words", "Vocabulary, word vectors and vectors of a biLM.", {**WORDS, **VECTORS}),
+        Group("encoder", encoder, encoder_table(head)),
+        output,
+        Group("training", "Length of training, batches and optimizer.", LABELLING),
+    ]
+    groups = [group._replace(options=with_readers(group.options, head)) for group in groups]
+    return [RUN_GROUP, *groups]

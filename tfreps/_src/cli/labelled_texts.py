@@ -1,0 +1,163 @@
+"""Options, reading and checks of labelled texts, which all programs for classifiers share."""
+
+from typing import NamedTuple
+
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.tagged_files import PARTS
+from tfreps._src.data.labelled.labelled_texts import FORMATS, LabelledText, read_labelled
+from tfreps._src.data.labelled.splits import stratified_split
+from tfreps._src.data.labelled.text_columns import FIRST_ROWS, QUOTES
+from tfreps._src.text.tokenizers import tokenize
+
+MANY = 10  # so many texts with different labels are a sign that columns are swapped
+OPTIONS = {
+    "format": Option(
+        str, "tab", "Format of the files: label<TAB>text (tab), columns with a header (csv, tsv), "
+        "JSON lines (json), lines of Python dict literals (python), or a folder per label "
+        "(folders).",
+        FORMATS,
+    ),
+    "text_field": Option(
+        str, "text", "Name of the column or JSON field that contains the text, or number of the "
+        "column, counted from 0.",
+    ),
+    "label_field": Option(
+        str, "label", "Name of the column or JSON field that contains the label, or number of the "
+        "column, counted from 0.",
+    ),
+    "quotes": Option(
+        str, None, "Whether double quotes enclose fields (enclose) or are part of the text (text). "
+        "Defaults to enclose for csv, and to text for tab and tsv.",
+        QUOTES, needs="format=tab|csv|tsv",
+    ),
+    "first_row": Option(
+        str, None, "Whether the first row is a header or data. Defaults to header for csv and tsv, "
+        "and to data for tab.", FIRST_ROWS, needs="format=tab|csv|tsv",
+    ),
+    "encoding": Option(str, "utf-8", "Encoding of the files."),
+}  # fmt: skip
+
+
+class TextPart(NamedTuple):
+    """One part of the data: its texts, their tokens and where their vectors are stored.
+
+    `num_cut` is the number of texts that were truncated for a BERT model, counted before any texts
+    are held out. `stored` has the arguments of `SequenceBatches` that locate the stored vectors.
+    """
+
+    texts: list[LabelledText]
+    tokens: list[list[str]]
+    num_cut: int
+    stored: dict
+
+    @property
+    def labels(self) -> list[str]:
+        return [text.label for text in self.texts]
+
+    def take(self, places):
+        """Returns a `TextPart` of the texts at these indices, with their stored vectors."""
+        return self._replace(
+            texts=[self.texts[i] for i in places],
+            tokens=[self.tokens[i] for i in places],
+            stored={**self.stored, "vector_numbers": places},
+        )
+
+
+def read_files(files: list[str], options, kept=None) -> list[LabelledText]:
+    """Reads labelled texts, including empty ones, as the options describe them.
+
+    The options `kept` of a run replace options that are `None`; those of columns only if the run
+    was trained on files of the same format.
+    """
+    how, kept = {name: getattr(options, name) for name in OPTIONS}, kept or {}
+    same = OPTIONS if options.format in (None, kept.get("format")) else ("encoding",)
+    how |= {name: kept.get(name) for name in same if how[name] is None}
+    given = {name: value for name, value in how.items() if value is not None}
+    return read_labelled(files, **given, empty_texts="keep")
+
+
+def read_parts(options, bert=None) -> dict[str, TextPart]:
+    """Reads all parts of the data, and holds out `--dev-share` of the texts without `--dev`."""
+    parts = {}
+    for part in PARTS:
+        if given := getattr(options, part):
+            texts = read_files(given, options)
+            stored = {"vectors": getattr(options, f"{part}_vectors")}
+            stored["vector_numbers"] = list(range(len(texts)))
+            parts[part] = TextPart(texts, *cut_texts(options, texts, bert), stored)
+    labels = parts["train"].labels
+    if len(set(labels)) == len(labels) >= MANY:
+        raise ValueError(
+            f"--train has {len(labels)} texts with {len(labels)} different labels, such as "
+            f"{labels[0][:60]!r}. Expected several texts of each label. If the labels are in "
+            "another column, select the columns with --label-field and --text-field."
+        )
+    if "dev" not in parts and options.dev_share:
+        places = stratified_split(labels, options.dev_share, options.seed, single="keep")
+        held_out = dict(zip(("train", "dev"), map(parts["train"].take, places), strict=True))
+        if not all(part.texts for part in held_out.values()):
+            raise ValueError(
+                f"--dev-share {options.dev_share} of {len(labels)} texts leaves no texts for "
+                "training or none for evaluation. Give more texts, use --dev, or set --dev-share 0."
+            )
+        parts = held_out | {part: texts for part, texts in parts.items() if part == "test"}
+    return parts
+
+
+def cut_texts(options, texts, bert=None) -> tuple[list[list[str]], int]:
+    """Returns the tokens of labelled texts, and how many texts were truncated for a BERT model.
+
+    The tokens for a BERT model are its pieces, enclosed in the start and separator tokens. Texts
+    for other encoders are not truncated here.
+    """
+    from tfreps._src.runs.bert_loading import least, max_length
+    from tfreps._src.text.bert.piece_indexer import piece_texts
+
+    strings, longest = [text.text for text in texts], options.max_length
+    if bert is None:
+        tokens = tokenize(strings, options.tokens)
+    else:
+        most = max_length(*bert)
+        if most is not None and longest is not None and longest > most:
+            raise ValueError(
+                f"--max-length must be at most {most}, the maximum text length of the --bert model "
+                f"and its tokenizer; got {longest}."
+            )
+        longest = least(longest, most)
+        bert.tokenizer.room(longest)  # raises an error if `longest` is too small
+        tokens, _ = piece_texts(strings, bert.tokenizer)
+    num_cut = 0
+    for text, own in zip(texts, tokens, strict=True):
+        if longest is None or len(own) <= longest:
+            continue
+        if options.too_long == "refuse":
+            raise ValueError(
+                f"{text.file}, line {text.line}: the text has {len(own):,} tokens; expected at "
+                f"most {longest:,}. Shorten it, or use --too-long cut."
+            )
+        if bert is not None:
+            del own[longest - 1 : -1]  # the separator stays
+            num_cut += 1
+    return tokens, num_cut
+
+
+def check_labels(label_set, parts, monitor) -> None:
+    """Raises ValueError for fewer than two labels, or if the monitor cannot be measured."""
+    if len(label_set) < 2:
+        raise ValueError(
+            f"All texts of --train have the label {label_set.names[0]!r}; expected at least "
+            "two labels."
+        )
+    if monitor != "val_auc":
+        return
+    if len(label_set) != 2:
+        raise ValueError(
+            f"--monitor val_auc needs exactly two labels; got {len(label_set)}. Use val_accuracy "
+            "or val_loss."
+        )
+    of_dev = set(parts["dev"].labels) if "dev" in parts else set()
+    if len(of_dev) == 1:
+        raise ValueError(
+            f"--monitor val_auc needs held-out texts of both labels; all held-out texts have the "
+            f"label {of_dev.pop()!r}."
+        )

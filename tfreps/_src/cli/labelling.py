@@ -1,0 +1,47 @@
+"""Runs the steps that train-tagger and train-classifier share."""
+
+from tfreps._src import plots
+from tfreps._src.cli.encoder_options import ENCODERS
+from tfreps._src.cli.progress import say_progress
+from tfreps._src.fitting import training
+from tfreps._src.reports import format_report
+
+
+def prepare(options, earlier):
+    """Sets the precision for the encoder, the seed and determinism, before weights are created."""
+    name = ENCODERS[options.encoder].width
+    width = getattr(options, name) if name else None
+    training.prepare(options, earlier, options.encoder, options.batch_rows, print, width)
+
+
+def fit(model, batches, held_out, run, monitor, options):
+    """Trains a model with `fitting.training.fit` and shows its progress."""
+    if not held_out:
+        print(
+            "No text is held out: the last weights are saved instead of the best ones. --patience "
+            "and --plateau-decay have no effect."
+        )
+    return training.fit(model, batches, held_out, run, monitor, options, say_progress)
+
+
+def finish(run, model, best, measured, program):
+    """Writes the results and the pictures of a run, and prints a summary.
+
+    `measured` maps each part of the data, such as `"test"`, to its metrics. `program` applies the
+    model.
+    """
+    run.write_results({**run.results(), "best": best, **measured})
+    last = measured.get("test") or measured.get("dev") or {}
+    for note in plots.plot_run(run, model, last.get("confusion")):
+        print(note)
+    for part, results in measured.items():
+        auc = f", AUC {results['auc']:.4f}" if "auc" in results else ""
+        print(f"\n{part}: accuracy {results['accuracy']:.4f}{auc}")
+        report = results.get("spans") if "sentences" in results else results
+        if report:
+            print(format_report(report))
+    print(
+        f"\nWrote {run.model_path}, {run.results_path} and {run.pictures_path}.\n"
+        f"Next: tfreps {program} {run.path} FILE, tfreps evaluate {run.path} --data FILES, or "
+        f"tfreps export {run.path} --to DIR."
+    )

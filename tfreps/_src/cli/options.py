@@ -1,0 +1,133 @@
+"""Option: one row of the table of a program's options, and checks of the values."""
+
+import json
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+LARGEST = 2**31 - 1  # largest integer of an option: the limit of int32 tensors
+JSON_TYPES = {
+    str: "a string", int: "an integer", float: "a number", bool: "true or false", list: "a list",
+}  # fmt: skip
+
+
+class Option(NamedTuple):
+    """Option of a program. A table of options is a dict of name -> `Option`.
+
+    `kind` is the type of the value, or a function that converts a str to the value; `bool` makes a
+    switch, with `--no-x` for a switch that is on by default. `must_be` is a pair of a function that
+    returns True for valid values, and a description of these values for the error message.
+    `cli.option_rules` describes the rules.
+    """
+
+    kind: type | Callable[[str], Any]
+    default: Any  # `None` means that there is none
+    about: str  # help text: sentences that end with a period
+    choices: Any = None  # list of allowed values
+    many: bool = False  # whether the option takes a list of values
+    required: bool | str = False  # or rule that says when the option is required
+    at_least: float | None = None
+    above: float | None = None
+    below: float | None = None
+    at_most: float | None = None
+    must_be: tuple[Callable[[Any], bool], str] | None = None
+    needs: str | tuple[str, ...] = ()  # rules
+    excludes: str | tuple[str, ...] = ()  # rules
+    unused_with: str | tuple[str, ...] = ()  # rules
+    metavar: str | None = None  # name of the value in the help
+    repeated: bool = False  # whether the flag takes one value and may be repeated
+    may_be_empty: bool = False  # whether empty strings are valid values
+
+
+def as_flag(name: str) -> str:
+    """Returns the flag of an option."""
+    return f"--{name.replace('_', '-')}"
+
+
+def as_clause(about: str) -> str:
+    """Returns the first sentence of a help text without its initial capital and its period."""
+    first = about.partition(". ")[0].removesuffix(".")
+    return first[:1].lower() + first[1:]
+
+
+def listed(words: list[str], last: str = "and") -> str:
+    """Joins words with commas, and with the conjunction `last` before the last word."""
+    return f" {last} ".join([*([", ".join(words[:-1])] if words[1:] else []), *words[-1:]])
+
+
+def default_values(table: dict[str, Option]) -> dict:
+    """Returns the default values of options."""
+    return {name: option.default for name, option in table.items()}
+
+
+def check_value(name: str, value, option: Option) -> None:
+    """Raises a ValueError unless a value, or each of a list of values, fits its option.
+
+    Empty strings, numbers that are not finite and integers of more than 32 bits never fit.
+    """
+    values = value if isinstance(value, list | tuple) else [value]
+    if "" in values and not option.may_be_empty:
+        raise ValueError(f"{name} is empty; expected a value, such as the name of a file.")
+    if option.kind in (int, float):
+        for number in values:
+            if isinstance(number, int | float):
+                _check_number(name, number, option)
+    if option.must_be and value is not None and not option.must_be[0](value):
+        raise ValueError(f"{name} must be {option.must_be[1]}; got {value!r}.")
+
+
+def _check_number(name, number, option):
+    bounds = {
+        "at least": (option.at_least, operator.ge),
+        "above": (option.above, operator.gt),
+        "below": (option.below, operator.lt),
+        "at most": (option.at_most, operator.le),
+    }
+    bounds = {word: pair for word, pair in bounds.items() if pair[0] is not None}
+    wanted = " and ".join(f"{word} {_short(bound)}" for word, (bound, _) in bounds.items())
+    if isinstance(number, float) and not math.isfinite(number):
+        wanted = f"a finite number, {wanted}" if wanted else "a finite number"
+    elif isinstance(number, int) and abs(number) > LARGEST:
+        least = wanted or f"at least -{LARGEST}"
+        wanted = least if option.at_most else f"{least} and at most {LARGEST}"
+    elif all(holds(number, bound) for bound, holds in bounds.values()):
+        return
+    raise ValueError(f"{name} must be {wanted}; got {_short(number)}.")
+
+
+def _short(number):
+    """Formats a number. For an integer of more than 40 digits, returns only its size in bits."""
+    if isinstance(number, float):
+        return f"{number:g}"
+    return str(number) if abs(number) < 10**40 else f"an integer of {number.bit_length():,} bits"
+
+
+def from_json(value, option: Option):
+    """Converts a value from a JSON file as the flag of the option converts a text."""
+    if value is None and option.default is None:
+        return None
+    if option.kind is bool:
+        return _exactly(value, bool)
+    if option.many or option.repeated:
+        return [_converted(item, option) for item in _exactly(value, list)]
+    return _converted(value, option)
+
+
+def _converted(value, option):
+    if option.kind in (int, str):
+        result = _exactly(value, option.kind)
+    elif option.kind is float:
+        result = float(value if type(value) is int else _exactly(value, float))
+    else:  # a function that converts text
+        result = option.kind(value if isinstance(value, str) else json.dumps(value))
+    if option.choices is not None and result not in option.choices:
+        raise ValueError(f"expected one of {', '.join(map(str, option.choices))}; got {value!r}.")
+    return result
+
+
+def _exactly(value, kind):
+    if type(value) is not kind:  # a bool is not an int
+        given = json.dumps(value, ensure_ascii=False)
+        raise ValueError(f"expected {JSON_TYPES[kind]}; got {given}.")
+    return value

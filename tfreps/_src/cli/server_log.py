@@ -1,0 +1,54 @@
+"""server_log: prints the log of the model server, with flags in place of option names."""
+
+import contextlib
+import logging
+
+from tfreps._src.cli.standard_streams import say
+
+
+class ServerLog(logging.Handler):
+    """Handler that prints the log of the server, with flags in place of option names.
+
+    Errors are held back until `flush_errors` is called, once the server has started or failed to
+    start.
+
+    Args:
+        program: `cli.program.Program`.
+    """
+
+    def __init__(self, program):
+        super().__init__(logging.INFO)
+        self.program = program
+        self.held = []
+
+    def emit(self, record):
+        if self.held is not None and record.levelno >= logging.ERROR:
+            self.held.append(record)
+        else:
+            say(self.program.with_flags(self.format(record)))
+
+    def flush_errors(self, but=""):
+        """Prints the errors that were held back, except those whose exception `but` contains."""
+        held, self.held = self.held, None
+        for record in held:
+            reasons = [str(each) for each in record.args or () if isinstance(each, Exception)]
+            if not any(reason and reason in but for reason in reasons):
+                self.emit(record)
+
+
+@contextlib.contextmanager
+def server_log(program):
+    """Context manager that prints the log of the server and yields its `ServerLog`."""
+    log, handler = logging.getLogger("tfreps.server"), ServerLog(program)
+    before = log.level, log.propagate
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False  # the handlers of other loggers would print the lines again
+    try:
+        yield handler
+    finally:
+        if handler.held is not None:  # another error ended the program before the server started
+            handler.flush_errors()
+        log.removeHandler(handler)
+        log.setLevel(before[0])
+        log.propagate = before[1]

@@ -1,0 +1,120 @@
+"""Options and reading of tagged sentences, which all programs for taggers share."""
+
+from tfreps._src.cli.options import Option
+from tfreps._src.data.labelled.tagged_sentences import FORMATS, TaggedSentence, read_tagged
+
+
+def column(text):
+    """Returns the number of a column, or its name in CoNLL-U."""
+    return int(text) if text.removeprefix("-").isdecimal() else text
+
+
+def separator(text):
+    """Returns the separator that a word of the command line stands for."""
+    return {"tab": "\t", "\\t": "\t", "space": " "}.get(text, text)
+
+
+SCHEMES = ["bio", "iob1", "bioes", "bilou", "bmes", "none"]
+PARTS = "train", "dev", "test"
+COLUMNS = {
+    "token_column": Option(
+        column, None, "Column of the tokens, counted from 0, or from the end if negative, or its "
+        "name in CoNLL-U. Defaults to the first column, or form in CoNLL-U.",
+        needs="format=conll|conllu",
+    ),
+    "tag_column": Option(
+        column, None, "Column of the tags, counted from 0, or from the end if negative, or its "
+        "name in CoNLL-U, such as xpos. Defaults to the last column, or upos in CoNLL-U.",
+        needs="format=conll|conllu",
+    ),
+    "separator": Option(
+        separator, None, "Separator of the columns: exactly one tab (tab) or one space (space). "
+        "Defaults to any number of tabs and spaces.", needs="format=conll",
+        must_be=({"\t", " "}.__contains__, "tab or space"),
+    ),
+    "encoding": Option(str, "utf-8", "Encoding of the files."),
+}  # fmt: skip
+# Data of train-tagger and train-hmm.
+OPTIONS = {
+    "train": Option(
+        str, None, "Files with tagged sentences, or glob patterns.", many=True, required=True
+    ),
+    "dev": Option(
+        str, None, "Files with held-out tagged sentences, or glob patterns. The sentences are "
+        "used to select the best weights.", many=True,
+    ),
+    "test": Option(
+        str, None, "Files with tagged test sentences, or glob patterns. The final metrics are "
+        "measured on them.", many=True,
+    ),
+    "format": Option(
+        str, "conll", "Format of the files: columns (conll), CoNLL-U (conllu), JSON lines (json), "
+        "or lines of Python dict literals (python).", FORMATS,
+    ),
+    **COLUMNS,
+    "scheme": Option(
+        str, None, "Tag scheme that marks the spans; none for tags such as parts of speech.",
+        SCHEMES, required=True,
+    ),
+}  # fmt: skip
+# Format of the input of tag and embed.
+TEXT_OR_TAGGED = Option(
+    str, "text", "Format of the file: one sentence per line (text), or one of the formats of "
+    "'tfreps train-tagger'; tags in the file are ignored.", ["text", *FORMATS],
+)  # fmt: skip
+
+
+def as_in_training(name: str, needs: str | tuple = ()) -> Option:
+    """Returns the option `name` of `COLUMNS` with the value of the training data as default."""
+    first = COLUMNS[name].about.partition(". ")[0].removesuffix(".")
+    about = f"{first}. Defaults to that of the training data."
+    return COLUMNS[name]._replace(default=None, about=about, needs=needs)
+
+
+def read_tagged_files(
+    options, files, format="format", kept=None, read_tags=True
+) -> list[TaggedSentence]:
+    """Reads tagged sentences as the options of a program describe them.
+
+    `format` is the name of the option that contains the format. The options `kept` of a run replace
+    options that are `None`; columns and separator only if the run was trained on files of the same
+    format.
+    """
+    kept = kept or {}
+    kind = getattr(options, format) or kept.get("format", "conll")
+    reading = {name: getattr(options, name, None) for name in COLUMNS}
+    same = ["encoding"] if kept.get("format", kind) != kind else COLUMNS
+    reading |= {name: kept.get(name) for name in same if reading[name] is None}
+    reading["encoding"] = reading["encoding"] or "utf-8"
+    return read_tagged(files, kind, read_tags=read_tags, **reading)
+
+
+def read_parts(options) -> dict[str, list[TaggedSentence]]:
+    """Returns the sentences of --train, --dev and --test; `[]` for those that are not given."""
+    given = {part: getattr(options, part) for part in PARTS}
+    return {
+        part: read_tagged_files(options, files) if files else [] for part, files in given.items()
+    }
+
+
+def check_tags(
+    parts: dict[str, list[TaggedSentence]], scheme: str | None, loss_forbids: bool = False
+) -> None:
+    """Checks the tags of all parts against their scheme; warns of illegal transitions.
+
+    With `loss_forbids`, the loss treats illegal transitions as impossible.
+    """
+    from tfreps._src.text import tags
+
+    for part, sentences in parts.items():
+        counts = [tags.check(s.tags, scheme, s.file, s.line) for s in sentences]
+        broken = [s for s, count in zip(sentences, counts, strict=True) if count]
+        if not broken:
+            continue
+        print(
+            f"Warning: --{part} has {sum(counts):,} transitions that are illegal in {scheme!r}, in "
+            f"{len(broken):,} of {len(sentences):,} sentences. The first such sentence starts in "
+            f"line {broken[0].line} of {broken[0].file}."
+        )
+        if loss_forbids and part == "train":
+            print("The loss treats them as impossible. Correct them, or use --constrain decode.")

@@ -1,0 +1,119 @@
+"""Options of the programs that train: run folder, precision, optimizer, length and checkpoints."""
+
+from tfreps._src.cli.options import Option
+from tfreps._src.cli.program import Group
+from tfreps._src.distribute.cluster import KINDS
+
+RUN = {
+    "run": Option(
+        str, None, "Run folder for the model, checkpoints, logs and results.", required=True,
+        metavar="RUN",
+    ),
+    "resume": Option(bool, False, "Resume the run in the --run folder."),
+    "distribute": Option(
+        str, None, "Where to train: on one device (none), on all GPUs of this machine (mirrored), "
+        "or in several processes, such as those of 'tfreps launch' (multiworker). Defaults to "
+        "mirrored if there are several GPUs, otherwise to none.", KINDS,
+    ),
+    "overwrite": Option(bool, False, "Replace an earlier run in the --run folder."),
+}  # fmt: skip
+RUN_GROUP = Group("run", "Folder of a new or a resumed run.", RUN)
+WORKER_DATA = Option(
+    str, "rows", "Which part of the training text each worker reads: all of it, of which it uses "
+    "its own rows of every batch (rows), or its own share of the files (files). With rows, the "
+    "batches are the same for any number of workers, and so are the gradients of a step, up to "
+    "float32 rounding.", ["rows", "files"],
+)  # fmt: skip
+AUTO = "auto"
+PRECISION = Option(
+    str, AUTO, "Data type of matrix multiplications; weights stay float32. With auto, it is the "
+    "type in which this machine trains such a model fastest; the run folder stores that type.",
+    [AUTO, "bfloat16", "float32"],
+)  # fmt: skip
+# Options of every program that trains with gradients.
+SHARED = {
+    "minutes": Option(float, None, "Stop after this many minutes.", above=0),
+    "precision": PRECISION,
+    "checkpoint_every": Option(int, 500, "Number of steps between two checkpoints.", at_least=1),
+    "keep_checkpoints": Option(
+        bool, False, "Keep the last two checkpoints when training has ended, so that --resume can "
+        "train the run for longer.",
+    ),
+    "seed": Option(int, 0, "Random seed for weights, shuffling and dropout.", at_least=0),
+    "deterministic": Option(
+        bool, False, "Use deterministic operations, so that identical runs give identical results. "
+        "This is slower on GPUs.",
+    ),
+}  # fmt: skip
+# Options of Adam in train-tagger and train-classifier.
+OPTIMIZER = {
+    "learning_rate": Option(float, 1e-3, "Learning rate of the Adam optimizer.", above=0),
+    "decay": Option(
+        float, 1.0, "Factor that multiplies the learning rate after each epoch.", above=0,
+        excludes=("warmup_steps", "schedule=linear"),
+    ),
+    "plateau_decay": Option(
+        float, 1.0, "Factor that multiplies the learning rate after each epoch without a better "
+        "dev metric.", above=0,
+    ),
+    "warmup_steps": Option(
+        int, 0, "Number of batches over which the learning rate rises linearly from 0.", at_least=0
+    ),
+    "schedule": Option(
+        str, "constant", "How the learning rate changes after the warmup: not at all (constant), "
+        "or linearly to 0 by the end of the last epoch (linear).", ["constant", "linear"],
+    ),
+    "clip_norm": Option(
+        float, 5.0, "Maximum norm of the gradient over all weights; 0 turns clipping off.",
+        at_least=0,
+    ),
+    "weight_decay": Option(
+        float, 0.0, "Decoupled weight decay of all weights except biases and, in models with bert, "
+        "layer normalization.", at_least=0,
+    ),
+    "l2": Option(
+        float, 0.0, "L2 penalty: adds L2 / 2 times the sum of squared weights to the loss. Biases "
+        "and other vectors are excluded.", at_least=0,
+    ),
+    "embedding_learning_rate": Option(
+        float, None, "Learning rate of the word vectors. Defaults to --learning-rate.", above=0,
+        excludes=("no_words", "no_trainable_embeddings"),
+    ),
+    "elmo_learning_rate": Option(
+        float, 1e-4, "Learning rate of the biLM with --elmo-fine-tune.", above=0,
+        needs="elmo_fine_tune",
+    ),
+    "linear_learning_rate": Option(
+        float, None, "Learning rate of the added linear model. Defaults to --learning-rate.",
+        above=0, needs="linear_features or ngrams",
+    ),
+    "bert_learning_rate": Option(
+        float, None, "Learning rate of the last BERT layer; --layer-decay determines the learning "
+        "rates of earlier layers. Defaults to --learning-rate.", above=0, needs="bert",
+    ),
+    "layer_decay": Option(
+        float, None, "Learning rate of each BERT layer divided by that of the next layer. Values "
+        "below 1 give earlier layers lower learning rates. Defaults to 1.", above=0, needs="bert",
+    ),
+    "average": Option(
+        float, 0.0, "Momentum of the moving averages of the weights. The averages are evaluated "
+        "and saved instead of the weights; 0.99 averages over about 100 updates, and 0 turns "
+        "averaging off.", at_least=0, below=1,
+    ),
+}  # fmt: skip
+# Training of taggers and classifiers.
+LABELLING = {
+    "epochs": Option(int, 30, "Maximum number of passes over the training data.", at_least=1),
+    "patience": Option(
+        int,
+        5,
+        "Stop after this many epochs without a better metric of the held-out data.",
+        at_least=1,
+    ),
+    "batch_tokens": Option(
+        int, 2048, "Maximum number of tokens in a batch, padding included.", at_least=1
+    ),
+    "batch_rows": Option(int, 32, "Maximum number of sentences or texts in a batch.", at_least=1),
+    **OPTIMIZER,
+    **SHARED,
+}

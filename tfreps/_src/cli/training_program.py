@@ -1,0 +1,162 @@
+"""Runs a program that trains: checks what may change, and opens the run folder."""
+
+import functools
+import os
+import shlex
+import shutil
+
+from tfreps import __version__
+from tfreps._src.callbacks.checkpoint_file import list_checkpoints
+from tfreps._src.callbacks.stop_signals import go_on_with, stopped_by_signals
+from tfreps._src.cli.option_rules import unused_options
+from tfreps._src.cli.options import as_flag, default_values
+from tfreps._src.cli.training_options import AUTO, RUN
+from tfreps._src.data.text_files import find_files
+from tfreps._src.distribute.data_share import data_share
+from tfreps._src.distribute.strategies import open_strategy
+from tfreps._src.distribute.worker_runs import begin_run_folder, create_on_chief
+from tfreps._src.distribute.workers import Workers
+from tfreps._src.files.json_files import as_json
+from tfreps._src.runs.run_folder import RunFolder
+from tfreps._src.runs.run_manifest import TRAINING_DATA, check_data, has_data, record_data
+
+# Options that may differ when a run is resumed. `LENGTHS` may differ only if the learning rate does
+# not depend on the length of the run, and `TRAINING_DATA` only if the content of the files is that
+# which the run was started with.
+MAY_CHANGE = {"minutes", "checkpoint_every", "keep_checkpoints"}
+LENGTHS = {"epochs", "steps"}
+
+
+def run_training(program, options, train, free=()):
+    """Locks the run folder and calls `train` with the options and the run to resume, or `None`.
+
+    `free` are names of options that may differ when a run is resumed, besides `MAY_CHANGE`. If a
+    signal ends the program, `Stopped` is raised.
+    """
+    may_change = MAY_CHANGE.union(free, LENGTHS if is_length_free(options) else ())
+    if getattr(options, "precision", None) == AUTO:  # a resumed run keeps its own; see `settle`
+        may_change.add("precision")
+    if has_data(options.run):
+        may_change.update(TRAINING_DATA)
+    defaults = default_values(own_options(program))
+    share = data_share(options)
+    workers = share.workers
+    flags = {as_flag(name): str(value) for name, value in vars(options).items()}
+    same = "Start all workers with the same version of tfreps and the same options."
+    workers.check_same({"the version of tfreps": __version__, **flags}, same)
+    given = options.run, program.name, vars(options), may_change, defaults
+    with (
+        workers.only_chief_prints(),
+        workers.naming_lost_workers(),
+        begin_run_folder(workers, *given) as earlier,
+        stopped_by_signals(),
+    ):
+        if earlier is not None:
+            if earlier.is_trained and not list_checkpoints(earlier.checkpoints_path):
+                check_unchanged(earlier, options, LENGTHS.union(free, ["keep_checkpoints"]))
+                print(f"The run in {earlier.path} has ended: there is nothing to train.")
+                return
+            with workers.together():
+                share.check_resumed(earlier.checkpoints_path)
+                check_data(earlier.path, data_files(options), {"train": share.own})
+        train(options, earlier)
+        run = RunFolder(options.run, program.name, {})
+        if workers.is_chief and run.is_trained and not options.keep_checkpoints:
+            shutil.rmtree(run.checkpoints_path, ignore_errors=True)
+
+
+def own_options(program):
+    """Returns the options of a program, except those about the run folder."""
+    return {name: option for name, option in program.options.items() if name not in RUN}
+
+
+def is_length_free(options):
+    """Returns True if the learning rate does not depend on the number of epochs or steps."""
+    warmup = getattr(options, "warmup_steps", 0)
+    return options.schedule == "constant" and warmup is not None  # `None` is a share of all steps
+
+
+def check_unchanged(run, options, names):
+    """Raises ValueError if an option of a run that has ended and has no checkpoints has changed.
+
+    `names` are the options that may differ while there are checkpoints.
+    """
+    now = as_json(vars(options))
+    changed = sorted(name for name in names & set(now) if now[name] != run.options.get(name))
+    if not changed:
+        return
+    measure = f", or measure the model with 'tfreps evaluate {run.path} --data FILES'"
+    what = f"Omit it{measure if 'test' in changed else ''}."
+    if LENGTHS & set(changed):
+        init = f" or with --init {run.path}" if "init" in now else ""
+        what = (
+            f"Start a longer run in another folder{init}; a run with --keep-checkpoints can be "
+            "resumed for more epochs after it has ended."
+        )
+    raise ValueError(
+        f"{as_flag(changed[0])} cannot change: the run in {run.path} has ended, and its "
+        f"checkpoints were removed. {what}"
+    )
+
+
+def data_files(options):
+    """Returns a dict from the name of an option to the paths of its training data, in order.
+
+    With --format folders, they are the paths of folders.
+    """
+    found = {}
+    for name in TRAINING_DATA:
+        given = getattr(options, name, None)
+        if not given:
+            continue
+        if isinstance(given, list) and all(map(os.path.isdir, given)):
+            found[name] = sorted(given)
+            continue
+        try:
+            found[name] = find_files(given)
+        except ValueError as error:
+            where = os.path.join(options.run, "options.json")
+            raise ValueError(
+                f"{as_flag(name)}: {error} Paths in {where} are relative to the folder in which "
+                "the run was started. Resume from that folder, or give the option again, as in "
+                f"--resume {as_flag(name)} NEW/PATH."
+            ) from error
+    return found
+
+
+def begin_run(program, options, earlier):
+    """Creates the run folder unless a run is resumed, and sets the command shown after a signal.
+
+    The training data are recorded in the run folder unless this was done before. `fit_epochs`
+    stores the new values of options that may differ when a run is resumed, after all checks.
+
+    Returns the `RunFolder`, which is `earlier` unless that is `None`.
+    """
+    stored, unused = vars(options), unused_options(options, own_options(program))
+    if earlier is None:
+        given = options.run, program.name, stored, options.overwrite, unused
+        workers = Workers(open_strategy(options.distribute))
+        create = functools.partial(RunFolder.create, *given)
+        run = create_on_chief(workers, options.run, program.name, create)
+    else:
+        run = earlier
+        run.set_options(stored, unused)
+    if run.writes and not has_data(run.path):
+        record_data(run.path, data_files(options))
+    go_on_with(resume_command(run, options.distribute))
+    return run
+
+
+def resume_command(run, distribute=None) -> str:
+    """Returns the command that resumes a run, with --distribute unless `distribute` is `None`."""
+    where = f" --distribute {distribute}" if distribute else ""
+    return f"tfreps {run.program} --run {shlex.quote(str(run.path))} --resume{where}"
+
+
+def say_start(run, model, what, step=0):
+    """Prints the number of parameters, the run folder, `what` is trained, and how to watch it."""
+    print(
+        f"{'Resuming' if step else 'Training'} {model.count_params():,} parameters in {run.path}"
+        f"{what}.\n"
+        f"Watch it with: tensorboard --logdir {run.logs_path}"
+    )

@@ -1,0 +1,209 @@
+"""Encoders that differ from BERT in names and switches: DistilBERT and ELECTRA."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tfreps._src.convert.config_keys import Key, num_blocks, positive, share, size, token_id
+
+ACTIVATIONS = {
+    **dict.fromkeys(("gelu", "gelu_python"), "gelu"),
+    **dict.fromkeys(("gelu_new", "gelu_fast", "gelu_accurate"), "gelu_tanh"),
+    **dict.fromkeys(("gelu_pytorch_tanh", "gelu_python_tanh"), "gelu_tanh"),
+    "relu": "relu",
+}
+
+
+def activation_name(value):
+    """Checks the name of an activation."""
+    names = ", ".join(f'"{name}"' for name in ACTIVATIONS)
+    return f"one of {names}", isinstance(value, str) and value in ACTIVATIONS
+
+
+class Family(NamedTuple):
+    """Differences between the classes of transformers for one model type and those for BERT.
+
+    `keys` are the keys of its configs that are options of `BertEncoder`, and `options` are options
+    that all models of the family have. Of the keys of a dropout rate before a label or tag head,
+    the first that a config has applies, or else the last. `without_effect` are further keys that do
+    not affect an encoder's outputs.
+
+    `parts` maps parts of the names of BERT's arrays to those of this family, and is applied in
+    order. Names that begin with one of `heads` have no prefix. `decoder` is the second copy of the
+    token table in the masked-LM head. If arrays have several names of `token_biases`, they must be
+    equal; the last one is preferred. `label_head` is the last dense layer of a label head; that of
+    a tag head is always `"classifier"`. If `masked_lm_activation` is `None`, it is that of the
+    blocks. Arrays whose names begin with one of `unused` are not needed.
+    """
+
+    title: str
+    model_type: str
+    classes: str
+    keys: tuple[Key, ...]
+    options: Mapping
+    pooler_activation: str
+    label_dropout: tuple[Key, ...]
+    tag_dropout: tuple[Key, ...]
+    without_effect: tuple[str, ...]
+    parts: Mapping[str, str]
+    heads: tuple[str, ...]
+    decoder: str
+    token_biases: tuple[str, ...]
+    label_head: str = "classifier"
+    masked_lm_activation: str | None = None
+    unused: tuple[str, ...] = ("qa_outputs.",)
+
+
+_VOCABULARY = Key("vocab_size", "vocabulary_size", size)
+_SHARED = (
+    Key("max_position_embeddings", "max_positions", size, 512),
+    Key("initializer_range", "initializer_range", positive, 0.02),
+    Key("pad_token_id", "padding_id", token_id, 0),
+)
+_BERT_KEYS = (
+    _VOCABULARY,
+    Key("hidden_size", "hidden_dim", size),
+    Key("num_hidden_layers", "num_layers", num_blocks),
+    Key("num_attention_heads", "num_heads", size),
+    Key("intermediate_size", "intermediate_dim", size),
+    Key("hidden_act", "activation", activation_name, "gelu"),
+    Key("hidden_dropout_prob", "dropout", share, 0.1),
+    Key("attention_probs_dropout_prob", "attention_dropout", share, 0.1),
+    Key("layer_norm_eps", "layer_norm_epsilon", positive, 1e-12),
+    Key("type_vocab_size", "num_segments", size, 2),
+    *_SHARED,
+)
+_DISTILBERT_KEYS = (
+    _VOCABULARY,
+    Key("dim", "hidden_dim", size),
+    Key("n_layers", "num_layers", num_blocks),
+    Key("n_heads", "num_heads", size),
+    Key("hidden_dim", "intermediate_dim", size),
+    Key("activation", "activation", activation_name, "gelu"),
+    Key("dropout", "dropout", share, 0.1),
+    Key("attention_dropout", "attention_dropout", share, 0.1),
+    *_SHARED,
+)
+_OWN_DROPOUT = Key("classifier_dropout", "dropout", share, None)
+_BERT_DROPOUT = (_OWN_DROPOUT, Key("hidden_dropout_prob", "dropout", share, 0.1))
+
+BERT = Family(
+    title="BERT",
+    model_type="bert",
+    classes="Bert",
+    keys=_BERT_KEYS,
+    options={},
+    pooler_activation="tanh",
+    label_dropout=_BERT_DROPOUT,
+    tag_dropout=_BERT_DROPOUT,
+    without_effect=(),
+    parts={},
+    heads=("cls.", "classifier"),
+    decoder="cls.predictions.decoder.weight",
+    token_biases=("cls.predictions.decoder.bias", "cls.predictions.bias"),
+)
+DISTILBERT = Family(
+    title="DistilBERT",
+    model_type="distilbert",
+    classes="DistilBert",
+    keys=_DISTILBERT_KEYS,
+    options={"num_segments": 0, "layer_norm_epsilon": 1e-12},
+    pooler_activation="relu",
+    label_dropout=(Key("seq_classif_dropout", "dropout", share, 0.2),),
+    # transformers has only the second key and ignores the first one.
+    tag_dropout=(_OWN_DROPOUT, Key("dropout", "dropout", share, 0.1)),
+    # Positions are stored as a table, also if they were sinusoidal when training began.
+    without_effect=("sinusoidal_pos_embds", "qa_dropout", "tie_weights_"),
+    parts={
+        "encoder.layer.": "transformer.layer.",
+        "attention.self.query": "attention.q_lin",
+        "attention.self.key": "attention.k_lin",
+        "attention.self.value": "attention.v_lin",
+        "attention.output.dense": "attention.out_lin",
+        "attention.output.LayerNorm": "sa_layer_norm",
+        "intermediate.dense": "ffn.lin1",
+        "output.dense": "ffn.lin2",
+        "output.LayerNorm": "output_layer_norm",
+        "pooler.dense": "pre_classifier",
+        "cls.predictions.transform.dense": "vocab_transform",
+        "cls.predictions.transform.LayerNorm": "vocab_layer_norm",
+    },
+    heads=("pre_classifier", "classifier", "vocab_"),
+    decoder="vocab_projector.weight",
+    token_biases=("vocab_projector.bias",),
+)
+ELECTRA = Family(
+    title="ELECTRA",
+    model_type="electra",
+    classes="Electra",
+    keys=(*_BERT_KEYS, Key("embedding_size", "embedding_dim", size, 128)),
+    options={},
+    pooler_activation="gelu",
+    label_dropout=_BERT_DROPOUT,
+    tag_dropout=_BERT_DROPOUT,
+    without_effect=(  # keys of the multiple choice head
+        "summary_type",
+        "summary_use_proj",
+        "summary_activation",
+        "summary_first_dropout",
+        "summary_last_dropout",
+    ),
+    parts={
+        "pooler.dense": "classifier.dense",
+        "cls.predictions.transform": "generator_predictions",
+    },
+    heads=("classifier", "generator_"),
+    decoder="generator_lm_head.weight",
+    token_biases=("generator_lm_head.bias",),
+    label_head="classifier.out_proj",
+    masked_lm_activation="gelu",
+    # The heads that detect replaced tokens, choose one of several texts, and answer questions.
+    unused=("discriminator_predictions.", "sequence_summary.", "qa_outputs."),
+)
+FAMILIES = {family.model_type: family for family in (BERT, DISTILBERT, ELECTRA)}
+# Other model types, and how they differ from BERT.
+OTHER_TYPES = {
+    "albert": "all of its blocks share their weights",
+    "big_bird": "its attention is sparse",
+    "camembert": "it has SentencePiece tokens, and its positions start after the padding id",
+    "convbert": "its attention contains convolutions",
+    "deberta": "its attention uses relative positions",
+    "deberta-v2": "its attention uses relative positions",
+    "funnel": "it shortens the sequence between blocks",
+    "longformer": "its attention is limited to windows",
+    "mobilebert": "its blocks have bottlenecks",
+    "modernbert": "it has rotary positions",
+    "mpnet": "its attention uses relative positions",
+    "nomic_bert": "it has rotary positions",
+    "roberta": "it has byte-level BPE tokens, and its positions start after the padding id",
+    "roformer": "it has rotary positions",
+    "squeezebert": "its blocks are grouped convolutions",
+    "xlm": "it has BPE tokens and language embeddings",
+    "xlm-roberta": "it has SentencePiece tokens, and its positions start after the padding id",
+    "xlnet": "its attention uses relative positions",
+}
+
+
+def family_in(config: Mapping, source: str) -> Family:
+    """Returns the family of a config; without a `model_type`, it is BERT."""
+    given = config.get("model_type", BERT.model_type)
+    if not isinstance(given, str) or given not in FAMILIES:
+        reason = OTHER_TYPES.get(given) if isinstance(given, str) else None
+        raise ValueError(
+            f"{source}: `model_type` must be {' or '.join(map(repr, FAMILIES))} for BertEncoder; "
+            f"got {given!r}" + (f", which is not supported: {reason}." if reason else ".")
+        )
+    return FAMILIES[given]
+
+
+def family_for(options: Mapping) -> Family:
+    """Returns the family whose classes can represent an encoder, if any class can."""
+    if not options["num_segments"]:
+        return DISTILBERT
+    if table_dim(options) != options["hidden_dim"]:
+        return ELECTRA
+    return ELECTRA if options["pooler_activation"] == ELECTRA.pooler_activation else BERT
+
+
+def table_dim(options: Mapping) -> int:
+    """Returns the width of the token, position and segment tables of a `BertEncoder`."""
+    return options.get("embedding_dim") or options["hidden_dim"]

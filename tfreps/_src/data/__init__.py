@@ -1,0 +1,1 @@
+"""Reads text files into `tf.data.Dataset`s."""

@@ -1,0 +1,124 @@
+"""SentenceVectors: reads vectors written by `tfreps embed`, for batches of sentences."""
+
+import hashlib
+import os
+from collections.abc import Sequence
+
+import h5py
+import numpy as np
+
+from tfreps._src.files.hdf5_files import find_array, naming_damage, open_hdf5, read_array
+
+TOKEN_DIGESTS = "token_digests"
+_OTHER_TEXT = "The file was computed from a different text. Write it again with `tfreps embed`."
+
+
+class SentenceVectors:
+    """Reader of the contextual vectors of numbered sentences in an HDF5 file.
+
+    The file has one data set of shape `[L, T, D]` or `[T, D]` per sentence, named after the
+    sentence's number. `tfreps embed`, bilm-tf and AllenNLP write this format. `tfreps embed` also
+    stores a digest of the tokens of each sentence, which is compared with the data; for files
+    without it, only the numbers of tokens are compared.
+
+    `cut_lengths` are the numbers of tokens after truncation; the file may have vectors for all
+    tokens of a sentence, or only for those that remain. If `numbers` is `None`, the file contains
+    these sentences in this order and no others.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        tokens: Sequence[Sequence[str]],
+        cut_lengths: Sequence[int],
+        numbers: Sequence[int] | None = None,
+    ):
+        self.path = os.fspath(path)
+        self.numbers = [str(n) for n in (range(len(tokens)) if numbers is None else numbers)]
+        if len(self.numbers) != len(tokens):
+            raise ValueError(
+                f"`vector_numbers` must have one number per sentence for {self.path}; got "
+                f"{len(tokens)} sentences and {len(self.numbers)} numbers."
+            )
+        self.cut_lengths = cut_lengths
+        with self.open() as file:
+            self.num_layers, self.dim = self._check(file, tokens)
+            with naming_damage(self.path, "its list of arrays"):
+                has_digests = TOKEN_DIGESTS in file
+                num_sentences = sum(name.isdigit() for name in file)
+            if numbers is None and num_sentences != len(tokens):
+                raise ValueError(
+                    f"{self.path} has vectors of {num_sentences} sentences; the data has "
+                    f"{len(tokens)}. {_OTHER_TEXT}"
+                )
+            if has_digests:
+                self._check_digests(file, tokens)
+
+    def open(self) -> h5py.File:
+        """Opens the file, so that it can be passed to `read`."""
+        return open_hdf5(self.path, "an HDF5 file of vectors")
+
+    def read(self, file: h5py.File, sentences: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+        """Reads the vectors of `sentences`, zeros on padding: float32 `[B, L, T, D]`."""
+        batch = np.zeros([shape[0], self.num_layers, shape[1], self.dim], np.float32)
+        for row, sentence in enumerate(sentences.tolist()):
+            with naming_damage(self.path, f"array {self.numbers[sentence]}"):
+                vectors = file[self.numbers[sentence]][()]  # [L, n, D] or [n, D]
+            length = self.cut_lengths[sentence]
+            batch[row, :, :length] = vectors[..., :length, :]
+        return batch
+
+    def _check_digests(self, file, tokens) -> None:
+        """Checks that the file was computed from these sentences."""
+        digests = read_array(file, TOKEN_DIGESTS).ravel()
+        for place, (number, own) in enumerate(zip(self.numbers, tokens, strict=True)):
+            stored = own[: file[number].shape[-2]]
+            if not int(number) < len(digests) or digests[int(number)] != token_digest(stored):
+                raise ValueError(
+                    f"{self.path}, sentence {number}: the file has vectors of other tokens than "
+                    f"sentence {place} of the data (counted from 0), {' '.join(own)[:60]!r}. "
+                    f"{_OTHER_TEXT}"
+                )
+
+    def _check(self, file, tokens) -> tuple[int, int]:
+        """Checks the shapes of the arrays of all sentences and returns L and D."""
+        expected = None
+        for place, number in enumerate(self.numbers):
+            with naming_damage(self.path, "its list of arrays"):
+                is_there = number in file
+            if not is_there:
+                raise ValueError(
+                    f"{self.path} has no vectors for sentence {number} (sentence {place} of the "
+                    f"data, counted from 0; the number of sentences is {len(tokens)}). "
+                    f"{_OTHER_TEXT}"
+                )
+            shape = find_array(file, number).shape
+            if len(shape) not in (2, 3):
+                raise ValueError(
+                    f"{self.path}, sentence {number}: expected the shape [layers, tokens, "
+                    f"features] or [tokens, features]; got {list(shape)}. Write the file with "
+                    "`tfreps embed`."
+                )
+            length = len(tokens[place])
+            if shape[-2] not in (length, self.cut_lengths[place]):
+                raise ValueError(
+                    f"{self.path}, sentence {number}: the file has vectors of {shape[-2]} tokens, "
+                    f"but sentence {place} of the data (counted from 0) has {length} tokens. "
+                    f"{_OTHER_TEXT}"
+                )
+            found = (1 if len(shape) == 2 else shape[0], shape[-1])
+            if expected is None:
+                expected = found
+            elif found != expected:
+                raise ValueError(
+                    f"{self.path}, sentence {number}: expected {expected[0]} layers of "
+                    f"{expected[1]} features, as in the first sentence; got {found[0]} layers of "
+                    f"{found[1]}. Write the file again with `tfreps embed`."
+                )
+        return expected
+
+
+def token_digest(tokens: Sequence[str]) -> int:
+    """Returns a 64-bit digest of the tokens of a sentence, which ignores case."""
+    text = "\0".join(tokens).casefold()
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")

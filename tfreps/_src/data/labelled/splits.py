@@ -1,0 +1,173 @@
+"""Splits labelled examples by class and describes how balanced the classes are."""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from tfreps._src.files.argument_checks import check_integers
+
+
+def stratified_split(
+    labels: Sequence[Hashable], fraction: float, seed: int = 0, single: str = "error"
+) -> tuple[list[int], list[int]]:
+    """Splits examples into two parts, so that every class keeps its share to within one example.
+
+    The second part has `round(fraction * N)` examples (halves are rounded up). It takes
+    `fraction * n` examples, rounded down, from each class with n examples, and one more from each
+    of the classes with the largest remainders. Every class with at least two examples is in both
+    parts, even if this changes the size of the second part. The same labels, fraction and seed
+    give the same split on any machine. For a split that is not stratified, pass the same label for
+    every example.
+
+    Args:
+        labels: sequence of hashable objects. Class of each example.
+        fraction: float in (0, 1). Share of the examples in the second part.
+        seed: int, non-negative. Random seed. Defaults to 0.
+        single: str. Treatment of a class with only one example: `"error"` raises an error, and
+            `"keep"` puts the example in the first part. Defaults to `"error"`.
+
+    Returns:
+        tuple of two lists of int. Positions of the examples in the first part (such as a training
+        set) and in the second part (such as a development set), each in ascending order.
+
+    Raises:
+        ValueError: If a class has only one example and `single` is `"error"`; there are fewer than
+            two examples; `single` is not one of the values above; or `fraction` or `seed` is out of
+            range.
+
+    Example:
+        >>> from tfreps.data import stratified_split
+        >>> labels = ["good", "bad", "good", "bad", "good", "good"]
+        >>> train, dev = stratified_split(labels, 1 / 3)
+        >>> sorted(labels[place] for place in dev), len(train)
+        (['bad', 'good'], 4)
+    """
+    if not 0 < fraction < 1:
+        raise ValueError(f"`fraction` must be in (0, 1); got {fraction}.")
+    check_integers(0, seed=seed)
+    if single not in ("error", "keep"):
+        raise ValueError(f'`single` must be "error" or "keep"; got {single!r}.')
+    if len(labels) < 2:
+        raise ValueError(f"A split needs at least two examples in `labels`; got {len(labels)}.")
+    places: dict[Hashable, list[int]] = {}
+    for place in _permutation(len(labels), seed):
+        places.setdefault(labels[place], []).append(place)
+    if single == "error":
+        _check_single(places, fraction)
+    counts = {label: len(own) for label, own in places.items()}
+    taken = _shares(dict(sorted(counts.items(), key=lambda item: str(item[0]))), fraction)
+    part = [place for label, own in places.items() for place in own[: taken[label]]]
+    rest = set(range(len(labels))).difference(part)
+    return sorted(rest), sorted(part)
+
+
+def class_counts(labels: Sequence[Hashable]) -> dict:
+    """Counts the examples of each class.
+
+    Args:
+        labels: sequence of hashable objects. Class of each example.
+
+    Returns:
+        dict that maps each class to its number of examples, sorted by descending number and
+        then by name.
+
+    Example:
+        >>> from tfreps.data import class_counts
+        >>> class_counts(["1", "0", "2", "1"])
+        {'1': 2, '0': 1, '2': 1}
+    """
+    return dict(sorted(Counter(labels).items(), key=lambda item: (-item[1], str(item[0]))))
+
+
+def describe_classes(labels: Sequence[Hashable], longest: int = 20) -> str:
+    """Describes the distribution of examples over classes as text.
+
+    The text has one line per class with the number and share of its examples, followed by the share
+    of the largest class, which is the accuracy that a classifier has to exceed. It ends with a
+    warning if a class has only one example, and with another if the largest class has at least ten
+    times as many examples as the smallest.
+
+    Args:
+        labels: sequence of hashable objects, not empty. Class of each example.
+        longest: int, positive. Maximum number of classes listed; the others are summarized in one
+            line. Defaults to 20.
+
+    Returns:
+        str. The description, without a final line feed.
+
+    Raises:
+        ValueError: If there are no examples.
+
+    Example:
+        >>> from tfreps.data import describe_classes
+        >>> print(describe_classes(["good"] * 30 + ["bad"] * 10))
+        40 examples of 2 classes:
+          good  30   75.0 %
+          bad   10   25.0 %
+        Always predicting 'good' would be right for 75.0 %; the largest class has 3.0 times as
+        many examples as the smallest.
+    """
+    if not labels:
+        raise ValueError("`labels` must have at least one example; got none.")
+    counts = class_counts(labels)
+    total = len(labels)
+    listed = list(counts.items())[:longest]
+    width = max(len(str(label)) for label, _ in listed)
+    digits = len(f"{listed[0][1]:,}")
+    largest, most = listed[0]
+    fewest = min(counts.values())
+    lines = [f"{total:,} example{'s' * (total > 1)} of {_classes(len(counts))}:"]
+    for label, count in listed:
+        share = f"{100 * count / total:5.1f} %"
+        lines.append(f"  {label!s:{width}}  {count:{digits},}  {share}")
+    if len(counts) > longest:
+        others = total - sum(count for _, count in listed)
+        lines.append(f"  and {others:,} examples of the other {_classes(len(counts) - longest)}")
+    lines.append(
+        f"Always predicting {largest!r} would be right for {100 * most / total:.1f} %; the largest "
+        f"class has {most / fewest:.1f} times as\nmany examples as the smallest."
+    )
+    alone = [label for label, count in counts.items() if count == 1]
+    if alone:
+        named = ", ".join(repr(label) for label in alone[:5]) + ", ..." * (len(alone) > 5)
+        lines.append(f"Warning: {_classes(len(alone))} with only one example ({named}).")
+    if most >= 10 * fewest:
+        lines.append("Warning: the classes are imbalanced; evaluate with F1 instead of accuracy.")
+    return "\n".join(lines)
+
+
+def _permutation(size: int, seed: int) -> list[int]:
+    # Every NumPy version generates the same raw bits, but not the same `permutation`.
+    bits = np.random.PCG64(np.random.SeedSequence([seed])).random_raw(size)
+    return np.argsort(bits, kind="stable").tolist()
+
+
+def _shares(counts: dict, fraction: float) -> dict:
+    """Returns how many examples of each class go to the second part."""
+    exact = {label: fraction * count for label, count in counts.items()}
+    taken = {label: int(share + 1e-9) for label, share in exact.items()}
+    missing = int(sum(exact.values()) + 0.5 + 1e-9) - sum(taken.values())
+    by_remainder = sorted(counts, key=lambda label: taken[label] - exact[label])
+    for label in by_remainder[: max(0, missing)]:
+        taken[label] += 1
+    return {
+        label: 0 if count == 1 else min(max(taken[label], 1), count - 1)
+        for label, count in counts.items()
+    }
+
+
+def _check_single(places: dict, fraction: float) -> None:
+    alone = [(own[0], label) for label, own in places.items() if len(own) == 1]
+    if alone:
+        place, label = min(alone, key=lambda pair: pair[0])
+        more = f"; other classes with only one: {len(alone) - 1}" if len(alone) > 1 else ""
+        raise ValueError(
+            f"The class {label!r} has only one example, number {place} (counted from 0{more}). One "
+            "example cannot be in both parts of a split. Remove it, add examples of the class, or "
+            'set `single` to "keep".'
+        )
+
+
+def _classes(number: int) -> str:
+    return f"{number:,} class{'es' * (number > 1)}"

@@ -1,0 +1,73 @@
+"""LMEpochs: endless batches for a language model, divided into epochs."""
+
+import tensorflow as tf
+
+from tfreps._src.data.lm.lm_batches import LMBatches
+
+
+class LMEpochs:
+    """Batches of `LMBatches` divided into epochs of a fixed number of steps.
+
+    The batches are in the order of `LMBatches`; an epoch may end within a pass over the text.
+    The last epoch may be shorter than the others.
+
+    Args:
+        batches: `LMBatches` with `passes=None`, so that it never ends.
+        steps_per_epoch: int, positive. Number of batches per epoch.
+        total_steps: int, positive. Number of batches in all epochs together.
+
+    Attributes:
+        num_epochs: int. Number of epochs.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from tfreps.data import LMBatches, LMEpochs
+        >>> from tfreps.text import Vocabulary
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> text = pathlib.Path(folder.name, "text.txt")
+        >>> _ = text.write_text("a b c\\nb a\\n")
+        >>> vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b"])
+        >>> epochs = LMEpochs(LMBatches(text, vocabulary, 1, 4), steps_per_epoch=2, total_steps=5)
+        >>> epochs.num_epochs, [epochs.num_batches(epoch) for epoch in range(3)]
+        (3, [2, 2, 1])
+        >>> folder.cleanup()
+    """
+
+    def __init__(self, batches: LMBatches, steps_per_epoch: int, total_steps: int):
+        self.batches = batches
+        self.steps_per_epoch = steps_per_epoch
+        self.total_steps = total_steps
+        self.num_epochs = -(-total_steps // steps_per_epoch)
+        self._restored: tuple[int, dict] | None = None  # the position passed to `restore`
+
+    def num_batches(self, epoch: int = 0) -> int:
+        """Returns the number of batches in an epoch; epochs are counted from 0."""
+        return min(self.steps_per_epoch, self.total_steps - epoch * self.steps_per_epoch)
+
+    def dataset(self, epoch: int = 0, first_batch: int = 0) -> tf.data.Dataset:
+        """Returns all batches from batch `first_batch` of an epoch onward, without an end.
+
+        A restored position of a different text or different options is a ValueError.
+        """
+        number = epoch * self.steps_per_epoch + first_batch
+        return self.batches.dataset(self._position(number))
+
+    def state(self, epoch: int, batch: int) -> dict:
+        """Returns the position after `batch` batches of an epoch, as JSON values for `restore`."""
+        number = epoch * self.steps_per_epoch + batch
+        return {"number": number, "batches": self._position(number)}
+
+    def restore(self, state: dict) -> None:
+        """Restores a position that `state` returned, in this or another process."""
+        self._restored = state["number"], state["batches"]
+
+    def _position(self, number: int) -> dict:
+        """Returns the state of `LMBatches` after `number` batches.
+
+        If the restored state is that of the same position, it is returned unchanged, because
+        `LMBatches` may not have recorded a position near it yet. In that case, `LMBatches.state`
+        would return the beginning, and all text up to the position would be read again.
+        """
+        if self._restored is not None and self._restored[0] == number:
+            return self._restored[1]
+        return self.batches.state(number)

@@ -1,0 +1,168 @@
+"""LMStream: one direction of a corpus as rows that continue from batch to batch."""
+
+import weakref
+from collections.abc import Callable
+
+import numpy as np
+
+from tfreps._src.data.lm.sentence_slices import Block, Corpus, Place, SentenceSlices
+from tfreps._src.data.lm.word_rows import LINE_END, WordRows, as_inputs, as_targets
+from tfreps._src.text.vocabulary import Vocabulary
+
+
+class LMStream:
+    """Batches of one direction of a corpus, in the order of bilm-tf.
+
+    A batch has B rows of T positions, and each row continues in the next batch where it stopped. A
+    row that reaches the end of its sentence takes the next sentence of the corpus.
+
+    A sentence of n words has n + 1 positions: inputs `<S> w1 .. wn` and targets `w1 .. wn </S>`,
+    or, if `reverse` is `True`, inputs `</S> wn .. w1` and targets `wn .. w1 <S>`. One flat buffer
+    contains the positions that have not been delivered yet: the rest of each row's sentence,
+    followed by the current slice of the corpus. The two directions share `words` and `blocks`, the
+    blocks in use.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        vocabulary: Vocabulary,
+        words: WordRows,
+        blocks: weakref.WeakValueDictionary,
+        batch_size: int,
+        unroll_steps: int,
+        reverse: bool,
+        snapshot: dict | None = None,
+    ):
+        self.vocabulary = vocabulary
+        self.words = words
+        self.unroll_steps = unroll_steps
+        self.reverse = reverse
+        snapshot = snapshot or {"place": Place(), "used": 0, "rows": [[]] * batch_size}
+        self._place = Place(*snapshot["place"])
+        self._source = SentenceSlices(corpus, words, blocks, reverse, self._place)
+        self._slices = iter(self._source)
+        self._restore_rows([[words.row(word) for word in row] for row in snapshot["rows"]])
+        self._next = self._base = len(self._inputs)  # next sentence; start of the slice
+        if snapshot["used"]:
+            self._load()
+            self._next += snapshot["used"]
+
+    def next_batch(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Returns the word rows and target ids of the next batch, or `None` at the end."""
+        own = np.minimum(self._left, self.unroll_steps)  # [B], from the row's current sentence
+        need = self.unroll_steps - own
+        first_slice = self._place
+        bounds = self._pull(need.tolist())
+        fresh = bounds[:-1]
+        after = bounds[1:]
+        stop = np.minimum(fresh + need, after)
+        batch = self._gather(self._at, own, fresh, own + stop - fresh)
+        self._at = np.where(need > 0, stop, self._at + self.unroll_steps)
+        self._left = np.where(need > 0, after - stop, self._left - self.unroll_steps)
+        if self._place != first_slice:
+            self._drop_delivered()
+        return batch
+
+    def _pull(self, need: list[int]) -> np.ndarray:
+        """Assigns the next sentences to the rows, which need `need` positions each.
+
+        Returns the buffer positions at which the new sentences of each row begin, followed by the
+        position at which those of the last row end: int `[B + 1]`.
+        """
+        bounds = [self._next]
+        position = self._next
+        sentence_end = self._sentence_end.item
+        size = len(self._inputs)
+        for positions in need:
+            while position + positions > size and self._load():
+                sentence_end = self._sentence_end.item
+                size = len(self._inputs)
+            if position + positions > size:
+                position = size
+            elif positions:
+                position = sentence_end(position + positions - 1)
+            bounds.append(position)
+        self._next = position
+        return np.array(bounds)
+
+    def snapshot(self) -> Callable[[], dict]:
+        """Returns a function that converts the current position to a dict."""
+        rows = self._inputs[self._leftover()]
+        outside = np.unique(rows[rows >= self.words.first_unknown]).tolist()
+        words = {row: self.words.word(row) for row in outside}
+        place = list(self._place)
+        used = self._next - self._base
+        left = self._left
+
+        def write_out() -> dict:
+            plain = [words.get(row, row) for row in rows.tolist()]
+            ends = np.cumsum(left).tolist()
+            parts = [plain[end - n : end] for end, n in zip(ends, left.tolist(), strict=True)]
+            return {"place": place, "used": int(used), "rows": parts}
+
+        return write_out
+
+    def arrays_of_rows(self) -> list[np.ndarray]:
+        """Returns the arrays that contain row numbers of words, to be renumbered in place."""
+        block: Block | None = self._source.block
+        return [self._inputs] if block is None else [self._inputs, block.rows]
+
+    def _gather(self, begin, own, fresh, filled):
+        """Returns a batch with the rest of each row's sentence and new sentences, or `None`.
+
+        All arguments are `[B]`: `own` positions from `begin` on are followed by those from `fresh`
+        on, up to `filled` positions.
+        """
+        if not filled.any():
+            return None
+        step = np.arange(self.unroll_steps)
+        shift = np.where(step < own[:, None], begin[:, None], (fresh - own)[:, None])
+        index = shift + step  # [B, T]
+        if filled.min() == self.unroll_steps:
+            return self._inputs[index], self._targets[index]
+        real = step < filled[:, None]
+        index = np.where(real, index, 0)
+        return np.where(real, self._inputs[index], 0), np.where(real, self._targets[index], -1)
+
+    def _load(self) -> bool:
+        """Appends the next slice to the buffer. Returns False at the end of the last pass."""
+        following = next(self._slices, None)
+        if following is None:
+            return False
+        self._place, rows = following
+        self._base = len(self._inputs)
+        ends = np.flatnonzero(rows == LINE_END) + 1
+        sentence_end = np.repeat(self._base + ends, np.diff(ends, prepend=0))
+        self._sentence_end = np.append(self._sentence_end, sentence_end)
+        inputs = as_inputs(rows, self.vocabulary, self.reverse)
+        targets = as_targets(rows, self.vocabulary, self.reverse)
+        self._inputs = np.append(self._inputs, inputs)
+        self._targets = np.append(self._targets, targets)
+        return True
+
+    def _drop_delivered(self) -> None:
+        """Removes delivered positions from the buffer."""
+        index = self._leftover()
+        shift = len(index) - self._next
+        self._inputs = np.append(self._inputs[index], self._inputs[self._next :])
+        self._targets = np.append(self._targets[index], self._targets[self._next :])
+        ends = self._sentence_end[self._next :] + shift
+        self._sentence_end = np.append(np.zeros_like(index), ends)
+        self._at = np.cumsum(self._left) - self._left
+        self._base += shift
+        self._next += shift
+
+    def _leftover(self) -> np.ndarray:
+        """Returns the buffer positions of the rest of each row's sentence, row by row."""
+        begins = np.cumsum(self._left) - self._left
+        return np.repeat(self._at - begins, self._left) + np.arange(self._left.sum())
+
+    def _restore_rows(self, rows: list[list[int]]) -> None:
+        """Initializes the buffer with `rows`, the words that remain of each row's sentence."""
+        self._left = np.array([len(row) for row in rows])  # [B], remaining positions of each row
+        self._at = np.cumsum(self._left) - self._left  # [B], where they begin in the buffer
+        self._inputs = np.array([n for row in rows for n in row], np.int32)
+        shifted = [n for row in rows if row for n in [*row[1:], LINE_END]]
+        self._targets = as_targets(np.array(shifted, np.int32), self.vocabulary, self.reverse)
+        self._sentence_end = np.zeros([len(shifted)], np.int64)

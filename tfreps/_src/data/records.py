@@ -1,0 +1,90 @@
+"""Parses one record per line of a text file: a JSON object or a Python dict literal."""
+
+import ast
+import json
+from collections.abc import Iterable, Iterator
+
+from tfreps._src.files.utf8_files import check_unicode
+
+# Errors of the readers for other lines.
+_NOT_A_RECORD = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
+_READERS = {"json": json.loads, "python": lambda line: ast.literal_eval(line.strip())}
+_WANTED = {
+    "json": 'JSON object, such as {"text": ..., "label": ...},',
+    "python": "Python dict literal, such as {'text': ..., 'label': ...},",
+}
+
+
+def records(path: str, lines: Iterable[str], format: str) -> Iterator[tuple[dict, int, str]]:
+    """Yields the record, the number and the place of each line of a file that is not blank."""
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            place = f"{path}, line {number}"
+            yield parse_record(line, place, format), number, place
+
+
+def parse_record(line: str, place: str, format: str = "json") -> dict:
+    """Parses a line that contains a JSON object or a Python dict literal.
+
+    `format` is `"json"`, `"python"` (parsed by `ast.literal_eval`, which executes no code) or
+    `"either"`.
+    """
+    tried = {"either": ("json", "python")}.get(format, (format,))
+    for number, kind in enumerate(tried, 1):
+        try:
+            record = _READERS[kind](line)
+            break
+        except _NOT_A_RECORD as error:
+            if number < len(tried):
+                continue
+            wanted = " or ".join(_WANTED[kind] for kind in tried)
+            hint = " If the file has a different format, set `format`."
+            if tried == ("json",) and isinstance(_read("python", line), dict):
+                hint = " It looks like a Python dict; set `format` to python."
+            raise ValueError(
+                f"{place}: expected one {wanted} per line; got {line[:60]!r} ({error}).{hint}"
+            ) from None
+    if not isinstance(record, dict):
+        raise ValueError(
+            f'{place}: expected an object such as {{"text": ..., "label": ...}}; got '
+            f"{line[:60]!r} of type {type(record).__name__}."
+        )
+    return record
+
+
+def record_format(line: str) -> str | None:
+    """Returns the format of a record with a list in a field, or `None` for other lines."""
+    if not line.lstrip().startswith("{"):
+        return None
+    for kind in _READERS:
+        record = _read(kind, line)
+        if isinstance(record, dict) and any(isinstance(v, list | tuple) for v in record.values()):
+            return kind
+    return None
+
+
+def get_field(record: dict, name: str, place: str):
+    """Returns the value of a field of a record; errors begin with `place` and list the fields."""
+    if name not in record:
+        known = f"its fields are {', '.join(map(repr, record))}" if record else "it is empty"
+        raise ValueError(f"{place}: the record has no field {name!r}; {known}.")
+    return record[name]
+
+
+def get_text(record: dict, name: str, place: str) -> str:
+    """Returns a field of a record that must be a string without lone surrogates and NUL."""
+    text = get_field(record, name, place)
+    if not isinstance(text, str):
+        raise ValueError(
+            f"{place}: expected a string in field {name!r}; got {str(text)[:40]!r} of type "
+            f"{type(text).__name__}."
+        )
+    return check_unicode(text, place)
+
+
+def _read(kind: str, line: str):
+    """Returns the value in a line, or `None` if it has none of this kind."""
+    try:
+        return _READERS[kind](line)
+    except _NOT_A_RECORD:
+        return None

@@ -1,0 +1,239 @@
+"""annotate_corpus: annotates the records of files and writes them to files."""
+
+import contextlib
+import errno
+import functools
+import json
+import os
+import pathlib
+import tempfile
+import threading
+from typing import NamedTuple
+
+import apache_beam as beam
+import pyarrow as pa
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.metrics import Metrics
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from tfreps._src.distribute.beam import beam_runners
+from tfreps._src.distribute.beam.annotate import Annotate
+from tfreps._src.distribute.beam.beam_runners import LostWorkerError
+from tfreps._src.distribute.beam.output_folder import (
+    SCHEMA,
+    check_output_folder,
+    files_in,
+    staged_folder,
+)
+from tfreps._src.distribute.beam.reading import (
+    DAMAGED,
+    READABLE,
+    WRITABLE,
+    ReadParts,
+    divide,
+    input_schema,
+    match_files,
+    part_bytes,
+)
+from tfreps._src.files.disk_errors import DISK_ERRORS
+
+COUNTERS = "answered", "rejected", "tokens"
+
+
+class CorpusResult(NamedTuple):
+    """Result of `annotate_corpus`.
+
+    Attributes:
+        answered: int. Number of records with an answer.
+        rejected: int. Number of records that could not be answered.
+        tokens: int. Number of tokens that the model has read.
+        files: list of str. The files that were written.
+        attempts: int. Number of runs of the pipeline: 1, plus one for each lost worker.
+    """
+
+    answered: int
+    rejected: int
+    tokens: int
+    files: list[str]
+    attempts: int
+
+
+def annotate_corpus(
+    export,
+    inputs,
+    output,
+    input_format="text",
+    output_format="jsonl",
+    keep=None,
+    shards=0,
+    overwrite=False,
+    allow_empty=False,
+    runner=beam_runners.LOCAL,
+    workers=1,
+    pipeline_options=(),
+    attempts=3,
+    progress=None,
+    batch_size=1024,
+    threads=None,
+    **options,
+):
+    """Annotates the records of files with an exported SavedModel, and writes them to a folder.
+
+    The arguments are the options of `tfreps annotate`; `options` are those of `Annotate`. The
+    folder appears when everything is written.
+
+    Args:
+        progress: function of two ints or None. Called with the number of records and of tokens
+            since the last call; only with the local runner. Defaults to `None`.
+
+    Returns:
+        `CorpusResult`.
+
+    Raises:
+        ValueError: If an argument or an input file is not valid, or the pipeline fails.
+        OSError: If the output cannot be written, for example because the disk is full.
+        LostWorkerError: If a worker process is lost in each of the attempts.
+    """
+    form, target = READABLE[input_format](), WRITABLE[output_format]()
+    files = match_files(list(inputs), allow_empty)
+    check_output_folder(output, overwrite, list(files))
+    beam_runners.make_runner(runner)
+    field = options.get("field", "text")
+    schema = input_schema(list(files), form, None if keep is None else {*keep, field})
+    if threads is None and workers > 1:
+        threads = max(1, (os.cpu_count() or 1) // workers)
+    with contextlib.ExitStack() as stack:
+        if progress is not None and runner == beam_runners.LOCAL:
+            options["progress_folder"] = stack.enter_context(_watched(progress))
+        annotate = Annotate(export, threads=threads, **options)
+        written = output_schema(schema, annotate, keep, target)
+        fit = None if form.is_typed or output_format == "jsonl" else written
+        read = ReadParts(form, annotate.check, keep, fit, batch_size)
+        flags = PipelineOptions(list(pipeline_options), direct_num_workers=workers)
+        divided = divide, form, part_bytes(files.values())
+
+        def build(folder, beam_runner):
+            pipeline = beam.Pipeline(beam_runner, flags)
+            parts = pipeline | "Files" >> beam.Create(list(files.items()))
+            parts = parts | "Divide" >> beam.FlatMap(*divided) | beam.Reshuffle()
+            records = parts | "Read" >> beam.ParDo(read).with_outputs("rejected", main="batches")
+            handler = annotate.handler.with_no_batching()
+            answered, rejected = annotate.answers(records.batches, handler)
+            encoded = answered | "Encode" >> beam.Map(target.encode, written)
+            prefix = FileSystems.join(folder, "answers")
+            _ = encoded | "Write" >> target.write(prefix, written, shards)
+            every = (records.rejected, rejected) | "Every rejected" >> beam.Flatten()
+            lines = every | "Encode rejected" >> beam.Map(encode_rejected)
+            prefix = FileSystems.join(folder, "rejected")
+            write = beam.io.WriteToText(prefix, ".jsonl", skip_if_empty=True)
+            _ = lines | "Write rejected" >> write
+            return pipeline
+
+        fields = [{"name": field.name, "type": str(field.type)} for field in written]
+        about = {"format": output_format, "model": annotate.folder, "fields": fields}
+        return _run(build, output, about, runner, workers, attempts)
+
+
+def output_schema(schema, annotate, keep, target):
+    """Returns the Arrow schema of the records that are written; `schema` is that of the input."""
+    field, is_text = annotate.check.field, annotate.check.is_text
+    fields = {each.name: each for each in schema}
+    named = [(f"`field` is {field!r}", field)]
+    for what, name in [*named, *((f"`keep` contains {name!r}", name) for name in keep or ())]:
+        if name not in fields:
+            raise ValueError(
+                f"{what}, which the records do not have. They have "
+                f"{', '.join(map(repr, fields)) or 'no fields'}."
+            )
+    kind = fields[field].type
+    item = kind if is_text else pa.types.is_list(kind) and kind.value_type
+    if not (item and (pa.types.is_string(item) or pa.types.is_large_string(item))):
+        expected = "text" if is_text else "a list of texts (the tokens)"
+        raise ValueError(f"The field {field!r} must be {expected}; it is {kind}.")
+    answer = annotate.answer_schema
+    kept = {name: each for name, each in fields.items() if keep is None or name in (*keep, field)}
+    both = [name for name in answer.names if name in kept and name != field]
+    if both:
+        raise ValueError(
+            f"The records already have the field {both[0]!r}, which is a field of the answer. Set "
+            "`prefix` to rename the fields of the answer, or `keep` to leave out those of the "
+            "input."
+        )
+    found = pa.schema([*(f for name, f in kept.items() if name not in answer.names), *answer])
+    try:
+        target.check_schema(found)
+    except ValueError as error:
+        raise ValueError(f"{error}. Leave it out by `keep`, or choose another format.") from error
+    return found
+
+
+def encode_rejected(rejection):
+    """Counts a rejection and returns it as a JSON line; bytes that are not UTF-8 are escaped."""
+    Metrics.counter("tfreps", "rejected").inc()
+
+    def printable(value):
+        is_bytes = isinstance(value, bytes)
+        return value.decode("utf-8", "backslashreplace") if is_bytes else repr(value)
+
+    text = json.dumps(rejection, ensure_ascii=False, default=printable)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _run(build, output, about, runner, workers, attempts):
+    """Runs the pipeline in a temporary folder, again after a lost worker; returns the result."""
+    for attempt in range(1, attempts + 1):
+        try:
+            with staged_folder(output) as folder:
+                run = functools.partial(build, folder)
+                result = beam_runners.run_pipeline(run, runner, workers)
+                found = beam_runners.counts(result, COUNTERS)
+                text = json.dumps({**about, **found}, indent=2) + "\n"
+                with FileSystems.create(FileSystems.join(folder, SCHEMA)) as file:
+                    file.write(text.encode())
+            return CorpusResult(**found, files=files_in(output), attempts=attempt)
+        except LostWorkerError as error:
+            if attempt == attempts:
+                raise LostWorkerError(
+                    f"A worker process was lost in each of {attempts} attempts; nothing was "
+                    "written. It may have been killed for its memory: use fewer workers."
+                ) from error
+        except RuntimeError as error:
+            raise _explained(error, output) from error
+    raise ValueError(f"`attempts` must be at least 1; got {attempts}.")
+
+
+def _explained(error, output):
+    """Returns an error whose message says what the user can do about a failed pipeline."""
+    for number in (*DISK_ERRORS, errno.EACCES, errno.EROFS):
+        if os.strerror(number) in str(error):
+            return OSError(number, os.strerror(number), output)
+    if DAMAGED in str(error):
+        return ValueError(str(error))
+    return ValueError(f"The pipeline failed, and nothing was written: {error}")
+
+
+@contextlib.contextmanager
+def _watched(progress):
+    """Context manager that yields a folder, and reports what workers write into it."""
+    end = threading.Event()
+
+    def watch(folder):
+        before = [0, 0]
+        while not end.wait(0.5):
+            now = [0, 0]
+            for path in pathlib.Path(folder).iterdir():
+                parts = path.read_text().split()
+                if len(parts) == 2:
+                    now = [total + int(part) for total, part in zip(now, parts, strict=True)]
+            if now > before:
+                progress(now[0] - before[0], now[1] - before[1])
+                before = now
+
+    with tempfile.TemporaryDirectory(prefix="tfreps-progress-") as folder:
+        thread = threading.Thread(target=watch, args=(folder,), daemon=True)
+        thread.start()
+        try:
+            yield folder
+        finally:
+            end.set()
+            thread.join()

@@ -1,0 +1,230 @@
+"""ExportHandler: applies an exported SavedModel to records in Beam's `RunInference`.
+
+Beam's workers run this file without an installation of tfreps; they need TensorFlow and the export.
+"""
+
+import contextlib
+import json
+import os
+import re
+import tempfile
+
+import tensorflow as tf
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.metrics import Metrics
+from apache_beam.ml.inference.base import ModelHandler
+
+from tfreps._src.files.saved_models import load_saved_model
+from tfreps._src.inference.export_answers import call_signature, signature_rows
+
+COUNTS = "assets.extra/tfreps_counts.json"  # written by `tfreps export`
+SPACED = "spaces", "words", "bert_words"  # tokenizations with about one token per word
+BUCKETS = [8, 16, 32, 64, 128, 256, 512, 1024]  # bounds of lengths in tokens
+SEPARABLE = tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError
+
+
+class ExportHandler(ModelHandler):
+    """Applies an exported SavedModel to records.
+
+    A record is a dict, one field of which holds the text. `run_inference` sorts the records of a
+    batch by length and calls the signature for groups of at most `batch_tokens` tokens, padding
+    included. A group that fails is divided until the records that the model cannot read are found.
+
+    The answer to a record is the record itself with the fields of the answer, or, if the model
+    cannot read the text, a dict with the keys `reason` and `record`. Each worker process loads one
+    copy of the model.
+
+    Args:
+        folder: str. Version folder of the export, on any of Beam's file systems.
+        names: list of str. Outputs to add to each record, as `signature_rows` reads them.
+        field, signature, prefix: as in `Annotate`.
+        batch_size: int. Maximum number of records in a batch. Defaults to 1024.
+        batch_tokens: int. Maximum number of tokens in a call of the signature, padding included.
+            Defaults to 4096.
+        threads: int or None. Number of threads of TensorFlow in a worker process. If `None` (the
+            default), TensorFlow decides.
+        max_wait_seconds: float or None. Maximum time that a record of a stream waits for its batch.
+            Records of similar length then share a batch. If `None` (the default), batches end with
+            the bundles of the runner.
+        progress_folder: str or None. Local folder in which each worker process keeps a file with
+            its number of records and tokens. If `None` (the default), there is none.
+    """
+
+    def __init__(
+        self,
+        folder,
+        field,
+        names,
+        signature="default",
+        prefix="",
+        batch_size=1024,
+        batch_tokens=4096,
+        threads=None,
+        max_wait_seconds=None,
+        progress_folder=None,
+    ):
+        if max_wait_seconds is None:
+            how = {"min_batch_size": batch_size}
+        else:
+            how = {"max_batch_duration_secs": max_wait_seconds}
+            how |= {"batch_length_fn": self.num_words, "batch_bucket_boundaries": BUCKETS}
+        super().__init__(max_batch_size=batch_size, **how)
+        self.folder = folder
+        self.field = field
+        self.names = names
+        self.signature = signature
+        self.prefix = prefix
+        self.batch_tokens = batch_tokens
+        self.threads = threads
+        self.progress_folder = progress_folder
+        self.done = [0, 0]  # records and tokens of this process
+
+    def load_model(self):
+        """Loads the SavedModel; called once in each worker process, and for each new version."""
+        if self.threads is not None:
+            with contextlib.suppress(RuntimeError):  # TensorFlow has started in this process
+                tf.config.threading.set_intra_op_parallelism_threads(self.threads)
+                tf.config.threading.set_inter_op_parallelism_threads(self.threads)
+        return LoadedExport(local_folder(self.folder), self.signature)
+
+    def update_model_path(self, model_path=None):
+        """Sets the folder of the next version; `model_path` may name its `saved_model.pb`."""
+        if model_path:
+            self.folder = re.sub(r"[/\\]saved_model\.pb$", "", model_path)
+
+    def run_inference(self, batch, model, inference_args=None):
+        """Returns the answers to a batch of records, in their order."""
+        texts = [record[self.field] for record in batch]
+        answers = [None] * len(texts)
+        answered = Metrics.counter("tfreps", "answered")
+        sizes = [model.num_tokens(text) for text in texts]
+        for group in groups(sizes, self.batch_tokens):
+            found = self._ask(model, [texts[i] for i in group])
+            for i, answer in zip(group, found, strict=True):
+                if isinstance(answer, str):
+                    answers[i] = {"reason": answer, "record": batch[i]}
+                else:
+                    answers[i] = {**batch[i], **{self.prefix + n: v for n, v in answer.items()}}
+                    answered.inc()
+        return answers
+
+    def num_words(self, record):
+        """Returns the number of words of a record, by which Beam puts records into buckets."""
+        text = record[self.field]
+        return text.count(" ") + 1 if isinstance(text, str) else len(text)
+
+    def get_num_bytes(self, batch):
+        """Returns an estimate for Beam's metrics, which would otherwise pickle every batch."""
+        return sum(len(record[self.field]) for record in batch)
+
+    def get_metrics_namespace(self):
+        """Returns the namespace of Beam's metrics about this handler."""
+        return "tfreps"
+
+    def _ask(self, model, texts):
+        """Returns the row of each text, or the reason why the model cannot read it."""
+        try:
+            outputs = model.ask(texts)
+            rows = signature_rows(outputs, self.names, texts)
+        except SEPARABLE as error:
+            if len(texts) == 1:
+                return [one_line(error)]
+            half = len(texts) // 2
+            return self._ask(model, texts[:half]) + self._ask(model, texts[half:])
+        self._count(len(texts), int(outputs["sequence_len"].sum()))
+        return [self._cut(model, *pair) or pair[1] for pair in zip(texts, rows, strict=True)]
+
+    def _count(self, records, tokens):
+        """Adds to Beam's counters, and to the file of this process in `progress_folder`."""
+        Metrics.counter("tfreps", "tokens").inc(tokens)
+        if self.progress_folder is not None:
+            self.done = [self.done[0] + records, self.done[1] + tokens]
+            path = os.path.join(self.progress_folder, f"{os.getpid()}-{id(self)}")
+            with open(path, "w") as file:
+                file.write(f"{self.done[0]} {self.done[1]}")
+
+    def _cut(self, model, text, row):
+        """Returns the reason for a rejection if a tagger has not read the whole text."""
+        if not model.cuts_sentences or "tokens" not in row:
+            return None
+        read = row["tokens"]
+        whole = len(text) if isinstance(text, list) else num_characters(text)
+        done = len(read) if isinstance(text, list) else sum(map(num_characters, read))
+        if done == whole:
+            return None
+        return f"the sentence is too long: the model reads only its first {len(read)} tokens"
+
+
+class LoadedExport:
+    """Signature of a SavedModel in the memory of a worker.
+
+    `cuts_sentences` is `True` for a tagger that truncates long sentences.
+    """
+
+    def __init__(self, folder, signature):
+        self.model = load_saved_model(folder)  # the function needs it as long as it lives
+        self.function = self.model.signatures[signature]
+        path = os.path.join(folder, COUNTS)
+        counts = {}
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                counts = json.load(file)
+        self.added = counts.get("added_per_text", 0)
+        self.most = counts.get("most_per_text")
+        self.is_spaced = counts.get("tokens", "spaces") in SPACED
+        self.cuts_sentences = "tags" in self.function.structured_outputs and self.added > 0
+
+    def num_tokens(self, text):
+        """Returns an estimate of the number of tokens that the model reads."""
+        if isinstance(text, str) and self.is_spaced:
+            size = max(text.count(" ") + 1, len(text) // 4)  # Chinese text has no spaces
+        else:
+            size = len(text)
+        return min(size + self.added, self.most or size + self.added)
+
+    def ask(self, texts):
+        """Returns a dict of NumPy arrays for texts, which are strings or lists of tokens."""
+        return call_signature(self.function, texts)
+
+
+def groups(sizes, most):
+    """Yields lists of indices, smallest sizes first, of at most `most` items with padding.
+
+    Example:
+    >>> list(groups([5, 1, 9, 2], 10))
+    [[1, 3], [0], [2]]
+    """
+    group = []
+    for index in sorted(range(len(sizes)), key=sizes.__getitem__):
+        if group and (len(group) + 1) * sizes[index] > most:
+            yield group
+            group = []
+        group.append(index)
+    if group:
+        yield group
+
+
+def local_folder(folder):
+    """Returns the folder, or a temporary copy of it if it is on a remote file system."""
+    if FileSystems.get_scheme(folder) is None:
+        return folder
+    copy = tempfile.mkdtemp(prefix="tfreps-export-")
+    for file in FileSystems.match([folder.rstrip("/") + "/**"])[0].metadata_list:
+        path = os.path.join(copy, os.path.relpath(file.path, folder))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with FileSystems.open(file.path) as source, open(path, "wb") as target:
+            while part := source.read(1 << 20):
+                target.write(part)
+    return copy
+
+
+def num_characters(text):
+    """Returns the number of printable characters of a text, spaces not counted."""
+    return sum(c.isprintable() and not c.isspace() and c != "\ufffd" for c in text)
+
+
+def one_line(error):
+    """Returns the message of a TensorFlow error as one line, without code locations."""
+    text = re.sub(r"\{\{.*?\}\} ?|\[Op:.*?\]|\[\[.*?\]\]", "", error.message or str(error))
+    lines = [line for line in text.splitlines() if line and not line.startswith((" ", "\t"))]
+    return " ".join(" ".join(lines).split())[:500]

@@ -1,0 +1,104 @@
+"""TextLines and JsonLines: one text, or one JSON object, per line."""
+
+import bz2
+import contextlib
+import gzip
+import json
+import lzma
+
+import apache_beam as beam
+import numpy as np
+import pyarrow as pa
+from apache_beam.io.filesystems import FileSystems
+
+from tfreps._src.distribute.beam.formats.record_format import PLAIN, RecordFormat
+
+COMPRESSED = ".gz", ".bz2", ".xz"
+DECIMALS = 7  # of numbers in JSON: float32 has about 7 significant digits
+
+
+class TextLines(RecordFormat):
+    """One text per line, UTF-8. The record has the field `text`; surrounding space is removed."""
+
+    suffix = ".txt"
+
+    def parts(self, path, size, part_bytes):
+        """Returns ranges of bytes; a compressed file cannot be divided."""
+        if path.endswith(COMPRESSED):
+            return [(0, size)]
+        return [(start, min(start + part_bytes, size)) for start in range(0, size, part_bytes)]
+
+    def raw_items(self, path, start, stop):
+        """Yields the lines, as bytes, whose first byte is in the range."""
+        with open_unpacked(path) as file:
+            if start:  # the line that contains the byte before belongs to the part before
+                file.seek(start - 1)
+                start += len(file.readline()) - 1
+            whole = path.endswith(COMPRESSED)
+            while (start < stop or whole) and (line := file.readline()):
+                start += len(line)
+                yield line.rstrip(b"\r\n")
+
+    def records(self, raw):
+        yield {"text": decoded(raw).strip()}
+
+
+class JsonLines(TextLines):
+    """One JSON object per line, UTF-8."""
+
+    suffix = ".jsonl"
+    lacking = "JSON"
+    types = [*PLAIN, pa.types.is_null]
+
+    def records(self, raw):
+        text = decoded(raw)
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"the line is not JSON ({error})") from error
+        if not isinstance(record, dict):
+            raise ValueError(f"the line must be a JSON object; got {type(record).__name__}")
+        if b"\\u" in raw:  # an escape may stand for half of a character outside of 16 bits
+            try:
+                json.dumps(record, ensure_ascii=False).encode("utf-8")
+            except UnicodeEncodeError as error:
+                raise ValueError("the line contains an escape that is not a character") from error
+        yield record
+
+    def encode(self, record, schema):
+        """Returns a JSON object on one line; numbers of answers are rounded to 7 decimals."""
+        return json.dumps(record, ensure_ascii=False, default=_plain)
+
+    def write(self, prefix, schema, num_shards=0):
+        return beam.io.WriteToText(prefix, self.suffix, num_shards=num_shards)
+
+
+@contextlib.contextmanager
+def open_unpacked(path):
+    """Opens a file for reading, and decompresses it if its name ends like that of such a file."""
+    with FileSystems.open(path, compression_type="uncompressed") as file:
+        for suffix, module in zip(COMPRESSED, (gzip, bz2, lzma), strict=True):
+            if path.endswith(suffix):
+                with module.open(file) as unpacked:  # raises an error if the file is incomplete
+                    yield unpacked
+                return
+        yield file
+
+
+def decoded(raw):
+    """Returns a line without byte order mark; raises a ValueError if it is not UTF-8 text."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"the line is not UTF-8 (byte {error.start + 1})") from error
+    if "\0" in text:
+        raise ValueError("the line contains a NUL character")
+    if "\r" in text:
+        raise ValueError("the line contains a carriage return without a line feed; remove it")
+    return text.removeprefix("\ufeff")
+
+
+def _plain(value):
+    if isinstance(value, np.ndarray):
+        return np.round(value.astype(np.float64), DECIMALS).tolist()
+    raise TypeError(f"{type(value).__name__} is not a type of JSON")

@@ -1,0 +1,109 @@
+"""TFRecord: records as `tf.train.Example` in TFRecord files."""
+
+import apache_beam as beam
+import numpy as np
+import pyarrow as pa
+import tensorflow as tf
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.io.tfrecordio import _TFRecordUtil  # has no public name
+
+from tfreps._src.distribute.beam.formats.record_format import PLAIN, RecordFormat
+
+
+class TFRecord(RecordFormat):
+    """Examples of TFRecord files, each file as one part.
+
+    A feature is read as a list of values, or, after `prepare`, as one value if it has exactly one
+    in all of the first records; bytes that are UTF-8 become str. A matrix is written as the flat
+    feature `NAME` with `NAME_shape`, the spans of a text as one feature for each of their parts,
+    such as `spans_type`.
+    """
+
+    suffix = ".tfrecord"
+    lacking = "a tf.train.Example"
+    types = [*PLAIN, pa.types.is_binary]
+    most_lists = 2
+    scalars: frozenset[str] = frozenset()
+
+    def raw_items(self, path, start, stop):
+        with FileSystems.open(path) as file:
+            while (record := _TFRecordUtil.read_record(file)) is not None:
+                yield record
+
+    def records(self, raw):
+        try:
+            features = tf.train.Example.FromString(raw).features.feature
+        except Exception as error:
+            raise ValueError("the record is not a tf.train.Example") from error
+        record = {name: _values(feature) for name, feature in sorted(features.items())}
+        for name in self.scalars & record.keys():
+            if len(record[name]) != 1:
+                raise ValueError(
+                    f"the feature {name!r} must have one value, as in the first records; got "
+                    f"{len(record[name])}"
+                )
+            [record[name]] = record[name]
+        yield record
+
+    def prepare(self, records):
+        """Makes those features scalar that have exactly one value in each of the first records."""
+        names = {name for record in records for name in record}
+        several = {name for record in records for name in record if len(record[name]) != 1}
+        self.scalars = frozenset(names - several)
+        return [
+            {name: v[0] if name in self.scalars else v for name, v in record.items()}
+            for record in records
+        ]
+
+    def encode(self, record, schema):
+        found = {}
+        for name, value in record.items():
+            kind = None if schema is None else schema.field(name).type
+            for key, values in _flat(name, value, kind):
+                found[key] = _feature(values)
+        example = tf.train.Example(features=tf.train.Features(feature=found))
+        return example.SerializeToString(deterministic=True)
+
+    def write(self, prefix, schema, num_shards=0):
+        how = {"file_name_suffix": self.suffix, "num_shards": num_shards}
+        return beam.io.WriteToTFRecord(prefix, **how)
+
+
+def _values(feature):
+    """Returns the values of a feature as a list; bytes that are UTF-8 become str."""
+    kind = feature.WhichOneof("kind")
+    values = list(getattr(feature, kind).value) if kind else []
+    if kind == "bytes_list":
+        try:
+            return [value.decode("utf-8") for value in values]
+        except UnicodeDecodeError:
+            return values  # not text, such as an image
+    return values
+
+
+def _flat(name, value, kind=None):
+    """Yields pairs of a feature name and a flat list of values; `kind` is their Arrow type."""
+    if isinstance(value, np.ndarray) and value.ndim > 1:
+        yield name, value.ravel()
+        yield f"{name}_shape", list(value.shape)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from _flat(f"{name}_{key}", each)
+    elif kind is not None and pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
+        for field in kind.value_type:
+            if not pa.types.is_list(field.type):  # the tokens of a span follow from its place
+                yield f"{name}_{field.name}", [each[field.name] for each in value]
+    elif value is not None:
+        yield name, value if isinstance(value, list | np.ndarray) else [value]
+
+
+def _feature(values):
+    if not len(values):
+        return tf.train.Feature()  # fits every type, as TensorFlow reads it
+    first = values[0]
+    if isinstance(first, str | bytes):
+        encoded = [v.encode() if isinstance(v, str) else v for v in values]
+        return tf.train.Feature(bytes_list=tf.train.BytesList(value=encoded))
+    if isinstance(first, float | np.floating):
+        return tf.train.Feature(float_list=tf.train.FloatList(value=values))
+    return tf.train.Feature(int64_list=tf.train.Int64List(value=[int(v) for v in values]))

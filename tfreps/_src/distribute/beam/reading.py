@@ -1,0 +1,159 @@
+"""Finds the input files of a corpus, and reads them in parts.
+
+Beam's workers run this file without an installation of tfreps. The parts of the files, and the
+batches of each part, do not depend on the workers, so the answers do not depend on them either.
+Beam's own readers pass on single records, whose batches depend on the bundles of the runner.
+"""
+
+import contextlib
+import itertools
+
+import apache_beam as beam
+from apache_beam.io.filesystems import FileSystems
+
+from tfreps._src.distribute.beam.formats.avro import Avro
+from tfreps._src.distribute.beam.formats.lines import JsonLines, TextLines
+from tfreps._src.distribute.beam.formats.parquet import Parquet
+from tfreps._src.distribute.beam.formats.tfrecord import TFRecord
+from tfreps._src.distribute.beam.records import as_rejected, misfit, sampled_schema
+
+WRITABLE = {"jsonl": JsonLines, "parquet": Parquet, "avro": Avro, "tfrecord": TFRecord}
+READABLE = {"text": TextLines, **WRITABLE}
+DAMAGED = "is damaged, truncated, or not a file of this format"
+SAMPLE = 1000  # records that determine the schema of a format without one
+EVERYTHING = 1 << 62  # end of the part that is a whole file
+PARTS = 64  # of a corpus of medium size
+LEAST_PART, MOST_PART = 1 << 16, 64 << 20  # bytes
+
+
+def match_files(patterns, allow_empty=False):
+    """Returns a dict of the files of paths or glob patterns and their sizes in bytes.
+
+    A pattern that matches no file is an error, and an empty file is one unless `allow_empty`.
+    """
+    found = {}
+    for pattern, match in zip(patterns, FileSystems.match(patterns), strict=True):
+        if not match.metadata_list:
+            raise ValueError(f"{pattern} matches no file. Give a path or a glob pattern in quotes.")
+        found |= {file.path: file.size_in_bytes for file in match.metadata_list}
+    empty = [path for path, size in found.items() if not size]
+    if empty and not allow_empty:
+        raise ValueError(
+            f"{empty[0]} is empty (0 bytes): expected at least one record. Remove the file, or set "
+            "`allow_empty` to leave out empty files."
+        )
+    found = {path: size for path, size in sorted(found.items()) if size}
+    if not found:
+        raise ValueError(f"{patterns[0]} has no file that is not empty.")
+    return found
+
+
+def input_schema(paths, form, keep=None):
+    """Returns the Arrow schema of the records, which all files must have.
+
+    For a format without schemas, it is that of the first `SAMPLE` records, reduced to the fields in
+    `keep`, if given.
+    """
+    if not form.is_typed:
+        records = sample_records(paths, form)
+        if keep is not None:
+            records = [{n: v for n, v in record.items() if n in keep} for record in records]
+        return sampled_schema(records)
+    found = None
+    for path in paths:
+        with _naming(path):
+            schema = form.schema(path)
+        if found is not None and schema != found:
+            fields = ({f"{field.name}: {field.type}" for field in each} for each in (schema, found))
+            changes = ", ".join(sorted(set.symmetric_difference(*fields)))
+            raise ValueError(
+                f"{path} has another schema than {paths[0]}: "
+                f"{changes or 'the order of the fields differs'}. Annotate files of different "
+                "schemas one after the other."
+            )
+        found = schema
+    return found
+
+
+def sample_records(paths, form):
+    """Returns the first records of the files, without items that are not records."""
+    records, reason = [], "it is empty"
+    for path in paths:
+        for item in itertools.islice(items(path, 0, EVERYTHING, form), SAMPLE):
+            try:
+                records += itertools.islice(form.records(item), SAMPLE - len(records))
+            except ValueError as error:
+                reason = str(error)
+        if len(records) >= SAMPLE:
+            break
+    if not records:
+        raise ValueError(f"{paths[0]} has no record that can be read: {reason}.")
+    return form.prepare(records)
+
+
+def part_bytes(sizes):
+    """Returns the size of a part of a corpus whose files have these sizes."""
+    return min(max(sum(sizes) // PARTS, LEAST_PART), MOST_PART)
+
+
+def divide(file, form, size):
+    """Yields the parts `(path, start, stop)`, of about `size` bytes, of a path and its size."""
+    path, num_bytes = file
+    with _naming(path):
+        for start, stop in form.parts(path, num_bytes, size):
+            yield path, start, stop
+
+
+class ReadParts(beam.DoFn):
+    """Reads parts of files, and rejects records that the model cannot read.
+
+    The records keep the text and the fields in `keep`, or all fields if it is `None`. If `schema`
+    is not `None`, a record that does not fit it is rejected.
+    """
+
+    def __init__(self, form, check, keep, schema, batch_size):
+        self.form = form
+        self.check = check
+        self.keep = None if keep is None else {*keep, check.field}
+        self.schema = schema
+        self.batch_size = batch_size
+
+    def process(self, part):
+        """Yields lists of records, and rejections with the tag `rejected`."""
+        path, start, stop = part
+        batch = []
+        for item in items(path, start, stop, self.form):
+            try:
+                for record in self.form.records(item):
+                    if self.keep is not None:
+                        record = {name: v for name, v in record.items() if name in self.keep}
+                    reason = self.check.reason(record)
+                    if reason is None and self.schema is not None:
+                        reason = misfit(record, self.schema)
+                    if reason is not None:
+                        yield as_rejected(reason, record, path)
+                        continue
+                    batch.append(record)
+                    if len(batch) == self.batch_size:
+                        yield batch
+                        batch = []
+            except ValueError as error:
+                yield as_rejected(str(error), item, path)
+        if batch:
+            yield batch
+
+
+def items(path, start, stop, form):
+    """Yields the items of a part of a file."""
+    with _naming(path):
+        yield from form.raw_items(path, start, stop)
+
+
+@contextlib.contextmanager
+def _naming(path):
+    """Context manager that names the file in errors about its content."""
+    try:
+        yield
+    except Exception as error:
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise ValueError(f"{path} {DAMAGED} ({reason}).") from error

@@ -1,0 +1,109 @@
+"""Reads the signatures of an exported SavedModel without loading the model."""
+
+import re
+
+import pyarrow as pa
+import tensorflow as tf
+from apache_beam.io.filesystems import FileSystems
+from tensorflow.core.protobuf import saved_model_pb2
+
+from tfreps._src.inference.export_answers import output_names
+
+# The outputs that are written by default: of a tagger, a classifier and an encoder.
+TAGS = ["tokens", "tags", "confidences", "spans"]
+LABELS = ["label", "probability", "labels", "probabilities"]
+VECTORS = ["default"]
+SPAN = pa.struct(
+    [("type", pa.string()), ("start", pa.int32()), ("end", pa.int32())]
+    + [("tokens", pa.list_(pa.string())), ("text", pa.string()), ("confidence", pa.float32())]
+)
+ARROW = {"string": pa.string(), "float32": pa.float32(), "int32": pa.int32(), "int64": pa.int64()}
+
+
+def version_folder(export):
+    """Returns the folder itself if it is a SavedModel, else its newest version.
+
+    The folder may be on any of Beam's file systems.
+    """
+    export = export.rstrip("/") or export
+    if FileSystems.exists(FileSystems.join(export, "saved_model.pb")):
+        return export
+    found = FileSystems.match([FileSystems.join(export, "*", "saved_model.pb")])[0].metadata_list
+    folders = [FileSystems.split(file.path)[0].rstrip("/") for file in found]
+    versions = [f for f in folders if re.fullmatch("[0-9]+", FileSystems.split(f)[1])]
+    if not versions:
+        raise ValueError(
+            f"{export} is not a SavedModel: it has no saved_model.pb and no version that has one. "
+            "Expected a folder written by `tfreps export`."
+        )
+    return max(versions, key=lambda folder: int(FileSystems.split(folder)[1]))
+
+
+def read_outputs(folder, signature="default"):
+    """Returns a dict of output name -> `tf.TensorSpec` of a signature that reads strings."""
+    path = FileSystems.join(folder, "saved_model.pb")
+    try:
+        with FileSystems.open(path) as file:
+            model = saved_model_pb2.SavedModel.FromString(file.read())
+        found = dict(model.meta_graphs[0].signature_def)
+    except Exception as error:
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise ValueError(
+            f"{path} is not a SavedModel ({reason}). Expected a file written by `tfreps export`."
+        ) from error
+    wanted = {"default": {"text"}, "tokens": {"tokens", "sequence_len"}}[signature]
+    if signature not in found or set(found[signature].inputs) != wanted:
+        strings = sorted(name for name in found if not name.startswith("__"))
+        raise ValueError(
+            f"{folder} has no signature `{signature}` that reads strings; it has "
+            f"{', '.join(strings) or 'none'}. Export a model with its vocabulary by `tfreps "
+            "export`."
+        )
+    return {
+        name: tf.TensorSpec(tf.TensorShape(info.tensor_shape), info.dtype)
+        for name, info in found[signature].outputs.items()
+    }
+
+
+def chosen_names(outputs, asked=None):
+    """Returns the outputs to write, or those that `Annotate` adds by default.
+
+    Example:
+    >>> outputs = {"default": tf.TensorSpec((None, 8)), "elmo": tf.TensorSpec((None, None, 8))}
+    >>> chosen_names(outputs)
+    ['default']
+    >>> chosen_names(outputs, ["elmo"])  # in the form that `signature_rows` reads
+    ['elmo:T']
+    """
+    names = output_names({name: spec.shape for name, spec in outputs.items()})
+    known = {name.partition(":")[0]: name for name in names}
+    if asked is None:
+        asked = TAGS if "tags" in outputs else LABELS if "label" in outputs else VECTORS
+        asked = [name for name in asked if name in known]
+    for name in asked:
+        if name not in known:
+            raise ValueError(
+                f"`outputs` contains {name!r}, which the signature does not return. It returns "
+                f"{', '.join(sorted(known))}."
+            )
+    return [known[name] for name in asked]
+
+
+def answer_schema(outputs, names, prefix=""):
+    """Returns the Arrow schema of the fields that a model adds to a record.
+
+    Example:
+    >>> answer_schema({"tags": tf.TensorSpec((None, None), tf.string)}, ["tags:T"])
+    tags: list<item: string>
+      child 0, item: string
+    """
+    fields = []
+    for name in (name.partition(":")[0] for name in names):
+        if name == "spans":
+            kind = pa.list_(SPAN)
+        else:
+            kind = ARROW[outputs[name].dtype.name]
+            for _ in outputs[name].shape[1:]:
+                kind = pa.list_(kind)
+        fields.append(pa.field(prefix + name, kind))
+    return pa.schema(fields)

@@ -1,0 +1,84 @@
+"""Run folders of several workers: worker 0 writes, and the others only read."""
+
+import atexit
+import contextlib
+import pathlib
+import shutil
+import tempfile
+
+from tfreps._src.runs.model_archive import save_archive
+from tfreps._src.runs.run_folder import RunFolder
+
+SHARED = (
+    "The run folder must be on a disk that all workers share. Give each worker a path that leads "
+    "to this folder on its own machine."
+)
+
+
+class WorkerRun(RunFolder):
+    """Run folder for all workers except worker 0; nothing is written into the folder.
+
+    Logs and pictures are written to a temporary folder. A model is also saved there and deleted at
+    once: saving reads variables that are spread over the workers, so all workers must take part.
+    The arguments are those of `RunFolder`.
+    """
+
+    writes = False
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._scratch = tempfile.mkdtemp(prefix="tfreps-worker-")
+        atexit.register(shutil.rmtree, self._scratch, ignore_errors=True)
+        self.logs_path = pathlib.Path(self._scratch, "logs")
+        self.pictures_path = pathlib.Path(self._scratch, "pictures")
+
+    def keep(self, path, write):
+        """Does nothing."""
+
+    def write_options(self):
+        """Does nothing."""
+
+    def write_results(self, results):
+        """Does nothing."""
+
+    def save_model(self, model):
+        """Reads all variables of the model, as saving does on worker 0."""
+        with tempfile.TemporaryDirectory(dir=self._scratch) as folder:
+            save_archive(model, pathlib.Path(folder, "model.keras"))
+
+
+@contextlib.contextmanager
+def begin_run_folder(workers, path, program, options, free, defaults):
+    """Checks the folder on all workers, and locks it on worker 0 with `RunFolder.begin`.
+
+    The arguments after `workers` are those of `RunFolder.begin`. The context manager yields the run
+    to resume, or `None` if there is none. An error on any worker is raised on all of them.
+    """
+    given = path, program, options, free, defaults
+    with contextlib.ExitStack() as stack:
+        earlier = None
+        with workers.together():
+            if workers.is_chief:
+                earlier = stack.enter_context(RunFolder.begin(*given))
+            else:
+                earlier = WorkerRun.find_earlier(*given)
+        workers.check_same({"the run to resume": earlier is not None}, SHARED)
+        yield earlier
+
+
+def create_on_chief(workers, path, program, create):
+    """Returns the `RunFolder` that `create` makes on worker 0, and a `WorkerRun` on the others.
+
+    An error on any worker is raised on all of them.
+    """
+    run = None
+    with workers.together():
+        if workers.is_chief:
+            run = create()
+    with workers.together():
+        if not workers.is_chief:
+            try:
+                run = WorkerRun.open(path, program)
+            except ValueError as error:
+                raise ValueError(f"{error} {SHARED}") from error
+    return run

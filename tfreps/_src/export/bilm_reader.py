@@ -1,0 +1,48 @@
+"""TokenReader: converts strings to the ids of a biLM inside an exported graph."""
+
+import os
+
+import tensorflow as tf
+
+from tfreps._src.export.signature_base import real_tokens
+from tfreps._src.text.char_ids import add_boundaries, character_ids, token_character_ids
+from tfreps._src.text.lookup_table import lookup_table
+
+
+class TokenReader:
+    """Converts strings to the ids of a biLM, using only core TensorFlow operations.
+
+    The vocabulary is written to `folder`, as an asset of the SavedModel. Without one, `lookup` and
+    `targets` cannot be used, and `to_ids` can be used only if the biLM reads characters.
+    """
+
+    def __init__(self, bilm, vocabulary, folder):
+        self.bilm = bilm
+        self.vocabulary = vocabulary
+        self.reads_characters = bilm.vocabulary_size is None
+        self.table = None
+        if vocabulary is not None:
+            path = os.path.join(folder, "vocabulary.txt")
+            self.table = lookup_table(vocabulary.tokens, vocabulary.unknown_id, path)
+
+    def to_ids(self, tokens, sequence_len):
+        """Converts tokens to input ids of the biLM, int32 `[N, T, C]` or `[N, T]`.
+
+        The ids after the first `sequence_len` tokens of each row are 0.
+        """
+        inside = real_tokens(tokens, sequence_len)
+        if not self.reads_characters:
+            return tf.where(inside, self.lookup(tokens) + 1, 0)
+        size = self.bilm.max_characters
+        empty = tf.constant(token_character_ids("", size))  # a token without characters
+        ids = tf.where((tokens == "")[..., None], empty, character_ids(tokens, size))
+        return tf.where(inside[..., None], ids, 0)  # [N, T, C]
+
+    def lookup(self, tokens):
+        """Returns the vocabulary ids of tokens, which are the classes of the softmax, as int32."""
+        return tf.cast(self.table.lookup(tokens), tf.int32)
+
+    def targets(self, tokens, lengths):
+        """Returns the vocabulary ids of tokens and sentence boundaries, int32 `[N, T+2]`."""
+        ends = self.vocabulary.start_id, self.vocabulary.end_id
+        return add_boundaries(self.lookup(tokens), lengths, *ends)[0]

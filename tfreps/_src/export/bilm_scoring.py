@@ -1,0 +1,100 @@
+"""Scoring: signatures of an exported language model that score text."""
+
+import tensorflow as tf
+
+from tfreps._src.layers.elmo_bilstm import LSTMState, flatten_states, reverse_tokens
+
+MOST_SENTENCES = 4096  # largest batch size of `initial_states`
+
+
+class Scoring:
+    """Signatures `initial_states` and `score` of an exported `BiLMPretrainer`.
+
+        initial_states  batch_size int32 [], from 0 to 4,096 -> the initial states (zeros, or the
+                        states stored by `BiLM.warm_up`)
+        score           tokens str [N, T], sequence_len int32 [N], forward_hidden [N, L, P],
+                        forward_cell [N, L, U], backward_hidden, backward_cell -> nll,
+                        forward_nll, backward_nll float32 [N], sums in nats; token_count int32
+                        [N], the number of predictions per direction: one for each token of the
+                        sentence and one for its end (backward: its start); and the new states,
+                        under the names of the inputs
+
+    `nll` is the sum of both directions. The perplexity of both directions, computed with the full
+    softmax over all tokens, is `exp(sum(nll) / (2 * sum(token_count)))`. The model stores nothing
+    between calls: the caller passes the states of one call to the next. A model that is not
+    bidirectional has no backward inputs or outputs; its `nll` is `forward_nll`, and its perplexity
+    is `exp(sum(nll) / sum(token_count))`. `reader` is a `TokenReader` with a vocabulary.
+    """
+
+    def __init__(self, bilm, pretrainer, reader):
+        self.bilm = bilm
+        self.pretrainer = pretrainer
+        self.reader = reader
+
+    def initial_states(self, batch_size):
+        """Implements the signature `initial_states`: returns the states before the first token."""
+        fits = (batch_size >= 0) & (batch_size <= MOST_SENTENCES)
+        message = f"`batch_size` must be from 0 to {MOST_SENTENCES}; got"
+        tf.debugging.Assert(fits, [message, batch_size])
+        states = flatten_states(self.bilm.fixed_state(batch_size))
+        return dict(zip(self.bilm.state_names, states, strict=True))
+
+    def score(self, tokens, sequence_len, **states):
+        """Implements the signature `score`: returns the NLL of `tokens` in nats and new states."""
+        bilm = self.bilm
+        ids = self.reader.to_ids(tokens, sequence_len)
+        ids, known = bilm.with_boundaries(ids, sequence_len)  # [N, T+2, ...], [N, T+2]
+        targets = self.reader.targets(tokens, sequence_len)  # [N, T+2]
+        vectors, which = bilm.encode_distinct(ids)  # [D, P], [N, T+2]
+        mask = known[:, 1:]  # the last token of each direction is only predicted, not read
+        answer = {"token_count": sequence_len + 1}
+        for name, lstm in zip(("forward", "backward"), bilm.bilstm.directions, strict=False):
+            if name == "backward":
+                which, targets = reverse_tokens(which, known), reverse_tokens(targets, known)
+            state = LSTMState(states[f"{name}_hidden"], states[f"{name}_cell"])
+            read = which[:, :-1]
+            layers, state = lstm(
+                tf.gather(vectors, read), mask=mask, initial_state=state, distinct=(vectors, read)
+            )
+            nll = self._nll(layers[:, -1], targets[:, 1:])  # [N, T+1]
+            answer[f"{name}_nll"] = tf.reduce_sum(tf.where(mask, nll, 0.0), axis=1)
+            answer[f"{name}_hidden"], answer[f"{name}_cell"] = state
+        answer["nll"] = answer["forward_nll"] + answer.get("backward_nll", 0.0)
+        return answer
+
+    def surprise(self, outputs, tokens, sequence_len):
+        """Computes the negative log-probability of each token, given the outputs of the biLM.
+
+        Returns:
+            dict of float32 tensors in nats: `forward_surprise` `[N, T]` is -log p(token | all
+            tokens before it), `backward_surprise` `[N, T]` is -log p(token | all tokens after it),
+            both 0 on padding; `end_surprise` and `start_surprise` `[N]` are those of the sentence
+            boundaries. If `score` starts from the initial states, its `forward_nll` is the sum of
+            `forward_surprise` and `end_surprise`, and its `backward_nll` that of the others.
+            `in_vocabulary`, int32 `[N, T]`, is 0 on padding and on tokens that are read as `<UNK>`.
+            Without a backward direction, its two outputs are missing.
+        """
+        dim = self.bilm.projection_dim
+        inside = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
+        top = outputs["layer_outputs_with_boundaries"][:, -1]  # [N, T+2, 2P]
+        targets = self.reader.targets(tokens, sequence_len)  # [N, T+2]
+        nll = self._nll(top[:, :-1, :dim], targets[:, 1:])  # [N, T+1]
+        known = self.reader.lookup(tokens) != self.reader.vocabulary.unknown_id
+        answer = {
+            "in_vocabulary": tf.cast(known & inside, tf.int32),
+            "forward_surprise": tf.where(inside, nll[:, :-1], 0.0),
+            "end_surprise": tf.gather(nll, sequence_len, batch_dims=1),
+        }
+        if self.bilm.bidirectional:
+            nll = self._nll(top[:, 1:, dim:], targets[:, :-1])
+            answer["backward_surprise"] = tf.where(inside, nll[:, 1:], 0.0)
+            answer["start_surprise"] = nll[:, 0]
+        return answer
+
+    def _nll(self, features, targets):
+        """Returns the NLL in nats, float32 `[N, T]`, of `targets` `[N, T]` given `features`."""
+        shape = tf.shape(targets)
+        features = tf.reshape(features, [1, -1, self.bilm.projection_dim])
+        kernel = self.bilm.token_encoder.embeddings[1:] if self.pretrainer.tied else None
+        nll = self.pretrainer.softmax(features, tf.reshape(targets, [1, -1]), kernel=kernel)
+        return tf.reshape(nll, shape)

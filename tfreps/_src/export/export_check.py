@@ -1,0 +1,122 @@
+"""check_export: runs an export in a new process without tfreps and compares its outputs."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import tensorflow as tf
+
+from tfreps._src.export.notes import text_ops
+
+SENTENCES = [
+    "The dog sat on the mat .",
+    "",
+    "Ada Lovelace, born in London, wrote the first program.",
+    "naïve 你好 !",
+]
+# The order of additions depends on threads, fused operations and the CPU, so results differ between
+# processes. In bfloat16 each product is rounded to 8 bits.
+TOLERANCES = {"float32": 1e-4, "bfloat16": 5e-2}
+SCRIPT = pathlib.Path(__file__).with_name("run_signatures.py")
+SECONDS = 300
+
+
+def check_export(signatures, functions, folder, python=sys.executable) -> float:
+    """Runs an export in a new process without tfreps and compares its outputs with the model's.
+
+    Args:
+        signatures: `BiLMSignatures`, `BertSignatures` or `TextSignatures`, as returned by
+            `open_for_export`.
+        functions: dict. Concrete function of each signature, as in `WrittenExport.functions`.
+        folder: str or path-like. Folder of the version.
+        python: str. Path of the Python interpreter, which may have a different version of
+            TensorFlow. Defaults to the current interpreter.
+
+    Returns:
+        float. Largest difference between the outputs of the signatures `default` and `explain` for
+        four sentences and those of the model. If the largest absolute value of a model output
+        exceeds 1, the difference in this output is divided by that value.
+
+    Raises:
+        ValueError: If the process fails, a difference is too large, or the export has no signature
+            that reads text.
+    """
+    if "default" not in functions:
+        raise ValueError(
+            "`check` needs a signature that reads text, but this export reads only token ids. "
+            "Export the model without the check."
+        )
+    expected = {"default": signatures.expected(SENTENCES)}
+    if "explain" in functions:
+        expected["explain"] = functions["explain"](text=tf.constant(SENTENCES))
+    job = {
+        "folder": os.path.abspath(folder),
+        "signatures": list(expected),
+        "texts": SENTENCES,
+        "needs_text": bool(text_ops(functions)),
+    }
+    try:
+        outputs = _run(job, str(python))
+        return compare(outputs, expected, TOLERANCES[signatures.weights.precision])
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        reason = " ".join(str(error).split())[-600:]
+        raise ValueError(f"The export failed its check by {python}: {reason}") from error
+
+
+def compare(outputs, expected, allowed) -> float:
+    """Returns the largest difference between the outputs of an export and those of the model.
+
+    `outputs` maps `SIGNATURE/OUTPUT` to an array, and `expected` each signature to a dict of the
+    model's outputs. Raises a ValueError if a difference is larger than `allowed`.
+    """
+    largest = 0.0
+    for signature, values in expected.items():
+        for name, value in values.items():
+            where = f"the output {name!r} of the signature {signature!r}"
+            if f"{signature}/{name}" not in outputs:
+                raise ValueError(f"{where} is missing.")
+            found = outputs[f"{signature}/{name}"]
+            wanted = np.asarray(value)
+            if found.shape != wanted.shape:
+                raise ValueError(f"{where} must have shape {wanted.shape}; got {found.shape}.")
+            if wanted.dtype == object:
+                wanted, found = as_bytes(wanted), found.tolist()
+                if wanted != found:
+                    raise ValueError(f"{where} must be {wanted}; got {found}.")
+                continue
+            scale = max(1.0, float(np.abs(wanted).max(initial=0)))
+            difference = float(np.abs(found - wanted).max(initial=0)) / scale
+            if not difference <= allowed:
+                raise ValueError(
+                    f"{where} differs from the model's by {difference:.2g} after division by "
+                    f"{scale:.3g}; at most {allowed:g} is allowed."
+                )
+            largest = max(largest, difference)
+    return largest
+
+
+def as_bytes(array):
+    """Converts an array of str or bytes to nested lists of bytes."""
+    encode = np.vectorize(lambda x: x.encode() if isinstance(x, str) else x, otypes=[object])
+    return (encode(array) if array.size else array).tolist()
+
+
+def _run(job, python):
+    """Runs `run_signatures.py` and returns its outputs."""
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+    with tempfile.TemporaryDirectory() as place:
+        given, written = (os.path.join(place, name) for name in ("job.json", "outputs.npz"))
+        pathlib.Path(given).write_text(json.dumps(job), encoding="utf-8")
+        done = subprocess.run(
+            [python, "-I", str(SCRIPT), given, written],
+            env={**os.environ, **quiet},
+            **{"capture_output": True, "text": True, "cwd": place, "timeout": SECONDS},
+        )
+        if done.returncode:
+            raise ValueError(f"the process ended with code {done.returncode}: {done.stderr}")
+        with np.load(written, allow_pickle=False) as file:
+            return dict(file)

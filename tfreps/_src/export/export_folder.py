@@ -1,0 +1,138 @@
+"""write_export: writes the next version of a model, its README and configuration files."""
+
+import json
+import pathlib
+import sys
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tfreps._src.export.export_check import check_export
+from tfreps._src.export.notes import check_notes, model_name, write_notes
+from tfreps._src.files.atomic_files import replacing
+from tfreps._src.files.version_folders import next_version
+
+COUNTS = "tfreps_counts.json"  # how texts are tokenized, for servers that limit requests
+WARM_UP = "tf_serving_warmup_requests"
+WARM_UP_TEXTS = (
+    ["The dog sat on the mat ."],
+    [
+        "Ada Lovelace lived in London .",
+        "",
+        "A longer sentence , with a few more words in it .",
+        "你好",
+    ],
+)
+
+
+class WrittenExport(NamedTuple):
+    """Result of `write_export`.
+
+    Attributes:
+        folder: `pathlib.Path`. Folder of the version.
+        version: int. Number of the version.
+        functions: dict. Concrete function of each signature, by name.
+        num_warm_up: int or None. Number of warm-up requests. It is `None` if the package
+            tensorflow-serving-api is not installed.
+        difference: float or None. Largest difference that the check found; see `check_export`. It
+            is `None` without a check.
+    """
+
+    folder: pathlib.Path
+    version: int
+    functions: dict
+    num_warm_up: int | None
+    difference: float | None
+
+
+def write_export(signatures, base, check=False, overwrite=False):
+    """Writes the next version of an exported model.
+
+        base/1/, base/2/ ...    versions, each a SavedModel with warm-up requests and a description
+                            of its tokenization for servers that limit the tokens in a request
+        base/README.md          description, inputs and outputs, and example requests
+        base/models.config, base/batching.config    configuration of TensorFlow Serving
+
+    The version and each file are written atomically. The README describes the newest version.
+
+    Args:
+        signatures: `BiLMSignatures`, `BertSignatures` or `TextSignatures`, as returned by
+            `open_for_export`.
+        base: str or path-like. Folder of the model, which may already contain versions. Its name is
+            the name of the model.
+        check: bool, str or path-like. If `True`, a new process runs the new version without tfreps,
+            and the version is written only if its outputs match those of the model. A path selects
+            the Python interpreter of the process, which may have a different version of
+            TensorFlow. Defaults to `False`.
+        overwrite: bool. Whether to replace a README.md, models.config or batching.config that
+            tfreps did not write. Defaults to `False`.
+
+    Returns:
+        `WrittenExport`.
+
+    Raises:
+        ValueError: If `base` is a file, if it contains a README.md, models.config or
+            batching.config that tfreps did not write and `overwrite` is `False`, if the signatures
+            cannot be built, if no larger version number is possible, or if `check` is set and the
+            check fails or no signature reads text.
+    """
+    base = pathlib.Path(base)
+    if base.is_file():
+        raise ValueError(f"{base} is a file; expected a folder or a new path. Choose another path.")
+    check_notes(base, overwrite)
+    functions = signatures.functions()
+    version = next_version(base)
+    difference = None
+    with replacing(base / str(version), parents=True) as folder:
+        # Servers do not need the custom gradients.
+        options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+        tf.saved_model.save(signatures.module(), str(folder), functions, options)
+        extra = folder / "assets.extra"
+        extra.mkdir()
+        counts = json.dumps(signatures.text_counts) + "\n"
+        (extra / COUNTS).write_text(counts, encoding="utf-8")
+        num_warm_up = write_warm_up(extra / WARM_UP, model_name(base), functions)
+        if check:
+            python = sys.executable if check is True else check
+            difference = check_export(signatures, functions, folder, python)
+    write_notes(base, version, signatures, functions, overwrite)
+    return WrittenExport(base / str(version), version, functions, num_warm_up, difference)
+
+
+def write_warm_up(path, name, functions):
+    """Writes the requests that a server runs before it serves a version.
+
+    Every signature is called, since TensorFlow prepares the graph of each one, also of an alias,
+    when it is first called, which takes seconds. Returns the number of requests, or `None` without
+    writing a file if the package tensorflow-serving-api is not installed.
+    """
+    try:
+        from tensorflow_serving.apis import predict_pb2, prediction_log_pb2
+    except ImportError:
+        return None
+    requests = [(key, inputs) for key in functions for inputs in _inputs(functions[key])]
+    with tf.io.TFRecordWriter(str(path)) as writer:
+        for signature, inputs in requests:
+            request = predict_pb2.PredictRequest()
+            request.model_spec.name = name
+            request.model_spec.signature_name = signature
+            for key, value in inputs.items():
+                request.inputs[key].CopyFrom(value)
+            log = prediction_log_pb2.PredictLog(request=request)
+            writer.write(prediction_log_pb2.PredictionLog(predict_log=log).SerializeToString())
+    return len(requests)
+
+
+def _inputs(function):
+    """Returns the inputs of the requests: `WARM_UP_TEXTS`, or arrays of one element if possible."""
+    specs = function.structured_input_signature[1]
+    if specs.keys() == {"text"}:
+        return [{"text": tf.make_tensor_proto(texts, tf.string)} for texts in WARM_UP_TEXTS]
+    return [{key: _one(spec) for key, spec in specs.items()}]
+
+
+def _one(spec):
+    """Returns a `TensorProto` of ones, or of texts "1", in which unknown sizes are 1."""
+    ones = np.ones([size or 1 for size in spec.shape], int)
+    return tf.make_tensor_proto(ones.astype(str) if spec.dtype == tf.string else ones, spec.dtype)

@@ -1,0 +1,197 @@
+"""Signatures of taggers and classifiers, from raw strings to tags and labels."""
+
+import numpy as np
+import tensorflow as tf
+
+from tfreps._src.export.explanations import explain_attention, explain_label, explain_tags
+from tfreps._src.export.signature_base import (
+    Signatures,
+    asset_folder,
+    count,
+    cut_tokens,
+    is_long,
+    read_pieces,
+    with_vocabulary,
+)
+from tfreps._src.export.stored_weights import StoredWeights
+from tfreps._src.models import TransformerEncoder
+from tfreps._src.text.bert.character_tokens import CharacterTokenizer
+from tfreps._src.text.tags.graph_spans import padded_spans
+from tfreps._src.text.tags.tag_schemes import span_rules
+from tfreps._src.text.tokenizers import tokenize
+
+
+class TextSignatures(Signatures):
+    """Signatures of an exported tagger or classifier: `default`, `tokens` and `explain`.
+
+    Raw text is tokenized as in training. A tagger returns
+
+        tokens          str [N, T], the tokens that were read, "" on padding
+        tags            str [N, T], the tag of each token, "" on padding
+        confidences     float32 [N, T], the probability of each tag in `tags`, 0 on padding
+        sequence_len    int32 [N]
+
+    and, if it has a tag scheme, the spans of each sentence from left to right:
+
+        span_types                  str [N, S], "" after a sentence's last span
+        span_starts, span_ends      int32 [N, S], indices of tokens; the end is exclusive
+        num_spans                   int32 [N]
+
+    A classifier returns
+
+        label             str [N], the most probable label
+        probability       float32 [N], its probability
+        labels            str [N, K], all labels, the same in every row
+        probabilities     float32 [N, K], the probability of each label in `labels`
+        sequence_len      int32 [N], the number of tokens that were read
+
+    A classifier truncates texts to `trained.max_length` tokens, unless `max_length` is `None`. A
+    classifier on a BERT model treats `tokens` as words and splits them into pieces; its
+    `max_length` and its output `sequence_len` count pieces, including `[CLS]` and `[SEP]`.
+    Sentences of a tagger on a BERT model are truncated after the last word whose pieces all fit
+    within `max_length`; its output `sequence_len` is the number of words that were read.
+
+    `explain` returns all outputs of `default`, the `tokens` or pieces that were read, and the
+    outputs of those functions in `export.explanations` that apply to the model.
+
+    Args:
+        trained: `tfreps.inference.TextTagger` or `TextClassifier`.
+        explain: bool. Whether to add the signature `explain`. Defaults to `False`.
+        core_ops: bool. Whether the export uses only core TensorFlow operations. If `False`, an
+            operation of TensorFlow Text splits the words for a BERT model into pieces. Defaults to
+            `True`.
+    """
+
+    def __init__(self, trained, explain=False, core_ops=True):
+        if trained.model._reads_vectors:
+            raise ValueError(
+                "The model reads vectors that `tfreps embed` stored, which a server does not have. "
+                "Export a model that was trained on the biLM itself, which computes the vectors."
+            )
+        self.trained = trained
+        self.model = trained.model
+        self.indexer = with_vocabulary(trained.indexer, asset_folder(self), core_ops)
+        kind = "a tagger" if trained.is_tagger else "a classifier"
+        encoder = self.model.parts().get("encoder")  # an HMM has none
+        parts = [type(part).__name__ for part in (self.model, encoder) if part is not None]
+        size = self.model.count_params()
+        title = f"{kind} with {size:,} parameters ({' on '.join(parts)})"
+        super().__init__(self.indexer, StoredWeights([self.model]), title, explain)
+        self.answer = self.weights.shared(self._answer)
+        # A classifier on a BERT model reads the pieces of texts; all other models read tokens.
+        self.reads_pieces = trained.tokenizer is not None and not trained.is_tagger
+        self.longest = None if trained.tokenizer is not None else trained.max_length
+        self.text_counts = text_counts(trained)
+        self.room = trained.tokenizer.room(trained.max_length) if trained.tokenizer else None
+
+    def expected(self, texts):
+        """Computes some outputs of `default` for a list of texts with the model itself."""
+        rows = self.trained.tokenize(texts)
+        if self.trained.is_tagger:
+            answers = self.trained.tag(rows)
+            return {
+                "tokens": _padded(rows, ""),
+                "tags": _padded([a.tags for a in answers], ""),
+                "confidences": _padded([a.confidences for a in answers], 0.0),
+            }
+        answers = self.trained.classify(rows)
+        shares = np.array([list(a.probabilities.values()) for a in answers], "float32")
+        return {"label": np.array([a.label for a in answers], object), "probabilities": shares}
+
+    def from_text(self, text):
+        return self.answer(*self._read(text))
+
+    def from_tokens(self, tokens, sequence_len):
+        tokens, sequence_len = cut_tokens(tokens, sequence_len, self.longest)
+        if self.reads_pieces:
+            return self.from_text(tf.strings.reduce_join(tokens, axis=1, separator=" "))
+        return self.answer(*self._of_tokens(tokens, sequence_len))
+
+    def explain_text(self, text):
+        features, tokens, sequence_len = self._read(text)
+        answer = {**self.answer(features, tokens, sequence_len), "tokens": tokens}
+        explain = explain_tags if self.trained.is_tagger else explain_label
+        answer |= explain(self.model, features)
+        strings = None if self.trained.tokenizer is None else self.indexer.strings
+        return {**answer, **explain_attention(self.model, features, tokens, strings)}
+
+    def _read(self, text):
+        """Converts raw text `[N]` to features, tokens `[N, T]` and the number of tokens."""
+        if self.reads_pieces:
+            return read_pieces(self.indexer, text, self.trained.max_length)
+        tokens = tokenize(text, self.trained.tokens)  # [N, T]
+        return self._of_tokens(*cut_tokens(tokens, count(tokens != ""), self.longest))
+
+    def _of_tokens(self, tokens, sequence_len):
+        features = self.indexer(tokens)
+        if self.room is not None:
+            real = features["piece_ids"] != self.trained.tokenizer.padding_id  # [N, T, W]
+            ends = tf.cumsum(tf.reduce_sum(tf.cast(real, tf.int32), axis=2), axis=1)  # [N, T]
+            sequence_len = tf.minimum(sequence_len, count(ends <= self.room))
+            tokens = tf.where(tf.sequence_mask(sequence_len, tf.shape(tokens)[1]), tokens, "")
+        if self.trained.is_tagger:  # empty tokens are tagged too
+            features["mask"] = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
+        return features, tokens, sequence_len
+
+    def _answer(self, features, tokens, sequence_len):
+        if self.trained.is_tagger:
+            return _tagged(self.trained, features, tokens, sequence_len)
+        return {**_classified(self.trained, features), "sequence_len": sequence_len}
+
+
+def text_counts(trained):
+    """Returns the `text_counts` of a tagger or classifier."""
+    if trained.tokenizer is None:
+        return {
+            "tokens": trained.tokens,
+            "most_per_text": trained.max_length,
+            "added_per_text": 0,
+            "attends": trained.model.find(TransformerEncoder) is not None,
+        }
+    how = "characters"
+    most = trained.max_length
+    if trained.is_tagger:  # it splits the whole text into pieces before truncating it
+        if not isinstance(trained.tokenizer, CharacterTokenizer):
+            how = "bert_words"
+        most = None
+    attends = is_long(trained.max_length)
+    return {"tokens": how, "most_per_text": most, "added_per_text": 2, "attends": attends}
+
+
+def _tagged(trained, features, tokens, sequence_len):
+    found = trained.model.tag(features)
+    names = tf.constant([*trained.names, ""])
+    tags = tf.where(features["mask"], found["tags"], len(trained.names))
+    answer = {
+        "tokens": tokens,
+        "tags": tf.gather(names, tags),
+        "confidences": found["confidences"],
+        "sequence_len": sequence_len,
+    }
+    if trained.scheme is not None:
+        rules = span_rules(trained.names, trained.scheme)
+        types, starts, ends = padded_spans(found["tags"], sequence_len, rules)
+        kinds = tf.constant([*rules.type_names, ""])
+        answer["span_types"] = tf.gather(kinds, tf.where(types < 0, len(rules.type_names), types))
+        answer |= {"span_starts": starts, "span_ends": ends}
+        answer["num_spans"] = tf.reduce_sum(tf.cast(types >= 0, tf.int32), axis=1)
+    return answer
+
+
+def _classified(trained, features):
+    probabilities = trained.model(features)["probabilities"]  # [N, K]
+    labels = tf.constant(trained.names)
+    return {
+        "label": tf.gather(labels, tf.argmax(probabilities, axis=1)),
+        "probability": tf.reduce_max(probabilities, axis=1),
+        "labels": tf.repeat(labels[None], tf.shape(probabilities)[0], axis=0),
+        "probabilities": probabilities,
+    }
+
+
+def _padded(rows, filler):
+    """Pads lists of different lengths; returns one array of strings or of float32 numbers."""
+    longest = max(map(len, rows), default=0)
+    kind = object if filler == "" else "float32"
+    filled = [[*row, *[filler] * (longest - len(row))] for row in rows]
+    return np.array(filled, kind).reshape(len(rows), longest)

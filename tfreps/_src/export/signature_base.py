@@ -1,0 +1,149 @@
+"""Base class and helpers for the signatures of exported models."""
+
+import os
+import shutil
+import tempfile
+import weakref
+
+import tensorflow as tf
+
+from tfreps._src.text.bert.piece_indexer import PieceIndexer
+
+TEXT = tf.TensorSpec([None], tf.string, "text")
+TOKENS = tf.TensorSpec([None, None], tf.string, "tokens")
+LENGTHS = tf.TensorSpec([None], tf.int32, "sequence_len")
+ATTENDED = 1024  # up to about this many tokens, attention costs less than the rest of the model
+
+
+class Signatures:
+    """Base class of the signatures of an export.
+
+    Subclasses implement `expected`, which computes some outputs of `default` with the model itself,
+    and three methods, each of which returns a dict of tensors:
+
+        default     from_text(text str [N]), also called serving_default
+        tokens      from_tokens(tokens str [N, T], sequence_len int32 [N])
+        explain     explain_text(text str [N]), only if `explains` is `True`
+
+    Args:
+        table: `TokenIndexer`, `PieceIndexer`, lookup table or None. The vocabulary, which the
+            SavedModel stores as an asset.
+        weights: `StoredWeights` of the model.
+        title: str. Description of the model for its README.
+        explains: bool. Whether to add the signature `explain`.
+
+    Attributes:
+        text_counts: dict. How texts are tokenized, for servers that limit requests. `tokens` is a
+            key of `notes.UNITS`; `most_per_text` is the number of tokens to which the
+            model truncates a text before it splits it, or `None`; `added_per_text` is the number of
+            tokens that it adds; `attends` is `True` if the cost of a long text grows with the
+            square of its number of tokens.
+        known: dict. Facts about the training, as returned by `runs.run_card.run_card`.
+        notices: sequence of str. Paragraphs for users of the signatures, for the README.
+        reads_text: bool. Whether there are signatures that read strings.
+    """
+
+    known: dict = {}
+    notices: tuple | list = ()
+    reads_text = True
+
+    def __init__(self, table, weights, title, explains):
+        self.table = table
+        self.weights = weights
+        self.title = title
+        self.explains = explains
+
+    def functions(self):
+        """Returns a dict from signature names to traced functions, for `tf.saved_model.save`."""
+        trace = self.weights.trace
+        functions = {}
+        if self.reads_text:
+            functions["default"] = functions["serving_default"] = trace(self.from_text, TEXT)
+            functions["tokens"] = trace(self.from_tokens, TOKENS, LENGTHS)
+        functions |= self.more_functions()
+        if self.explains and self.reads_text:
+            functions["explain"] = trace(self.explain_text, TEXT)
+        return functions
+
+    def more_functions(self):
+        """Returns a dict of the traced functions of other signatures; there are none by default."""
+        return {}
+
+    def module(self):
+        """Returns a `tf.Module` with the weights and the vocabulary that the functions use."""
+        module = tf.Module()
+        module.weights = self.weights.tracked()
+        module.table = self.table
+        return module
+
+
+def asset_folder(owner) -> str:
+    """Creates a temporary folder for assets, deleted when `owner` is garbage-collected."""
+    folder = tempfile.mkdtemp(prefix="tfreps-export-")
+    weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def with_vocabulary(indexer, assets, core_ops=True):
+    """Returns a `TokenIndexer` or `PieceIndexer` with its vocabulary as a file in `assets`.
+
+    With `core_ops=False`, an operation of TensorFlow Text splits words into pieces.
+    """
+    path = os.path.join(assets, "vocabulary.txt")
+    if core_ops:
+        return indexer.with_vocabulary_file(path)
+    if not isinstance(indexer, PieceIndexer):
+        raise ValueError(
+            "`core_ops=False` applies only to BERT models; this model reads whole "
+            "tokens, which need no WordPiece. Omit `core_ops=False`."
+        )
+    return indexer.with_vocabulary_file(path, core_ops=False)
+
+
+def is_long(max_length) -> bool:
+    """Returns True if attention matters for texts that are truncated to `max_length` tokens."""
+    return max_length is None or max_length > ATTENDED
+
+
+def real_tokens(tokens, sequence_len):
+    """Returns the mask of real tokens, bool `[N, T]`, for tokens `[N, T, ...]`.
+
+    Calls with lengths that do not fit raise `tf.errors.InvalidArgumentError`.
+    """
+    rows, longest = tf.unstack(tf.shape(tokens)[:2])
+    fits = tf.reduce_all((sequence_len >= 0) & (sequence_len <= longest))
+    fits &= tf.size(sequence_len) == rows
+    message = (
+        "`sequence_len` must have one value per row of tokens, from 0 to the length of the row; "
+        "got these lengths and this shape of the tokens:"
+    )
+    tf.debugging.Assert(fits, [message, sequence_len, tf.shape(tokens)])
+    return tf.sequence_mask(sequence_len, longest)
+
+
+def cut_tokens(tokens, sequence_len, max_length=None):
+    """Truncates tokens, str `[N, T]`, and replaces those after the end of each row with `""`.
+
+    Returns the tokens, str `[N, min(T, max_length)]`, and their lengths, int32 `[N]`.
+    """
+    tokens = tf.where(real_tokens(tokens, sequence_len), tokens, "")[:, :max_length]
+    return tokens, tf.minimum(sequence_len, tf.shape(tokens)[1])
+
+
+def read_pieces(indexer, text, max_length):
+    """Converts text `[N]` to features, pieces `[N, T]`, `""` on padding, and their number."""
+    features = indexer.of_texts(text, max_length)
+    pieces = tf.where(features["mask"], indexer.strings(features["token_ids"]), "")
+    return features, pieces, count(features["mask"])
+
+
+def mean_over_tokens(vectors, sequence_len):
+    """Returns the mean `[N, D]` of the vectors `[N, T, D]` of each row, which are 0 on padding."""
+    return (
+        tf.reduce_sum(vectors, axis=1) / tf.cast(tf.maximum(sequence_len, 1), tf.float32)[:, None]
+    )
+
+
+def count(mask):
+    """Returns the number of true values in each row of a mask, int32 `[N]`."""
+    return tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)

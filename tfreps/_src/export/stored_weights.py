@@ -1,0 +1,174 @@
+"""StoredWeights and weight_changes: store the weights of an export in fewer bits."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfreps._src.export.export_check import SENTENCES
+from tfreps._src.layers.ops.configurable import inner_layers
+
+KINDS = "float32", "bfloat16", "int8"
+LEAST = 1024  # smallest number of values of an array that is stored in fewer bits
+
+
+class StoredWeights:
+    """Weights of an export's models, stored as float32, bfloat16 or int8.
+
+        bfloat16    w = float32(stored)             half the size, 8 bits of precision
+        int8        w = scale * float32(stored)     a quarter of the size, integers from -127 to 127
+
+    Arrays with at least two axes and at least 1,024 values are stored in the chosen type; others,
+    such as biases, are stored unchanged. `int8` has one scale per row if an array has more rows
+    than columns (embeddings), otherwise one per column (kernels). Every call of the export converts
+    the weights back to float32, which takes time. The weights of the models themselves are rounded
+    too, so that the models and the export give the same outputs. (Keras's `model.quantize("int8")`
+    also rounds the inputs of matrix multiplications, and supports only dense layers and
+    embeddings.)
+
+    Args:
+        models: list of `keras.Model`. The models whose weights the export stores.
+
+    Example:
+    >>> dense = keras.layers.Dense(64)
+    >>> dense.build((None, 64))
+    >>> weights = StoredWeights([dense])
+    >>> weights.store("bfloat16")
+    >>> double = weights.trace(lambda x: {"y": 2.0 * dense(x)}, tf.TensorSpec([None, 64], name="x"))
+    >>> double(x=tf.ones([1, 64]))["y"].shape
+    TensorShape([1, 64])
+    """
+
+    def __init__(self, models):
+        variables = {id(v): v for model in models for v in model.variables}
+        self.models = models
+        self.variables = list(variables.values())
+        self.stored = []  # (variable, function that returns its value)
+
+    @property
+    def precision(self):
+        """Compute precision: `"bfloat16"` if a layer computes in 16 bits, otherwise `"float32"`."""
+        inner = (part for model in self.models for _, part in inner_layers(model))
+        layers = [*self.models, *inner]
+        return "bfloat16" if any("float16" in part.compute_dtype for part in layers) else "float32"
+
+    def store(self, kind):
+        """Rounds the models' weights and stores them as `kind`, one of `KINDS`."""
+        if kind not in KINDS:
+            raise ValueError(f"`kind` must be one of {', '.join(KINDS)}; got {kind!r}.")
+        if kind == "float32":
+            return
+        if any(v.dtype == "int8" for v in self.variables):
+            raise ValueError(
+                "Keras has already quantized the model, so its weights cannot be stored in fewer "
+                "bits. Store them as float32, which leaves them unchanged."
+            )
+        for variable in self.variables:
+            if variable.dtype == "float32" and len(variable.shape) > 1:
+                if np.prod(variable.shape) >= LEAST:
+                    value = _Rounded(np.asarray(variable), kind)
+                    variable.assign(value())
+                    self.stored.append((variable, value))
+
+    def trace(self, function, *specs, **named):
+        """Traces a function of tensors, which returns a dict, so that it reads the stored weights.
+
+        `specs` are the named specs of its positional inputs, and `named` those of its keyword
+        inputs. The concrete function takes all inputs as keyword arguments.
+        """
+        names = [spec.name for spec in specs]
+
+        def run(**inputs):
+            given = [inputs.pop(name) for name in names]
+            if not self.stored:
+                return function(*given, **inputs)
+            values = [(variable, value()) for variable, value in self.stored]
+            with keras.StatelessScope(state_mapping=values):
+                return function(*given, **inputs)
+
+        traced = tf.function(run, autograph=False)
+        return traced.get_concrete_function(**dict(zip(names, specs, strict=True)), **named)
+
+    def shared(self, function):
+        """Returns a function that signatures can call and that the SavedModel contains once.
+
+        Otherwise, each signature contains the model, which makes loading slower. Weights that are
+        stored in fewer bits belong to one trace, so that functions that read them are not shared.
+        """
+        once = tf.function(function, autograph=False)
+
+        def call(*inputs):
+            return function(*inputs) if self.stored else once(*inputs)
+
+        return call
+
+    def tracked(self):
+        """Returns the list of objects that a `tf.Module` must track to save the weights."""
+        rounded = {id(variable) for variable, _ in self.stored}
+        kept = [variable.value for variable in self.variables if id(variable) not in rounded]
+        return [*kept, *(value for _, value in self.stored)]
+
+
+def weight_changes(signatures, kind):
+    """Stores the weights of an export in fewer bits and describes how its outputs change.
+
+    Args:
+        signatures: `BiLMSignatures`, `BertSignatures` or `TextSignatures`, as returned by
+            `open_for_export`. The weights of the model are rounded.
+        kind: str. `"float32"` (unchanged), `"bfloat16"` or `"int8"`.
+
+    Returns:
+        str. A message with the largest change of each float output, and the number of changed
+        values of each string output, for four sentences. It is empty for `"float32"`. If no
+        signature reads text, the message says that the changes were not measured.
+
+    Raises:
+        ValueError: If `kind` is none of these, or if it is not `"float32"` and Keras has already
+            quantized the model.
+    """
+    if kind == "float32":
+        return ""
+    if not signatures.reads_text:
+        signatures.weights.store(kind)
+        return (
+            f"The weights are stored as {kind}. The changes of the outputs were not measured, "
+            "because the export reads only token ids."
+        )
+    before = signatures.expected(SENTENCES)
+    signatures.weights.store(kind)
+    after = signatures.expected(SENTENCES)
+    changes = []
+    for name, value in before.items():
+        old = np.asarray(value)
+        new = np.asarray(after[name])
+        if old.dtype == object:
+            changes.append(f"{name} in {int((old != new).sum())} of {old.size} values")
+        elif old.dtype != np.int32:
+            largest = float(np.abs(old).max(initial=0))
+            change = np.abs(new - old).max(initial=0)
+            changes.append(f"{name} by at most {change:.2g} (largest value {largest:.3g})")
+    return (
+        f"Storing the weights as {kind} changes these outputs for {len(SENTENCES)} sentences: "
+        + ", ".join(changes)
+        + "."
+    )
+
+
+class _Rounded(tf.Module):
+    """Array stored in fewer bits, which returns its values as float32 when called."""
+
+    def __init__(self, array, kind):
+        super().__init__()
+        self.scale = None
+        if kind == "int8":
+            axes = (
+                range(1, array.ndim) if array.shape[0] > array.shape[-1] else range(array.ndim - 1)
+            )
+            largest = np.abs(array).max(axis=tuple(axes), keepdims=True)
+            scale = np.where(largest > 0, largest, 1.0) / 127
+            array = np.rint(array / scale)
+            self.scale = tf.Variable(scale.astype("float32"), trainable=False)
+        self.values = tf.Variable(tf.cast(array, kind), trainable=False)
+
+    def __call__(self):
+        value = tf.cast(self.values, tf.float32)
+        return value if self.scale is None else value * self.scale

@@ -1,0 +1,61 @@
+"""Reads JSON objects with errors that name the line, and writes them atomically."""
+
+import json
+import os
+
+from tfreps._src.files.atomic_files import write_text
+from tfreps._src.files.utf8_files import read_utf8
+
+
+def read_json(path: str | os.PathLike) -> dict:
+    """Reads a JSON object from a UTF-8 file; a key that occurs twice is an error."""
+    text = read_utf8(path, in_lines=False)
+    try:
+        values = json.loads(text, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{path} is not a JSON file: {error.msg} (line {error.lineno}, column {error.colno})."
+        ) from None
+    except RecursionError:
+        raise ValueError(f"{path} cannot be read as JSON: it is nested too deeply.") from None
+    except ValueError as error:  # a key that occurs twice, or a number with thousands of digits
+        raise ValueError(f"{path} cannot be read as JSON: {error}.") from None
+    if not isinstance(values, dict):
+        raise ValueError(
+            f"{path}: expected a JSON object {{...}}; got a value of type {type(values).__name__}."
+        )
+    return values
+
+
+def write_json(
+    path: str | os.PathLike, values: dict, indent: int | None = 2, ensure_ascii: bool = True
+) -> None:
+    """Writes a JSON file atomically; on one line if `indent` is `None`."""
+    text = json.dumps(values, indent=indent, ensure_ascii=ensure_ascii)
+    write_text(path, text + "\n")
+
+
+def as_json(values: dict) -> dict:
+    """Converts a dict for JSON: paths to strings, and NumPy values to numbers and lists."""
+
+    def plain(value):
+        if isinstance(value, os.PathLike):
+            return os.fspath(value)
+        if hasattr(value, "tolist"):  # NumPy
+            return value.tolist()
+        raise TypeError(f"{type(value).__name__} {value!r} cannot be written as JSON")
+
+    try:
+        return json.loads(json.dumps(values, default=plain))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"Options and results must be JSON-serializable: {error}.") from error
+
+
+def _object(pairs: list[tuple]) -> dict:
+    """Returns a dict of key-value pairs; raises a ValueError if a key occurs more than once."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice!r} occurs more than once")
+    return found

@@ -1,0 +1,171 @@
+"""Decodes text in UTF-8 or another encoding, with errors that name the line."""
+
+import codecs
+import os
+import re
+
+from tfreps._src.files.lfs_pointers import refuse_pointer
+
+MARKS = {  # UTF-32 first, since its little-endian mark starts with that of UTF-16
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+PATTERNS = {  # which of every four bytes are mostly NUL in Latin text
+    (False, True, False, True): "UTF-16LE",
+    (True, False, True, False): "UTF-16BE",
+    (False, True, True, True): "UTF-32LE",
+    (True, True, True, False): "UTF-32BE",
+}
+SAMPLE = 4096  # bytes
+_LONE_RETURN = re.compile("\r(?!\n)")
+
+
+def decode_utf8(
+    data: bytes,
+    path: str | os.PathLike,
+    first_line: int = 1,
+    in_lines: bool = True,
+    has_encoding: bool = False,
+) -> str:
+    """Decodes whole lines of a UTF-8 file, from line `first_line` on.
+
+    If `in_lines`, `check_line_ends` applies. If `has_encoding`, errors suggest the caller's
+    argument `encoding` instead of a conversion of the file.
+    """
+    wide = wide_encoding(data)
+    if wide is not None:
+        convert = f"Convert the file first: iconv -f {wide} -t UTF-8."
+        raise ValueError(
+            f"{path}, line {first_line}: expected UTF-8 text, but the file looks like {wide}. "
+            f"{f'Set `encoding` to {wide}.' if has_encoding else convert}"
+        )
+    nul = data.find(b"\0")
+    if nul >= 0:
+        raise ValueError(
+            f"{path}, line {_line(data, nul, first_line)}: expected UTF-8 text, found a NUL byte. "
+            "The file looks binary (compressed text must be named *.gz)."
+        )
+    if first_line == 1:
+        data = without_mark(data)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        convert = "Convert the file first, for example from Latin-1: iconv -f LATIN1 -t UTF-8."
+        choose = "Set `encoding` to the encoding of the file, for example latin-1."
+        raise ValueError(
+            f"{path}, line {_line(data, error.start, first_line)}: expected UTF-8 text, found the "
+            f"byte 0x{data[error.start]:02x} ({error.reason}). "
+            f"{choose if has_encoding else convert}"
+        ) from None
+    if in_lines:
+        check_line_ends(text, path, first_line)
+    return text
+
+
+def check_line_ends(text: str, path: str | os.PathLike, first_line: int = 1) -> None:
+    """Raises a ValueError if a carriage return in whole lines of a file is not before a line feed.
+
+    A file whose lines end with carriage returns alone would otherwise be read as one line.
+    """
+    if text.count("\r") == text.count("\r\n"):
+        return
+    line = first_line + text.count("\n", 0, _LONE_RETURN.search(text).start())
+    raise ValueError(
+        f"{path}, line {line}: expected lines that end with a line feed, found a carriage return "
+        "without a line feed. If carriage returns end the lines, convert the file first: "
+        "tr '\\r' '\\n' < OLD > NEW. Otherwise remove them: tr -d '\\r' < OLD > NEW."
+    )
+
+
+def split_lines(text: str) -> list[str]:
+    """Returns the lines of a text without their line endings; the last line feed is optional.
+
+    Only line feeds, and carriage returns before them, end lines.
+    """
+    lines = text.removesuffix("\n").split("\n") if text else []
+    return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
+
+
+def read_utf8(path: str | os.PathLike, what: str = "", in_lines: bool = True) -> str:
+    """Reads a UTF-8 text file without converting its line endings."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        name = f"{what} {path}" if what else path
+        raise ValueError(f"Cannot read {name}: {error.strerror or error}.") from error
+    refuse_pointer(path, data)
+    return decode_utf8(data, path, in_lines=in_lines)
+
+
+def decode_text(
+    data: bytes, path: str | os.PathLike, encoding: str = "utf-8", in_lines: bool = True
+) -> str:
+    """Decodes a whole text file and removes its byte order mark."""
+    try:
+        if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
+            return decode_utf8(data, path, in_lines=in_lines, has_encoding=True)
+        if data.startswith(codecs.BOM_UTF8):
+            raise ValueError(
+                f"{path}, line 1: expected {encoding} text, found the byte order mark of "
+                "UTF-8. Set `encoding` to utf-8."
+            )
+        text = data.decode(encoding)
+    except LookupError:
+        raise ValueError(
+            "`encoding` must be the name of a Python text encoding, such as 'utf-8'; got "
+            f"{encoding!r}."
+        ) from None
+    except UnicodeError as error:
+        line = _line(data, getattr(error, "start", 0), 1)
+        raise ValueError(
+            f"{path}, line {line}: expected {encoding} text ({error}). Set `encoding` to "
+            "the encoding of the file."
+        ) from None
+    if "\0" in text:
+        line = 1 + text.count("\n", 0, text.index("\0"))
+        wide = wide_encoding(data)
+        hint = f" The file looks like {wide}. Set `encoding` to {wide}." if wide else ""
+        raise ValueError(
+            f"{path}, line {line}: expected {encoding} text, found a NUL character.{hint}"
+        )
+    if in_lines:
+        check_line_ends(text, path)
+    return text.removeprefix("\ufeff")
+
+
+def without_mark(data: bytes) -> bytes:
+    """Removes the byte order mark of UTF-8, if any, from the start of a file."""
+    return data.removeprefix(codecs.BOM_UTF8)
+
+
+def check_unicode(text: str, place: str) -> str:
+    """Returns a text if it has no lone surrogate and no NUL character."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        half = text[error.start]
+        raise ValueError(
+            f"{place}: the text contains a lone surrogate, {half!r}. Remove it."
+        ) from None
+    if "\0" in text:
+        raise ValueError(f"{place}: the text contains a NUL character. Remove it.")
+    return text
+
+
+def wide_encoding(data: bytes) -> str | None:
+    """Detects UTF-16 and UTF-32 by byte order marks or NUL bytes."""
+    for mark, name in MARKS.items():
+        if data.startswith(mark):
+            return name
+    sample = data[:SAMPLE]
+    if len(sample) < 4 or b"\0" not in sample:
+        return None
+    shares = [sample[i::4].count(0) / len(sample[i::4]) for i in range(4)]
+    return PATTERNS.get(tuple(share > 0.5 for share in shares))
+
+
+def _line(data: bytes, position: int, first_line: int) -> int:
+    return first_line + data.count(b"\n", 0, position)

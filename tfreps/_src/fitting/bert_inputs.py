@@ -1,0 +1,43 @@
+"""Reads the BERT model of taggers and classifiers, and checks that sentences fit it."""
+
+import itertools
+
+import keras
+
+from tfreps._src.models import BertEncoder
+from tfreps._src.runs.bert_loading import freeze_blocks, load_encoder, max_length
+from tfreps._src.text.bert.piece_indexer import check_room
+
+
+def read_bert(options, say, pooler=False):
+    """Returns the `EncoderAndTokenizer` of the model that `options.bert` names, or `None`.
+
+    `say` is a function that shows a line. With `pooler`, the head reads the pooled output.
+    """
+    if options.bert is None:
+        return None
+    changes = {"num_layers": options.num_layers, "dropout": options.bert_dropout}
+    changes["attention_dropout"] = options.bert_dropout
+    changes = {name: value for name, value in changes.items() if value is not None}
+    policy = keras.config.dtype_policy().name
+    bert = load_encoder(options.bert, pooler=pooler, dtype=policy, **changes)
+    if options.bert_from_scratch:
+        bert = bert._replace(encoder=BertEncoder.from_config(bert.encoder.get_config()))
+    freeze_blocks(bert.encoder, options.freeze_blocks or 0)
+    encoder, size = bert.encoder, len(bert.tokenizer.vocabulary)
+    spare = encoder.vocabulary_size - size
+    rows = f" ({spare:,} rows of its embedding table belong to no token)" if spare else ""
+    say(
+        f"BERT: {encoder.num_layers} layers of {encoder.hidden_dim} dimensions from "
+        f"{options.bert}, {size:,} tokens{rows}."
+    )
+    return bert
+
+
+def check_sentences(data, bert):
+    """Raises ValueError if a tagged sentence of a part of the data is too long for a BERT model."""
+    if bert is not None:
+        sentences = list(itertools.chain(*data.values()))
+        places = [f"{s.file}, line {s.line}" for s in sentences]
+        tokens = [s.tokens for s in sentences]
+        check_room(tokens, bert.tokenizer, max_length(*bert), places)

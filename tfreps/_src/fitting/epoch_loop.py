@@ -1,0 +1,263 @@
+"""fit_epochs: trains a model within a time limit, saves the best one and resumes exactly."""
+
+import dataclasses
+import logging
+
+import keras
+
+from tfreps._src.callbacks import (
+    BestModel,
+    Checkpoints,
+    ReduceLearningRate,
+    TimeLimitReached,
+    WeightAverages,
+)
+from tfreps._src.callbacks.metric_log import MetricLog
+from tfreps._src.callbacks.stop_signals import Stopped, held_back
+from tfreps._src.distribute.worker_runs import SHARED
+from tfreps._src.distribute.workers import Workers
+from tfreps._src.fitting.replica_loop import FitLoop, ReplicaLoop
+
+
+@dataclasses.dataclass(frozen=True)
+class FitPlan:
+    """Length of training, and the metric that it is judged by.
+
+    If the time limit is reached within an epoch, a checkpoint is saved and training ends; in the
+    first epoch, the model is saved too.
+    """
+
+    epochs: int  # maximum number of passes over the data
+    monitor: str  # metric that determines the best model, such as "val_f1"
+    patience: int | None = None  # epochs without improvement after which training stops
+    minutes: float | None = None  # time limit
+    measure_when_over: bool = False  # whether to evaluate an epoch that the time limit ended
+    checkpoint_every: int = 500  # steps between checkpoints; one is also saved after each epoch
+    resume: bool = False  # whether to continue from the newest checkpoint in the run folder
+
+
+def fit_epochs(model, batches, validation, run, plan, callbacks, begun=None):
+    """Trains a model epoch by epoch and saves the best model in the run folder.
+
+    Each epoch is one call to `model.fit` on one device, or to `ReplicaLoop.fit_epoch` on several
+    replicas. A `BestModel` and `Checkpoints` are added to the callbacks.
+
+    With `plan.resume`, a run that was interrupted at any point continues from its last checkpoint
+    and ends as if it had not been interrupted: weights, optimizer, dropout seeds, running metrics,
+    the position in the data and the states of the callbacks are restored. A signal that asks the
+    program to stop (see `stop_signals`) ends training after the next step, and a
+    checkpoint is saved.
+
+    Before training starts, the options of the run are stored (`RunFolder.write_options`). Until
+    training ends as planned, the entry `unfinished` of results.json says how far it has come.
+
+    Args:
+        model: `keras.Model`, compiled.
+        batches: `tfreps.data.SequenceBatches` of training data, or another object that has
+            `dataset(epoch, first_batch)` and `num_batches(epoch)`. If the epoch and the batch do
+            not determine the position in the data, `state(epoch, batch)` returns the position as a
+            JSON-serializable dict, and `restore(state)` restores it. If it has `is_own` and this is
+            `True`, the batches of each worker have only its own rows. If it has `total_steps`, the
+            number of steps in all epochs, results.json reports the progress in steps.
+        validation: Validation data of the same kind. If `None`, no epoch is evaluated, and the
+            model is saved after every epoch.
+        run: `tfreps.runs.RunFolder`.
+        plan: `FitPlan`.
+        callbacks: list of Keras callbacks. One of them must be an `EpochLog` or a `TrainingLog`.
+            Its state and that of a `ReduceLearningRate` are part of the checkpoints. With a
+            `WeightAverages`, the averages are evaluated and saved instead of the weights.
+        begun: function that is called before training starts, with the number of steps of the
+            resumed run, or with 0 for a new run. Defaults to `None`.
+
+    Returns:
+        dict with `steps`, the total number of steps. If the metric was measured, the dict also has
+        its best value, under its name without `val_`, and `step`, the step at which this value was
+        reached. If they are not 0, the dict also has `waited`, the number of epochs without
+        improvement (only with patience), and `cuts`, the number of reductions by a
+        `ReduceLearningRate`.
+    """
+    training = _Training(model, batches, validation, run, plan, callbacks)
+    training.restore()
+    run.write_options()
+    if begun is not None:
+        begun(training.checkpoints.step)
+    stopped = training.keeper.patience_exceeded()
+    training.note_progress(stopped)
+    while training.place.epoch < plan.epochs and not stopped:
+        stopped = training.fit_epoch()
+    training.workers.raise_together()  # wait until worker 0 has written everything
+    return training.results()
+
+
+class _Training:
+    """The parts of `fit_epochs`, whose arguments it takes."""
+
+    def __init__(self, model, batches, validation, run, plan, callbacks):
+        self.model, self.batches, self.validation = model, batches, validation
+        self.run, self.plan, self.place = run, plan, DataPosition(batches)
+        self.workers = Workers(model.distribute_strategy)
+        if model.distribute_strategy.num_replicas_in_sync == 1:
+            self.loop = FitLoop(model)
+        else:
+            self.loop = ReplicaLoop(model, getattr(batches, "is_own", False))
+        self.log = _of_kind(callbacks, MetricLog)
+        self.log.evaluate = self.loop.evaluate
+        if not run.writes:
+            self.log.show = None
+        self.averages = _of_kind(callbacks, WeightAverages)
+        save = self.averages.save if self.averages else run.save_model
+        self.keeper = BestModel(save, plan.monitor, patience=plan.patience)
+        self.cuts = _of_kind(callbacks, ReduceLearningRate)
+        stateful = {"log": self.log, "best_model": self.keeper, "reduce_learning_rate": self.cuts}
+        self.checkpoints = Checkpoints(
+            run.checkpoints_path,
+            self.place.position,
+            plan.checkpoint_every,
+            {name: each for name, each in stateful.items() if each is not None},
+            plan.minutes,
+            plan.measure_when_over,
+            run.writes,
+            self.workers.any,
+        )
+        self.callbacks = [*callbacks, self.keeper, self.checkpoints]
+
+    def restore(self):
+        """Restores the last checkpoint of a run to resume, on all workers."""
+        position = None
+        if self.plan.resume:
+            # Keras creates the variables of compiled metrics only at the first batch.
+            if not all(getattr(metric, "built", True) for metric in self.model.metrics):
+                self.loop.evaluate(self.batches.dataset(0).take(1))
+            position = self.checkpoints.restore(self.model)
+        self.workers.check_same({"the step to resume": self.checkpoints.step}, SHARED)
+        self.place.restore(position, self.checkpoints.unmeasured is not None)
+        unit, done, planned = self.progress().values()
+        if done > planned:
+            raise ValueError(
+                f"The number of {unit}s must be at least {done:,}, which the run in "
+                f"{self.run.path} has already finished; got {planned:,}."
+            )
+        self.loop.begin()
+
+    def fit_epoch(self):
+        """Runs one epoch, or the rest of one, and returns True if it was the last one."""
+        place, checkpoints = self.place, self.checkpoints
+        place.first_step, self.log.first_batch = checkpoints.step - place.batch, place.batch
+        restore_weights = self.averages and self.averages.restore_weights
+        try:
+            with held_back(), checkpoints.saved_on_stop(restore_weights):
+                self._fit_or_measure()
+        except Stopped:
+            if checkpoints.unmeasured is None:
+                place.go_to(place.epoch, checkpoints.step - place.first_step)
+            self.note_progress(self.keeper.patience_exceeded())
+            raise
+        except TimeLimitReached:
+            self.note_progress()
+            self.log.say(
+                f"The time limit was reached in epoch {place.epoch + 1} of {self.plan.epochs}. "
+                "Resume the run to continue.",
+                final=True,
+            )
+            if place.epoch == 0:  # there is no earlier model to keep
+                self.keeper.save(self.model)
+            return True
+        place.go_to(place.epoch, checkpoints.step - place.first_step)
+        # Unlike `stop_training`, patience does not depend on the time limit.
+        self.note_progress(self.keeper.patience_exceeded())
+        return self.model.stop_training
+
+    def _fit_or_measure(self):
+        """Runs the steps of an epoch, if any are left, and evaluates it."""
+        epoch, first_batch = self.place.epoch, self.place.batch
+        data = self.validation.dataset() if self.validation else None
+        if self.checkpoints.unmeasured is not None:
+            measure_epoch(self.loop, data, self.callbacks, epoch, self.checkpoints.unmeasured)
+            return
+        steps = self.batches.num_batches(epoch) - first_batch
+        batches = self.batches.dataset(epoch, first_batch)
+        self.loop.fit_epoch(batches, steps, self.callbacks, epoch, data)
+
+    def progress(self):
+        """Returns how far training has come, in steps if the data have `total_steps`."""
+        total = getattr(self.batches, "total_steps", None)
+        if total is not None:
+            return {"unit": "step", "done": self.checkpoints.step, "planned": total}
+        return {"unit": "epoch", "done": self.place.epoch, "planned": self.plan.epochs}
+
+    def note_progress(self, is_enough=False):
+        """Writes the entry `unfinished` of results.json, or removes it if training is over."""
+        before = self.run.results()
+        results = {name: value for name, value in before.items() if name != "unfinished"}
+        if self.place.epoch < self.plan.epochs and not is_enough:
+            results["unfinished"] = self.progress()
+        if results == before:
+            return
+        try:
+            self.run.write_results(results)
+        except OSError as error:
+            log = logging.getLogger(__name__)
+            log.warning("could not write %s: %s", self.run.results_path, error)
+
+    def results(self):
+        """Returns the result of `fit_epochs`."""
+        waited = self.keeper.waited if self.plan.patience else 0
+        cuts = self.cuts.cuts if self.cuts else 0
+        numbers = {name: n for name, n in (("waited", waited), ("cuts", cuts)) if n}
+        return {**self.keeper.best, **numbers, "steps": self.checkpoints.step}
+
+
+class DataPosition:
+    """Position of training in the data: an epoch and the number of its finished batches."""
+
+    def __init__(self, batches):
+        self.batches = batches
+        self.epoch = self.batch = self.first_step = 0
+
+    def position(self, step):
+        """Returns the position after a number of steps, for a checkpoint."""
+        found = {"epoch": self.epoch, "batch": step - self.first_step}
+        if hasattr(self.batches, "state"):
+            found["data"] = self.batches.state(**found)
+        return found
+
+    def restore(self, position, is_unmeasured):
+        """Restores a position that `position` returned, or none if it is `None`.
+
+        If the epoch is complete, the next one begins, unless it `is_unmeasured`: it then still has
+        to be evaluated.
+        """
+        if position is None:
+            return
+        self.epoch, self.batch = position["epoch"], position["batch"]
+        if "data" in position:
+            self.batches.restore(position["data"])
+        if not is_unmeasured:
+            self.go_to(self.epoch, self.batch)
+
+    def go_to(self, epoch, batch):
+        """Goes to a batch of an epoch, or to the next epoch if the batch is past the last one."""
+        is_over = batch >= self.batches.num_batches(epoch)
+        self.epoch, self.batch = (epoch + 1, 0) if is_over else (epoch, batch)
+
+
+def measure_epoch(loop, validation, callbacks, epoch, metrics):
+    """Evaluates an epoch whose steps are complete, as `model.fit` does after the last step.
+
+    `metrics` are the training metrics of the epoch, as in `Checkpoints.unmeasured`.
+    """
+    model = loop.model
+    called = keras.callbacks.CallbackList(callbacks, model=model, epochs=epoch + 1, steps=0)
+    model.stop_training, metrics = False, dict(metrics)
+    called.on_train_begin()
+    called.on_epoch_begin(epoch)
+    if validation is not None:
+        measured = loop.evaluate(validation, called)
+        metrics |= {f"val_{name}": value for name, value in measured.items()}
+    called.on_epoch_end(epoch, metrics)
+    called.on_train_end(metrics)
+
+
+def _of_kind(callbacks, kind):
+    """Returns the first callback of a class, or `None`."""
+    return next((each for each in callbacks if isinstance(each, kind)), None)

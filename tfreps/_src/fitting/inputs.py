@@ -1,0 +1,112 @@
+"""Reads the inputs of taggers and classifiers: vocabulary, word vectors, ELMo."""
+
+from typing import Any, NamedTuple
+
+from tfreps._src.inference.load import load_as
+from tfreps._src.inference.text_bilm import TextBiLM
+from tfreps._src.models import Elmo
+from tfreps._src.presets import fetched
+from tfreps._src.text.bert import write_tokenizer
+from tfreps._src.text.bert.piece_indexer import PieceIndexer
+from tfreps._src.text.token_indexer import TokenIndexer
+from tfreps._src.text.word_vectors import WordVectors
+
+# Names of files of static word vectors, one of which an archive may contain.
+VECTOR_FILES = ".txt", ".vec", ".txt.gz", ".vec.gz"
+
+
+class EncoderInputs(NamedTuple):
+    """Inputs that have been read for an encoder.
+
+    `stored` has the number of layers and the width of the vectors that `tfreps embed` computed.
+    """
+
+    indexer: Any
+    num_classes: int = 1
+    vectors: Any = None
+    elmo: Any = None
+    bert: Any = None
+    stored: tuple[int, int] = (0, 0)
+
+
+def read_inputs(options, sentences, num_classes, say, bert=None, words=True):
+    """Returns the `EncoderInputs` of the options, without the size of stored vectors.
+
+    `sentences` are the tokens of the training data: words, or pieces of the BERT model if `words`
+    is `False`. `say` is a function that shows a line.
+    """
+    elmo = read_elmo(options)
+    indexer = make_indexer(options, sentences, elmo, bert, words)
+    vectors = read_vectors(options, indexer, say)
+    return EncoderInputs(indexer, num_classes, vectors, elmo, bert)
+
+
+def read_elmo(options):
+    """Returns an `Elmo` of the biLM that the options name; `None` if they name none."""
+    if not (options.elmo or options.elmo_options or options.elmo_weights):
+        return None
+    how = {"weights_file": options.elmo_weights}
+    if options.elmo_initial_state != "zero":  # the default of `load`
+        how["initial_state"] = options.elmo_initial_state
+    bilm = load_as(TextBiLM, options.elmo or options.elmo_options, **how).bilm
+    if bilm.vocabulary_size is not None:
+        name = "elmo" if options.elmo else "elmo_weights"
+        raise ValueError(
+            f"`{name}` must be a biLM that reads character ids; "
+            f"{options.elmo or options.elmo_weights} reads token ids of its own vocabulary."
+        )
+    # No other layer uses this biLM, so `Elmo` need not copy it.
+    bilm.trainable = options.elmo_fine_tune
+    return Elmo(
+        bilm,
+        dropout=0.0,
+        fine_tune=options.elmo_fine_tune,
+        top_only=options.elmo_top_only,
+        name="elmo",
+    )
+
+
+def make_indexer(options, sentences, elmo=None, bert=None, words=True):
+    """Returns a `PieceIndexer` of a BERT model, or a `TokenIndexer` of the training data."""
+    if bert is not None:
+        return PieceIndexer(bert.tokenizer, words)
+    num_characters = options.max_characters if options.characters else None
+    return TokenIndexer.from_sentences(
+        sentences,
+        options.min_count,
+        options.max_vocabulary,
+        lowercase=options.lowercase,
+        digits_to_zero=options.digits_to_zero,
+        max_characters=num_characters if elmo is None else elmo.bilm.max_characters,
+    )
+
+
+def keep(run, indexer):
+    """Writes the tokenizer of an indexer, or its vocabulary if it has none, to the run folder."""
+    tokenizer = getattr(indexer, "tokenizer", None)
+    if tokenizer is None:
+        run.keep(run.vocabulary_path, indexer.vocabulary.write)
+    else:
+        run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
+
+
+def read_vectors(options, indexer, say):
+    """Returns the `WordVectors` of `options.vectors` for the vocabulary of an indexer, or `None`.
+
+    Words that are not in the file get small random vectors.
+    """
+    if options.vectors is None:
+        return None
+    with fetched(options.vectors, VECTOR_FILES) as path:
+        vectors = WordVectors.read(
+            path,
+            indexer.vocabulary.tokens,
+            lowercase_fallback=True,
+            missing_std=0.1,
+            seed=options.seed,
+        )
+    say(
+        f"Word vectors: {vectors.num_found:,} of {len(vectors.matrix):,} words have a vector in "
+        f"{options.vectors}."
+    )
+    return vectors

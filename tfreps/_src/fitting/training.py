@@ -1,0 +1,62 @@
+"""Trains a tagger or classifier with the options of a run."""
+
+import keras
+import tensorflow as tf
+
+from tfreps._src.callbacks import EpochLog, ReduceLearningRate, WeightAverages
+from tfreps._src.fitting import precision
+from tfreps._src.fitting.epoch_loop import FitPlan, fit_epochs
+from tfreps._src.fitting.optimizer import make_optimizer, penalize
+from tfreps._src.models.precision import POLICIES
+from tfreps._src.optimizers import build_optimizer
+
+
+def prepare(options, earlier, kind, rows, say, width=None):
+    """Sets the precision (see `precision.settle`), the seed and determinism.
+
+    Call this function before any weight is created.
+    """
+    precision.settle(options, earlier, kind, rows, say, width)
+    keras.config.set_dtype_policy(POLICIES[options.precision])
+    make_reproducible(options)
+
+
+def make_reproducible(options):
+    """Sets the seed and, with `options.deterministic`, deterministic operations."""
+    keras.utils.set_random_seed(options.seed)
+    if options.deterministic:
+        tf.config.experimental.enable_op_determinism()
+
+
+def fit(model, batches, validation, run, monitor, options, say=None):
+    """Compiles a tagger or classifier with Adam, and returns what `fit_epochs` returns for it.
+
+    The numbers of sentences, tokens and parameters are written to the run's results.json under the
+    key `training`. `say` is a function that shows a line of progress, as in `EpochLog`.
+    """
+    counts = {"sentences": batches.num_sentences, "tokens": batches.num_tokens}
+    counts["parameters"] = model.count_params()
+    run.write_results({**run.results(), "training": counts})
+    factor = None
+    if options.plateau_decay != 1.0:
+        factor = tf.Variable(1.0, trainable=False)
+    with model.distribute_strategy.scope():
+        optimizer = make_optimizer(options, model, batches.num_batches(), factor)
+        penalize(model, options.l2)
+        model.compile(optimizer, jit_compile=False)
+        build_optimizer(model)
+    plan = FitPlan(
+        options.epochs,
+        monitor,
+        options.patience,
+        options.minutes,
+        checkpoint_every=options.checkpoint_every,
+        resume=options.resume,
+    )
+    length = options.epochs, batches.num_tokens, options.minutes
+    callbacks = [EpochLog(run.logs_path, *length, say=say)]
+    if factor is not None:
+        callbacks.append(ReduceLearningRate(factor, options.plateau_decay, monitor))
+    if options.average:
+        callbacks.append(WeightAverages(run.save_model))
+    return fit_epochs(model, batches, validation, run, plan, callbacks)

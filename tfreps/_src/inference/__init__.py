@@ -1,0 +1,1 @@
+"""Trained models for raw text, as returned by `tfreps.load`, and their outputs."""

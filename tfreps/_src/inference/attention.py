@@ -1,0 +1,75 @@
+"""Attention and position vectors of the Transformer inside a model."""
+
+import tensorflow as tf
+
+from tfreps._src.inference.answers import TextAttention
+from tfreps._src.layers.position_embedding import sinusoids
+from tfreps._src.models import BertEncoder, TransformerEncoder
+from tfreps._src.runs.bert_loading import max_length
+
+POSITIONS = 100  # default number of sinusoidal positions, which have no upper limit
+
+
+def piece_attention(encoder, tokenizer, text, second=None, longest=None) -> TextAttention:
+    """Returns the attention of a BERT model for a text, or for two texts as two segments.
+
+    `longest` is the number of pieces, special tokens included, that a text without a second one is
+    truncated to. The probabilities are float32 `[L, H, T, T]` (layer, head, from, to).
+    """
+    texts = [_pieces(tokenizer, each) for each in (text, second) if each is not None]
+    if second is None:
+        texts = [texts[0][: tokenizer.room(longest)]]
+    ids, segments = tokenizer.pack(
+        *map(tokenizer.piece_ids, texts), max_length=max_length(encoder, tokenizer)
+    )
+    names = [tokenizer.vocabulary[tokenizer.start_id]]
+    for pieces in texts:
+        names += [*pieces, tokenizer.vocabulary[tokenizer.separator_id]]
+    features = {"token_ids": tf.constant([ids]), "segment_ids": tf.constant([segments])}
+    return TextAttention(names, encoder.attention(features)[0].numpy())
+
+
+def transformer_of(model, source="The model"):
+    """Returns the `BertEncoder` or `TransformerEncoder` inside a model, or raises a ValueError."""
+    found = model.find(BertEncoder, TransformerEncoder)
+    if found is None:
+        kinds = " with ".join(type(part).__name__ for part in model._all_parts())
+        raise ValueError(
+            f"{source} contains a {kinds}, which has no attention and no positions. Expected a "
+            "model with a TransformerEncoder or a BertEncoder."
+        )
+    return found
+
+
+def position_table(encoder, length: int | None = None):
+    """Returns the position vectors that an encoder adds to its first tokens, float32 `[length, D]`.
+
+    Without a length, they are all learned positions, or 100 sinusoidal ones, which have no limit.
+
+    Example:
+    >>> from tfreps.models import BertEncoder
+    >>> bert = BertEncoder(9, hidden_dim=8, num_layers=1, num_heads=2, max_positions=24)
+    >>> position_table(bert).shape
+    (24, 8)
+    """
+    if encoder.positions is None:
+        raise ValueError(
+            "The model has no position vectors, since it was created with `positions=None`. Choose "
+            "a model with learned or sinusoidal positions."
+        )
+    if encoder.positions != "learned":
+        kind, normalize = encoder.positions, encoder.normalize_positions
+        return sinusoids(length or POSITIONS, encoder.hidden_dim, kind, normalize).numpy()
+    if length is not None and length > encoder.max_positions:
+        raise ValueError(
+            f"`length` must be at most {encoder.max_positions}, the number of learned positions; "
+            f"got {length}."
+        )
+    return encoder.add_positions.table.numpy()[:length]
+
+
+def _pieces(tokenizer, text):
+    pieces = tokenizer.tokenize(text)
+    if not pieces:
+        raise ValueError(f"The text {text!r} has no tokens; expected at least one.")
+    return pieces

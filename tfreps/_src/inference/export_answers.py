@@ -1,0 +1,122 @@
+"""Calls signatures of exported SavedModels, and splits the outputs into rows.
+
+Beam's workers run this file without an installation of tfreps.
+"""
+
+import tensorflow as tf
+
+from tfreps._src.inference.answers import token_places
+
+SPANS = "span_types", "span_starts", "span_ends"
+PARTS = *SPANS, "num_spans", "sequence_len"  # outputs that rows do not have
+
+
+def call_signature(function, texts):
+    """Calls a signature that reads strings.
+
+    Args:
+        function: The signature `default` or `tokens` of a loaded SavedModel.
+        texts: list of N str for a signature that reads text, otherwise list of N lists of tokens.
+
+    Returns:
+        dict of NumPy arrays `[N, ...]`.
+    """
+    if "text" in function.structured_input_signature[1]:
+        outputs = function(text=tf.constant(texts, tf.string))
+    else:
+        longest = max(map(len, texts))
+        padded = [[*tokens, *[""] * (longest - len(tokens))] for tokens in texts]
+        tokens = tf.reshape(tf.constant(padded, tf.string), [len(texts), longest])
+        lengths = tf.constant([len(tokens) for tokens in texts], tf.int32)
+        outputs = function(tokens=tokens, sequence_len=lengths)
+    return {name: value.numpy() for name, value in outputs.items()}
+
+
+def output_names(shapes):
+    """Returns the names of all outputs of a signature, as `signature_rows` takes them.
+
+    Args:
+        shapes: dict from output names to shapes, in which the sizes that vary are `None`.
+
+    Example:
+    >>> output_names({"default": (None, 8), "elmo": (None, None, 8), "sequence_len": (None,)})
+    ['default', 'elmo:T']
+    """
+    names = [
+        f"{name}:T" if len(shape) > 1 and shape[1] is None else name
+        for name, shape in shapes.items()
+        if name not in PARTS
+    ]
+    return [*names, *(["spans"] if "num_spans" in shapes else [])]
+
+
+def signature_rows(outputs, names, texts=()):
+    """Returns a dict for each text, without the padding of the batch.
+
+    Args:
+        outputs: dict of arrays whose first axis is the texts `[N, ...]`. Strings are bytes.
+        names: list of str. Outputs to return. `"spans"` stands for the four outputs that describe
+            the spans of a tagger. The name of an output that has an axis for tokens may be followed
+            by `":T"`; the axis is then cut to the `sequence_len` of each text.
+        texts: sequence of N str or lists of tokens. The inputs, of which spans contain a part.
+            Needed only for `"spans"`. Defaults to `()`.
+
+    Returns:
+        list of N dicts. Strings are str. Numbers of rank 0 are int or float, and arrays of numbers
+        stay arrays. A span is a dict with `type`, `start`, `end` (exclusive), `tokens`, `text` and
+        `confidence`. `text` is the part of the text that the span covers, or the tokens joined by
+        spaces if the tokens do not occur in the text.
+
+    Example:
+    >>> import numpy as np
+    >>> outputs = {"tags": np.array([[b"NOUN", b""], [b"VERB", b"NOUN"]], object)}
+    >>> outputs["sequence_len"] = np.array([1, 2])
+    >>> signature_rows(outputs, ["tags:T"])
+    [{'tags': ['NOUN']}, {'tags': ['VERB', 'NOUN']}]
+    """
+    columns = {}
+    for name in names:
+        plain, _, cut = name.partition(":")
+        columns[plain] = _spans(outputs, texts) if name == "spans" else _column(outputs, plain, cut)
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, values, strict=True)) for values in rows]
+
+
+def _column(outputs, name, cut):
+    array = outputs[name]
+    rows = _text(array.tolist()) if array.dtype == object else array
+    if array.ndim == 1:
+        return rows if array.dtype == object else array.tolist()
+    if cut:
+        return [row[:n] for row, n in zip(rows, outputs["sequence_len"].tolist(), strict=True)]
+    return list(rows)
+
+
+def _spans(outputs, texts):
+    types, starts, ends = (_text(outputs[name].tolist()) for name in SPANS)  # each [N, S]
+    tokens = _text(outputs["tokens"].tolist())  # [N, T]
+    found = []
+    for n, count in enumerate(outputs["num_spans"].tolist()):
+        spans = list(zip(types[n], starts[n], ends[n], strict=True))[:count]
+        confidences = [float(outputs["confidences"][n, start:end].min()) for _, start, end in spans]
+        found.append(
+            [
+                {"type": kind, "start": start, "end": end, "tokens": tokens[n][start:end]}
+                | {"text": _span_text(texts[n], tokens[n], start, end), "confidence": confidence}
+                for (kind, start, end), confidence in zip(spans, confidences, strict=True)
+            ]
+        )
+    return found
+
+
+def _span_text(text, tokens, start, end):
+    """Returns the part of the text that a span covers; joins tokens that are not in the text."""
+    places = token_places(text, tokens[:end]) if isinstance(text, str) else None
+    return text[places[start][0] : places[-1][1]] if places else " ".join(tokens[start:end])
+
+
+def _text(value):
+    """Decodes the strings of nested lists."""
+    if isinstance(value, list):
+        return [_text(each) for each in value]
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

@@ -1,0 +1,307 @@
+"""load: opens a trained or published model for use on raw text."""
+
+import logging
+import os
+import pathlib
+
+from tfreps._src.convert.bert_checkpoint import read_encoder
+from tfreps._src.convert.bilm_files import find_bilm_files
+from tfreps._src.files.json_files import read_json
+from tfreps._src.inference.loaded_model import LoadedModel
+from tfreps._src.inference.text_bert import TextBert
+from tfreps._src.inference.text_bilm import TextBiLM
+from tfreps._src.inference.text_classifier import TextClassifier
+from tfreps._src.inference.text_tagger import TextTagger
+from tfreps._src.models import (
+    BertEncoder,
+    BertPretrainer,
+    BiLM,
+    BiLMPretrainer,
+    Classifier,
+    Elmo,
+    HMMTagger,
+    Tagger,
+)
+from tfreps._src.models.precision import bfloat16_is_slow
+from tfreps._src.models.whole_model import WholeModel
+from tfreps._src.presets import fetch
+from tfreps._src.runs.bert_loading import (
+    changed_encoder,
+    has_vocabulary,
+    least,
+    max_length,
+    published_tokenizer,
+    run_tokenizer,
+)
+from tfreps._src.runs.bert_publishing import has_head, read_with_head
+from tfreps._src.runs.bilm_loading import (
+    continue_training_folder,
+    read_published_bilm,
+    run_vocabulary,
+)
+from tfreps._src.runs.locate import BERT, BILM_FILES, KERAS_FILE, RUN, TRAINING_FOLDER, locate
+from tfreps._src.runs.model_files import NO_PROGRAM
+from tfreps._src.runs.vocabulary_checks import check_class_names, check_token_table
+from tfreps._src.text.bert.piece_indexer import PieceIndexer
+from tfreps._src.text.token_indexer import TokenIndexer
+from tfreps._src.text.vocabulary import Vocabulary
+
+
+def load(
+    path: str | os.PathLike,
+    *,
+    weights_file: str | os.PathLike | None = None,
+    vocabulary: str | os.PathLike | Vocabulary | None = None,
+    initial_state: str | None = None,
+    scheme: str | None = None,
+    num_layers: int | None = None,
+) -> LoadedModel:
+    """Opens a trained model and returns an object that applies it to raw texts.
+
+    `path` is a local path, or one of the following, which is downloaded first: a name in
+    `tfreps.presets.table()`, such as `"elmo_original"`; a path on the Hugging Face Hub,
+    `"hf://owner/repository[@revision][/folder]"`; a URL; or a path that TensorFlow reads, such as
+    `"gs://bucket/folder"` (see `tfreps.presets.fetch`).
+
+    The class of the returned object depends on the files:
+
+    - A run folder of `train-tagger` or `train-hmm`: `TextTagger`, which returns tags and spans.
+    - A run folder of `train-classifier`: `TextClassifier`, which returns labels.
+    - A run folder of a biLM (`pretrain-elmo`, `convert`), an `options.json` from bilm-tf or
+      AllenNLP, or a folder with both `options.json` and HDF5 weights: `TextBiLM`, which returns
+      the vectors of all layers.
+    - A bilm-tf training folder (TensorFlow 1): `TextBiLM`; its model includes the softmax.
+    - A run folder of `pretrain-bert`: `TextBert`, which returns vectors and attention.
+    - A published BERT model from Google or Hugging Face, as a folder or a checkpoint: `TextBert`,
+      or, with a tag or label head, `TextTagger` or `TextClassifier`.
+    - A folder that `save_to_preset` wrote: the class above that matches its model, or
+      `LoadedModel`, which cannot read text, if the folder lacks the vocabulary or tokenizer that
+      the model needs.
+    - A `.keras` file: `LoadedModel`.
+
+    All classes have the attributes `model` (the Keras model) and `source` (the path, name or
+    address). All except `LoadedModel` are in `tfreps.inference`.
+
+    Args:
+        path: str or path-like. Path, name or address of the model.
+        weights_file: str or path-like. Path or address of the HDF5 file with the weights for an
+            `options.json`. If `None`, the weights are expected next to the `options.json`. Defaults
+            to `None`.
+        vocabulary: `tfreps.text.Vocabulary`, or the path of its file. Required for a bilm-tf
+            training folder. A published biLM that reads token ids needs it to read texts, unless
+            `path` is a folder that contains a `vocabulary.txt`. Defaults to `None`.
+        initial_state: str. LSTM state that a biLM starts from, as defined in `BiLM`: `"zero"`,
+            `"warm"` or `"carry"`. Texts cannot be encoded with `"carry"`. If `None`, `"zero"` is
+            used. Defaults to `None`.
+        scheme: str. Tag scheme of a published tagger, as defined in `tfreps.text.tags`. If
+            `"none"` or `None`, the tags have no spans. A model whose files do not name its task is
+            loaded as a tagger if a scheme, which may be `"none"`, is given. Defaults to `None`.
+        num_layers: int. Number of blocks to load from a BERT model without a label or tag head. If
+            `None`, all blocks are loaded. Defaults to `None`.
+
+    Returns:
+        `TextTagger`, `TextClassifier`, `TextBiLM`, `TextBert` or `LoadedModel`.
+
+    Raises:
+        ValueError: If the model cannot be found or downloaded, if the path contains no model, if
+            the model is damaged or its files do not belong together, or if an option is invalid or
+            does not apply to the model.
+        OSError: If there is no room on the disk for a download.
+
+    Example:
+    >>> import tfreps
+    >>> tfreps.models.BiLM(filters=[[1, 8]], units=8, projection_dim=4).save_pretrained("elmo_mine")
+    >>> tfreps.load("elmo_mine", initial_state="warm")("I have a dog")
+    TextVectors(tokens=['I', 'have', 'a', 'dog'], vectors=float32 [3, 4, 8])
+    """
+    options = {
+        "weights_file": weights_file,
+        "vocabulary": vocabulary,
+        "initial_state": initial_state,
+        "scheme": scheme,
+        "num_layers": num_layers,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    with locate(path) as found:
+        if weights_file is not None:
+            given["weights_file"] = fetch(weights_file)
+        loaded = OPENERS[found.kind](found, given)
+    if found.path != pathlib.Path(path):
+        loaded.source = path
+    _warn_if_slow(loaded.model, path)
+    return loaded
+
+
+def load_as(kind: type[LoadedModel], path: str | os.PathLike, **options) -> LoadedModel:
+    """Loads a model with `load`; raises a ValueError if it is not an instance of `kind`."""
+    found = load(path, **options)
+    if not isinstance(found, kind):
+        name = type(found.model).__name__
+        raise ValueError(f"{path} contains {found.kind} ({name}); expected {kind.kind}.")
+    return found
+
+
+def _warn_if_slow(model, path):
+    """Logs a warning if a model computes in bfloat16 on a CPU without native bfloat16."""
+    parts = model._all_parts() if isinstance(model, WholeModel) else [model]
+    if bfloat16_is_slow() and any(part.compute_dtype == "bfloat16" for part in parts):
+        logging.getLogger(__name__).warning(
+            "%s computes in bfloat16, as it did in training, but this CPU has no bfloat16 "
+            "products. On a CPU with AVX2 only, encoding in bfloat16 took 1.75 times as long as in "
+            "float32.",
+            path,
+        )
+
+
+# Functions that open each kind of files with the given options.
+
+
+def _open_run(found, given):
+    run = found.open()
+    model = run.load_model()
+    if run.program == NO_PROGRAM and not _has_text(run, model):
+        _check_options(run.path, "a model without a vocabulary", given)
+        return LoadedModel(model, run.path)
+    for kinds, open_model in MODELS.items():
+        if isinstance(model, kinds):
+            loaded = open_model(run, model, given)
+            loaded.run = run
+            return loaded
+    expected = ", ".join(kind.__name__ for kinds in MODELS for kind in kinds)
+    raise ValueError(f"{run.path} contains a {type(model).__name__}; expected one of: {expected}.")
+
+
+def _has_text(run, model):
+    """Returns True if a model can read raw text with the files in its folder."""
+    if isinstance(model, BiLM | BiLMPretrainer | Elmo):
+        return model.find(BiLM).vocabulary_size is None or run.vocabulary_path.exists()
+    is_known = isinstance(model, tuple(kind for kinds in MODELS for kind in kinds))
+    return is_known and (run.vocabulary_path.exists() or run.tokenizer_path.exists())
+
+
+def _open_keras_file(found, given):
+    _check_options(found.path, "a model without a vocabulary", given)
+    return LoadedModel(found.open(), found.path)
+
+
+def _open_training_folder(found, given):
+    _check_options(found.path, "a bilm-tf checkpoint", given, "vocabulary", "initial_state")
+    if "vocabulary" not in given:
+        raise ValueError(
+            "`vocabulary` is missing: a bilm-tf training folder requires it. Pass the vocabulary "
+            f"that the model in {found.path} was trained with."
+        )
+    vocabulary = _vocabulary(given["vocabulary"])
+    model, _ = continue_training_folder(found.path, vocabulary)
+    return TextBiLM(model, vocabulary, given.get("initial_state", "zero"), found.path)
+
+
+def _open_bilm_files(found, given):
+    names = "weights_file", "vocabulary", "initial_state"
+    _check_options(found.path, "a published biLM", given, *names)
+    files = find_bilm_files(found.path, given.get("weights_file"))
+    vocabulary = given.get("vocabulary")
+    own = found.path / "vocabulary.txt"
+    if vocabulary is None and own.is_file() and "char_cnn" not in read_json(files[0]):
+        vocabulary = own  # a folder with a biLM that reads token ids
+    vocabulary = None if vocabulary is None else _vocabulary(vocabulary)
+    bilm = read_published_bilm(files, vocabulary, given.get("initial_state", "zero"))
+    return TextBiLM(bilm, vocabulary, None, found.path)
+
+
+def _open_checkpoint(found, given):
+    checkpoint, path = found.open(), found.path
+    if has_head(checkpoint):
+        _check_options(path, "a BERT model with a label or tag head", given, "scheme")
+        model, tokenizer = read_with_head(checkpoint, path, given.get("scheme"))
+        longest = max_length(model.find(BertEncoder), tokenizer)
+        if isinstance(model, Classifier):
+            return TextClassifier(model, PieceIndexer(tokenizer), "bert", longest, path)
+        return TextTagger(model, PieceIndexer(tokenizer, words=True), "bert", longest, path)
+    _check_options(path, "a BERT model without a label or tag head", given, "num_layers")
+    encoder = read_encoder(checkpoint, **given)
+    tokenizer = published_tokenizer(path, encoder) if has_vocabulary(path) else None
+    return TextBert(encoder, tokenizer, path)
+
+
+# Functions that wrap the model of a run folder, with the given options.
+
+
+def _tagger_of(run, model, given):
+    _check_options(run.path, "a tagger", given)
+    check_class_names(run.tags_path, model.tags, "tag")
+    return TextTagger(model, *_reading(run, model, words=True))
+
+
+def _classifier_of(run, model, given):
+    _check_options(run.path, "a classifier", given)
+    check_class_names(run.labels_path, model.labels, "label")
+    return TextClassifier(model, *_reading(run, model, words=False))
+
+
+def _bilm_of(run, model, given):
+    _check_options(run.path, "a biLM with its own vocabulary", given, "initial_state")
+    vocabulary = run_vocabulary(run, model)
+    return TextBiLM(model, vocabulary, given.get("initial_state", "zero"), run.path)
+
+
+def _bert_of(run, model, given):
+    _check_options(run.path, "a BERT model", given, "num_layers")
+    if "num_layers" in given:
+        model = changed_encoder(model.find(BertEncoder), run.path, given)
+    return TextBert(model, run_tokenizer(run, model.find(BertEncoder)), run.path)
+
+
+def _reading(run, model, words):
+    """Returns the `indexer`, `tokens`, `max_length` and `source` of a tagger or classifier."""
+    tokens = run.options.get("tokens", "spaces")
+    longest = run.options.get("max_length")
+    if run.tokenizer_path.exists():
+        tokenizer = run_tokenizer(run, model.find(BertEncoder))
+        longest = least(longest, max_length(model.find(BertEncoder), tokenizer))
+        return PieceIndexer(tokenizer, words), tokens, longest, run.path
+    vocabulary = run.vocabulary()
+    check_token_table(run.vocabulary_path, vocabulary, model)
+    indexer = TokenIndexer(
+        vocabulary,
+        lowercase=run.options.get("lowercase", False),
+        digits_to_zero=run.options.get("digits_to_zero", False),
+        max_characters=model._num_characters,
+    )
+    return indexer, tokens, longest, run.path
+
+
+def _vocabulary(given):
+    return given if isinstance(given, Vocabulary) else Vocabulary.read(given)
+
+
+def _check_options(path, what, given, *known):
+    """Raises a ValueError if one of the given options does not apply to the model at a path."""
+    for name in given:
+        if name not in known:
+            raise ValueError(
+                f"`{name}` applies only to {ABOUT[name]}, but {path} contains {what}. Omit "
+                f"`{name}`."
+            )
+
+
+ABOUT = {
+    "weights_file": "an options.json from bilm-tf or AllenNLP",
+    "vocabulary": "a biLM from bilm-tf or AllenNLP",
+    "initial_state": "a biLM",
+    "scheme": "a published BERT model with a tag head",
+    "num_layers": "a BERT model without a label or tag head",
+}
+OPENERS = {
+    RUN: _open_run,
+    TRAINING_FOLDER: _open_training_folder,
+    BILM_FILES: _open_bilm_files,
+    KERAS_FILE: _open_keras_file,
+    **dict.fromkeys(BERT, _open_checkpoint),
+}
+MODELS = {
+    (Tagger, HMMTagger): _tagger_of,
+    (Classifier,): _classifier_of,
+    (BiLM, BiLMPretrainer, Elmo): _bilm_of,
+    (BertEncoder, BertPretrainer): _bert_of,
+}

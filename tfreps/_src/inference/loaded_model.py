@@ -1,0 +1,114 @@
+"""LoadedModel: base class of the objects that `tfreps.load` returns."""
+
+from tfreps._src.inference.attention import transformer_of
+from tfreps._src.runs.model_files import save_to_preset, upload_preset
+
+
+class LoadedModel:
+    """Base class of the objects that `tfreps.load` returns.
+
+    Args:
+        model: `keras.Model`. The trained model.
+        source: str or path-like. Path that the model was loaded from. If `None`, the model was not
+            loaded from a file. Defaults to `None`.
+
+    Attributes:
+        run: `tfreps.runs.RunFolder`. The run that trained the model, or `None` if the
+            model was not loaded from a run folder.
+        vocabulary: `tfreps.text.Vocabulary`. The vocabulary for reading text, or `None` if there is
+            none.
+        tokenizer: Tokenizer of a BERT model, or `None` for other models.
+        transformer: `BertEncoder` or `TransformerEncoder`. The Transformer inside the model.
+            Raises a ValueError if there is none.
+    """
+
+    kind = "a model"  # used in error messages
+    vocabulary = None
+    tokenizer = None
+
+    def __init__(self, model, source=None):
+        self.model = model
+        self.source = source
+        self.run = None
+
+    @property
+    def transformer(self):
+        """The Transformer inside the model. Raises a ValueError if there is none."""
+        return transformer_of(self.model, self.source or "The model")
+
+    def attention(self, text, second=None):
+        """Raises a ValueError; subclasses that compute attention override this method."""
+        raise ValueError(
+            f"{self.source or 'The model'} is {self.kind}, which cannot compute the attention for "
+            "a text. Use a model with a Transformer that was stored with its vocabulary."
+        )
+
+    def save_to_preset(self, folder):
+        """Writes the model, and everything it needs to read raw text, into a folder to publish.
+
+        `tfreps.load` returns an equivalent object for the folder, and the programs accept the
+        folder in place of a run folder. The folder contains the config and the weights, the
+        vocabulary or the tokenizer, the tags or labels, the training options, and a model card.
+        Paths of the user's files are shortened to file names. The `initial_state` that was passed
+        to `tfreps.load` is not stored.
+
+        Args:
+            folder: str or path-like. Folder that does not exist yet, or an empty one.
+
+        Raises:
+            ValueError: If the folder exists and is not empty, or if the model cannot be stored.
+            OSError: If the folder cannot be written.
+        """
+        save_to_preset(
+            self.model,
+            folder,
+            run=self.run,
+            options=self._reading(),
+            vocabulary=self.vocabulary,
+            tokenizer=self.tokenizer,
+        )
+
+    def upload_preset(self, address, message="Upload with tfreps", private=None):
+        """Uploads the folder that `save_to_preset` writes to a repository on the Hugging Face Hub.
+
+        The upload needs a token: log in with `hf auth login`, or set the environment variable
+        `HF_TOKEN`. `tfreps.load` opens the address.
+
+        Args:
+            address: str. `hf://owner/repository[@branch][/folder]`. The repository is created if
+                it does not exist; the branch must exist.
+            message: str. Message of the commit. Defaults to "Upload with tfreps".
+            private: bool. Whether a new repository is private. If `None`, the owner's default
+                setting applies. Defaults to `None`.
+
+        Returns:
+            str. URL of the commit.
+
+        Raises:
+            ValueError: If the address is not valid, the model cannot be stored, or the upload
+                fails.
+            OSError: If the temporary folder cannot be written.
+        """
+        return upload_preset(self, address, message, private)
+
+    def _reading(self):
+        """Returns the options that determine how text is read, by their names in a run folder."""
+        return {}
+
+    def __repr__(self):
+        inner = self.model.parts().get("encoder")
+        on = "" if inner is None else f" on {type(inner).__name__}"
+        of = "" if self.source is None else f" of {self.source}"
+        return f"<{type(self).__name__}: {type(self.model).__name__}{on}{of}>"
+
+
+def trace_once(model, signature) -> None:
+    """Traces the prediction of a model for batches of all shapes.
+
+    Without it, Keras traces the first batch, and again when the length, the number of rows or
+    another axis first differs. Each trace takes as long as the first. `signature` maps the names
+    of the features of a batch to their `tf.TensorSpec`.
+    """
+    model.make_predict_function()
+    if not model.run_eagerly:
+        model.predict_function.get_concrete_function([(signature,)])

@@ -1,0 +1,254 @@
+"""SentenceEncoder: encodes many sentences with a biLM, in batches of similar length."""
+
+import numpy as np
+import tensorflow as tf
+
+from tfreps._src.files.argument_checks import check_list
+from tfreps._src.layers.elmo_bilstm import reverse_tokens
+from tfreps._src.text.char_ids import SENTENCE_END, SENTENCE_START, token_rows
+
+TOKENS_AT_ONCE = 512  # distinct tokens per call of the token encoder
+BATCH_TOKENS = 4096
+LAYERS = "all", "top", "average"
+
+
+class SentenceEncoder:
+    """Encoder that computes biLM vectors for any number of tokenized sentences of any length.
+
+    Sentences of similar length share a batch. The size of a batch is limited by a budget of
+    tokens, including padding and sentence boundaries. A sentence longer than the budget is read
+    in segments; the LSTM states are passed from segment to segment in both directions, so that
+    only the vectors of the sentence take memory in proportion to its length. The context-free
+    vector of a token is computed once per batch, or only once in total if the token was passed to
+    `keep`. The results differ from those of the `BiLM` only by rounding.
+
+    Args:
+        bilm: `BiLM` with `initial_state` `"zero"` or `"warm"`.
+        vocabulary: `tfreps.text.Vocabulary`. Required if the biLM reads token ids. Defaults to
+            `None`.
+        batch_tokens: int. Maximum number of tokens per batch, at least 1. Defaults to 4096.
+        layers: str or list of float. Vectors to compute: those of every layer (`"all"`), those of
+            the last layer (`"top"`), the average of all layers (`"average"`), or, for a list of
+            factors, one for the token layer and one for each LSTM layer, the weighted sum of the
+            layers. Defaults to `"all"`.
+        dtype: str. Data type of the vectors. Defaults to `"float32"`.
+
+    Raises:
+        ValueError: If the biLM has `initial_state="carry"`, if it reads token ids and there is no
+            vocabulary, or if `batch_tokens` or `layers` is invalid.
+
+    Example:
+    >>> from tfreps.models import BiLM
+    >>> encoder = SentenceEncoder(BiLM(filters=[[1, 8]], units=8, projection_dim=4))
+    >>> for number, vectors in encoder.encode([["I", "have", "a", "dog"], ["That"]]):
+    ...     print(number, vectors.shape)
+    1 (3, 1, 8)
+    0 (3, 4, 8)
+    """
+
+    def __init__(
+        self, bilm, vocabulary=None, batch_tokens=BATCH_TOKENS, layers="all", dtype="float32"
+    ):
+        if bilm.initial_state == "carry":
+            raise ValueError(
+                '`initial_state` of the biLM must be "zero" or "warm"; got "carry", which makes '
+                "the results depend on the order of the batches. Use "
+                '`bilm.with_initial_state("zero")`.'
+            )
+        if bilm.vocabulary_size is not None and vocabulary is None:
+            raise ValueError(
+                "`vocabulary` is missing: this biLM reads token ids. Pass the vocabulary that it "
+                "was trained with."
+            )
+        if batch_tokens < 1:
+            raise ValueError(f"`batch_tokens` must be at least 1; got {batch_tokens}.")
+        self.bilm = bilm
+        self.vocabulary = vocabulary
+        self.batch_tokens = batch_tokens
+        self.layers = layers
+        self.dtype = dtype
+        self._factors = _factors(layers, bilm.num_layers + 1)
+        ids = [None] if bilm.vocabulary_size is not None else [None, bilm.max_characters]
+        vectors = tf.TensorSpec([None, bilm.projection_dim])
+        batch = _int32(None, None), vectors, vectors, _int32(None)
+        self._chosen = tf.function(self._choose, reduce_retracing=True)
+        self._token_vectors = tf.function(self._encode_ids, [_int32(*ids)], autograph=False)
+        self._batch = tf.function(self._run_batch, batch, autograph=False)
+        self._piece = [
+            tf.function(lstm.call, reduce_retracing=True, autograph=False)
+            for lstm in bilm.bilstm.directions
+        ]
+        self.keep([])
+
+    def keep(self, tokens, progress=None):
+        """Computes context-free vectors of tokens and stores them for later calls to `encode`.
+
+        They replace the vectors that an earlier call to `keep` stored.
+
+        Args:
+            tokens: list of str. Distinct tokens, usually the most frequent ones. The vector of
+                each token takes `4 * projection_dim` bytes of memory.
+            progress: function. It is called with the number of tokens processed so far, including
+                the sentence start and end. If `None`, progress is not reported. Defaults to `None`.
+        """
+        check_list("`tokens`", tokens, "tokens")
+        ends = [SENTENCE_START, SENTENCE_END]
+        tokens = [*ends, *(token for token in tokens if token not in ends)]
+        self._rows = {token: row for row, token in enumerate(tokens)}
+        self._kept = self._vectors(tokens, progress)  # [R, P]
+
+    def encode(self, sentences):
+        """Computes the vectors of sentences.
+
+        Args:
+            sentences: list of lists of str. Tokenized sentences, which may be empty.
+
+        Yields:
+            Tuples `(number, vectors)`, one per sentence, from the shortest sentence to the longest.
+            `number` is the index of the sentence in `sentences`. For a sentence of n tokens,
+            `vectors` is an array of type `dtype` and of shape `[L+1, n, 2P]` for `layers="all"`,
+            otherwise `[n, 2P]`, where L is the number of LSTM layers and P is `projection_dim`. For
+            a biLM with `bidirectional=False`, P replaces 2P. The array does not include the
+            sentence boundaries.
+
+        Raises:
+            ValueError: If `sentences` or one of them is a string.
+        """
+        check_list("`sentences`", sentences, "sentences")
+        for sentence in sentences:
+            check_list("Each of `sentences`", sentence, "tokens")
+        lengths = np.array([len(sentence) for sentence in sentences], np.int64)
+        for batch in batches_by_length(lengths, self.batch_tokens):
+            vectors = self._encode_batch([sentences[number] for number in batch])
+            for row, number in enumerate(batch):
+                yield number, vectors[row][..., : lengths[number], :]
+
+    def _encode_batch(self, sentences):
+        rows, new = self._number(sentences)
+        new = self._vectors(new)
+        lengths = np.array([len(sentence) for sentence in sentences], np.int32)
+        if rows.size <= self.batch_tokens:
+            layers = self._batch(rows, self._kept, new, lengths)
+        else:
+            layers = self._run_long(rows, new)
+        return self._chosen(layers).numpy()
+
+    def _choose(self, layers):
+        """Selects the requested vectors: `[B, L+1, T, 2P]` for `"all"`, otherwise `[B, T, 2P]`."""
+        if self._factors is not None:
+            layers = tf.einsum("l,bltd->btd", self._factors, layers)
+        elif self.layers == "top":
+            layers = layers[:, -1]
+        return tf.cast(layers, self.dtype)
+
+    def _number(self, sentences):
+        """Returns the row of each token, int32 `[B, T+2]`, and the list of new, distinct tokens.
+
+        The rows are those of a table of the kept vectors, followed by those of the new tokens.
+        """
+        longest = max(map(len, sentences)) + 2
+        rows = np.zeros([len(sentences), longest], np.int32)
+        new = {}
+        first_new = len(self._rows)
+        for row, sentence in zip(rows, sentences, strict=True):
+            for place, token in enumerate([SENTENCE_START, *sentence, SENTENCE_END]):
+                known = self._rows.get(token)
+                row[place] = first_new + new.setdefault(token, len(new)) if known is None else known
+        return rows, list(new)
+
+    def _vectors(self, tokens, progress=None):
+        """Computes the vectors of distinct tokens, float32 `[N, P]`, in small batches."""
+        parts = [tf.zeros([0, self.bilm.projection_dim])]
+        for start in range(0, len(tokens), TOKENS_AT_ONCE):
+            some = tokens[start : start + TOKENS_AT_ONCE]
+            parts.append(self._token_vectors(self._ids(some)))
+            if progress:
+                progress(start + len(some))
+        return tf.concat(parts, 0)
+
+    def _ids(self, tokens):
+        bilm = self.bilm
+        if bilm.vocabulary_size is None:
+            return token_rows(tokens, bilm.max_characters)  # [N, C]
+        ids = np.array(self.vocabulary.ids(tokens), np.int32) + 1  # [N]
+        ends = {SENTENCE_START: bilm.sentence_start_id, SENTENCE_END: bilm.sentence_end_id}
+        return np.array([ends.get(t, i) for t, i in zip(tokens, ids, strict=True)], np.int32)
+
+    def _encode_ids(self, ids):
+        if self.bilm.vocabulary_size is None:
+            return self.bilm.token_encoder.encode(ids)
+        return self.bilm.encode_tokens(ids)
+
+    def _gather(self, rows, kept, new):
+        """Looks up rows, `[...]`, in the concatenation of `kept` and `new`: `[..., P]`."""
+        count = tf.shape(kept)[0]
+        new = tf.concat([new, tf.zeros_like(kept[:1])], 0)  # gather needs at least one row
+        own = tf.gather(new, tf.maximum(rows - count, 0))
+        return tf.where(
+            (rows < count)[..., None], tf.gather(kept, tf.minimum(rows, count - 1)), own
+        )
+
+    def _run_batch(self, rows, kept, new, lengths):
+        mask = tf.sequence_mask(lengths + 2, tf.shape(rows)[1])  # [B, T+2]
+        used, which = tf.unique(tf.reshape(rows, [-1]))
+        vectors, which = self._gather(used, kept, new), tf.reshape(which, tf.shape(rows))
+        tokens = tf.where(mask[..., None], tf.gather(vectors, which), 0.0)
+        states = self.bilm.fixed_state(tf.shape(rows)[0])
+        layers, _ = self.bilm.bilstm(
+            tokens, mask=mask, initial_state=states, distinct=(vectors, which)
+        )
+        both = tf.concat([tokens] * len(states), axis=-1)[:, None]
+        return tf.concat([both, layers], axis=1)[:, :, 1:-1]  # [B, L+1, T, 2P]
+
+    def _run_long(self, rows, new):
+        """Computes the result of `_run_batch` for one long sentence, segment by segment."""
+        tokens = self._gather(rows, self._kept, new)  # [1, T+2, P]
+        outputs = []
+        for number, (piece, state) in enumerate(
+            zip(self._piece, self.bilm.fixed_state(1), strict=True)
+        ):
+            x = tokens if number == 0 else reverse_tokens(tokens, None)
+            parts = []
+            for start in range(0, x.shape[1], self.batch_tokens):
+                part, state = piece(x[:, start : start + self.batch_tokens], initial_state=state)
+                parts.append(part)  # [1, L, t, P]
+            layers = tf.concat(parts, axis=2)
+            layers = layers if number == 0 else tf.reverse(layers, [2])
+            outputs.append(tf.concat([tokens[:, None], layers], axis=1))
+        return tf.concat(outputs, axis=-1)[:, :, 1:-1]
+
+
+def _factors(layers, num_layers):
+    """Returns the factor of each layer, float32 `[L+1]`, or `None` if no layers are summed."""
+    if isinstance(layers, str) and layers in LAYERS:
+        return np.full([num_layers], 1 / num_layers, "float32") if layers == "average" else None
+    if isinstance(layers, str) or np.shape(layers) != (num_layers,):
+        raise ValueError(
+            f"`layers` must be one of {', '.join(LAYERS)}, or a list of {num_layers} factors, one "
+            f"per layer; got {layers!r}."
+        )
+    return np.asarray(layers, np.float32)
+
+
+def _int32(*shape):
+    return tf.TensorSpec(shape, tf.int32)
+
+
+def batches_by_length(lengths, budget):
+    """Yields the indices of sentences in groups of similar length, shortest first.
+
+    A group has at most `budget` tokens, including padding and two boundaries per sentence, unless
+    it is a single sentence.
+
+    Example:
+    >>> list(batches_by_length(np.array([3, 1, 9, 1]), budget=10))
+    [[1, 3], [0], [2]]
+    """
+    batch = []
+    for number in np.argsort(lengths, kind="stable").tolist():
+        if batch and (len(batch) + 1) * (int(lengths[number]) + 2) > budget:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch

@@ -1,0 +1,119 @@
+"""TextBert: a BERT model that computes vectors and attention for raw texts."""
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from tfreps._src.files.argument_checks import check_list
+from tfreps._src.inference.answers import TextAttention, TextVectors
+from tfreps._src.inference.attention import piece_attention
+from tfreps._src.inference.loaded_model import LoadedModel, trace_once
+from tfreps._src.models import BertEncoder, BertPretrainer
+from tfreps._src.runs.bert_loading import max_length
+
+TEXTS_AT_ONCE = 32
+BATCH = {  # the output of `tokenizer.batch`
+    "token_ids": tf.TensorSpec([None, None], "int32"),
+    "segment_ids": tf.TensorSpec([None, None], "int32"),
+    "mask": tf.TensorSpec([None, None], "bool"),
+}
+
+
+class TextBert(LoadedModel):
+    """BERT model without a label or tag head that computes the vectors of raw texts.
+
+    `tfreps.load` returns it for a run folder of `pretrain-bert` and for a published checkpoint
+    without such a head.
+
+    Args:
+        model: `BertEncoder`, or `BertPretrainer`, which has the pre-training heads.
+        tokenizer: Tokenizer of `tfreps.text.bert`. If `None`, the model cannot read text.
+            Defaults to `None`.
+        source: str or path-like. Path that the model was loaded from. Defaults to `None`.
+
+    Attributes:
+        encoder: `BertEncoder`. The encoder inside the model.
+        max_length: int or None. Maximum number of pieces in a text, including `[CLS]` and `[SEP]`.
+            It is `None` if the number is not limited, or if there is no tokenizer.
+
+    Raises:
+        ValueError: If `model` is not a `BertEncoder` or `BertPretrainer`.
+
+    Example:
+    >>> from tfreps.text.bert import WordPieceTokenizer
+    >>> specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    >>> tokenizer = WordPieceTokenizer([*specials, "hotel", "##s"])
+    >>> bert = TextBert(BertEncoder(7, hidden_dim=8, num_layers=1, num_heads=2), tokenizer)
+    >>> bert("Hotel")
+    TextVectors(tokens=['[CLS]', 'hotel', '[SEP]'], vectors=float32 [3, 8], pooled=float32 [8])
+    """
+
+    kind = "a BERT model"
+
+    def __init__(self, model, tokenizer=None, source=None):
+        if not isinstance(model, BertEncoder | BertPretrainer):
+            raise ValueError(
+                f"`model` must be a BertEncoder or BertPretrainer; got a {type(model).__name__}."
+            )
+        super().__init__(model, source)
+        self.encoder = model.find(BertEncoder)
+        self.tokenizer = tokenizer
+        self.max_length = None if tokenizer is None else max_length(self.encoder, tokenizer)
+
+    def __call__(self, text):
+        """Returns the `TextVectors` of one raw text, or `encode(text)` for a list of texts."""
+        return self.encode([text])[0] if isinstance(text, str) else self.encode(text)
+
+    def encode(self, texts: Sequence[str]) -> list[TextVectors]:
+        """Computes the vectors of raw texts. Texts longer than `max_length` are truncated.
+
+        Args:
+            texts: list of str. Raw texts.
+
+        Returns:
+            list of `TextVectors`, one per text, with the outputs of the last block.
+
+        Raises:
+            ValueError: If there is no tokenizer, or if `texts` is a single string.
+        """
+        self.check_tokenizer()
+        check_list("`texts`", texts)
+        answers = []
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            some = texts[start : start + TEXTS_AT_ONCE]
+            batch = self.tokenizer.batch(some, max_length=self.max_length, too_long="cut")
+            trace_once(self.encoder, BATCH)
+            out = self.encoder.predict_on_batch(batch)
+            for row, mask in enumerate(batch["mask"]):
+                ids = batch["token_ids"][row][mask]
+                names = [self.tokenizer.vocabulary[number] for number in ids]
+                pooled = out["pooled_output"][row] if "pooled_output" in out else None
+                answers.append(TextVectors(names, out["sequence_output"][row][mask], pooled))
+        return answers
+
+    def attention(self, text: str, second: str | None = None) -> TextAttention:
+        """Returns the attention of the model for a text, or for two texts as two segments.
+
+        Args:
+            text: str. Raw text.
+            second: str. Second text, which is read as the second segment. Defaults to `None`.
+
+        Returns:
+            `TextAttention` with T pieces and float32 probabilities of shape `[L, H, T, T]` (layer,
+            head, from, to). Each row sums to 1.
+
+        Raises:
+            ValueError: If there is no tokenizer, if a text has no tokens, or if there are more than
+                `max_length` pieces, special tokens included.
+        """
+        self.check_tokenizer()
+        return piece_attention(self.encoder, self.tokenizer, text, second)
+
+    def check_tokenizer(self) -> None:
+        """Raises a ValueError if there is no tokenizer."""
+        if self.tokenizer is None:
+            raise ValueError(
+                f"{self.source or 'The model'} has no vocabulary (vocab.txt or tokenizer.json), "
+                "which is needed to read text. Add the checkpoint's original vocabulary file to "
+                "its folder. For a model in memory, pass `tokenizer` to TextBert."
+            )

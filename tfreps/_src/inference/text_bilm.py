@@ -1,0 +1,125 @@
+"""TextBiLM: a trained biLM that computes the vectors of raw texts."""
+
+from collections.abc import Sequence
+
+from tfreps._src.files.argument_checks import check_list
+from tfreps._src.inference.answers import TextVectors
+from tfreps._src.inference.loaded_model import LoadedModel
+from tfreps._src.inference.sentence_encoder import BATCH_TOKENS, SentenceEncoder
+from tfreps._src.models import BiLM, BiLMPretrainer, Elmo
+
+
+class TextBiLM(LoadedModel):
+    """Trained biLM that computes the vectors of raw texts.
+
+    `tfreps.load` returns it for a run folder of a biLM, for an `options.json` with HDF5 weights,
+    and for a bilm-tf training folder. Raw text is split at white space.
+
+    Args:
+        model: `BiLM`, `BiLMPretrainer` or `Elmo`.
+        vocabulary: `tfreps.text.Vocabulary`. Required if the biLM reads token ids or if the softmax
+            of the model is used. Defaults to `None`.
+        initial_state: str. LSTM state at the start of each batch, as defined in `BiLM`: `"zero"`,
+            `"warm"` or `"carry"`. Texts cannot be encoded with `"carry"`. If `None`, the model's
+            own option is used. Defaults to `None`.
+        source: str or path-like. Path that the model was loaded from. Defaults to `None`.
+
+    Attributes:
+        bilm: `BiLM`. The biLM inside the model, with the given initial state.
+
+    Raises:
+        ValueError: If `model` is not a `BiLM`, `BiLMPretrainer` or `Elmo`, or if `initial_state` is
+            invalid.
+
+    Example:
+    >>> encode = TextBiLM(BiLM(filters=[[1, 8]], units=8, projection_dim=4))
+    >>> encode("I have a dog")
+    TextVectors(tokens=['I', 'have', 'a', 'dog'], vectors=float32 [3, 4, 8])
+    >>> [vectors.shape for vectors in encode.encode(["That", ["a", "dog"]], layers="top")]
+    [(1, 8), (2, 8)]
+    """
+
+    kind = "a biLM"
+
+    def __init__(self, model, vocabulary=None, initial_state=None, source=None):
+        if not isinstance(model, BiLM | BiLMPretrainer | Elmo):
+            raise ValueError(
+                f"`model` must be a BiLM, BiLMPretrainer or Elmo; got a {type(model).__name__}."
+            )
+        super().__init__(model, source)
+        self.vocabulary = vocabulary
+        bilm = model.find(BiLM)
+        if initial_state not in (None, bilm.initial_state):
+            bilm = bilm.with_initial_state(initial_state)
+        self.bilm = bilm
+        self._encoders = {}
+
+    def __call__(self, text):
+        """Computes the vectors of one raw text or of a list of texts.
+
+        Args:
+            text: str, or list whose elements are raw texts or lists of tokens.
+
+        Returns:
+            `TextVectors` with all layers; for a list, a list of `TextVectors`.
+
+        Raises:
+            ValueError: If the biLM has `initial_state="carry"`, or if it reads token ids and there
+                is no vocabulary.
+        """
+        texts = [text] if isinstance(text, str) else text
+        check_list("`text`", texts)
+        tokens = [_tokens(each) for each in texts]
+        found = [TextVectors(*pair) for pair in zip(tokens, self.encode(tokens), strict=True)]
+        return found[0] if isinstance(text, str) else found
+
+    def encode(self, texts: Sequence[str | Sequence[str]], layers="all") -> list:
+        """Computes the vectors of texts.
+
+        Args:
+            texts: list. Raw texts, or lists of tokens, which may be empty.
+            layers: str or list of float. Vectors to compute: those of every layer (`"all"`), those
+                of the last layer (`"top"`), the average of all layers (`"average"`), or, for a list
+                of factors, one for the token layer and one for each LSTM layer, the weighted sum
+                of the layers. Defaults to `"all"`.
+
+        Returns:
+            list of float32 arrays, one per text, without sentence boundaries, of shape
+            `[L + 1, T, D]` for `layers="all"`, otherwise `[T, D]`. L is the number of LSTM layers,
+            T the number of tokens in the text, and D the width of the vectors, `bilm.output_dim`.
+
+        Raises:
+            ValueError: If `texts` is a single string, the biLM has `initial_state="carry"`, it
+                reads token ids and there is no vocabulary, or `layers` is invalid.
+        """
+        check_list("`texts`", texts)
+        key = layers if isinstance(layers, str) else tuple(layers)
+        if key not in self._encoders:
+            self._encoders[key] = self.sentence_encoder(layers=layers)
+        vectors = dict(self._encoders[key].encode([_tokens(text) for text in texts]))
+        return [vectors[number] for number in range(len(texts))]
+
+    def sentence_encoder(
+        self, batch_tokens=BATCH_TOKENS, layers="all", dtype="float32"
+    ) -> SentenceEncoder:
+        """Returns a `SentenceEncoder` for this biLM, which suits large numbers of sentences.
+
+        Args:
+            batch_tokens: int. Maximum number of tokens per batch, including padding and sentence
+                boundaries. Defaults to 4096.
+            layers: str or list of float. Vectors to compute: `"all"`, `"top"`, `"average"`, or a
+                list of factors, as described in `encode`. Defaults to `"all"`.
+            dtype: str. Data type of the vectors. Defaults to `"float32"`.
+
+        Returns:
+            `SentenceEncoder`.
+
+        Raises:
+            ValueError: If the biLM has `initial_state="carry"`, if it reads token ids and there is
+                no vocabulary, or if `batch_tokens` or `layers` is invalid.
+        """
+        return SentenceEncoder(self.bilm, self.vocabulary, batch_tokens, layers, dtype)
+
+
+def _tokens(text):
+    return text.split() if isinstance(text, str) else list(text)

@@ -1,0 +1,111 @@
+"""TextModel: base class of `TextTagger` and `TextClassifier`."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from tfreps._src.data.labelled.sequence_batches import SequenceBatches
+from tfreps._src.files.argument_checks import check_list
+from tfreps._src.inference.answers import TextAttention
+from tfreps._src.inference.loaded_model import LoadedModel, trace_once
+from tfreps._src.text.tokenizers import tokenize
+
+BATCH_TOKENS = 4096
+
+
+class TextModel(LoadedModel):
+    """Trained tagger or classifier for raw texts; the subclasses describe the arguments.
+
+    Attributes:
+        tokenizer: Tokenizer of a BERT model, or `None` for other models.
+        num_cut: int. Number of texts truncated to `max_length` so far.
+    """
+
+    is_tagger: bool
+    kind = "a tagger or classifier"
+
+    def __init__(self, model, indexer, tokens="spaces", max_length=None, source=None):
+        super().__init__(model, source)
+        self.indexer = indexer
+        self.vocabulary = getattr(indexer, "vocabulary", None)
+        self.tokenizer = getattr(indexer, "tokenizer", None)
+        self.tokens = self.tokenizer if tokens == "bert" else tokens
+        self.max_length = max_length
+        self.num_cut = 0
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
+        """Tokenizes raw texts as in training.
+
+        Args:
+            texts: list of str. Raw texts.
+
+        Returns:
+            list of lists of str. The tokens of each text.
+        """
+        return tokenize(texts, self.tokens)
+
+    def batches(self, tokens, targets=None, **options) -> SequenceBatches:
+        """Returns the `SequenceBatches` in which sentences or texts are read, shortest first.
+
+        `targets` are the tag ids or the label id of each of them; `options` are those of the
+        batches.
+        """
+        options = {"batch_tokens": BATCH_TOKENS, "max_length": self.max_length, **options}
+        return SequenceBatches(tokens, targets, self.indexer, **options)
+
+    def attention(self, text: str, second: str | None = None) -> TextAttention:
+        """Returns the attention for a text that the model reads as tokens; see the subclasses."""
+        encoder = self.transformer
+        if second is not None:
+            raise ValueError(
+                "`second` does not apply to this model, which reads one text at a time; got "
+                f"{second!r}. Omit `second`."
+            )
+        [tokens] = self.tokenize([text])
+        if not tokens:
+            raise ValueError(f"`text` must contain at least one token; got {text!r}.")
+        tokens = tokens[: self.max_length]
+        probabilities = encoder.attention(self.indexer(tf.constant([tokens])))
+        return TextAttention(tokens, probabilities[0].numpy())
+
+    def _reading(self):
+        found = {"tokens": self.tokens if isinstance(self.tokens, str) else "bert"}
+        if self.max_length is not None:
+            found["max_length"] = self.max_length
+        for name in ("lowercase", "digits_to_zero"):
+            if getattr(self.indexer, name, False):
+                found[name] = True
+        return found
+
+    def _tokens_of(self, texts):
+        """Returns the tokens of each text; lists of tokens are used unchanged."""
+        check_list("`texts`", texts)
+        rows = iter(self.tokenize([text for text in texts if isinstance(text, str)]))
+        return [next(rows) if isinstance(text, str) else text for text in texts]
+
+    def _rows(self, sentences, outputs, options):
+        """Returns the outputs for each sentence, in the order of the sentences."""
+        if not sentences:
+            return []
+        given = options.get("vectors")
+        if given is not None and not self.model._reads_vectors:
+            raise ValueError(
+                f"`vectors` does not apply to this model, which reads no stored vectors; got "
+                f"{given}. Omit `vectors`."
+            )
+        if given is None and self.model._reads_vectors:
+            raise ValueError(
+                "`vectors` is missing: the model reads vectors that were computed by `tfreps "
+                "embed`. Use `tfreps evaluate` with the vectors of the text, or pass their file as "
+                "`vectors` in Python. For raw text, train the model on the biLM itself instead of "
+                "stored vectors."
+            )
+        batches = self.batches(sentences, **options)
+        rows = []
+        self.num_cut += batches.num_cut
+        trace_once(self.model, batches.element_spec)
+        for features in batches.dataset() if batches.num_batches() > 1 else batches.arrays():
+            answer = self.model.predict_on_batch(features)
+            rows += zip(*(np.asarray(answer[name]) for name in outputs), strict=True)
+        return batches.in_order(rows)

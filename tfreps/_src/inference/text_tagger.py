@@ -1,0 +1,137 @@
+"""TextTagger: a trained tagger for raw texts."""
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from tfreps._src.inference.answers import TaggedText, TextAttention
+from tfreps._src.inference.text_model import TextModel
+from tfreps._src.models import HMMTagger, Tagger
+from tfreps._src.text.bert.piece_indexer import check_room
+
+OUTPUTS = "tags", "confidences", "mask"
+
+
+class TextTagger(TextModel):
+    """Trained tagger that tags raw texts.
+
+    `tfreps.load` returns it for a run folder of `train-tagger` or `train-hmm`, and for a published
+    BERT model with a tag head. Raw text is tokenized as in training.
+
+    Args:
+        model: `Tagger` or `HMMTagger`.
+        indexer: The indexer used in training: `tfreps.text.TokenIndexer`, or for a BERT
+            model a `PieceIndexer` with `words=True`.
+        tokens: str. Tokenization of raw text: `"spaces"`, `"characters"` or `"words"`, which
+            `tfreps.text.tokenize` defines, or `"bert"` for the word boundaries of the BERT
+            tokenizer. Defaults to `"spaces"`.
+        max_length: int. Maximum number of pieces of a sentence for a BERT model, including `[CLS]`
+            and `[SEP]`. Must be `None` for other models, which read whole sentences. If `None`, the
+            length is not limited. Defaults to `None`.
+        source: str or path-like. Path that the model was loaded from. Defaults to `None`.
+
+    Attributes:
+        names: list of str. The tags in the order of their ids.
+        scheme: str or None. Tag scheme of the spans, as defined in `tfreps.text.tags`. If `None`,
+            the tags do not form spans.
+
+    Raises:
+        ValueError: If `model` is not a `Tagger` or `HMMTagger`, or `max_length` is given without a
+            BERT model.
+
+    Example:
+    >>> from tfreps.models import HMMTagger
+    >>> from tfreps.text import TokenIndexer
+    >>> indexer = TokenIndexer.from_sentences([["Ada", "lives"]])
+    >>> tagger = TextTagger(HMMTagger(indexer.vocabulary_size, ["NOUN", "VERB"]), indexer)
+    >>> tagger("Ada lives here").tokens
+    ['Ada', 'lives', 'here']
+    >>> [answer.tags for answer in tagger([["Ada"], []])]
+    [['NOUN'], []]
+    """
+
+    is_tagger = True
+    kind = "a tagger"
+
+    def __init__(self, model, indexer, tokens="spaces", max_length=None, source=None):
+        if not isinstance(model, Tagger | HMMTagger):
+            raise ValueError(
+                f"`model` must be a Tagger or HMMTagger; got a {type(model).__name__}."
+            )
+        super().__init__(model, indexer, tokens, max_length, source)
+        if max_length is not None and self.tokenizer is None:
+            raise ValueError(
+                "`max_length` does not apply to a tagger without a BERT model, which reads whole "
+                f"sentences; got {max_length}. Omit `max_length`."
+            )
+        self.names = model.tags
+        self.scheme = model.scheme
+
+    def __call__(self, text):
+        """Returns the `TaggedText` of one raw text, or the result of `tag` for a list of texts."""
+        return self.tag([text])[0] if isinstance(text, str) else self.tag(text)
+
+    def tag(
+        self,
+        texts: Sequence[str | Sequence[str]],
+        places: Sequence[str] | None = None,
+        **options,
+    ) -> list[TaggedText]:
+        """Tags texts.
+
+        Args:
+            texts: list. Raw texts of one sentence each, or lists of tokens, which may be empty.
+            places: list of str. Names of the texts in error messages. If `None`, the texts
+                are numbered. Defaults to `None`.
+            **options: Options of `tfreps.data.SequenceBatches`, such as `vectors`.
+
+        Returns:
+            list of `TaggedText`, one per text.
+
+        Raises:
+            ValueError: If `texts` is a single string, if a sentence for a BERT model has more than
+                `max_length` pieces, if the option `vectors` is missing for a model that reads
+                stored vectors or is given for any other model, or if `SequenceBatches` raises a
+                ValueError.
+            tf.errors.InvalidArgumentError: If a sentence passes these checks, but has more tokens
+                or pieces than the model has learned positions.
+        """
+        sentences = self._tokens_of(texts)
+        if self.tokenizer is not None:
+            check_room(sentences, self.tokenizer, self.max_length, places)
+            options = {"max_length": None, **options}
+        answers = []
+        rows = self._rows(sentences, OUTPUTS, options)
+        for text, tokens, (tags, confidences, mask) in zip(texts, sentences, rows, strict=True):
+            names = [self.names[tag] for tag in tags[mask]]
+            raw = text if isinstance(text, str) else None
+            answers.append(TaggedText(tokens, names, confidences[mask].tolist(), self.scheme, raw))
+        return answers
+
+    def attention(self, text: str, second: str | None = None) -> TextAttention:
+        """Returns the attention of the Transformer inside the model for a text.
+
+        Args:
+            text: str. Raw text, which is tokenized as in training.
+            second: str. Must be `None`: a tagger reads one text. Defaults to `None`.
+
+        Returns:
+            `TextAttention` with T tokens (for a BERT model, the pieces of the words) and float32
+            probabilities of shape `[L, H, T, T]` (layer, head, from, to). Each row sums to 1.
+
+        Raises:
+            ValueError: If the model has no attention, if the text has no tokens, if it has more
+                than `max_length` pieces for a BERT model, or if a second text is given.
+            tf.errors.InvalidArgumentError: If the text passes these checks, but has more tokens or
+                pieces than the model has learned positions.
+        """
+        if self.tokenizer is None or second is not None:
+            return super().attention(text, second)
+        [tokens] = self.tokenize([text])
+        if not tokens:
+            raise ValueError(f"`text` must contain at least one token; got {text!r}.")
+        check_room([tokens], self.tokenizer, self.max_length)
+        features = self.indexer(tf.constant([tokens]))
+        ids, probabilities = self.model.encoder.attention(features)  # `PieceEncoder`
+        names = [self.tokenizer.vocabulary[number] for number in ids[0]]
+        return TextAttention(names, probabilities[0].numpy())

@@ -1,0 +1,171 @@
+"""SelfAttention: multi-head self-attention with one fused query-key-value product."""
+
+import keras
+import tensorflow as tf
+
+from tfreps._src.files.argument_checks import check_dropout, check_integers, check_positive
+from tfreps._src.layers.ops.configurable import Configurable
+from tfreps._src.layers.ops.masks import as_mask
+from tfreps._src.layers.ops.products import dense_of_tokens
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class SelfAttention(Configurable, keras.layers.Layer):
+    """Multi-head scaled dot-product self-attention, with `H` heads of width `d = D / H`.
+
+        q, k, v = split(x @ query_key_value_kernel + query_key_value_bias)      each [T, D]
+        a_h = softmax_j(q_h[i] . k_h[j] / sqrt(d))          over the real tokens j
+        y[i] = concat_h(sum_j dropout(a_h)[i, j] * v_h[j]) @ combine_kernel + combine_bias
+
+    The fused kernel is `[query | key | value]`, the concatenation along axis 1 of three kernels
+    of shape `[D, D]`. As in BERT, the columns of each head are adjacent.
+
+    Args:
+        num_heads: int. Number of attention heads, which must divide the width of the inputs.
+        causal: bool. If True, a token attends only to itself and to earlier tokens. Defaults to
+            False.
+        dropout: float in [0, 1). Dropout rate of the attention probabilities. Defaults to 0.0.
+        initializer_range: float. Standard deviation of the truncated normal distribution from
+            which the kernels are drawn (0.02 in BERT). If `None`, the kernels are drawn from
+            the Glorot uniform distribution. Defaults to `None`.
+        seed: int. Random seed for dropout. If `None`, a random seed is used. Defaults to `None`.
+
+    Call arguments:
+        inputs: float, shape `[B, T, D]`.
+        mask: bool, shape `[B, T]`. True on real tokens, which may be at any position. If `None`,
+            all tokens are real.
+        training: bool. Whether to apply dropout. Defaults to False.
+        return_attention: bool. Whether to return the attention probabilities as well. Defaults
+            to False.
+
+    Returns:
+        `y`: float32, shape `[B, T, D]`, zero on padding. If `return_attention` is True, the result
+        is a tuple `(y, a)`. `a` is float32, shape `[B, H, T, T]` (from, to): the attention
+        probabilities before dropout, with zeros in the rows and columns of padding.
+
+    Masking: values on padding, including NaN, are ignored. For a text without tokens, the results
+    are zero. The softmax is computed in float32 under every dtype policy.
+
+    Raises:
+        ValueError: If an option is out of range, `num_heads` does not divide the width of the
+            inputs, or `mask` has the wrong shape.
+
+    Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.2.
+
+    Example:
+    >>> attention, mask = SelfAttention(num_heads=2), tf.sequence_mask([5, 2], 5)
+    >>> y, a = attention(tf.ones([2, 5, 8]), mask=mask, return_attention=True)
+    >>> y.shape, a[1, 0, 0].numpy().round(3).tolist()
+    (TensorShape([2, 5, 8]), [0.5, 0.5, 0.0, 0.0, 0.0])
+    """
+
+    def __init__(
+        self, num_heads, causal=False, dropout=0.0, initializer_range=None, seed=None, **kwargs
+    ):
+        super().__init__(autocast=False, **kwargs)
+        check_integers(1, num_heads=num_heads)
+        check_dropout(dropout=dropout)
+        self.num_heads = num_heads
+        self.causal = causal
+        self.dropout = dropout
+        self.initializer_range = initializer_range
+        self.seed = seed
+        self.drop = keras.layers.Dropout(dropout, seed=seed, dtype="float32", name="drop")
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        dim = input_shape[-1]
+        if dim % self.num_heads:
+            raise ValueError(
+                f"`num_heads` must divide the width of the inputs; got {self.num_heads} heads "
+                f"for inputs of width {dim}."
+            )
+        self.query_key_value = built_dense(self, "query_key_value", dim, 3 * dim)
+        self.combine = built_dense(self, "combine", dim, dim)
+
+    def call(self, inputs, mask=None, training=False, return_attention=False):
+        x = tf.cast(inputs, "float32")
+        mask = as_mask(mask, x)
+        if mask is not None:
+            x = tf.where(mask[..., None], x, 0.0)  # [B, T, D]
+        y, probabilities = self.attend(x, mask, training, return_attention)
+        if mask is not None:
+            y = tf.where(mask[..., None], y, 0.0)
+        return (y, probabilities) if return_attention else y
+
+    def attend(self, x, mask, training=False, return_attention=False):
+        """Computes attention without zeroing padding, for layers that zero it themselves.
+
+        `x` is float32 `[B, T, D]`, finite also on padding. Returns `y`, undefined on padding, and
+        the probabilities, which are `None` without `return_attention`.
+        """
+        query, key, value = self._split_heads(dense_of_tokens(self.query_key_value, x))
+        query *= (x.shape[-1] // self.num_heads) ** -0.5
+        scores = tf.cast(tf.matmul(query, key, transpose_b=True), "float32")  # [B, H, T, T]
+        forbidden = self._forbidden(mask, tf.shape(x)[1])
+        if forbidden is not None:  # a finite minimum avoids NaN in a row without tokens
+            scores += tf.where(forbidden, scores.dtype.min, 0.0)
+        probabilities = tf.nn.softmax(scores)
+        dropped = tf.cast(self.drop(probabilities, training=training), value.dtype)
+        y = tf.transpose(tf.matmul(dropped, value), [0, 2, 1, 3])  # [B, T, H, d]
+        y = tf.cast(dense_of_tokens(self.combine, tf.reshape(y, tf.shape(x))), "float32")
+        y = tf.ensure_shape(y, x.shape)
+        if not return_attention:
+            return y, None
+        if mask is not None:
+            pairs = mask[:, None, :, None] & mask[:, None, None, :]  # [B, 1, T, T]
+            probabilities = tf.where(pairs, probabilities, 0.0)
+        return y, probabilities
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def compute_output_spec(self, inputs, mask=None, training=False, return_attention=False):
+        return attention_spec(self, inputs, return_attention)
+
+    def _split_heads(self, x):
+        """Splits `[B, T, 3D]` into the query, key and value of each head, each `[B, H, T, d]`."""
+        batch, length = tf.unstack(tf.shape(x)[:2])
+        head_dim = x.shape[-1] // (3 * self.num_heads)
+        x = tf.reshape(x, [batch, length, 3, self.num_heads, head_dim])
+        return tf.unstack(tf.transpose(x, [2, 0, 3, 1, 4]))
+
+    def _forbidden(self, mask, length):
+        """Returns forbidden pairs (from, to), broadcastable to `[B, H, T, T]`, or `None`."""
+        forbidden = None if mask is None else tf.logical_not(mask)[:, None, None, :]
+        if self.causal:
+            place = tf.range(length)
+            later = place[None, :] > place[:, None]  # [T, T]
+            forbidden = later if forbidden is None else tf.logical_or(forbidden, later)
+        return forbidden
+
+
+def kernel_initializer(initializer_range):
+    """Returns a truncated normal initializer, or the Glorot uniform one if the range is `None`."""
+    if initializer_range is None:
+        return keras.initializers.GlorotUniform()
+    check_positive(initializer_range=initializer_range, or_none=True)
+    return keras.initializers.TruncatedNormal(stddev=initializer_range)
+
+
+def built_dense(layer, name, from_dim, to_dim, initializer_range=None):
+    """Returns a built dense layer with the dtype policy of `layer`, and by default its range."""
+    initializer_range = initializer_range or layer.initializer_range
+    dense = keras.layers.Dense(
+        to_dim,
+        kernel_initializer=kernel_initializer(initializer_range),
+        dtype=layer.dtype_policy,
+        name=name,
+    )
+    dense.build((None, from_dim))
+    return dense
+
+
+def attention_spec(layer, inputs, return_attention):
+    """Returns the symbolic outputs of an attention layer or block, for functional models."""
+    outputs = keras.KerasTensor(inputs.shape, "float32")
+    if not return_attention:
+        return outputs
+    batch, length = inputs.shape[:2]
+    shape = batch, layer.num_heads, length, length
+    return outputs, keras.KerasTensor(shape, "float32")

@@ -1,0 +1,241 @@
+"""CharCNNEncoder: encodes each token from its character ids with a CNN."""
+
+import keras
+import tensorflow as tf
+
+from tfreps._src.files.argument_checks import check_integers
+from tfreps._src.layers.highway import Highway
+from tfreps._src.layers.ops.configurable import Configurable
+from tfreps._src.layers.ops.masks import checked_ids
+from tfreps._src.layers.ops.products import product
+
+# Character ids of a token: 0 means "no token", and the last id pads the row after a token.
+# tfreps/_src/text/char_ids.py describes how text is converted to these ids.
+NUM_CHARACTER_IDS = 262
+PADDING_CHARACTER = 261
+NUM_CHUNKS = 6  # groups of tokens of similar length, each truncated to its longest token
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class CharCNNEncoder(Configurable, keras.layers.Layer):
+    """Character CNN that encodes each token from its characters alone, without context.
+
+        x = characters[ids]                                              # [C, character_dim]
+        y_i = activation(max_s(sum_k x[s + k] @ kernel_i[k]) + bias_i)   # one per filter
+        token = highways([y_1, y_2, ...]) @ projection_kernel + projection_bias
+
+    Three optimizations leave the result unchanged. Each distinct token of a batch is encoded
+    once. Tokens of similar length are processed in groups, and each group computes only one of the
+    windows that lie entirely after its longest token, because all such windows are equal. All
+    filters are computed with a single matrix product.
+
+    Args:
+        filters: list of `(width, count)` pairs, for example `[[1, 32], [2, 32]]`.
+        projection_dim: int. Width of the token vector. It must not exceed the total number of
+            filters. If it equals that number, there is no projection.
+        character_dim: int. Width of a character's vector. Defaults to 16.
+        num_highways: int. Number of highway layers after the convolutions. Defaults to 1.
+        activation: str or function. Activation of the convolutions, as accepted by Keras. The
+            published models use `"relu"` or `"tanh"`. The highway layers always use relu.
+            Defaults to `"relu"`.
+        max_characters: int. Number of character ids per token. Defaults to 50.
+
+    Call arguments:
+        character_ids: int, shape `[..., max_characters]`, as created by `tfreps.text`. Each id is
+            in 0..261; all ids of a row are 0 where there is no token.
+
+    Returns:
+        float32, shape `[..., projection_dim]`, zero where there is no token.
+
+    Raises:
+        ValueError: If `filters` is empty or contains a number below 1 or a width above
+            `max_characters`, or if another option is invalid.
+        tf.errors.InvalidArgumentError: If an id is out of range.
+
+    Reference: Kim et al., 2016, "Character-Aware Neural Language Models"; Jozefowicz et
+    al., 2016, "Exploring the Limits of Language Modeling"; bilm-tf.
+
+    Example:
+    >>> import tfreps
+    >>> encoder = CharCNNEncoder(filters=[[1, 4], [2, 8]], projection_dim=6)
+    >>> vectors = encoder(tfreps.text.batch_to_ids([["a", "dog", "a"]]))
+    >>> vectors.shape, bool(tf.reduce_all(vectors[0, 0] == vectors[0, 2]))
+    (TensorShape([1, 3, 6]), True)
+    """
+
+    def __init__(
+        self,
+        filters,
+        projection_dim,
+        character_dim=16,
+        num_highways=1,
+        activation="relu",
+        max_characters=50,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        self.filters = filters
+        self.projection_dim = projection_dim
+        self.character_dim = character_dim
+        self.num_highways = num_highways
+        self.activation = activation
+        self.max_characters = max_characters
+        self.activate = keras.activations.get(activation)
+        self.total_filters = sum(count for _, count in filters)
+        self.widest = max((width for width, _ in filters), default=0)
+        _check(self)
+        common = {"dtype": self.dtype_policy, "trainable": self.trainable}
+        self.highways = [Highway(name=f"highway_{i}", **common) for i in range(num_highways)]
+        self.supports_jit = False  # tf.unique has no static shape
+
+    def build(self, input_shape):
+        uniform = keras.initializers.RandomUniform(-1.0, 1.0)
+        self.characters = self._add("characters", (NUM_CHARACTER_IDS, self.character_dim), uniform)
+        no_token = tf.zeros_like(self.characters[:1])
+        self.characters.assign(tf.concat([no_token, self.characters[1:]], 0))
+        self.kernels = []
+        self.biases = []
+        for i, (width, count) in enumerate(self.filters):
+            shape = (width, self.character_dim, count)
+            self.kernels.append(self._add(f"convolution_{i}_kernel", shape, self._start(width)))
+            self.biases.append(self._add(f"convolution_{i}_bias", (count,), "zeros"))
+        for highway in self.highways:
+            highway.build((None, self.total_filters))
+        if self.projection_dim != self.total_filters:
+            shape = (self.total_filters, self.projection_dim)
+            normal = keras.initializers.RandomNormal(stddev=self.total_filters**-0.5)
+            self.projection_kernel = self._add("projection_kernel", shape, normal)
+            self.projection_bias = self._add("projection_bias", shape[1:], "zeros")
+
+    def call(self, character_ids):
+        vectors, which = self.encode_distinct(character_ids)
+        return tf.gather(vectors, which)
+
+    def encode_distinct(self, character_ids):
+        """Encodes each distinct token once.
+
+        Returns:
+            Tuple `(vectors, which)`: float32 `[D, projection_dim]` and int32 `[...]`. The vector of
+            each token is `tf.gather(vectors, which)`.
+        """
+        ids = tf.cast(character_ids, "int32")
+        flat = tf.reshape(ids, [-1, self.max_characters])  # [N, C]
+        distinct, which = tf.raw_ops.UniqueV2(x=flat, axis=[0])  # [D, C], [N]
+        which = tf.reshape(which, tf.shape(ids)[:-1])
+        return self.encode(distinct), tf.ensure_shape(which, ids.shape[:-1])
+
+    def encode(self, ids):
+        """Encodes distinct tokens: int32 `[D, C]` to float32 `[D, P]`."""
+        most = NUM_CHARACTER_IDS - 1
+        message = f"All character ids must lie in 0..{most}. Create them with tfreps.text."
+        ids = checked_ids(ids, NUM_CHARACTER_IDS, message)
+        lengths = self._lengths(ids)  # [D]
+        order = tf.argsort(lengths, stable=True)
+        characters, kernel, bias = self._packed()
+        ids, lengths = tf.gather(ids, order), tf.gather(lengths, order)
+        ends = tf.range(NUM_CHUNKS + 1) * tf.size(lengths) // NUM_CHUNKS
+        sizes = ends[1:] - ends[:-1]
+        convolve = self._convolve
+        if not tf.executing_eagerly():  # a graph contains the operations only once
+            convolve = tf.function(convolve, autograph=False)
+        chunks = [
+            convolve(*part, characters, kernel)
+            for part in zip(tf.split(ids, sizes), tf.split(lengths, sizes), strict=True)
+        ]
+        y = tf.gather(tf.concat(chunks, 0), tf.math.invert_permutation(order))  # [D, F]
+        y = self.activate(tf.cast(y, "float32") + bias)
+        for highway in self.highways:
+            y = highway(y)
+        if self.projection_dim != self.total_filters:
+            y = product(y, self.projection_kernel, self.compute_dtype)
+            y += tf.cast(self.projection_bias, "float32")  # [D, P]
+        is_token = tf.reduce_any(tf.not_equal(ids, 0), axis=-1)
+        is_token = tf.gather(is_token, tf.math.invert_permutation(order))
+        return tf.where(is_token[:, None], y, 0.0)
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape[:-1], self.projection_dim)
+
+    def _lengths(self, ids):
+        """Returns the number of characters up to the last one that is not padding: `[D]`."""
+        shown = tf.logical_and(ids != 0, ids != PADDING_CHARACTER)
+        positions = tf.range(1, self.max_characters + 1)
+        return tf.reduce_max(tf.where(shown, positions, 0), axis=1)
+
+    def _convolve(self, ids, lengths, characters, kernel):
+        """Computes each filter's maximum over all windows of each token: `[u, C]` to `[u, F]`."""
+        longest = tf.reduce_max(tf.concat([lengths, [1]], 0))
+        starts = tf.minimum(longest + 1, self.max_characters)  # windows that can differ
+        behind = tf.pad(ids, [[0, 0], [0, self.widest]], constant_values=PADDING_CHARACTER)
+        x = tf.gather(characters, behind)
+        x = x[:, : starts + self.widest - 1]  # [u, starts + W - 1, character_dim]
+        windows = [x[:, k : k + starts] for k in range(self.widest)]
+        windows = tf.concat(windows, axis=-1)  # [u, starts, W * character_dim]
+        whole = self.max_characters - self.widest + 1  # starts at which every filter fits
+        y = _window_maximum(_window_product(windows[:, :whole], kernel))  # [u, F]
+        late = _window_product(windows[:, whole:], kernel)
+        fits = _fits(self.filters, whole, starts)[None]  # [1, starts - whole, F]
+        late = tf.where(fits, late, late.dtype.min)
+        none = tf.fill([tf.shape(ids)[0], 1, self.total_filters], late.dtype.min)
+        return tf.maximum(y, _window_maximum(tf.concat([late, none], 1)))
+
+    def _packed(self):
+        """Returns the character vectors, all filters as one zero-padded matrix, and the bias."""
+        # The reshape makes the gradient dense. Characters repeat within a batch, and optimizers
+        # require that a sparse gradient contains each row only once.
+        characters = tf.reshape(self.characters, [NUM_CHARACTER_IDS, self.character_dim])
+        kernels = [
+            tf.pad(kernel, [[0, self.widest - width], [0, 0], [0, 0]])
+            for kernel, (width, _) in zip(self.kernels, self.filters, strict=True)
+        ]
+        kernel = tf.reshape(tf.concat(kernels, axis=-1), [-1, self.total_filters])
+        bias = tf.concat([tf.convert_to_tensor(bias) for bias in self.biases], 0)
+        dtype = self.compute_dtype
+        return tf.cast(characters, dtype), tf.cast(kernel, dtype), tf.cast(bias, "float32")
+
+    def _start(self, width):
+        if self.activation == "relu":
+            return keras.initializers.RandomUniform(-0.05, 0.05)
+        return keras.initializers.RandomNormal(stddev=(width * self.character_dim) ** -0.5)
+
+
+@tf.custom_gradient
+def _window_maximum(y):
+    """Computes the maximum over the windows, `[u, S, F]` to `[u, F]`. Ties share the gradient."""
+    maximum = tf.reduce_max(y, axis=1)
+
+    def gradient(d):
+        best = tf.cast(tf.equal(y, maximum[:, None]), y.dtype)
+        return best * (d / tf.reduce_sum(best, axis=1))[:, None]
+
+    return maximum, gradient
+
+
+def _window_product(windows, kernel):
+    flat = tf.reshape(windows, [-1, kernel.shape[0]]) @ kernel
+    return tf.reshape(flat, [*tf.unstack(tf.shape(windows)[:2]), kernel.shape[1]])
+
+
+def _fits(filters, first, starts):
+    """Returns the filters that fit at each start from `first`: bool `[starts - first, F]`."""
+    widest = max(width for width, _ in filters)
+    widths = [width for width, count in filters for _ in range(count)]
+    room = first + widest - 1 - tf.range(first, tf.maximum(starts, first))  # [starts - first]
+    return tf.constant(widths)[None, :] <= room[:, None]
+
+
+def _check(layer):
+    pairs_fit = layer.filters and all(width > 0 and count > 0 for width, count in layer.filters)
+    if not pairs_fit or layer.widest > layer.max_characters:
+        raise ValueError(
+            "`filters` must be a list of (width, count) pairs of positive numbers, with at least "
+            "one pair and no width above `max_characters` "
+            f"({layer.max_characters}); got {layer.filters}."
+        )
+    if not 0 < layer.projection_dim <= layer.total_filters:
+        raise ValueError(
+            "`projection_dim` must be at least 1 and at most the number of filters, "
+            f"{layer.total_filters}; got {layer.projection_dim}."
+        )
+    check_integers(1, character_dim=layer.character_dim)
+    check_integers(0, num_highways=layer.num_highways)

@@ -1,0 +1,50 @@
+"""Lookup of table rows by id, with gradients that optimizers can use."""
+
+import numpy as np
+import tensorflow as tf
+
+from tfreps._src.layers.ops.masks import checked_ids
+
+
+def table_rows(table, ids):
+    """Looks up `ids` in a table, with a sparse gradient that contains each row at most once.
+
+    Optimizers square the rows of a sparse gradient, so the gradients of all occurrences of an id
+    must be summed first. An id out of range raises an InvalidArgumentError, also on GPUs.
+    """
+    return rows_of_distinct(
+        lambda distinct: tf.gather(tf.convert_to_tensor(table), distinct), ids, table.shape[0]
+    )
+
+
+def rows_of_distinct(look_up, ids, size):
+    """Calls `look_up`, which maps int `[U]` to `[U, D]`, once with the distinct ids: `[..., D]`.
+
+    An id outside 0 to `size - 1` raises an InvalidArgumentError, also on GPUs.
+    """
+    ids = tf.convert_to_tensor(ids)
+    distinct, which = tf.unique(tf.reshape(ids, [-1]))  # [U], [N]
+    rows = look_up(checked_ids(distinct, size, f"All ids must lie in 0..{size - 1}."))  # [U, D]
+    shape = tf.concat([tf.shape(ids), tf.shape(rows)[1:]], 0)
+    rows = tf.reshape(tf.gather(rows, which), shape)
+    return tf.ensure_shape(rows, [*ids.shape, rows.shape[-1]])
+
+
+def rows_of_short_table(table, ids, message):
+    """Looks up `ids` in a table of a few hundred rows, `[N, D]`, with a dense gradient.
+
+    An id out of range raises an InvalidArgumentError with `message`. XLA drops this check; the rows
+    of these ids are then NaN.
+    """
+    ids = tf.convert_to_tensor(ids)
+    size = table.shape[0]
+    inside = tf.clip_by_value(checked_ids(ids, size, message), 0, size - 1)
+
+    @tf.custom_gradient
+    def look_up(table):
+        def gradient(d):
+            return tf.math.unsorted_segment_sum(d, inside, size)
+
+        return tf.gather(table, inside), gradient
+
+    return tf.where((ids == inside)[..., None], look_up(tf.cast(table, "float32")), np.nan)

@@ -1,0 +1,75 @@
+"""SegmentEmbedding: a learned vector for each segment of a text."""
+
+import keras
+
+from tfreps._src.files.argument_checks import check_integers
+from tfreps._src.layers.ops.configurable import Configurable
+from tfreps._src.layers.ops.orthogonal_rows import table_initializer
+from tfreps._src.layers.ops.table_rows import rows_of_short_table
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class SegmentEmbedding(Configurable, keras.layers.Layer):
+    """Segment embedding layer that looks up the vector of each token's segment.
+
+    In a pair of sentences, each sentence is one segment.
+
+        y_t = table[segment_ids_t]
+
+    Args:
+        num_segments: int. Number of segment ids: 2 in BERT, 256 in the models of
+            aespresso/a_journey_into_math_of_ml. Defaults to 2.
+        units: int. Width of the vectors. Defaults to 768.
+        initializer: str or Keras initializer of the table: `"truncated_normal"`,
+            `"orthogonal_rows"`, or any other that Keras accepts. Defaults to
+            `"truncated_normal"`.
+        initializer_range: float. Standard deviation of `"truncated_normal"`. Defaults to 0.02.
+
+    Call arguments:
+        segment_ids: int, shape `[B, T]`. Each id is in `0..num_segments-1`.
+
+    Returns:
+        float32, shape `[B, T, units]`.
+
+    Masking: each position is computed independently, and the mask is passed on unchanged.
+
+    Raises:
+        ValueError: If an option is out of range or `initializer` is unknown.
+        tf.errors.InvalidArgumentError: If an id is out of range. XLA drops this check; the
+            vectors of these ids then become NaN.
+
+    Reference: Devlin et al., 2019, "BERT", section 3.
+
+    Example:
+    >>> import tensorflow as tf
+    >>> SegmentEmbedding(num_segments=3, units=4)(tf.constant([[0, 0, 2]])).shape
+    TensorShape([1, 3, 4])
+    """
+
+    def __init__(
+        self,
+        num_segments=2,
+        units=768,
+        initializer="truncated_normal",
+        initializer_range=0.02,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        check_integers(1, num_segments=num_segments, units=units)
+        self.num_segments = num_segments
+        self.units = units
+        self.initializer = initializer
+        self.initializer_range = initializer_range
+        table_initializer(initializer, initializer_range)  # checks both options
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        initializer = table_initializer(self.initializer, self.initializer_range)
+        self.table = self._add("table", (self.num_segments, self.units), initializer)
+
+    def call(self, segment_ids):
+        message = f"All segment ids must lie in 0..{self.num_segments - 1}."
+        return rows_of_short_table(self.table, segment_ids, message)
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape, self.units)

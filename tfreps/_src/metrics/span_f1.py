@@ -1,0 +1,128 @@
+"""SpanF1: precision, recall and F1 of spans, counted in the graph."""
+
+import keras
+import tensorflow as tf
+
+from tfreps._src.files.argument_checks import check_choice
+from tfreps._src.metrics.tag_pairs import TagMetric, count_of_each, precision_recall_f1
+from tfreps._src.text.tags import tag_schemes
+from tfreps._src.text.tags.graph_spans import ended_spans
+
+AVERAGES = ("micro", "macro")
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class SpanF1(TagMetric):
+    """F1 of spans, exact over any number of batches.
+
+        F1 = 2 * correct / (predicted + true)
+
+    `predicted` and `true` are the numbers of spans in the predictions and in the data. `correct` is
+    the number of predicted spans for which the data contain a span with the same type, start and
+    end. Masked tokens are removed wherever they are, and the tokens around them become neighbours.
+    `tfreps.text.tags.spans` defines the spans of a tag sequence. With `mode="strict"`, the
+    result equals that of seqeval with `mode="strict"` and the class of the scheme; with
+    `mode="conlleval"`, it equals that of seqeval's default mode and, for tags with B and I only,
+    that of conlleval.pl. seqeval does not read all letters: to compare results, replace M with I
+    (class IOBES) and, for its default mode, L with E and U with S.
+
+    Args:
+        tags: list of str. The K tags in the order of their ids.
+        scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`. Tag scheme.
+        mode: `"strict"` or `"conlleval"`. Treatment of sequences that are not valid in the scheme;
+            see `tfreps.text.tags.spans`. Defaults to `"strict"`.
+        average: `"micro"` for the F1 over all spans, or `"macro"` for the mean F1 of the types that
+            occur in the data or in the predictions. Defaults to `"micro"`.
+        name: str. Name of the metric. Defaults to `"span_f1"`.
+        dtype: str. Dtype of the metric. If `None` (the default), it is `keras.config.floatx()`.
+
+    Raises:
+        ValueError: If an option is invalid, or a tag does not belong to the scheme.
+
+    Example:
+    >>> metric = SpanF1(["O", "B-X", "I-X"], "bio")
+    >>> metric.update_state([[1, 2, 0, 1]], [[1, 2, 1, 0]], [[True, True, True, True]])
+    >>> float(metric.result())
+    0.5
+    """
+
+    def __init__(
+        self, tags, scheme, mode="strict", average="micro", name="span_f1", dtype=None, **kwargs
+    ):
+        check_choice(AVERAGES, average=average)
+        rules = tag_schemes.span_rules(tags, scheme, mode)
+        super().__init__(name=name, dtype=dtype, **kwargs)
+        self.tags = list(tags)
+        self.scheme = scheme
+        self.mode = mode
+        self.average = average
+        self.type_names = list(rules.type_names)
+        self._rules = rules
+        # Tags without span types (["O"]) still need one row, which stays 0.
+        self._add_counts((max(1, len(self.type_names)),), "correct", "predicted", "true")
+
+    def _count(self, y_true, y_pred, mask):
+        order, kept = _real_tokens_first(mask)
+        boundary = len(self.tags)
+        y_true, y_pred = (_take(ids, order, kept, boundary) for ids in (y_true, y_pred))  # [N]
+        true_type, true_start = ended_spans(y_true, self._rules)
+        pred_type, pred_start = ended_spans(y_pred, self._rules)
+        same = (true_type == pred_type) & (true_start == pred_start)
+        (size,) = self.true.shape
+        self.correct.assign_add(count_of_each(tf.where(same, true_type, -1), size))
+        self.predicted.assign_add(count_of_each(pred_type, size))
+        self.true.assign_add(count_of_each(true_type, size))
+
+    def counts(self):
+        """Returns a dict from each span type to its counts: `correct`, `predicted` and `true`."""
+        arrays = [v.numpy().tolist() for v in (self.correct, self.predicted, self.true)]
+        rows = zip(self.type_names, *arrays, strict=False)
+        return {
+            name: {"correct": correct, "predicted": predicted, "true": true}
+            for name, correct, predicted, true in rows
+        }
+
+    def scores(self):
+        """Returns the average `precision`, `recall` and `f1` as a dict of floats; see `average`."""
+        return dict(zip(("precision", "recall", "f1"), map(float, self._scores()), strict=True))
+
+    def result(self):
+        """Returns the F1, a float32 scalar, which is 0 if there are no spans."""
+        return tf.cast(self._scores()[2], "float32")
+
+    def _scores(self):
+        counts = [tf.convert_to_tensor(v.value) for v in (self.correct, self.predicted, self.true)]
+        if self.average == "micro":
+            return precision_recall_f1(*map(tf.reduce_sum, counts))
+        occurs = tf.cast(counts[1] + counts[2] > 0, "float64")  # [types]
+        return [
+            tf.math.divide_no_nan(tf.reduce_sum(scores * occurs), tf.reduce_sum(occurs))
+            for scores in precision_recall_f1(*counts)
+        ]
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "tags": self.tags,
+            "scheme": self.scheme,
+            "mode": self.mode,
+            "average": self.average,
+        }
+
+
+def _real_tokens_first(mask):
+    """Returns indices that move masked positions to the end, and the mask in that order.
+
+    Both have shape `[B * (T + 1)]`: the sentences are concatenated, and each is followed by one
+    more position, which `_take` fills with the boundary id.
+    """
+    kept = tf.reshape(tf.pad(mask, [[0, 0], [0, 1]], constant_values=True), [-1])
+    rank = tf.range(tf.size(kept))
+    order = tf.argsort(tf.where(kept, rank, rank + tf.size(kept)))
+    return order, tf.gather(kept, order)
+
+
+def _take(ids, order, kept, boundary):
+    """Flattens the ids to `[N]`, with the boundary id after each sentence and at the end."""
+    flat = tf.reshape(tf.pad(ids, [[0, 0], [0, 1]], constant_values=boundary), [-1])
+    return tf.where(kept, tf.gather(flat, order), boundary)

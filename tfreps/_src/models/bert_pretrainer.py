@@ -1,0 +1,239 @@
+"""BertPretrainer: masked-token and next-sentence tasks on a BertEncoder."""
+
+import keras
+import tensorflow as tf
+
+from tfreps._src.layers.attention import built_dense
+from tfreps._src.layers.ops.masks import checked_ids
+from tfreps._src.layers.ops.products import dense_of_tokens
+from tfreps._src.layers.ops.replicas import sum_over_replicas
+from tfreps._src.layers.transformer import activation_function, layer_norm
+from tfreps._src.metrics import Perplexity
+from tfreps._src.models.features import feature
+from tfreps._src.models.own_loss import TARGETS_IN_FEATURES, OwnLossModel, features_of
+from tfreps._src.models.preset_methods import model_files
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class BertPretrainer(OwnLossModel, keras.Model):
+    """BERT's two pre-training tasks on one encoder: masked tokens and next sentences.
+
+        h_m = sequence_output at the m-th masked position
+        v_m = transform_norm(activation(h_m @ transform_kernel + transform_bias))
+        token_logits_m = v_m @ token_table^T + token_bias
+        next_sentence_logits = pooled_output @ next_sentence_kernel + next_sentence_bias
+
+        loss = sum_m w_m NLL(masked_ids_m) / sum_m w_m  +  mean_b NLL(next_sentence_labels_b)
+
+    The weights `w_m` are the `masked_weights`. The token table is that of the encoder, and
+    `v_m` has the width of its rows. Logits are computed only at masked positions. The model is
+    trained with Keras's `fit` on batches such as those of `tfreps.data.MaskedLMBatches`. The
+    targets are part of the features, so `compile` needs only an optimizer.
+
+    Args:
+        encoder: `BertEncoder`. It must have a pooler if `next_sentence` is `True`.
+        next_sentence: bool. Whether to train the next-sentence task. Defaults to `True`.
+
+    Call arguments:
+        features: dict with the features of the encoder (`token_ids` int `[B, T]` and, optionally,
+            `segment_ids` and `mask`) and `masked_positions` int `[B, M]` in 0..T-1. The loss also
+            needs `masked_ids` int `[B, M]`, the original token ids at these positions;
+            `masked_weights` float `[B, M]`, 0 for unused positions (1 if absent); and, if
+            `next_sentence` is `True`, `next_sentence_labels` int `[B]`, 0 or 1 (see
+            `tfreps.data.MaskedLMBatches`).
+        training: bool. Whether to apply dropout. Defaults to `False`.
+
+    Returns:
+        dict with `token_logits` float32 `[B, M, V]`, where `V` is the vocabulary size, and, if
+        `next_sentence` is `True`, `next_sentence_logits` float32 `[B, 2]`.
+
+    Metrics: `loss`, the mean over batches; `masked_loss` and `masked_accuracy`, the weighted mean
+    NLL and accuracy of the masked tokens; `masked_perplexity`, the exponential of the unweighted
+    mean NLL of the masked tokens with a weight above 0; and, if `next_sentence` is `True`,
+    `next_sentence_loss` and `next_sentence_accuracy`. All except `loss` are computed over all
+    masked tokens or all texts of the epoch.
+
+    Masking: the encoder handles padding. Masked positions with weight 0 do not contribute to the
+    loss.
+
+    Raises:
+        ValueError: If `next_sentence` is `True` and the encoder has no pooler, or if a required
+            feature is missing or has the wrong dtype or shape.
+        tf.errors.InvalidArgumentError: If a masked position is outside 0..T-1.
+
+    Reference: Devlin et al., 2019, "BERT"; google-research/bert, "run_pretraining.py".
+
+    Example:
+    >>> from tfreps.models import BertEncoder
+    >>> encoder = BertEncoder(vocabulary_size=9, hidden_dim=8, num_layers=1, num_heads=2)
+    >>> model = BertPretrainer(encoder)
+    >>> ids, positions = tf.constant([[2, 4, 7, 3]]), tf.constant([[1]])
+    >>> features = {"token_ids": ids, "masked_positions": positions}
+    >>> out = model(features)
+    >>> out["token_logits"].shape, out["next_sentence_logits"].shape
+    (TensorShape([1, 1, 9]), TensorShape([1, 2]))
+    """
+
+    _unused_arguments = TARGETS_IN_FEATURES
+
+    def __init__(self, encoder, next_sentence=True, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        if next_sentence and encoder.pooler_dense is None:
+            raise ValueError(
+                "`next_sentence=True` needs the pooled output, but the encoder has none. Create "
+                "the encoder with `pooler=True`, or pass `next_sentence=False`."
+            )
+        # Options.
+        self.encoder = encoder
+        self.next_sentence = next_sentence
+        # Layers.
+        self.activate = activation_function(encoder.activation)
+        self.transform = built_dense(
+            self, "transform", encoder.hidden_dim, encoder.table_dim, encoder.initializer_range
+        )
+        self.transform_norm = layer_norm(
+            encoder.layer_norm_epsilon, encoder.table_dim, "transform_norm"
+        )
+        self.token_bias = self.add_weight(
+            name="token_bias", shape=(encoder.vocabulary_size,), initializer="zeros", autocast=False
+        )
+        self.next_sentence_dense = None
+        if next_sentence:
+            self.next_sentence_dense = built_dense(
+                self, "next_sentence_dense", encoder.hidden_dim, 2, encoder.initializer_range
+            )
+        # Metrics. They sum in float64, because a float32 count cannot exceed 2^24.
+        self.masked_perplexity = Perplexity(name="masked_perplexity")
+        names = ["masked_loss", "masked_accuracy"]
+        if next_sentence:
+            names += ["next_sentence_loss", "next_sentence_accuracy"]
+        self.means = {name: keras.metrics.Mean(name=name, dtype="float64") for name in names}
+        self.supports_jit = False  # the encoder does not support it either
+        self.built = True
+
+    def call(self, features, training=False):
+        read = self.encoder(features, training=training)
+        x = _at(read["sequence_output"], _get(features, "masked_positions"))  # [B, M, D]
+        x = tf.cast(dense_of_tokens(self.transform, x), "float32")  # [B, M, E]
+        x = self.transform_norm(self.activate(x))
+        outputs = {"token_logits": self._token_logits(x)}
+        if self.next_sentence_dense is not None:
+            logits = self.next_sentence_dense(read["pooled_output"])  # [B, 2]
+            outputs["next_sentence_logits"] = tf.cast(logits, "float32")
+        return outputs
+
+    def input_signatures(self):
+        """Returns the dicts of input specs of the encoder, each with `masked_positions` added."""
+        positions = feature("masked_positions")
+        read = [specs for specs in self.encoder.input_signatures() if isinstance(specs, dict)]
+        return [{**specs, "masked_positions": positions} for specs in read]
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        x = features_of((x, y, sample_weight), self)
+        ids = tf.cast(_get(x, "masked_ids"), "int32")  # [B, M]
+        weights = x.get("masked_weights")
+        weights = tf.ones_like(ids, "float32") if weights is None else tf.cast(weights, "float32")
+        nll, hits = _score(y_pred["token_logits"], ids)
+        count = sum_over_replicas(tf.reduce_sum(weights))
+        loss = tf.reduce_sum(nll * weights) / tf.maximum(count, 1e-5)
+        self.masked_perplexity.update_state(nll, weights > 0)
+        self._update("masked", nll, hits, weights)
+        if self.next_sentence_dense is not None:
+            labels = tf.cast(_get(x, "next_sentence_labels"), "int32")  # [B]
+            nll, hits = _score(y_pred["next_sentence_logits"], labels)
+            count = sum_over_replicas(tf.cast(tf.size(nll), "float32"))
+            loss += tf.reduce_sum(nll) / tf.maximum(count, 1.0)
+            self._update("next_sentence", nll, hits)
+        return loss
+
+    @classmethod
+    def from_pretrained(cls, path, next_sentence=None, **overrides):
+        """Loads the encoder and the heads of a published checkpoint.
+
+        This method accepts the same checkpoints as `BertEncoder.from_pretrained`. If the second
+        sentence follows the first, the next-sentence label is 0 in checkpoints from Google and
+        Hugging Face, and 1 in those from aespresso.
+
+        Args:
+            path: str. Checkpoint with a masked-token head; see `BertEncoder.from_pretrained`.
+            next_sentence: bool. Whether to load the next-sentence head. If `None` (the default), it
+                is loaded if the checkpoint contains it.
+            **overrides: Options of the encoder that replace those of the checkpoint.
+
+        Returns:
+            `BertPretrainer`.
+
+        Raises:
+            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, if the masked-token
+                head or a requested next-sentence head is missing, if `pooler=False` is passed and a
+                next-sentence head is loaded, or if the masked-token head does not share the token
+                table or the activation of the encoder.
+        """
+        return model_files().from_pretrained(cls, path, next_sentence=next_sentence, **overrides)
+
+    def save_pretrained(self, path, next_label=0):
+        """Writes a folder that `BertForPreTraining` of Hugging Face transformers can load.
+
+        Without the next-sentence task, the folder is for `BertForMaskedLM`, or for
+        `DistilBertForMaskedLM` or `ElectraForMaskedLM` (the generator of ELECTRA); see
+        `BertEncoder.save_pretrained`. The latter two have no next-sentence head.
+
+        Args:
+            path: str. Folder to write to; created if it does not exist.
+            next_label: int. Label, 0 or 1, that this model uses if the second sentence follows the
+                first. In the folder, this label is always 0, as in transformers. Defaults to 0.
+
+        Raises:
+            ValueError: If `next_label` is not 0 or 1, if Hugging Face transformers does not support
+                the encoder (see `BertEncoder.save_pretrained`), or if the folder contains
+                `model.safetensors.index.json`.
+        """
+        model_files().save_pretrained(self, path, next_label)
+
+    def _token_logits(self, x):
+        dim = self.encoder.table_dim
+        size = self.encoder.vocabulary_size
+        flat = tf.ensure_shape(tf.reshape(x, [-1, dim]), [None, dim])  # [B*M, E]
+        flat = tf.cast(flat, self.compute_dtype)
+        logits = tf.cast(self.encoder.token_embedding(flat, reverse=True), "float32")  # [B*M, V]
+        logits += tf.cast(self.token_bias, "float32")
+        logits = tf.reshape(logits, [*tf.unstack(tf.shape(x)[:2]), size])
+        return tf.ensure_shape(logits, [x.shape[0], x.shape[1], size])  # [B, M, V]
+
+    def _update(self, task, nll, hits, weights=None):
+        # Flattened, because Keras would average each row of a matrix first.
+        weights = None if weights is None else tf.reshape(weights, [-1])
+        for figure, values in ("loss", nll), ("accuracy", hits):
+            values = tf.reshape(values, [-1])
+            self.means[f"{task}_{figure}"].update_state(values, sample_weight=weights)
+
+
+def _get(features, name):
+    if not isinstance(features, dict) or name not in features:
+        found = sorted(features) if isinstance(features, dict) else type(features).__name__
+        raise ValueError(f"`features` must be a dict with the key `{name}`; got {found}.")
+    return tf.convert_to_tensor(features[name])
+
+
+def _at(x, positions):
+    """Returns the vectors of `x` at the given positions, and checks the positions.
+
+    The shape of `x` is `[B, T, D]`, that of the positions `[B, M]`, and that of the result
+    `[B, M, D]`.
+    """
+    if not positions.dtype.is_integer or positions.shape.rank not in (None, 2):
+        raise ValueError(
+            f"`masked_positions` must be integers of shape [B, M]; got {positions.dtype.name} of "
+            f"shape {positions.shape}."
+        )
+    positions = tf.cast(positions, "int32")
+    message = "Masked positions must lie in 0..T-1 for T tokens."
+    positions = checked_ids(positions, tf.shape(x)[1], message)
+    return tf.gather(x, positions, batch_dims=1)
+
+
+def _score(logits, targets):
+    """Returns the NLL of each target, and 1.0 where the target has the highest logit, else 0.0."""
+    nll = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
+    best = tf.argmax(logits, axis=-1, output_type="int32")
+    return nll, tf.cast(best == targets, "float32")

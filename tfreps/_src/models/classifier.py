@@ -1,0 +1,315 @@
+"""Classifier: any encoder with pooling and a softmax over labels."""
+
+import keras
+import tensorflow as tf
+
+from tfreps._src.files.argument_checks import (
+    check_choice,
+    check_dropout,
+    check_integers,
+    check_names,
+)
+from tfreps._src.layers.ops.products import product
+from tfreps._src.layers.pooling import POOLINGS as LAYER_POOLINGS
+from tfreps._src.layers.pooling import Pooling
+from tfreps._src.metrics import AreaUnderCurve, SentenceLoss
+from tfreps._src.models.own_loss import METRICS, SentenceLossModel, checked_y, mean_of_rows
+from tfreps._src.models.preset_methods import model_files
+
+POOLINGS = *LAYER_POOLINGS, "pooled"
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class Classifier(SentenceLossModel, keras.Model):
+    """Text classifier: an encoder, pooling and a softmax over labels.
+
+        v = pool(sequence_output)       (or the encoder's own `pooled_output`)
+        v = tanh(dropout(v) @ hidden_kernel + hidden_bias)       (with `hidden_units`)
+        logits = dropout(v) @ kernel + bias  [+ sum_t linear_t / sqrt(n), over the n tokens]
+        loss = 1/B * sum over texts of weight * class_weight[label] * -log softmax(logits)[label]
+
+    The model computes the loss itself, so training needs only `model.compile(optimizer)` and
+    `model.fit(dataset)`.
+
+    Args:
+        encoder: Any encoder of tfreps. Its output must have `sequence_output` and `mask`, and its
+            attribute `output_dim` must be the width of `sequence_output`. With `pooling="pooled"`,
+            `pooled_output` and the attribute `pooled_dim` are required instead.
+        labels: list of str. Label names in the order of their ids.
+        pooling: `"mean"`, `"max"`, `"mean_max"`, `"attention"` or `"first"` (see `Pooling`), or
+            `"pooled"` for the pooled output of the encoder, such as the maxima of a TextCNN, the
+            sentence node of an S-LSTM or the final states of a BiLSTM. Defaults to `"mean"`.
+        hidden_units: int. Width of a hidden layer. If `None` (the default), there is no hidden
+            layer.
+        dropout: float in [0, 1). Dropout rate of the input of each dense layer. Defaults to 0.5.
+        class_weights: list of float, one per label. Factors by which the loss of each label is
+            multiplied. If `None` (the default), all factors are 1.
+        attention_units: int. Width of the hidden layer of the attention with
+            `pooling="attention"`. If `None` (the default), it is the width of the encoder's output.
+            Has no effect with other values of `pooling`.
+        linear: `LinearEncoder` with one unit per label: a linear model of the tokens and token
+            pairs, trained together with the encoder. Its scores, summed over the tokens and divided
+            by the square root of their number, are added to the logits. If `None` (the default),
+            there is no linear model.
+
+    Call arguments:
+        features: The features that the encoder reads, usually a dict.
+        training: bool. Whether to apply dropout. Defaults to `False`.
+
+    Returns:
+        dict with `logits` and `probabilities`, float32 `[B, N]` for `N` labels. `predict` returns a
+        dict with `labels` int32 `[B]`, the ids of the most probable labels, and `probabilities`.
+
+    Training: each batch is `(features, labels)` with labels int `[B]`, optionally with weights
+    `[B]` as a third item. The logs contain `loss` (the mean loss of the texts; see `SentenceLoss`),
+    `accuracy` and, with two labels, `auc`, for which the second label is the positive one. Accuracy
+    and AUC exclude texts of weight 0 and count all others equally.
+
+    Masking: padding has no influence. For a text without tokens, the pooled vector is zero; with
+    `pooling="pooled"`, it is the pooled output that the encoder returns for such a text.
+
+    Raises:
+        ValueError: If `labels` is empty or contains an empty or repeated name, an option is
+            invalid, or the encoder does not have the required attribute.
+        tf.errors.InvalidArgumentError: During training or evaluation, if a label id is outside
+            `0..N-1`.
+
+    Reference: Cheng et al., 2016, "Wide & Deep Learning", which also trains a linear model together
+    with a deep one, as `linear` does.
+
+    Example:
+    >>> from tfreps.models import TextCNN, TokenEmbedder
+    >>> encoder = TextCNN(TokenEmbedder(vocabulary_size=9), num_filters=4)
+    >>> classifier = Classifier(encoder, ["bad", "good"], pooling="pooled")
+    >>> classifier({"token_ids": tf.constant([[3, 9, 0]])})["probabilities"].shape
+    TensorShape([1, 2])
+    """
+
+    def __init__(
+        self,
+        encoder,
+        labels,
+        pooling="mean",
+        hidden_units=None,
+        dropout=0.5,
+        class_weights=None,
+        attention_units=None,
+        linear=None,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        # Options.
+        self.encoder = encoder
+        self.labels = list(labels)
+        self.pooling = pooling
+        self.hidden_units = hidden_units
+        self.dropout = dropout
+        self.class_weights = class_weights
+        self.attention_units = attention_units
+        self.linear = linear
+        _check(self)
+        # Layers.
+        if pooling == "pooled":
+            width = encoder.pooled_dim
+        else:
+            self.pool = Pooling(pooling, attention_units, dtype=self.dtype_policy, name="pool")
+            self.pool.build((None, None, encoder.output_dim))
+            width = self.pool.compute_output_shape((None, None, encoder.output_dim))[-1]
+        if hidden_units:
+            self.hidden_kernel = self._add("hidden_kernel", (width, hidden_units), "glorot_uniform")
+            self.hidden_bias = self._add("hidden_bias", (hidden_units,), "zeros")
+            width = hidden_units
+        self.kernel = self._add("kernel", (width, len(self.labels)), "glorot_uniform")
+        self.bias = self._add("bias", (len(self.labels),), "zeros")
+        self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
+        self.built = True
+        # Metrics.
+        self.sentence_loss = SentenceLoss()
+        self.accuracy = keras.metrics.Mean(name="accuracy")
+        self.auc = AreaUnderCurve(name="auc") if len(self.labels) == 2 else None
+
+    def call(self, features, training=False):
+        encoded = self.encoder(features, training=training)
+        if self.pooling == "pooled":
+            v = tf.cast(encoded["pooled_output"], "float32")
+        else:
+            v = self.pool(encoded["sequence_output"], mask=encoded["mask"])  # [B, D]
+        v = self.drop(v, training=training)
+        if self.hidden_units:
+            v = product(v, self.hidden_kernel, self.compute_dtype)
+            v = tf.tanh(v + tf.cast(self.hidden_bias, "float32"))
+            v = self.drop(v, training=training)
+        logits = product(v, self.kernel, self.compute_dtype)  # [B, N]
+        logits += tf.cast(self.bias, "float32")
+        if self.linear is not None:
+            linear = self.linear(features, training=training)
+            length = tf.reduce_sum(tf.cast(linear["mask"], "float32"), 1, keepdims=True)  # [B, 1]
+            scores = tf.reduce_sum(linear["sequence_output"], 1)  # [B, N], 0 on padding
+            logits += scores / tf.sqrt(tf.maximum(length, 1.0))
+        return {"logits": logits, "probabilities": tf.nn.softmax(logits)}
+
+    def transition_scores(self):
+        """Returns `None`, because a classifier has no CRF; see `Tagger.transition_scores`."""
+        return None
+
+    def token_weights(self, features):
+        """Computes the weight of each token in the pooled vector. Requires `pooling="attention"`.
+
+        Args:
+            features: The features, as passed to `call`.
+
+        Returns:
+            float32, shape `[B, T]`, 0 on padding. The weights of each text sum to 1, unless it has
+            no tokens.
+
+        Raises:
+            ValueError: If `pooling` is not `"attention"`.
+        """
+        if self.pooling != "attention":
+            raise ValueError(
+                '`token_weights` needs a model with `pooling="attention"`; this model has '
+                f"{self.pooling!r}."
+            )
+        encoded = self.encoder(features)
+        return self.pool.attention(tf.cast(encoded["sequence_output"], "float32"), encoded["mask"])
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        y = _checked(y, len(self.labels))
+        nll = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=y_pred["logits"])
+        if sample_weight is not None:
+            nll *= tf.cast(tf.reshape(sample_weight, [-1]), "float32")
+        if self.class_weights is not None:
+            nll *= tf.gather(tf.constant(self.class_weights, "float32"), y)
+        return self._with_penalty(mean_of_rows(nll), tf.size(y), sample_weight)
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        y = _checked(y, len(self.labels))
+        right = tf.equal(_likeliest(y_pred), y)
+        if sample_weight is not None:
+            sample_weight = tf.cast(tf.reshape(sample_weight, [-1]) > 0, "float32")
+        self.accuracy.update_state(right, sample_weight=sample_weight)
+        if self.auc is not None:
+            scores = y_pred["logits"][:, 1] - y_pred["logits"][:, 0]
+            self.auc.update_state(y, scores, sample_weight=sample_weight)
+        return super().compute_metrics(x, y, y_pred, sample_weight)
+
+    def predict_step(self, data):
+        outputs = self(keras.utils.unpack_x_y_sample_weight(data)[0])
+        return {"labels": _likeliest(outputs), "probabilities": outputs["probabilities"]}
+
+    @classmethod
+    def from_pretrained(
+        cls, path, labels=None, encoder_options=None, next_sentence=False, **options
+    ):
+        """Loads a published BERT classifier: the encoder and its head.
+
+        To put a new head on an encoder instead, use
+        `Classifier(BertEncoder.from_pretrained(path), labels)`.
+
+        Args:
+            path: str. Checkpoint with a classification head, written by
+                `BertForSequenceClassification`, `DistilBertForSequenceClassification` or
+                `ElectraForSequenceClassification` of Hugging Face transformers or by Google's
+                `run_classifier.py`; with `next_sentence`, any checkpoint with a next-sentence head.
+                `BertEncoder.from_pretrained` describes the files.
+            labels: list of str. Label names. If `None` (the default), the checkpoint's names are
+                used, or `LABEL_0`, `LABEL_1` and so on if it has none.
+            encoder_options: dict. Options of the encoder that replace those of the checkpoint.
+                Defaults to `None`.
+            next_sentence: bool. Whether to load the next-sentence head of pre-training, as in
+                `BertForNextSentencePrediction`, instead of a classification head. Unless `labels`
+                is given, the labels are `"next"` and `"other"`, in the order of the checkpoint.
+                Defaults to `False`.
+            **options: Options of `Classifier`, except `pooling`, `hidden_units` and `linear`: the
+                head is a single dense layer over the pooled output. `dropout` defaults to that of
+                the checkpoint.
+
+        Returns:
+            `Classifier`.
+
+        Raises:
+            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, the head is missing
+                or does not choose one of several labels, or an option does not match the head.
+        """
+        options = {"labels": labels, "encoder_options": encoder_options, **options}
+        return model_files().from_pretrained(cls, path, next_sentence=next_sentence, **options)
+
+    def save_pretrained(self, path):
+        """Writes a folder for Hugging Face transformers.
+
+        `BertForSequenceClassification` can load the folder, or the class of DistilBERT or ELECTRA
+        if `BertEncoder.save_pretrained` would write the encoder for that family. The pooler of the
+        encoder is then the first dense layer of the head.
+
+        Args:
+            path: str. Folder to write to; created if it does not exist.
+
+        Raises:
+            ValueError: If the encoder is neither a `BertEncoder` nor a `PieceEncoder` around one,
+                `BertEncoder.save_pretrained` rejects it, the pooling is not `"pooled"`, the model
+                has a hidden layer or a linear model, or the folder contains
+                `model.safetensors.index.json`.
+        """
+        model_files().save_pretrained(self, path)
+
+    @property
+    def classes(self):
+        """Names of the labels. Taggers and classifiers both have this attribute."""
+        return self.labels
+
+    def fit(self, x=None, *args, **kwargs):
+        """Trains the model like `keras.Model.fit`.
+
+        Raises:
+            ValueError: If an argument does not apply to the model, or if `class_weight` is combined
+                with batches that already have weights.
+        """
+        spec = getattr(x, "element_spec", None)
+        if kwargs.get("class_weight") and isinstance(spec, tuple) and len(spec) == 3:
+            raise ValueError(
+                "`class_weight` does not apply to batches that already have weights, such as those "
+                "of SequenceBatches. Create the model with one factor per label, "
+                f"`Classifier(..., class_weights=[...])`; got {kwargs['class_weight']}."
+            )
+        return super().fit(x, *args, **kwargs)
+
+    def _check_unused(self, given):
+        is_used = {n: n in METRICS and isinstance(value, dict) for n, value in given.items()}
+        super()._check_unused({n: value for n, value in given.items() if not is_used[n]})
+
+
+def _likeliest(outputs):
+    return tf.argmax(outputs["logits"], axis=-1, output_type="int32")  # [B]
+
+
+def _checked(y, num_labels):
+    """Returns the labels, `[B]` or `[B, 1]`, as int32 `[B]` after checking them."""
+    if y is not None and tf.TensorShape(y.shape)[1:] == [1]:
+        y = y[:, 0]
+    return checked_y(y, tf.TensorShape([None]), "[B]", num_labels)
+
+
+def _check(model):
+    labels = model.labels
+    weights = model.class_weights
+    width = "output_dim"
+    check_names(labels=labels)
+    check_choice(POOLINGS, pooling=model.pooling)
+    check_dropout(dropout=model.dropout)
+    check_integers(1, hidden_units=model.hidden_units, or_none=True)
+    if weights is not None and (len(weights) != len(labels) or min(weights) < 0):
+        raise ValueError(
+            f"`class_weights` must have one non-negative factor for each of the labels {labels}; "
+            f"got {weights}."
+        )
+    if model.pooling == "pooled":
+        width = "pooled_dim"
+    if getattr(model.encoder, width, None) is None:
+        raise ValueError(
+            f"`encoder` must have the attribute `{width}` if `pooling` is {model.pooling!r}; "
+            f"{type(model.encoder).__name__} has none. Use a different `pooling` or encoder."
+        )
+    if model.linear is not None and model.linear.output_dim != len(labels):
+        raise ValueError(
+            f"`linear` must have one unit per label ({len(labels)}); got {model.linear.output_dim}."
+        )

@@ -1,0 +1,408 @@
+"""HMMTagger: a hidden Markov model that tags tokens, trained with or without tags."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfreps._src.files.argument_checks import check_choice, check_integers, check_names
+from tfreps._src.layers.ops import chain
+from tfreps._src.layers.ops.masks import checked_ids
+from tfreps._src.models import hmm_sentences
+from tfreps._src.models.features import feature, with_optional
+from tfreps._src.models.hmm_counts import HMMCounts, flat_tokens
+from tfreps._src.models.whole_model import WholeModel
+
+UNKNOWN = "uniform", "hapax"
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class HMMTagger(WholeModel, keras.Model):
+    """Hidden Markov model that tags tokens.
+
+        p(tokens, tags) = initial[y_1] emission[y_1, x_1]
+                          prod over t > 1 of transition[y_{t-1}, y_t] emission[y_t, x_t]
+
+    With `use_end`, the product also contains end[y_T]. A new model has uniform probabilities.
+    `fit_counts` trains on tagged sentences, and `baum_welch` on sentences without tags. Keras's
+    `fit` and `evaluate` raise a ValueError.
+
+    Args:
+        vocabulary_size: int. Vocabulary size. Token ids are vocabulary ids plus 1, and 0 is
+            padding.
+        tags: list of str. Tag names in the order of their ids.
+        scheme: str. Tag scheme, stored for programs that read the tags as spans. If `None` (the
+            default), the tags do not form spans.
+        unknown_id: int. Token id of tokens outside the vocabulary (`<UNK>`). Defaults to 3.
+        unknown: `"uniform"` or `"hapax"`. With `"uniform"`, an unknown token has the probability
+            1/K under each of the K tags. With `"hapax"`, the counts of all tokens that occur once
+            are added to those of the unknown token. Defaults to `"uniform"`.
+        use_end: bool. Whether to model the probability that a sentence ends after a tag.
+            Defaults to `False`.
+
+    Call arguments:
+        inputs: Token ids int `[B, T]`, or a dict with `token_ids` and, optionally, `mask`
+            bool `[B, T]` (`token_ids != 0` if absent).
+
+    Returns:
+        dict with `emissions` float32 `[B, T, K]`: log p(token | tag), 0 where masked; `mask`
+        bool `[B, T]`; and `log_likelihood` float32 `[B]`: log p(tokens), which is 0 for a sentence
+        without tokens. The methods `tag` and `decode` return tags.
+
+    Raises:
+        ValueError: If an option is invalid.
+        tf.errors.InvalidArgumentError: If a token id is out of range.
+
+    Reference: Rabiner, 1989, "A tutorial on hidden Markov models".
+
+    Example:
+    >>> hmm = HMMTagger(vocabulary_size=3, tags=["N", "V"], unknown_id=3)
+    >>> _ = hmm.fit_counts([[1, 2], [1, 2, 1], [1]], [[0, 1], [0, 1, 0], [0]])
+    >>> tags, score = hmm.decode(np.array([[1, 2, 3], [1, 0, 0]]))
+    >>> tags.numpy().tolist()
+    [[0, 1, 0], [0, 0, 0]]
+    >>> hmm.decode_sentences([[1, 2], [], [2]])
+    [array([0, 1], dtype=int32), array([], dtype=int32), array([1], dtype=int32)]
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        tags,
+        scheme=None,
+        unknown_id=3,
+        unknown="uniform",
+        use_end=False,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        check_options(vocabulary_size, tags, unknown_id, unknown)
+        # Options.
+        self.vocabulary_size = vocabulary_size
+        self.tags = list(tags)
+        self.scheme = scheme
+        self.unknown_id = unknown_id
+        self.unknown = unknown
+        self.use_end = use_end
+        # Logarithms of probabilities.
+        num_tags = len(self.tags)
+        rows = vocabulary_size + 1
+        nothing = HMMCounts(
+            *map(np.zeros, ([num_tags], [num_tags] * 2, [rows, num_tags], num_tags))
+        )
+        self.log_initial = self.add_table("log_initial", [num_tags])
+        self.log_transitions = self.add_table("log_transitions", [num_tags, num_tags])
+        self.log_emissions = self.add_table("log_emissions", [rows, num_tags])
+        self.log_end = self.add_table("log_end", [num_tags]) if use_end else None
+        self.built = True
+        self.set_counts(nothing, smoothing=1.0, check=False)
+
+    def add_table(self, name, shape):
+        """Adds a weight of zeros that is float32 under every dtype policy."""
+        kind = {"dtype": "float32", "autocast": False}
+        return self.add_weight(name=name, shape=shape, initializer="zeros", **kind)
+
+    def call(self, inputs):
+        emissions, mask = self._emissions(inputs)  # [B, T, K], [B, T]
+        log_likelihood = chain.log_normalizer(emissions, mask, *self.scores())  # [B]
+        return {"emissions": emissions, "mask": mask, "log_likelihood": log_likelihood}
+
+    def input_signatures(self):
+        """Returns the input specs: token ids, by themselves or in a dict (see `WholeModel`)."""
+        ids = feature("token_ids")
+        mask = feature("mask", dtype="bool")
+        return [ids, *with_optional([ids], mask)]
+
+    def tag(self, features):
+        """Tags sentences. This method can be used inside a graph and in an exported model.
+
+        Args:
+            features: The inputs, as passed to `call`.
+
+        Returns:
+            dict with `tags` int32 `[B, T]`: the best sequence, 0 where masked; `confidences`
+            float32 `[B, T]`: the posterior probability of each of these tags, 0 where masked; and
+            `mask` bool `[B, T]`.
+        """
+        outputs = self(features)
+        tags, _ = self.decode(outputs)
+        confidences = tf.gather(self.marginals(outputs), tags, batch_dims=2)  # [B, T]
+        return {"tags": tags, "confidences": confidences, "mask": outputs["mask"]}
+
+    def decode(self, features, k=None):
+        """Returns the most probable sequences of tags and their scores.
+
+        Args:
+            features: The inputs, as passed to `call`, or the dict that `call` returned.
+            k: int. Number of sequences. If `None` (the default), only the best sequence is
+                returned.
+
+        Returns:
+            Tuple `(tags, scores)`. `tags` is int32 `[B, T]`, 0 where masked. `scores` is
+            float32 `[B]`: log p(tokens, tags). If `k` is given, their shapes are `[B, k, T]` and
+            `[B, k]`, with the best sequence first. If a sentence has fewer than `k` sequences, the
+            remaining scores are `-inf` and their tags 0.
+
+        Raises:
+            ValueError: If `k` is below 1.
+        """
+        given = *self._emissions(features), *self.scores()
+        return chain.viterbi(*given) if k is None else chain.k_best(*given, k)
+
+    def marginals(self, features):
+        """Computes the posterior p(tag | all tokens of the sentence) of each tag at each token.
+
+        Args:
+            features: As in `decode`.
+
+        Returns:
+            float32, shape `[B, T, K]`, 0 where masked.
+        """
+        return chain.marginals(*self._emissions(features), *self.scores())
+
+    def log_normalizer(self, features):
+        """Computes log p(tokens), the log likelihood of each sentence.
+
+        Args:
+            features: As in `decode`.
+
+        Returns:
+            float32, shape `[B]`.
+        """
+        return chain.log_normalizer(*self._emissions(features), *self.scores())
+
+    def fit(self, *args, **kwargs):
+        """Raises a ValueError; `fit_counts` and `baum_welch` train the model."""
+        self.compute_loss()
+
+    def compute_loss(self, *args, **kwargs):
+        """Raises a ValueError, because the model has no loss."""
+        raise ValueError(
+            "An HMMTagger has no loss, so `fit` and `evaluate` do not apply to it. Train it with "
+            "`fit_counts` on tagged sentences or `baum_welch` on sentences without tags, and "
+            "compare the output of `predict` with the tags."
+        )
+
+    def predict_step(self, data):
+        """Returns the output of `tag` for a batch of `predict`."""
+        return self.tag(keras.utils.unpack_x_y_sample_weight(data)[0])
+
+    def decode_sentences(self, token_ids, jit_compile=False):
+        """Returns the most probable tags of many sentences, batched by similar length.
+
+        Args:
+            token_ids: list of lists of int from 1 to `vocabulary_size`, without padding.
+            jit_compile: bool. Whether to compile with XLA. The first call then takes a few seconds
+                longer, and later calls are several times faster. Defaults to `False`.
+
+        Returns:
+            list of int32 NumPy arrays, each as long as its sentence.
+
+        Raises:
+            ValueError: If ids are not integers or are out of range. The error message for an id out
+                of range names the sentence.
+        """
+        return hmm_sentences.decode(token_ids, self.log_emissions, self.scores(), jit_compile)
+
+    def fit_counts(self, token_ids, tag_ids, smoothing=None, floor=None, skip_single_tokens=False):
+        """Sets the probabilities to the smoothed relative frequencies in tagged sentences.
+
+        Args:
+            token_ids: list of lists of int from 1 to `vocabulary_size`. Empty sentences are
+                ignored.
+            tag_ids: list of lists of int from 0 to K - 1, with the same lengths.
+            smoothing: float, or dict with a float for each of `initial`, `transition`, `emission`
+                and, with `use_end`, `end`. The value that is added to every count. If `None` (the
+                default), it is 0.1, or 0 if `floor` is given.
+            floor: float. The value that replaces counts of 0, instead of smoothing: 1e-10 in
+                luopeixiang/named_entity_recognition and 1e-8 in
+                aespresso/a_journey_into_math_of_ml. If `None` (the default), smoothing is used.
+            skip_single_tokens: bool. Whether to exclude sentences of one token from the initial
+                counts, as aespresso/a_journey_into_math_of_ml does. Defaults to `False`.
+
+        Returns:
+            `HMMCounts`, which can be passed to `baum_welch`, or to `set_counts` with a different
+            smoothing.
+
+        Raises:
+            ValueError: If ids are not integers or are out of range, the lengths differ, there are
+                no tokens, a tag does not occur, `smoothing` and `floor` are both given, or one of
+                them is invalid. The error message for an id out of range names the sentence.
+        """
+        counts = HMMCounts.from_sentences(
+            token_ids, tag_ids, self.vocabulary_size, len(self.tags), skip_single_tokens
+        )
+        self.set_counts(counts, smoothing, floor)
+        return counts
+
+    def set_counts(self, counts, smoothing=None, floor=None, check=True):
+        """Sets the probabilities from counts.
+
+        Args:
+            counts: `HMMCounts`.
+            smoothing, floor: As in `fit_counts`.
+            check: bool. Whether to require that each tag occurs. Defaults to `True`.
+
+        Raises:
+            ValueError: If the number of tokens or tags differs from that of the model, `check` is
+                `True` and a tag does not occur, `smoothing` and `floor` are both given, or one of
+                them is invalid.
+        """
+        if len(counts.emissions) != self.vocabulary_size + 1 or len(counts.end) != len(self.tags):
+            raise ValueError(
+                f"`counts` must have {self.vocabulary_size} tokens and {len(self.tags)} tags; "
+                f"got {len(counts.emissions) - 1} and {len(counts.end)}."
+            )
+        if check:
+            check_tags_occur(counts, self.tags)
+        counts = counts.with_unknown(self.unknown_id) if self.unknown == "hapax" else counts
+        self._set_tables(counts, smoothing, floor)
+
+    def _set_tables(self, counts, smoothing, floor=None):
+        """Sets the probabilities from counts.
+
+        With `unknown="hapax"`, `counts` must already include the counts of the unknown token.
+        """
+        uniform = self.unknown == "uniform"
+        left_out = [self.unknown_id] if uniform else []
+        tables = counts.log_tables(smoothing, floor, self.use_end, left_out)
+        if uniform:
+            tables["emissions"][self.unknown_id] = -np.log(len(self.tags))
+        self.log_initial.assign(tables["initial"])
+        self.log_transitions.assign(tables["transitions"])
+        self.log_emissions.assign(tables["emissions"])
+        if self.use_end:
+            self.log_end.assign(tables["end"])
+
+    def baum_welch(
+        self,
+        token_ids,
+        num_steps,
+        counts=None,
+        counts_weight=1.0,
+        smoothing=0.0,
+        progress=None,
+        seed=None,
+    ):
+        """Trains on sentences without tags by expectation maximization.
+
+        Training starts from the current probabilities or, with a `seed`, from random ones. Tags
+        with equal probabilities, as in a new model, would remain equal. Each step computes the
+        expected counts of all sentences (the gradients of their log likelihood) and sets the
+        probabilities to their relative frequencies. Without `counts` and `smoothing`, no step
+        decreases the likelihood of the sentences. With `counts` or `smoothing`, no step decreases
+        the sum of three terms: the log likelihood of the sentences; `counts_weight * log p(tagged
+        text)`; and, summed over all tables, the smoothing of a table times the sum of its log
+        probabilities. With `unknown="uniform"`, the probabilities of unknown tokens do not change.
+
+        Args:
+            token_ids: list of lists of int from 1 to `vocabulary_size`. Empty sentences are
+                ignored.
+            num_steps: int. Number of steps.
+            counts: `HMMCounts` of tagged text, added to the expected counts. If `None` (the
+                default), only the expected counts are used.
+            counts_weight: float. Weight of a tagged sentence relative to one without tags.
+                Defaults to 1.0.
+            smoothing: float or dict. The values that are added to the counts, as in `fit_counts`.
+                Defaults to 0.0.
+            progress: function that is called after each step, with the number of the step and the
+                log likelihood. Defaults to `None`.
+            seed: int. Random seed of the initial probabilities, which replace the current ones. If
+                `None` (the default), the current probabilities are used.
+
+        Returns:
+            list of `num_steps + 1` floats: the log likelihood of the sentences before the first
+            step and after each step.
+
+        Raises:
+            ValueError: If ids are not integers or are out of range, there are no tokens, the
+                smoothing is invalid, or all tags have the same probabilities and neither `counts`
+                nor a `seed` is given.
+        """
+        flat_ids = flat_tokens(token_ids, self.vocabulary_size)
+        batches = [ids for _, ids in hmm_sentences.batches(*flat_ids)]
+        if seed is not None:
+            self._draw_probabilities(seed)
+        elif counts is None and len(self.tags) > 1 and num_steps and self._tags_are_alike():
+            raise ValueError(
+                "All tags of the model have the same probabilities, which no step would change. "
+                "Pass a `seed` to start from random probabilities, pass the `counts` of tagged "
+                "text, or call `fit_counts` first."
+            )
+        if counts is not None and self.unknown == "hapax":
+            counts = counts.with_unknown(self.unknown_id)
+        likelihoods = []
+        for step in range(num_steps + 1):
+            likelihood, expected = hmm_sentences.expected_counts(
+                batches, self.log_emissions, self.scores(), self.use_end
+            )
+            likelihoods.append(likelihood)
+            if progress is not None and step:
+                progress(step, likelihood)
+            if step < num_steps:
+                if counts is not None:
+                    expected = expected.plus(counts, counts_weight)
+                self._set_tables(expected, smoothing)
+        return likelihoods
+
+    def scores(self):
+        """Returns the logs of the transition `[K, K]`, initial `[K]` and end `[K]` probabilities.
+
+        Without `use_end`, zeros replace the logs of the end probabilities.
+        """
+        end = self.log_end if self.use_end else tf.zeros_like(self.log_initial)
+        return tuple(map(tf.convert_to_tensor, (self.log_transitions, self.log_initial, end)))
+
+    def _draw_probabilities(self, seed):
+        rng = np.random.default_rng(seed)
+        num_tags = len(self.tags)
+        shapes = num_tags, (num_tags, num_tags), (self.vocabulary_size + 1, num_tags), num_tags
+        counts = HMMCounts(*(rng.uniform(0.5, 1.5, shape) for shape in shapes))
+        self._set_tables(counts, smoothing=0.0)
+
+    def _tags_are_alike(self):
+        """Returns True if no table distinguishes two tags; then no step would."""
+        tables = (
+            self.log_initial[None],
+            self.log_emissions,
+            tf.reshape(self.log_transitions, [1, -1]),
+        )
+        return all(np.ptp(np.asarray(table), axis=-1).max() < 1e-6 for table in tables)
+
+    def _emissions(self, given):
+        """Returns the emissions and the mask for token ids or for the output of `call`."""
+        given = given if isinstance(given, dict) else {"token_ids": given}
+        if "emissions" in given:
+            return given["emissions"], given["mask"]
+        token_ids = tf.convert_to_tensor(given["token_ids"])
+        message = f"Token ids must lie in 0..{self.vocabulary_size}."
+        token_ids = checked_ids(token_ids, self.vocabulary_size + 1, message)
+        mask = given.get("mask")
+        mask = token_ids != 0 if mask is None else mask  # [B, T]
+        emissions = tf.gather(self.log_emissions, token_ids)  # [B, T, K]
+        return tf.where(mask[..., None], emissions, 0.0), mask
+
+    @property
+    def classes(self):
+        """Names of the tags. Taggers and classifiers both have this attribute."""
+        return self.tags
+
+
+def check_options(vocabulary_size, tags, unknown_id, unknown):
+    check_integers(1, vocabulary_size=vocabulary_size)
+    check_names(tags=tags)
+    if not 1 <= unknown_id <= vocabulary_size:
+        raise ValueError(
+            f"`unknown_id` must be from 1 to `vocabulary_size` ({vocabulary_size}); "
+            f"got {unknown_id}."
+        )
+    check_choice(UNKNOWN, unknown=unknown)
+
+
+def check_tags_occur(counts, tags):
+    seen = counts.emissions.sum(0) > 0
+    if not seen.all():
+        missing = [tag for tag, there in zip(tags, seen, strict=True) if not there]
+        raise ValueError(
+            "Every tag in `tags` must occur in the training text, but these do not: "
+            f"{', '.join(missing)}. Remove these tags, or add sentences that contain them."
+        )

@@ -1,0 +1,196 @@
+"""OwnLossModel: base of the models that compute their loss and metrics themselves."""
+
+import inspect
+
+import keras
+import tensorflow as tf
+
+from tfreps._src.layers.ops.masks import checked_targets
+from tfreps._src.layers.ops.replicas import num_replicas, sum_over_replicas
+from tfreps._src.models.whole_model import WholeModel
+
+METRICS = "metrics", "weighted_metrics"
+_LOSS = "The model computes its loss itself: call `compile(optimizer)`."
+_METRICS = (
+    "The model logs its metrics itself: omit the argument, and compute other metrics from the "
+    "output of `predict` or of the model."
+)
+_IN_FEATURES = "The targets and their weights are part of the features."
+
+
+class OwnLossModel(WholeModel):
+    """Mixin for models that compute their loss and metrics themselves.
+
+    Arguments of `compile`, `fit`, `evaluate` and `train_on_batch` that such a model would ignore or
+    misread raise a ValueError that says what to do instead.
+    """
+
+    # Arguments of Keras that must be None, with the sentence that says why and what to do.
+    _unused_arguments = {
+        **dict.fromkeys(("loss", "loss_weights"), _LOSS),
+        **dict.fromkeys(METRICS, _METRICS),
+    }
+
+    def compile(self, optimizer="rmsprop", *args, **kwargs):
+        """Configures the model for training, like `keras.Model.compile`.
+
+        Args:
+            optimizer: str or `keras.optimizers.Optimizer`. Defaults to `"rmsprop"`.
+            *args: Arguments of `keras.Model.compile`. The loss and metrics must be `None`.
+            **kwargs: Keyword arguments of `keras.Model.compile`.
+
+        Raises:
+            ValueError: If an option does not apply to the model.
+        """
+        self._check_arguments("compile", optimizer, *args, **kwargs)
+        super().compile(optimizer, *args, **kwargs)
+
+    def compile_from_config(self, config):
+        """Compiles a loaded model, which Keras does only for models without their own `compile`."""
+        self.compile(**keras.saving.deserialize_keras_object(config))
+        self.optimizer.build(self.trainable_variables)
+
+    def fit(self, x=None, y=None, *args, **kwargs):
+        """Trains the model like `keras.Model.fit`.
+
+        Raises:
+            ValueError: If an argument does not apply to the model, or `y` consists of names or of
+                lists.
+        """
+        self._check_arguments("fit", x, y, *args, **kwargs)
+        try:
+            return super().fit(x, y, *args, **kwargs)
+        except ValueError:  # its graph could not be used again, once `y` is right
+            self.train_function = None
+            raise
+
+    def evaluate(self, x=None, y=None, *args, **kwargs):
+        """Evaluates the model like `keras.Model.evaluate`, but always returns floats.
+
+        Raises:
+            ValueError: If an argument does not apply to the model, or `y` consists of names or of
+                lists.
+        """
+        self._check_arguments("evaluate", x, y, *args, **kwargs)
+        return super().evaluate(x, y, *args, **kwargs)
+
+    def train_on_batch(self, *args, **kwargs):
+        """Trains the model on one batch like `keras.Model.train_on_batch`.
+
+        Raises:
+            ValueError: If an argument does not apply to the model.
+        """
+        self._check_arguments("train_on_batch", *args, **kwargs)
+        return super().train_on_batch(*args, **kwargs)
+
+    def _check_arguments(self, method, *args, **kwargs):
+        signature = inspect.signature(getattr(keras.Model, method))
+        given = signature.bind_partial(self, *args, **kwargs).arguments
+        _check_numbers(given.get("y"))
+        self._check_unused(given)
+
+    def _check_unused(self, given):
+        for name, reason in self._unused_arguments.items():
+            if given.get(name) is not None:
+                raise ValueError(
+                    f"`{name}` must be None for a {type(self).__name__}; got {given[name]!r}. "
+                    f"{reason}"
+                )
+
+
+def _check_numbers(y):
+    """Raises a ValueError for an array or list that Keras could not convert to a tensor."""
+    kind = getattr(getattr(y, "dtype", None), "kind", "")  # of a NumPy array
+    if kind in ("U", "S", "O") or isinstance(y, list):
+        got = next(iter(y), None)
+        raise ValueError(
+            f"`y` must be an array of integer ids; got {type(y).__name__}, whose first item is "
+            f"{got!r}. Replace names by their positions in the list of tags or labels, pad lists "
+            "of different lengths, and convert the result with `np.array`."
+        )
+
+
+# For models whose targets are part of the features.
+TARGETS_IN_FEATURES = {
+    **OwnLossModel._unused_arguments,
+    "sample_weight": _IN_FEATURES,
+    "class_weight": _IN_FEATURES,
+}
+
+
+def features_of(data, model):
+    """Returns the features of a batch, which must not have targets or weights of its own."""
+    x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
+    if y is not None or sample_weight is not None:
+        raise ValueError(
+            f"A batch for a {type(model).__name__} must be a dict of features without `y` and "
+            f"`sample_weight`; got a batch with them. {_IN_FEATURES}"
+        )
+    return x
+
+
+def checked_y(y, shape, axes, num_classes, mask=None):
+    """Returns `y` as int32, 0 where masked, after checking its shape and range.
+
+    `axes` is the expected shape in the error message, such as `"[B, T]"`.
+    """
+    is_ragged = isinstance(y, tf.RaggedTensor)
+    y = y if is_ragged or y is None else tf.convert_to_tensor(y)
+    if y is None or is_ragged or y.dtype == tf.string or not y.shape.is_compatible_with(shape):
+        kind = "ragged " if is_ragged else ""
+        got = y if y is None else f"{kind}{y.dtype.name} of shape {y.shape}"
+        raise ValueError(
+            f"`y` must be integer ids of shape {axes}, here {shape}; got {got}. Replace names by "
+            "their ids, pad ragged ids with `y.to_tensor(0)`, remove a last axis of size 1 with "
+            "`y[..., 0]`, and convert one-hot rows with `np.argmax(y, -1)`."
+        )
+    return checked_targets("y", y, num_classes, mask)
+
+
+class SentenceLossModel(OwnLossModel):
+    """Mixin for models with a `SentenceLoss`, whose result is the `loss` in the logs."""
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        results = super().compute_metrics(x, y, y_pred, sample_weight)
+        results["loss"] = results.pop(self.sentence_loss.name)
+        return results
+
+    def get_metrics_result(self):
+        results = super().get_metrics_result()
+        return {**results, "loss": results.pop(self.sentence_loss.name)}
+
+    def _with_penalty(self, loss, rows, sample_weight):
+        """Returns this replica's part of the mean loss and of the penalties, and logs the loss."""
+        penalty = sum(tf.cast(term, "float32") for term in self.losses)
+        part, loss, sample_weight = over_replicas(loss, rows, sample_weight)
+        self.sentence_loss.update_state(loss, rows, sample_weight, penalty)
+        return part + penalty / num_replicas()
+
+
+def mean_of_rows(losses):
+    """Returns the mean of the losses `[B]`, 0 if there are none.
+
+    A replica has no rows if the last batch of an epoch has fewer rows than there are replicas.
+    """
+    count = tf.cast(tf.maximum(tf.size(losses), 1), losses.dtype)
+    return tf.reduce_sum(losses) / count
+
+
+def over_replicas(loss, rows, sample_weight=None):
+    """Returns this replica's part of the loss, and arguments for `SentenceLoss.update_state`.
+
+    `loss` is the mean loss of the `rows` of this replica. Its part is `loss * rows / (sum over
+    replicas of rows)`. The arguments are the mean loss of the global batch and the mean weight of
+    its rows, `[1]`, or `None` without weights of rows; with one replica, they are those given.
+    """
+    if num_replicas() == 1:
+        return loss, loss, sample_weight
+    rows = tf.cast(rows, "float32")
+    is_per_row = sample_weight is not None and sample_weight.shape.rank == 1
+    weights = tf.reduce_sum(tf.cast(sample_weight, "float32")) if is_per_row else rows
+    total, loss_sum, weight_sum = tf.unstack(
+        sum_over_replicas(tf.stop_gradient(tf.stack([rows, rows * loss, weights])))
+    )
+    total = tf.maximum(total, 1.0)
+    mean_weight = (weight_sum / total)[None] if is_per_row else None
+    return loss * rows / total, loss_sum / total, mean_weight

@@ -1,0 +1,117 @@
+"""PieceEncoder: word vectors from BERT, each taken from the first piece of the word."""
+
+import keras
+import tensorflow as tf
+
+from tfreps._src.models.features import feature, with_optional
+from tfreps._src.models.whole_model import WholeModel
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class PieceEncoder(WholeModel, keras.Model):
+    """BERT encoder of words, which takes the vector of each word from its first piece.
+
+        pieces = [start, pieces of word 1, pieces of word 2, ..., separator]
+        sequence_output_t = encoder(pieces)[position of the first piece of word t]
+
+    A tagger on this encoder therefore predicts one tag per word.
+
+    Args:
+        encoder: `BertEncoder`.
+        start_id: int. Piece id of `[CLS]`.
+        separator_id: int. Piece id of `[SEP]`.
+
+    Call arguments:
+        features: dict with `piece_ids` int `[B, T, W]`, the pieces of each word followed by the
+            encoder's padding id; and, optionally, `mask` bool `[B, T]`, True on real words. If
+            `mask` is absent, all words with at least one piece are real.
+        training: bool. Whether to apply dropout. Defaults to `False`.
+
+    Returns:
+        dict with `sequence_output` float32 `[B, T, D]`, zero on padding; `mask` bool `[B, T]`; and,
+        if the encoder returns it, `pooled_output` float32 `[B, D]`. `D` is the `hidden_dim` of the
+        encoder.
+
+    Masking: padding has no influence. A real word without pieces gets the vector of the piece that
+    follows it.
+
+    Raises:
+        ValueError: If `features` has no `piece_ids`.
+        tf.errors.InvalidArgumentError: If the encoder rejects an id or the length of a text.
+
+    Reference: Devlin et al., 2019, "BERT", section 5.3.
+
+    Example:
+    >>> from tfreps.models import BertEncoder
+    >>> bert = BertEncoder(vocabulary_size=9, hidden_dim=8, num_layers=1, num_heads=2)
+    >>> words = PieceEncoder(bert, start_id=2, separator_id=3)
+    >>> words({"piece_ids": tf.constant([[[5, 6], [7, 0]]])})["sequence_output"].shape
+    TensorShape([1, 2, 8])
+    """
+
+    def __init__(self, encoder, start_id, separator_id, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        self.encoder = encoder
+        self.start_id = start_id
+        self.separator_id = separator_id
+        self.output_dim = encoder.output_dim
+        self.pooled_dim = encoder.pooled_dim
+        self.supports_jit = False  # ragged tensors have no static shape
+        self.built = True
+
+    def call(self, features, training=False):
+        ids, places, mask = self._pieces(features)
+        encoded = self.encoder(ids, training=training)
+        x = tf.gather(encoded["sequence_output"], places, batch_dims=1)  # [B, T, D]
+        outputs = {"sequence_output": tf.where(mask[..., None], x, 0.0), "mask": mask}
+        if "pooled_output" in encoded:
+            outputs["pooled_output"] = encoded["pooled_output"]
+        return outputs
+
+    def input_signatures(self):
+        """Returns the input specs; see `WholeModel.input_signatures`."""
+        return with_optional([feature("piece_ids", None)], feature("mask", dtype="bool"))
+
+    def attention(self, features):
+        """Computes the attention probabilities between pieces.
+
+        Args:
+            features: dict. The features, as passed to `call`.
+
+        Returns:
+            Tuple `(piece_ids, attention)`. `piece_ids` is int32 `[B, P]`: for each text, the start
+            id, the ids of all pieces and the separator id, followed by padding. `attention` is
+            float32 `[B, num_layers, num_heads, P, P]`: the attention probabilities; see
+            `BertEncoder.attention`.
+
+        Raises:
+            ValueError: If `features` has no `piece_ids`.
+        """
+        pieces, _, _ = self._pieces(features)
+        return pieces["token_ids"], self.encoder.attention(pieces)
+
+    def _pieces(self, features):
+        """Returns the encoder's features, the positions of the first pieces and the word mask."""
+        if "piece_ids" not in features:
+            raise ValueError(
+                f"`features` must have the key `piece_ids`; got {sorted(features)}. Create it with "
+                "tfreps.text.PieceIndexer and `words=True`."
+            )
+        pieces = tf.cast(features["piece_ids"], "int32")  # [B, T, W]
+        real = pieces != self.encoder.padding_id
+        mask = features.get("mask")
+        mask = tf.reduce_any(real, 2) if mask is None else tf.cast(mask, "bool")
+        real = tf.logical_and(real, mask[..., None])
+        return *self._joined(pieces, real), mask
+
+    def _joined(self, pieces, real):
+        """Returns the encoder's features and the positions of the first pieces, int32 `[B, T]`."""
+        rows, words, width = tf.unstack(tf.shape(pieces))
+        flat = [rows, words * width]
+        inner = tf.ragged.boolean_mask(tf.reshape(pieces, flat), tf.reshape(real, flat))
+        ends = tf.ones([rows, 1], "int32")
+        ids = tf.concat([self.start_id * ends, inner, self.separator_id * ends], axis=1)
+        mask = tf.sequence_mask(ids.row_lengths())  # [B, P]
+        counts = tf.reduce_sum(tf.cast(real, "int32"), axis=2)
+        places = 1 + tf.cumsum(counts, axis=1, exclusive=True)
+        return {"token_ids": ids.to_tensor(self.encoder.padding_id), "mask": mask}, places

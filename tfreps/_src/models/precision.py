@@ -1,0 +1,110 @@
+"""choose_precision: the precision of matrix products that suits a machine, a model and a batch."""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tfreps._src.files.argument_checks import check_choice
+from tfreps._src.layers.ops.cpu_instructions import bfloat16_products
+
+# Precision of matrix products -> dtype policy of Keras, under which weights stay in float32.
+POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
+# The least compute capability of a GPU with fast products of each type, the best type first.
+OF_GPUS = {"bfloat16": (8, 0), "float16": (7, 0)}
+# Kind of model -> pairs of the least rows of a batch and the least width of the model for which
+# bfloat16 was faster on a CPU with AVX512_BF16 products (`python -m benchmarks.precision`): a
+# training step at least 1.15 times as fast as in float32 in one of the measured models, and slower
+# in none. The kinds without pairs have hardly any products.
+LEAST = {
+    "elmo": ((128, 256), (2, 1024)),
+    "bert": ((32, 256), (2, 384)),
+    "bilstm": ((32, 200),),
+    "slstm": ((32, 100), (10, 200)),
+    "transformer": ((32, 200),),
+    "cnn": ((32, 50),),
+    "embeddings": (),
+    "linear": (),
+}
+
+
+class Precision(NamedTuple):
+    """Precision of matrix products, and the reason for it.
+
+    Args:
+        name: str. `"float32"`, `"bfloat16"` or `"float16"`.
+        reason: str. The reason, as a clause.
+    """
+
+    name: str
+    reason: str
+
+    @property
+    def policy(self) -> str:
+        """Dtype policy of Keras, such as `"mixed_bfloat16"`."""
+        return POLICIES[self.name]
+
+
+def choose_precision(
+    kind: str, rows: int, width: int | None = None, float16: bool = False
+) -> Precision:
+    """Chooses the precision in which this machine trains a model fastest.
+
+    The choice depends only on the machine and the arguments:
+
+    - On a GPU, it is bfloat16 if the compute capability is at least 8.0, float16 if it is at least
+      7.0, and otherwise float32. The oldest of several GPUs counts.
+    - On a CPU with instructions for bfloat16 products, it is bfloat16 if training such models on
+      such batches was measured to be faster, and otherwise float32.
+    - On any other CPU, and on systems other than Linux, it is float32.
+
+    Args:
+        kind: str. Kind of model: `"elmo"`, `"bert"`, or the encoder of a tagger or classifier, such
+            as `"bilstm"`.
+        rows: int. Number of rows (sentences or texts) in a batch.
+        width: int. Width of the states, hidden vectors or filters. If `None` (the default), the
+            model counts as wide.
+        float16: bool. Whether float16 is allowed. Its gradients can underflow, unless the optimizer
+            scales the loss. Defaults to `False`.
+
+    Returns:
+        `Precision`, with the attributes `name`, `reason` and `policy`.
+
+    Raises:
+        ValueError: If the kind is unknown.
+
+    Example:
+    >>> import tfreps
+    >>> choice = tfreps.choose_precision("bert", rows=1)
+    >>> choice.name in ("bfloat16", "float32"), choice.policy in ("mixed_bfloat16", "float32")
+    (True, True)
+    """
+    check_choice(LEAST, kind=kind)
+    gpus = tf.config.list_physical_devices("GPU")
+    if gpus:
+        return _of_gpus(min(map(_capability, gpus)), float16)
+    products = bfloat16_products()
+    if products is None:
+        return Precision("float32", "this CPU has no bfloat16 products")
+    width = float("inf") if width is None else width
+    if any(rows >= least_rows and width >= least for least_rows, least in LEAST[kind]):
+        return Precision("bfloat16", f"this CPU has {products} products")
+    return Precision("float32", "bfloat16 is not known to be faster for this model and batch size")
+
+
+def bfloat16_is_slow() -> bool:
+    """Returns True if models compute on a CPU that has no bfloat16 products."""
+    return not tf.config.list_physical_devices("GPU") and bfloat16_products() is None
+
+
+def _of_gpus(capability, float16):
+    """Returns the precision for GPUs of a compute capability, a pair of ints."""
+    reason = "the compute capability of the GPU is {}.{}".format(*capability)
+    for name, least in OF_GPUS.items():
+        if capability >= least and (name != "float16" or float16):
+            return Precision(name, reason)
+    return Precision("float32", reason)
+
+
+def _capability(gpu):
+    details = tf.config.experimental.get_device_details(gpu)
+    return tuple(details.get("compute_capability") or (0, 0))

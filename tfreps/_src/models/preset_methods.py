@@ -1,0 +1,87 @@
+"""PresetMethods: loading a model from a preset, and storing and uploading it."""
+
+
+def model_files():
+    """Returns `runs.model_files`, the only module above `models` that this package imports."""
+    from tfreps._src.runs import model_files
+
+    return model_files
+
+
+class PresetMethods:
+    """Mixin with the methods `from_preset`, `save_to_preset` and `upload_preset` of all models."""
+
+    @classmethod
+    def from_preset(cls, source, **options):
+        """Loads a model by name, from the Hugging Face Hub, from a URL or from a path.
+
+        If the source contains a larger model, such as a `Classifier` on a `BertEncoder`, the first
+        part of this class is returned. No code from the files is run.
+
+        Args:
+            source: str or path-like. A name in `tfreps.presets.table()`, such as
+                `"elmo_original"`; `"hf://owner/repository[@revision][/folder]"`; a URL; a path that
+                TensorFlow reads, such as `"gs://bucket/folder"`; or a local file, folder or zip
+                archive. The source must contain what `save_to_preset` or a tfreps program wrote, a
+                `.keras` file, or published weights in a format that `from_pretrained` of the class
+                reads (for `Elmo`, `BiLM.from_pretrained`).
+            **options: Options of `from_pretrained`, only for published weights. For `Elmo`, its
+                options other than `bilm`, unless the source contains an `Elmo`.
+
+        Returns:
+            The model.
+
+        Raises:
+            ValueError: If the source cannot be found or downloaded, if it contains no model of
+                this class, or if `options` are passed that do not apply to it.
+            OSError: If there is no room on the disk.
+
+        Example:
+        >>> from tfreps.models import TextCNN, TokenEmbedder
+        >>> model = TextCNN(TokenEmbedder(vocabulary_size=9), num_filters=4)
+        >>> model.save_to_preset("my_text_cnn")
+        >>> TextCNN.from_preset("my_text_cnn").num_filters
+        4
+        """
+        return model_files().from_preset(cls, source, **options)
+
+    def save_to_preset(self, folder):
+        """Writes the model to a folder that `from_preset` and `tfreps.load` read.
+
+        The folder contains `options.json`, `config.json`, `model.safetensors`, a model card and,
+        for a tagger or classifier, the tags or labels. If the BERT classes of transformers can
+        represent the model, they can load the folder too. To store the vocabulary as well, use
+        `save_to_preset` of the object that `tfreps.load` returns.
+
+        Args:
+            folder: str or path-like. A folder that does not exist yet or is empty.
+
+        Raises:
+            ValueError: If the folder exists and is not empty, or the model cannot be stored.
+            OSError: If the folder cannot be written.
+        """
+        model_files().save_to_preset(self, folder)
+
+    def upload_preset(self, address, message="Upload with tfreps", private=None):
+        """Uploads the folder that `save_to_preset` writes to a repository on the Hugging Face Hub.
+
+        The upload needs a token: log in with `hf auth login`, or set the environment variable
+        `HF_TOKEN`. To upload the vocabulary as well, use `upload_preset` of the object that
+        `tfreps.load` returns.
+
+        Args:
+            address: str. `hf://owner/repository[@branch][/folder]`. The repository is created if
+                it does not exist; the branch must exist.
+            message: str. Message of the commit. Defaults to "Upload with tfreps".
+            private: bool. Whether a new repository is private. If `None`, the owner's default
+                setting applies. Defaults to `None`.
+
+        Returns:
+            str. URL of the commit.
+
+        Raises:
+            ValueError: If the address is not valid, the model cannot be stored, or the upload
+                fails.
+            OSError: If the temporary folder cannot be written.
+        """
+        return model_files().upload_preset(self, address, message, private)

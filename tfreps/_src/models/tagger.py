@@ -1,0 +1,346 @@
+"""Tagger: any encoder with a softmax or a CRF, trained by Keras's `fit`."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfreps._src.files.argument_checks import check_choice, check_dropout, check_names
+from tfreps._src.layers.crf import CRF
+from tfreps._src.layers.ops.products import product
+from tfreps._src.metrics import SentenceLoss, SpanF1, TokenAccuracy
+from tfreps._src.models.own_loss import SentenceLossModel, checked_y, mean_of_rows
+from tfreps._src.models.preset_methods import model_files
+from tfreps._src.text.tags.tag_schemes import allowed_transitions
+
+CONSTRAIN = "both", "decode", "none"
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class Tagger(SentenceLossModel, keras.Model):
+    """Sequence tagger: an encoder, a dense layer and a CRF or a softmax.
+
+        emissions_t = dropout(sequence_output_t) @ kernel + bias [+ linear_t]
+        loss = 1/B * sum over sentences of weight * NLL(tags of the sentence)
+
+    The NLL (negative log-likelihood) is that of the CRF or, with `use_crf=False`, the sum of the
+    cross-entropies of the tokens. The model computes the loss itself, so training needs only
+    `model.compile(optimizer)` and `model.fit(dataset)`. The best sequence is found by Viterbi
+    decoding, both with a CRF and with a softmax. With a `scheme`, this sequence is valid, unless
+    `constrain` is `"none"`.
+
+    Args:
+        encoder: Any encoder of tfreps. Its output must have `sequence_output` and `mask`, and its
+            attribute `output_dim` must be the width of `sequence_output`.
+        tags: list of str. Tag names in the order of their ids.
+        scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`. Tag scheme. If `None` (the
+            default), the tags do not form spans.
+        use_crf: bool. Whether to use a CRF, which scores pairs of neighbouring tags. If `False`,
+            each token has a softmax of its own. Defaults to `True`.
+        constrain: `"both"`, `"decode"` or `"none"`. Whether transitions that the scheme does not
+            allow are forbidden in the CRF's loss and in decoding, in decoding only, or not at all.
+            Has no effect without a `scheme`. Defaults to `"both"`.
+        dropout: float in [0, 1). Dropout rate of the encoder's output. Defaults to 0.5.
+        transition_learning_rate: float. Factor by which the learning rate of the CRF's scores is
+            multiplied. Defaults to 1.0.
+        use_projection: bool. Whether to apply a dense layer. Pass `False` if the encoder's output
+            already has one score per tag; then only the bias is added. Defaults to `True`.
+        crf_jit_compile: bool. Whether to compile the CRF's loss with XLA. A training step then
+            takes about 5 ms less, but each new batch shape takes seconds to compile, so this pays
+            off in long runs with few shapes. Defaults to `False`.
+        linear: `LinearEncoder` with one unit per tag: a linear model of the tokens and token pairs
+            around each token. Its scores are added to the emissions. It helps on small data sets,
+            where rare but informative token pairs are not learned by the encoder alone.
+            If `None` (the default), there is no linear model.
+
+    Call arguments:
+        features: The features that the encoder reads, usually a dict.
+        training: bool. Whether to apply dropout. Defaults to `False`.
+
+    Returns:
+        dict with `emissions` float32 `[B, T, K]` for `K` tags, zero on padding, and `mask`
+        bool `[B, T]`. `predict` and `tag` return decoded tags.
+
+    Training: each batch is `(features, tags)` with tags int `[B, T]`, optionally with weights `[B]`
+    or `[B, T]` as a third item. Tags on padding are ignored. To ignore other tags, give their
+    tokens the weight 0. Training logs `loss`. Evaluation also decodes the sentences and logs the
+    `accuracy` over tokens and, with a scheme, `span_f1`.
+
+    Raises:
+        ValueError: If a tag does not belong to the scheme or is repeated, or an option is invalid.
+        tf.errors.InvalidArgumentError: During training or evaluation, if a tag id is outside
+            `0..K-1`.
+
+    Reference: Huang, Xu and Yu, 2015, "Bidirectional LSTM-CRF Models for Sequence Tagging", which
+    also connects context features directly to the output, as `linear` does.
+
+    Example:
+    >>> from tfreps.models import BiLSTMEncoder, TokenEmbedder
+    >>> encoder = BiLSTMEncoder(TokenEmbedder(vocabulary_size=9), units=4)
+    >>> tagger = Tagger(encoder, ["O", "B-PER", "I-PER"], scheme="bio")
+    >>> sorted(tagger.tag({"token_ids": tf.constant([[3, 9, 0]])}))
+    ['confidences', 'mask', 'tags']
+    """
+
+    _unused_arguments = {
+        **SentenceLossModel._unused_arguments,
+        "class_weight": "Keras would weight each sentence by the position of its highest tag id. "
+        "Pass a `sample_weight` of shape [B, T] with the weight of each token's tag.",
+    }
+
+    def __init__(
+        self,
+        encoder,
+        tags,
+        scheme=None,
+        use_crf=True,
+        constrain="both",
+        dropout=0.5,
+        transition_learning_rate=1.0,
+        use_projection=True,
+        crf_jit_compile=False,
+        linear=None,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        # Options.
+        self.encoder = encoder
+        self.tags = list(tags)
+        self.scheme = scheme
+        self.use_crf = use_crf
+        self.constrain = constrain
+        self.dropout = dropout
+        self.transition_learning_rate = transition_learning_rate
+        self.use_projection = use_projection
+        self.crf_jit_compile = crf_jit_compile
+        self.linear = linear
+        _check(self)
+        # Layers.
+        shape = encoder.output_dim, len(self.tags)
+        if use_projection:
+            self.kernel = self._add("kernel", shape, "glorot_uniform")
+        self.bias = self._add("bias", shape[1:], "zeros")
+        self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
+        is_free = scheme is None or constrain == "none"
+        self.crf = CRF(
+            len(self.tags),
+            allowed_transitions=None if is_free else allowed_transitions(self.tags, scheme),
+            constrain="both" if constrain == "both" else "decode",
+            transition_learning_rate=transition_learning_rate,
+            jit_compile=crf_jit_compile,
+            trainable=use_crf and self.trainable,  # else zeros: softmax, decoded as a CRF
+            dtype="float32",
+            name="crf",
+        )
+        self.crf.build((None, None, len(self.tags)))
+        self.built = True
+        # Metrics.
+        self.sentence_loss = SentenceLoss()
+        self.test_metrics = [TokenAccuracy(name="accuracy")]
+        if scheme is not None:
+            self.test_metrics.append(SpanF1(self.tags, scheme, name="span_f1"))
+
+    def call(self, features, training=False):
+        encoded = self.encoder(features, training=training)
+        x = encoded["sequence_output"]  # [B, T, D]
+        mask = encoded["mask"]  # [B, T]
+        x = self.drop(tf.cast(x, "float32"), training=training)
+        if self.use_projection:
+            flat = tf.reshape(x, [-1, self.kernel.shape[0]])
+            x = product(flat, self.kernel, self.compute_dtype)
+            x = tf.reshape(x, [*tf.unstack(tf.shape(mask)), len(self.tags)])
+        x += tf.cast(self.bias, "float32")
+        if self.linear is not None:
+            x += self.linear(features, training=training)["sequence_output"]
+        return {"emissions": tf.where(mask[..., None], x, 0.0), "mask": mask}
+
+    def tag(self, features):
+        """Tags sentences. This method can be used inside a graph and in an exported model.
+
+        Args:
+            features: The features, as passed to `call`.
+
+        Returns:
+            dict with `tags` int32 `[B, T]`: the best sequence, 0 on padding; `confidences`
+            float32 `[B, T]`: the marginal probability of each of these tags, 0 on padding; and
+            `mask` bool `[B, T]`.
+        """
+        outputs = self(features)
+        tags, _ = self.decode(outputs)
+        confidences = tf.gather(self.marginals(outputs), tags, batch_dims=2)  # [B, T]
+        return {"tags": tags, "confidences": confidences, "mask": outputs["mask"]}
+
+    def decode(self, features, k=None):
+        """Returns the best sequences of tags and their scores.
+
+        Args:
+            features: The features, as passed to `call`, or the dict that `call` returned.
+            k: int. Number of sequences. If `None` (the default), only the best sequence is
+                returned.
+
+        Returns:
+            Tuple `(tags, scores)`. `tags` is int32 `[B, T]`, 0 on padding. `scores` is
+            float32 `[B]`: the score of each sequence. If `k` is given, their shapes are
+            `[B, k, T]` and `[B, k]`, with the best sequence first. If a sentence has fewer than
+            `k` allowed sequences, the remaining scores are `-inf` and their tags 0.
+
+        Raises:
+            ValueError: If `k` is below 1.
+        """
+        return self.crf.decode(*self._scores(features), k=k, jit_compile=False)
+
+    def marginals(self, features):
+        """Computes the marginal probability of each tag at each token.
+
+        Args:
+            features: As in `decode`.
+
+        Returns:
+            float32, shape `[B, T, K]`, 0 on padding.
+        """
+        return self.crf.marginals(*self._scores(features), jit_compile=False)
+
+    def transition_scores(self):
+        """Returns the score of each transition in the CRF.
+
+        Returns:
+            float32, shape `[K, K]` (from, to), with NaN for forbidden transitions; `None` without a
+            CRF.
+        """
+        if not self.use_crf:
+            return None
+        scores = tf.cast(self.crf.transitions, "float32")
+        allowed = self.crf.allowed_transitions
+        if allowed is None:
+            return scores
+        return tf.where(tf.constant(allowed)[: len(self.tags), : len(self.tags)], scores, np.nan)
+
+    def log_normalizer(self, features):
+        """Computes the log of the sum of exp(score) over the sequences that `decode` chooses from.
+
+        Args:
+            features: As in `decode`.
+
+        Returns:
+            float32, shape `[B]`.
+        """
+        return self.crf.log_normalizer(*self._scores(features), jit_compile=False)
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        emissions = y_pred["emissions"]
+        mask = y_pred["mask"]
+        y = checked_y(y, mask.shape, "[B, T]", len(self.tags), mask)
+        if not training:
+            tags, _ = self.decode(y_pred)
+            for metric in self.test_metrics:
+                metric.update_state(y, tags, sample_weight=mask)
+        if self.use_crf:
+            loss = self.crf.loss(emissions, y, mask, sample_weight)
+        else:
+            loss = _cross_entropy(emissions, y, mask, sample_weight)
+        return self._with_penalty(loss, tf.shape(y)[0], sample_weight)
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        results = super().compute_metrics(x, y, y_pred, sample_weight)
+        for metric in self.test_metrics:  # `test_step` adds them, as training does not decode
+            results.pop(metric.name)
+        return results
+
+    def test_step(self, data):
+        logs = super().test_step(data)
+        return {**logs, **{metric.name: metric.result() for metric in self.test_metrics}}
+
+    def predict_step(self, data):
+        return self.tag(keras.utils.unpack_x_y_sample_weight(data)[0])
+
+    def _frozen_by_options(self):
+        """Returns the CRF if it is not used, so that its transitions stay zero."""
+        return [] if self.use_crf else [self.crf]
+
+    @classmethod
+    def from_pretrained(cls, path, tags=None, encoder_options=None, **options):
+        """Loads a published BERT tagger: the encoder and its head.
+
+        To put a new head on an encoder instead, use
+        `Tagger(BertEncoder.from_pretrained(path), tags)`.
+
+        Args:
+            path: str. Checkpoint with a token-classification head, written by
+                `BertForTokenClassification`, `DistilBertForTokenClassification` or
+                `ElectraForTokenClassification` of Hugging Face transformers.
+                `BertEncoder.from_pretrained` describes the files.
+            tags: list of str. Tag names. If `None` (the default), the checkpoint's names are used,
+                or `LABEL_0`, `LABEL_1` and so on if it has none.
+            encoder_options: dict. Options of the encoder that replace those of the checkpoint.
+                Defaults to `None`.
+            **options: Options of `Tagger`. By default, the tagger has a softmax, like the
+                checkpoint. With `use_crf=True`, the CRF's scores are newly initialized. `dropout`
+                defaults to that of the checkpoint.
+
+        Returns:
+            `Tagger`.
+
+        Raises:
+            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, the checkpoint has
+                no such head, or an option does not match the head.
+        """
+        options = {"tags": tags, "encoder_options": encoder_options, **options}
+        return model_files().from_pretrained(cls, path, **options)
+
+    def save_pretrained(self, path):
+        """Writes a folder that `BertForTokenClassification` of Hugging Face transformers can load.
+
+        For DistilBERT and ELECTRA, it is their class; see `BertEncoder.save_pretrained`.
+
+        Args:
+            path: str. Folder to write to; created if it does not exist.
+
+        Raises:
+            ValueError: If the encoder is neither a `BertEncoder` nor a `PieceEncoder` around one,
+                `BertEncoder.save_pretrained` rejects it, the model has a CRF, no projection or a
+                linear model, or the folder contains `model.safetensors.index.json`.
+        """
+        model_files().save_pretrained(self, path)
+
+    @property
+    def classes(self):
+        """Names of the tags. Taggers and classifiers both have this attribute."""
+        return self.tags
+
+    def _scores(self, given):
+        """Returns the emissions and the mask for features or for the output of `call`."""
+        is_output = isinstance(given, dict) and "emissions" in given
+        outputs = given if is_output else self(given)
+        emissions = outputs["emissions"]
+        emissions = emissions if self.use_crf else tf.nn.log_softmax(emissions)
+        return emissions, outputs["mask"]
+
+
+def _cross_entropy(logits, y, mask, sample_weight):
+    """Computes the mean over sentences of the summed cross-entropy of their tokens."""
+    nll = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)  # [B, T]
+    nll = tf.where(mask, nll, 0.0)
+    if sample_weight is not None:
+        weight = tf.cast(sample_weight, "float32")
+        nll *= weight[:, None] if weight.shape.rank == 1 else weight
+    return mean_of_rows(tf.reduce_sum(nll, axis=1))
+
+
+def _check(model):
+    check_names(tags=model.tags)
+    check_choice(CONSTRAIN, constrain=model.constrain)
+    check_dropout(dropout=model.dropout)
+    if not hasattr(model.encoder, "output_dim"):
+        raise ValueError(
+            "`encoder` must have the attribute `output_dim`, the width of its `sequence_output`; "
+            f"{type(model.encoder).__name__} has none."
+        )
+    if not model.use_projection and model.encoder.output_dim != len(model.tags):
+        raise ValueError(
+            "`use_projection=False` needs an encoder whose output has one score per tag "
+            f"({len(model.tags)}); got an output of width {model.encoder.output_dim}."
+        )
+    if model.linear is not None and model.linear.output_dim != len(model.tags):
+        raise ValueError(
+            f"`linear` must have one unit per tag ({len(model.tags)}); "
+            f"got {model.linear.output_dim}."
+        )

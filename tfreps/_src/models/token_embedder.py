@@ -1,0 +1,279 @@
+"""TokenEmbedder: one vector per token from words, characters, ELMo and stored vectors."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfreps._src.files.argument_checks import check_choice, check_dropout, check_integers
+from tfreps._src.layers.char_cnn import CharCNNEncoder
+from tfreps._src.layers.char_lstm import CharLSTMEncoder
+from tfreps._src.layers.ops.table_rows import table_rows
+from tfreps._src.layers.scalar_mix import ScalarMix
+from tfreps._src.models.features import check_features, feature, token_mask, with_optional
+from tfreps._src.models.whole_model import WholeModel
+
+CHARACTERS = None, "cnn", "bilstm"
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class TokenEmbedder(WholeModel, keras.Model):
+    """Token embedder that concatenates up to four kinds of vectors.
+
+        token = dropout([word_embeddings[id], characters(token), elmo(sentence), mix(vectors)])
+
+    The embedder is itself an encoder, so a `Tagger` or a `Classifier` can use it directly.
+
+    Args:
+        vocabulary_size: int. Vocabulary size. If `None` (the default), there are no word vectors.
+        embedding_dim: int. Width of a word vector. Defaults to 100.
+        trainable_embeddings: bool. Whether to train the word vectors. To give them their own
+            learning rate, use `GroupedOptimizer(..., {"word_embeddings": ...})`.
+            Defaults to `True`.
+        characters: `"cnn"` for a `CharCNNEncoder` or `"bilstm"` for a `CharLSTMEncoder`. If `None`
+            (the default), there are no character features.
+        character_filters: list of `(width, count)` pairs. Filters of the CNN.
+            Defaults to `((2, 30), (3, 30), (4, 30))`.
+        character_projection_dim: int. Width of the CNN's projection. If `None` (the default), there
+            is no projection.
+        character_dim: int. Width of a character vector. Defaults to 25.
+        num_highways: int. Number of highway layers of the CNN. Defaults to 0.
+        character_activation: str or function. Activation of the CNN. Defaults to `"relu"`.
+        character_units: int. Width of each direction of the BiLSTM. Defaults to 25.
+        max_characters: int. Number of character ids per token. Defaults to 50.
+        elmo: `Elmo`, whose first representation is used. Its options determine how its layers are
+            mixed and whether it is fine-tuned. If `None` (the default), there are no ELMo vectors.
+        vector_layers: int. Number of layers of the vectors that `tfreps embed` computed. A
+            `ScalarMix` mixes the layers. With 0, there are no such vectors. Defaults to 0.
+        vector_dim: int. Width of the precomputed vectors. Defaults to 0.
+        dropout: float in [0, 1). Dropout rate of the concatenated vectors. Defaults to 0.0.
+
+    Call arguments:
+        features: dict, such as the output of `tfreps.text.TokenIndexer`, with those of the
+            following features that the embedder uses: `token_ids` int `[B, T]`, vocabulary id plus
+            1, 0 for padding; `character_ids` int `[B, T, max_characters]`; and `vectors`
+            float `[B, vector_layers, T, vector_dim]`. The dict may also have `mask` bool `[B, T]`,
+            True on real tokens. If `mask` is absent, tokens with a nonzero id are real; if
+            `vectors` is the only feature, `mask` is required.
+        training: bool. Whether to apply dropout. Defaults to `False`.
+
+    Returns:
+        dict with `sequence_output` float32 `[B, T, output_dim]`, zero on padding, and `mask`
+        bool `[B, T]`.
+
+    Raises:
+        ValueError: If `features` is not a dict or lacks a feature, `vectors` has the wrong shape,
+            an option is invalid, options do not match, or all kinds of vectors are disabled.
+        tf.errors.InvalidArgumentError: If an id is out of range.
+
+    Reference: Lample et al., 2016 (words and characters); Peters et al., 2018, section 3.3.
+
+    Example:
+    >>> embedder = TokenEmbedder(vocabulary_size=9, embedding_dim=4)
+    >>> out = embedder({"token_ids": tf.constant([[3, 9, 0]])})
+    >>> out["sequence_output"].shape, out["mask"].numpy().tolist()
+    (TensorShape([1, 3, 4]), [[True, True, False]])
+    """
+
+    def __init__(
+        self,
+        vocabulary_size=None,
+        embedding_dim=100,
+        trainable_embeddings=True,
+        characters=None,
+        character_filters=((2, 30), (3, 30), (4, 30)),
+        character_projection_dim=None,
+        character_dim=25,
+        num_highways=0,
+        character_activation="relu",
+        character_units=25,
+        max_characters=50,
+        elmo=None,
+        vector_layers=0,
+        vector_dim=0,
+        dropout=0.0,
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        # Options.
+        self.vocabulary_size = vocabulary_size
+        self.embedding_dim = embedding_dim
+        self.trainable_embeddings = trainable_embeddings
+        self.characters = characters
+        self.character_filters = character_filters
+        self.character_projection_dim = character_projection_dim
+        self.character_dim = character_dim
+        self.num_highways = num_highways
+        self.character_activation = character_activation
+        self.character_units = character_units
+        self.max_characters = max_characters
+        self.elmo = elmo
+        self.vector_layers = vector_layers
+        self.vector_dim = vector_dim
+        self.dropout = dropout
+        _check(self)
+        # Layers.
+        widths = []
+        if vocabulary_size is not None:
+            bound = (3 / embedding_dim) ** 0.5
+            self.word_embeddings = self.add_weight(
+                name="word_embeddings",
+                shape=(vocabulary_size + 1, embedding_dim),
+                initializer=keras.initializers.RandomUniform(-bound, bound),
+                trainable=trainable_embeddings,
+                autocast=False,
+            )
+            table = np.array(self.word_embeddings)
+            table[0] = 0.0  # padding
+            self.word_embeddings.assign(table)
+            widths.append(embedding_dim)
+        if characters is not None:
+            self.character_encoder = self._character_encoder()
+            self.character_encoder.build((None, None, max_characters))
+            widths.append(self.character_encoder.compute_output_shape((max_characters,))[-1])
+        if elmo is not None:
+            widths.append(elmo.output_dim)
+        if vector_layers:
+            # The weight of a single layer would have no gradient.
+            self.vector_mix = ScalarMix(top_only=vector_layers == 1, name="vector_mix")
+            self.vector_mix.build((None, vector_layers, None, vector_dim))
+            widths.append(vector_dim)
+        self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
+        self.output_dim = sum(widths)
+        self.supports_jit = False  # the output of tf.unique has no static shape
+        self.built = True
+
+    def call(self, features, training=False):
+        self._check_features(features)
+        mask = token_mask(features)
+        parts = []
+        if self.vocabulary_size is not None:
+            ids = tf.convert_to_tensor(features["token_ids"])
+            words = tf.cast(table_rows(self.word_embeddings, ids), "float32")
+            parts.append(tf.where((ids != 0)[..., None], words, 0.0))
+        if self.characters == "cnn":
+            parts.append(self.character_encoder(features["character_ids"]))
+        elif self.characters == "bilstm":
+            parts.append(self.character_encoder(features["character_ids"], training=training))
+        if self.elmo is not None:
+            ids = features[self.elmo.bilm.ids_name]
+            parts.append(self.elmo(ids, training=training)["sequence_output"])
+        if self.vector_layers:
+            parts.append(self.vector_mix(features["vectors"]))
+        x = self.drop(tf.concat(parts, axis=-1), training=training)
+        x = tf.where(mask[..., None], x, 0.0)  # [B, T, output_dim]
+        return {"sequence_output": x, "mask": mask}
+
+    def input_signatures(self):
+        """Returns the specs of the features that are used; see `WholeModel.input_signatures`."""
+        specs = []
+        mask = feature("mask", dtype="bool")
+        names = {self.elmo.bilm.ids_name} if self.elmo is not None else set()
+        if self.vocabulary_size is not None or "token_ids" in names:
+            specs.append(feature("token_ids"))
+        if self.characters is not None:
+            specs.append(feature("character_ids", self.max_characters))
+        elif "character_ids" in names:
+            specs.append(feature("character_ids", self.elmo.bilm.max_characters))
+        if self.vector_layers:
+            shape = None, self.vector_layers, None, self.vector_dim
+            specs.append(tf.TensorSpec(shape, "float32", "vectors"))
+            if len(specs) == 1:  # no other input shows which tokens are real
+                return with_optional([*specs, mask])
+        return with_optional(specs, mask)
+
+    def set_word_vectors(self, matrix):
+        """Sets the word vectors, one row per token in the order of the vocabulary.
+
+        Args:
+            matrix: float, shape `[vocabulary_size, embedding_dim]`, for example the `matrix` of a
+                `tfreps.text.WordVectors`. This method adds the zero row for padding.
+
+        Raises:
+            ValueError: If the embedder has no word vectors, the shape is wrong, or a vector is not
+                finite.
+        """
+        if self.vocabulary_size is None:
+            raise ValueError(
+                "This embedder has no word vectors. Create it with a `vocabulary_size`."
+            )
+        matrix = np.asarray(matrix, "float32")
+        expected = self.vocabulary_size, self.embedding_dim
+        if matrix.shape != expected:
+            raise ValueError(
+                f"`matrix` must have shape {expected} (vocabulary_size, embedding_dim), one row "
+                f"per token of the vocabulary; got {matrix.shape}."
+            )
+        if not np.isfinite(matrix).all():
+            row = int(np.flatnonzero(~np.isfinite(matrix).all(axis=1))[0])
+            raise ValueError(f"`matrix` must be finite; row {row} contains NaN or infinity.")
+        self.word_embeddings.assign(np.pad(matrix, [(1, 0), (0, 0)]))
+
+    def _frozen_by_options(self):
+        """Returns the word vectors if they are not trained, so that they stay frozen."""
+        has_words = self.vocabulary_size is not None
+        return [self.word_embeddings] if has_words and not self.trainable_embeddings else []
+
+    def _own_mix_shares(self):
+        return {"vector_mix": self.vector_mix.shares()} if self.vector_layers > 1 else {}
+
+    def _character_encoder(self):
+        common = {
+            "character_dim": self.character_dim,
+            "max_characters": self.max_characters,
+            "dtype": self.dtype_policy,
+            "trainable": self.trainable,
+            "name": "character_encoder",
+        }
+        if self.characters == "bilstm":
+            return CharLSTMEncoder(self.character_units, **common)
+        return CharCNNEncoder(
+            filters=[list(pair) for pair in self.character_filters],
+            projection_dim=self.character_projection_dim
+            or sum(count for _, count in self.character_filters),
+            num_highways=self.num_highways,
+            activation=self.character_activation,
+            **common,
+        )
+
+    def _check_features(self, features):
+        check_features(features, [*self.input_signatures()[0]], self.name)
+        if self.vector_layers:
+            shape = tf.TensorShape(features["vectors"].shape)
+            if not shape.is_compatible_with([None, self.vector_layers, None, self.vector_dim]):
+                raise ValueError(
+                    f"`vectors` must have shape [B, {self.vector_layers}, T, {self.vector_dim}] "
+                    f"for {self.name!r}; got {shape}."
+                )
+
+
+def _check(model):
+    check_choice(CHARACTERS, characters=model.characters)
+    if (model.vector_layers > 0) != (model.vector_dim > 0):
+        raise ValueError(
+            "`vector_layers` and `vector_dim` must be given together; "
+            f"got {model.vector_layers} and {model.vector_dim}."
+        )
+    parts = model.vocabulary_size, model.characters, model.elmo, model.vector_layers or None
+    if all(part is None for part in parts):
+        raise ValueError(
+            "An embedder needs at least one of `vocabulary_size`, `characters`, `elmo`, or "
+            "`vector_layers` with `vector_dim`."
+        )
+    if model.vocabulary_size is not None:
+        check_integers(1, vocabulary_size=model.vocabulary_size, embedding_dim=model.embedding_dim)
+    check_dropout(dropout=model.dropout)
+    _check_elmo(model)
+
+
+def _check_elmo(model):
+    if model.elmo is None:
+        return
+    if model.elmo.keep_sentence_boundaries:
+        raise ValueError("`elmo` must have `keep_sentence_boundaries=False`; got `True`.")
+    reads_characters = model.elmo.bilm.vocabulary_size is None
+    longest = model.elmo.bilm.max_characters
+    if model.characters is not None and reads_characters and longest != model.max_characters:
+        raise ValueError(
+            f"`max_characters` must be that of `elmo` ({longest}), because both read the same "
+            f"`character_ids`; got {model.max_characters}."
+        )

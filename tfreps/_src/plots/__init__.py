@@ -1,0 +1,28 @@
+"""Plots as Matplotlib figures, PNG files and TensorBoard images. Requires matplotlib."""
+
+from tfreps._src.plots.attention_maps import attention_figure, chosen_attention
+from tfreps._src.plots.canvas import new_figure, png_of, save_figure, show_in_tensorboard
+from tfreps._src.plots.curves import learning_curves_figure
+from tfreps._src.plots.fonts import Fonts, fonts_for
+from tfreps._src.plots.matrices import matrix_figure, plot_confusion_matrix, plot_mix_weights
+from tfreps._src.plots.position_maps import position_curves, position_map, position_surface
+from tfreps._src.plots.run_pictures import plot_run
+
+__all__ = [
+    "Fonts",
+    "attention_figure",
+    "chosen_attention",
+    "plot_confusion_matrix",
+    "plot_run",
+    "fonts_for",
+    "learning_curves_figure",
+    "matrix_figure",
+    "plot_mix_weights",
+    "new_figure",
+    "png_of",
+    "position_curves",
+    "position_map",
+    "position_surface",
+    "save_figure",
+    "show_in_tensorboard",
+]

@@ -1,0 +1,99 @@
+"""Creates Matplotlib figures and saves them as PNG files or TensorBoard images."""
+
+import importlib
+import io
+import os
+import pathlib
+
+from tfreps._src.files.atomic_files import replacing
+
+
+def new_figure(width, height):
+    """Creates an empty figure without using the windows or the global state of pyplot.
+
+    Args:
+        width: float. The width in inches.
+        height: float. The height in inches.
+
+    Returns:
+        A `matplotlib.figure.Figure`.
+
+    Raises:
+        ValueError: If matplotlib is not installed.
+
+    Example:
+    >>> new_figure(3, 2).get_size_inches().tolist()
+    [3.0, 2.0]
+    """
+    module = matplotlib_module("figure")
+    return module.Figure(figsize=(width, height), layout="constrained")
+
+
+def save_figure(figure, path: str | os.PathLike) -> pathlib.Path:
+    """Writes a figure to a PNG file atomically.
+
+    Args:
+        figure: `matplotlib.figure.Figure`.
+        path: str or path-like. The file to write.
+
+    Returns:
+        `path` as a `pathlib.Path`.
+
+    Example:
+    >>> import tempfile
+    >>> save_figure(new_figure(3, 2), tempfile.mkdtemp() + "/empty.png").name
+    'empty.png'
+    """
+    with replacing(path) as temporary:
+        temporary.write_bytes(png_of(figure))
+    return pathlib.Path(path)
+
+
+def png_of(figure) -> bytes:
+    """Returns a figure as the bytes of a PNG file, at 110 dots per inch.
+
+    Args:
+        figure: `matplotlib.figure.Figure`.
+
+    Returns:
+        bytes. The contents of the PNG file.
+
+    Example:
+    >>> png_of(new_figure(3, 2))[1:4]
+    b'PNG'
+    """
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=110)
+    return file.getvalue()
+
+
+def show_in_tensorboard(logs: str | os.PathLike, pictures, step: int = 0) -> None:
+    """Writes pictures to the event files of a run as TensorBoard images.
+
+    Args:
+        logs: str or path-like. The folder with the logs of the run.
+        pictures: A list of paths of PNG files, or a dict from names to figures. An image from a
+            file gets the name of the file without its suffix.
+        step: int. The training step of the images. Defaults to 0.
+    """
+    import tensorflow as tf
+
+    if isinstance(pictures, dict):
+        images = {name: png_of(figure) for name, figure in pictures.items()}
+    else:
+        images = {path.stem: path.read_bytes() for path in map(pathlib.Path, pictures)}
+    writer = tf.summary.create_file_writer(str(pathlib.Path(logs) / "pictures"))
+    with writer.as_default():
+        for name, image in images.items():
+            tf.summary.image(name, tf.io.decode_png(image, channels=4)[None], step)  # [1, H, W, 4]
+    writer.close()
+
+
+def matplotlib_module(name: str):
+    """Imports a module of matplotlib; raises a ValueError if matplotlib is not installed."""
+    try:
+        return importlib.import_module(f"matplotlib.{name}")
+    except ImportError as error:
+        raise ValueError(
+            "Pictures require matplotlib. Install it with `pip install matplotlib`."
+        ) from error

@@ -1,0 +1,142 @@
+"""Draws matrices with named rows and columns, and the weights of scalar mixes."""
+
+import os
+import pathlib
+import warnings
+
+from tfreps._src.plots.canvas import new_figure, save_figure
+from tfreps._src.plots.fonts import fonts_for
+
+MOST_NAMES = 100  # per axis; an axis with more names shows numbers instead
+ROOM = 0.22  # inches per name
+WITHOUT_NAMES = 8.0  # inches per side of a matrix without names
+LIGHT = 0.65  # share of the colour range above which the text in a cell is black
+UPRIGHT = 2  # column names of at most this many characters are not rotated
+
+
+def plot_confusion_matrix(
+    counts, names: list[str], path: str | os.PathLike, fonts=None
+) -> pathlib.Path:
+    """Draws how often each true name (row) was predicted as each name (column), as a PNG file.
+
+    Colours show each count as a share of the total of its row, since names differ in frequency.
+    If there are at most 12 names, the cells contain the counts.
+
+    Args:
+        counts: Integer array of shape `[K, K]`, as returned by
+            `tfreps.reports.confusion_counts`.
+        names: List of K str. The tags or labels.
+        path: str or path-like. The PNG file to write.
+        fonts: `Fonts` for the names. If `None`, suitable fonts are searched for, with a warning
+            about characters that no font has. Defaults to `None`.
+
+    Returns:
+        `path` as a `pathlib.Path`.
+
+    Raises:
+        ValueError: If matplotlib is not installed.
+
+    Example:
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/confusion.png"
+    >>> plot_confusion_matrix([[2, 0], [1, 3]], ["a", "b"], path).name
+    'confusion.png'
+    """
+    import numpy as np
+
+    counts = np.asarray(counts)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    cells = counts if len(names) <= 12 else None
+    texts = {"x": "predicted", "y": "true", "title": "share of each true row"}
+    options = {"cells": cells, "limits": (0, 1), "fonts": fonts}
+    return save_figure(matrix_figure(shares, names, names, **texts, **options), path)
+
+
+def matrix_figure(values, rows, columns, x="", y="", title="", cells=None, limits=None, fonts=None):
+    """Draws a matrix with named rows and columns, such as the transitions of a CRF.
+
+    Args:
+        values: Float array of shape `[R, C]`. NaN is drawn in white, for example for forbidden
+            transitions.
+        rows: List of R str. The names of the rows.
+        columns: List of C str. The names of the columns.
+        x: str. The label of the horizontal axis. Defaults to `""`.
+        y: str. The label of the vertical axis. Defaults to `""`.
+        title: str. The title of the figure. Defaults to `""`.
+        cells: Array of shape `[R, C]` with the contents of the cells. If `None`, the cells are
+            empty. Defaults to `None`.
+        limits: Pair of the lowest and highest values of the colour range. If `None`, it is the
+            range of `values`. Defaults to `None`.
+        fonts: `Fonts` for the names. If `None`, suitable fonts are searched for, with a warning
+            about characters that no font has. Defaults to `None`.
+
+    Returns:
+        A `matplotlib.figure.Figure`.
+
+    Raises:
+        ValueError: If matplotlib is not installed.
+
+    Example:
+    >>> figure = matrix_figure([[1.0, 0.5]], ["from"], ["to", "fro"], title="scores")
+    >>> figure.axes[0].get_title()
+    'scores'
+    """
+    most = max(len(rows), len(columns))
+    side = 2.5 + ROOM * most if most <= MOST_NAMES else WITHOUT_NAMES
+    figure = new_figure(side + 1, side)
+    figure.set_layout_engine("compressed")  # makes the cells square
+    if fonts is None:
+        fonts = fonts_for([*rows, *columns])
+        if fonts.hint:
+            warnings.warn(fonts.hint, stacklevel=2)
+    axes = figure.subplots()
+    low, high = limits or (None, None)
+    image = axes.imshow(values, cmap="viridis", vmin=low, vmax=high)
+    figure.colorbar(image, shrink=0.8, aspect=30)
+    _name(axes.xaxis, columns, fonts, turned=90)
+    _name(axes.yaxis, rows, fonts, turned=0)
+    if cells is None:
+        cells = []
+    for i, row in enumerate(cells):
+        for j, cell in enumerate(row):
+            color = "k" if image.norm(values[i][j]) > LIGHT else "w"
+            axes.text(j, i, str(cell), ha="center", va="center", color=color, fontsize=7)
+    axes.set(xlabel=x, ylabel=y, title=title)
+    return figure
+
+
+def plot_mix_weights(weights, path: str | os.PathLike) -> pathlib.Path:
+    """Draws the weights of the layers in a `ScalarMix` as a bar chart in a PNG file.
+
+    Args:
+        weights: Float array of shape `[L]`. The weights, which sum to 1; the token layer is first.
+        path: str or path-like. The PNG file to write.
+
+    Returns:
+        `path` as a `pathlib.Path`.
+
+    Raises:
+        ValueError: If matplotlib is not installed.
+
+    Example:
+    >>> import tempfile
+    >>> plot_mix_weights([0.2, 0.5, 0.3], tempfile.mkdtemp() + "/mix.png").name
+    'mix.png'
+    """
+    figure = new_figure(4, 3)
+    axes = figure.subplots()
+    axes.bar(range(len(weights)), weights)
+    axes.set_xticks(range(len(weights)))
+    axes.set(xlabel="layer (0: token layer)", ylabel="share", title="scalar mix")
+    return save_figure(figure, path)
+
+
+def _name(axis, names, fonts, turned):
+    """Labels an axis with names, or with numbers if there are more than `MOST_NAMES` names."""
+    if len(names) > MOST_NAMES:
+        return
+    drawn = [fonts.drawn(name) for name in names]
+    style = {"family": fonts.families, "fontsize": 8, "parse_math": False}  # `$` is drawn as it is
+    for label, name in zip(axis.set_ticks(range(len(names)), drawn, **style), drawn, strict=True):
+        if len(name) > UPRIGHT:
+            label.label1.set_rotation(turned)

@@ -1,0 +1,139 @@
+"""Repositories on the Hugging Face Hub: addresses, downloads and uploads."""
+
+import glob
+import os
+import pathlib
+import re
+from typing import NamedTuple
+
+import huggingface_hub
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HFValidationError,
+    LocalTokenNotFoundError,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
+from huggingface_hub.utils import validate_repo_id
+
+from tfreps._src.presets.connection_errors import HUB, LOGIN, naming_source
+
+SCHEME = "hf://"
+ELSEWHERE = "Download the files by other means and pass their folder instead."
+FORM = "hf://owner/repository[@revision][/folder]"
+# The files of a model that tfreps reads. Nothing else is downloaded: no pickles, no code. The
+# names have no `*`, which would also match a name with `../` in it.
+_DIGITS = "[0-9]" * 5
+FILES = (
+    "options.json",
+    "weights.hdf5",
+    "config.json",
+    "bert_config.json",
+    "model.safetensors",
+    "model.safetensors.index.json",
+    f"model-{_DIGITS}-of-{_DIGITS}.safetensors",
+    "vocab.txt",
+    "tokenizer_config.json",
+    "tokenizer.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "tfreps_tokenizer.json",
+    "vocabulary.txt",
+    "tags.txt",
+    "labels.txt",
+    "manifest.json",
+    "results.json",
+)
+
+WEIGHTS = ".hdf5", ".safetensors"
+
+
+class Repository(NamedTuple):
+    """Name, revision and folder of a model on the Hub.
+
+    Without a revision, the default branch is used; the folder `""` is the whole repository.
+    """
+
+    name: str
+    revision: str | None = None
+    folder: str = ""
+
+
+def parse(address: str) -> Repository:
+    """Parses an address `hf://owner/repository[@revision][/folder]`, or raises a ValueError."""
+    form = r"hf://([^/@\s]+/[^/@\s]+)(?:@(refs/(?:pr|convert)/[^/]+|[^/\s]+))?(?:/(.*))?"
+    match = re.fullmatch(form, address)
+    folder = (match[3] or "").strip("/") if match else ""
+    if match is None or {"", ".", ".."} & set(folder.split("/")) and folder:
+        raise ValueError(f"The address of a model on the Hub must have the form {FORM}; got "
+                         f"{address}.")  # fmt: skip
+    try:
+        validate_repo_id(match[1])
+    except HFValidationError as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{address} does not name a repository: {reason}") from error
+    return Repository(match[1], match[2], folder)
+
+
+def download_repository(address: str) -> pathlib.Path:
+    """Downloads the files of a model and returns their folder, which must not be changed.
+
+    `huggingface_hub` downloads the files: its environment variables (`HF_HOME`, `HF_ENDPOINT`,
+    `HF_TOKEN`, `HF_HUB_OFFLINE`) and its progress bars apply, interrupted downloads are resumed,
+    and files that are in its cache are not downloaded again. Only the `FILES` that tfreps reads
+    are downloaded.
+    """
+    found = parse(address)
+    prefix = f"{glob.escape(found.folder)}/" if found.folder else ""
+    with _naming(address, found, "downloaded", ELSEWHERE):
+        snapshot = huggingface_hub.snapshot_download(
+            found.name,
+            revision=found.revision,
+            allow_patterns=[prefix + name for name in FILES],
+            library_name="tfreps",
+        )
+    folder = pathlib.Path(snapshot, found.folder)
+    if not any(file.suffix in WEIGHTS for file in folder.glob("*")):
+        raise ValueError(
+            f"{address} contains no model that tfreps reads: it has neither weights.hdf5 nor a "
+            "safetensors file. Pickles (.bin) and the .h5 files of TensorFlow models are never "
+            "downloaded. Use a repository with safetensors, or convert them with transformers."
+        )
+    return folder
+
+
+def upload_folder(
+    folder: str | os.PathLike,
+    address: str,
+    message: str = "Upload with tfreps",
+    private: bool | None = None,
+) -> str:
+    """Uploads a folder to a repository, which is created if needed, and returns the commit's URL.
+
+    The revision of the address must be a branch that exists. If `private` is `None`, the owner's
+    default setting applies to a new repository.
+    """
+    found = parse(address)
+    with _naming(address, found, "uploaded", "Check the connection, and try again."):
+        api = huggingface_hub.HfApi(library_name="tfreps")
+        api.create_repo(found.name, private=private, exist_ok=True)
+        commit = api.upload_folder(
+            repo_id=found.name,
+            folder_path=folder,
+            path_in_repo=found.folder or None,
+            revision=found.revision,
+            commit_message=message,
+        )
+    return str(commit.commit_url)
+
+
+def _naming(address: str, found: Repository, done: str, hint: str):
+    """Returns a context manager that raises errors of `huggingface_hub` as short ValueErrors."""
+    revision = f"has no revision {found.revision or 'main'!r}."
+    sentences = {
+        GatedRepoError: f"is gated: accept its conditions on its page. {LOGIN}",
+        RepositoryNotFoundError: f"does not exist, or it is private. Check the name. {LOGIN}",
+        RevisionNotFoundError: f"{revision} Use a branch, a tag or a commit of the repository.",
+        LocalTokenNotFoundError: f"needs a token. {LOGIN}",
+    }
+    return naming_source(address, done, hint, HUB, sentences)

@@ -1,0 +1,148 @@
+"""The table of published weights, with their properties and URLs, and their download."""
+
+import functools
+import importlib.resources
+import json
+import pathlib
+import warnings
+from typing import NamedTuple
+
+from huggingface_hub import constants
+
+from tfreps._src.presets.cache_folder import cache_folder
+from tfreps._src.presets.web_files import download_file
+
+TABLE = "table.json"
+HUB = "https://huggingface.co/"  # replaced by the value of HF_ENDPOINT
+
+
+class PresetFile(NamedTuple):
+    """File of a published model.
+
+    Args:
+        name: str. Name of the local copy.
+        urls: list of str. URLs, tried in this order. `HF_ENDPOINT` applies to files on the
+            Hugging Face Hub.
+        size: int or None. Size in bytes, or `None` (the default) if it is not known.
+        checksum: str or None. SHA-256 or SHA-1 in hexadecimal digits, or `None` (the default) if it
+            is not known.
+    """
+
+    name: str
+    urls: list[str]
+    size: int | None = None
+    checksum: str | None = None
+
+
+class Preset(NamedTuple):
+    """Row of the table of published weights.
+
+    Args:
+        name: str. Name that `from_preset` and `tfreps.load` accept.
+        kind: str. Kind of model, such as "elmo".
+        description: str. Description in one sentence.
+        parameters: int or None. Number of parameters, or `None` if it is not known.
+        license: str. License as the publisher states it, or "not stated".
+        citation: str. The paper, or the place of publication.
+        files: list of `PresetFile`.
+        unverified: list of str. Facts of the row that could not be verified.
+        sources: list of str. Sources of the facts.
+    """
+
+    name: str
+    kind: str
+    description: str
+    parameters: int | None
+    license: str
+    citation: str
+    files: list[PresetFile]
+    unverified: list[str]
+    sources: list[str]
+
+    @property
+    def size(self) -> int | None:
+        """Size in bytes of the last file, which contains the weights; `None` if it is not known."""
+        return self.files[-1].size
+
+
+class PresetTable(list):
+    """List of `Preset` objects that is printed as a table."""
+
+    def __repr__(self):
+        head = ("name", "kind", "parameters", "size", "source", "license", "checksum")
+        lines = [head, *map(_cells, self)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        padded = ([c.ljust(w) for c, w in zip(line, widths, strict=True)] for line in lines)
+        return "\n".join("  ".join(cells).rstrip() for cells in padded)
+
+
+def table() -> PresetTable:
+    """Returns the table of published weights that can be loaded by name.
+
+    Returns:
+        `PresetTable`. A list of `Preset` objects that is printed as a table.
+
+    Example:
+    >>> table()[0].name
+    'elmo_small'
+    """
+    return PresetTable(rows().values())
+
+
+@functools.cache
+def rows() -> dict[str, Preset]:
+    """Returns a dict from the name of each row of the table to its `Preset`."""
+    text = importlib.resources.files(__package__).joinpath(TABLE).read_text(encoding="utf-8")
+    found = {}
+    for name, row in json.loads(text).items():
+        files = [PresetFile(file, **facts) for file, facts in row["files"].items()]
+        found[name] = Preset(**{**row, "name": name, "files": files})
+    return found
+
+
+def download_preset(name: str) -> pathlib.Path:
+    """Downloads the files of a row of the table to the cache, once, and returns their folder.
+
+    If a row has facts that could not be verified, a UserWarning lists them before a download.
+    """
+    preset = rows()[name]
+    folder = cache_folder() / "presets" / name
+    if preset.unverified and not all((folder / file.name).is_file() for file in preset.files):
+        warnings.warn(
+            f"{name}: these facts of the table could not be verified: "
+            f"{'; '.join(preset.unverified)}.",
+            stacklevel=4,
+        )
+    for file in preset.files:
+        _download_file(preset, file, folder)
+    return folder
+
+
+def _download_file(preset: Preset, file: PresetFile, folder: pathlib.Path) -> None:
+    reasons = []
+    for url in file.urls:
+        try:
+            address = url.replace(HUB, constants.ENDPOINT + "/", 1)
+            download_file(address, file.checksum, file.size, folder / file.name)
+            return
+        except ValueError as error:
+            reasons.append(str(error))
+    names = " and ".join(each.name for each in preset.files)
+    raise ValueError(
+        f"{file.name} of {preset.name} cannot be downloaded. {' '.join(reasons)} Get {names} by "
+        "other means and pass their folder instead."
+    )
+
+
+def _cells(preset: Preset) -> tuple[str, ...]:
+    first = preset.files[0].urls[0]
+    weights = preset.files[-1].checksum
+    return (
+        preset.name,
+        preset.kind,
+        f"{preset.parameters / 1e6:.1f}M" if preset.parameters else "unknown",
+        f"{preset.size / 1e6:.1f} MB" if preset.size else "unknown",
+        first.split("/")[2],
+        preset.license,
+        f"{weights[:12]}..." if weights else "none",
+    )

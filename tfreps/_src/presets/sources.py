@@ -1,0 +1,140 @@
+"""fetch: returns the local path of a model or file that is given by name, address or path."""
+
+import contextlib
+import difflib
+import os
+import pathlib
+import re
+from collections.abc import Iterator
+
+from tfreps._src.presets import hub_repositories, preset_table, zip_archives
+from tfreps._src.presets.remote_files import copy_remote, is_remote
+from tfreps._src.presets.web_files import download_file
+
+# Last parts of the names of files that belong together.
+PAIR = "options.json", "weights.hdf5"
+
+
+def fetch(source: str | os.PathLike) -> pathlib.Path:
+    """Returns the local path of a model, which is downloaded first if it is not local.
+
+    The source is one of:
+
+    - A local path, which is returned unchanged. A TF 1 checkpoint has no file extension.
+    - A name in the table of published weights, such as `"elmo_original"`, unless a local file or
+      folder has this name.
+    - `hf://owner/repository[@revision][/folder]`: a model on the Hugging Face Hub.
+    - A URL with `http` or `https`. For `X_options.json` or `X_weights.hdf5`, both files of the biLM
+      are downloaded, and the path of `X_options.json` is returned.
+    - A path in a file system of TensorFlow, such as `gs://bucket/folder`.
+
+    Zip archives are extracted into the cache, and the extracted folder is returned.
+
+    Args:
+        source: str or path-like. The source.
+
+    Returns:
+        `pathlib.Path`. The local file or folder. Files that were downloaded are in the cache of
+        `huggingface_hub` or in `cache_folder()` and must not be changed.
+
+    Raises:
+        ValueError: If the source does not exist or cannot be downloaded, copied or extracted. The
+            message suggests a source with a similar name.
+        OSError: If there is no room on the disk.
+
+    Example:
+    >>> fetch("elmo_orginal")
+    Traceback (most recent call last):
+    ValueError: elmo_orginal does not exist. ... Did you mean 'elmo_original'?
+    """
+    if not isinstance(source, str | os.PathLike):
+        raise ValueError(
+            f"A model or file must be given as a path, a name or an address; got {source!r}. "
+            "`tfreps.presets.table()` lists the names."
+        )
+    path = _local(os.fspath(source))
+    if not path.exists() and not path.with_name(f"{path.name}.index").exists():
+        raise ValueError(
+            f"{source} does not exist. Expected a local path, a name that `tfreps presets` prints, "
+            "a URL, or a repository such as hf://google-bert/bert-base-chinese."
+            + _suggestion(os.fspath(source))
+        )
+    return zip_archives.unpack(path) if path.suffix == ".zip" and path.is_file() else path
+
+
+@contextlib.contextmanager
+def fetched(
+    source: str | os.PathLike, suffixes: tuple[str, ...] | None = None
+) -> Iterator[pathlib.Path]:
+    """Context manager that returns `fetch(source)`; errors in its block name the source.
+
+    Without it, an error about a file of an archive or of a download would name a folder in the
+    cache.
+
+    Args:
+        source: str or path-like. The source, as in `fetch`.
+        suffixes: tuple of str or None. If the source is a folder or an archive, it must contain
+            exactly one file whose name ends with one of these suffixes, such as that of word
+            vectors, and the path of this file is returned. If `None`, the path of the source is
+            returned. Defaults to `None`.
+
+    Raises:
+        ValueError: If `fetch` or the block raises a ValueError, or if a folder or archive does not
+            contain exactly one file with these suffixes.
+    """
+    path = fetch(source)
+    local, given = str(path), os.fspath(source)
+    if path.is_file():  # a biLM has two files
+        local, given = str(path.parent), given.rpartition("/")[0] or "."
+    try:
+        yield path if suffixes is None or path.is_file() else _only_file(path, suffixes)
+    except ValueError as error:
+        if path != pathlib.Path(source):
+            parts = [x.replace(local, given) if isinstance(x, str) else x for x in error.args]
+            error.args = tuple(parts)
+        raise
+
+
+def _local(source: str) -> pathlib.Path:
+    if source.startswith(hub_repositories.SCHEME):
+        return hub_repositories.download_repository(source)
+    if source.startswith(("https://", "http://")):
+        return _from_url(source)
+    if source.startswith("file://"):
+        return pathlib.Path(source.removeprefix("file://"))
+    if is_remote(source):
+        return copy_remote(source)
+    path = pathlib.Path(source)
+    if not path.exists() and source in preset_table.rows():
+        return preset_table.download_preset(source)
+    return path
+
+
+def _only_file(folder: pathlib.Path, suffixes: tuple[str, ...]) -> pathlib.Path:
+    found = sorted(file for file in folder.iterdir() if file.name.endswith(suffixes))
+    if len(found) != 1:
+        names = ", ".join(file.name for file in found) or "none"
+        raise ValueError(
+            f"{folder} must contain one file that ends in {' or '.join(suffixes)}; found {names}. "
+            "Pass the path of one file instead."
+        )
+    return found[0]
+
+
+def _suggestion(source: str) -> str:
+    """Returns a sentence with the name or address that a missing source probably means, or `""`."""
+    found = difflib.get_close_matches(source, preset_table.rows(), 1, cutoff=0.75)
+    is_repository = re.fullmatch(r"\w[^/\s]*/\w[^/\s]*", source) is not None
+    if is_repository and not pathlib.Path(source).parent.exists():
+        found = [hub_repositories.SCHEME + source]
+    return f" Did you mean {found[0]!r}?" if found else ""
+
+
+def _from_url(url: str) -> pathlib.Path:
+    """Downloads a file, or both files of a biLM; returns the path of the file or the options."""
+    for own, other in (PAIR, PAIR[::-1]):
+        if (address := url.partition("?")[0]).endswith(own):
+            pair = url.replace(address, address.removesuffix(own) + other, 1)
+            paths = {other: download_file(pair), own: download_file(url)}
+            return paths[PAIR[0]]
+    return download_file(url)

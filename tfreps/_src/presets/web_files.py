@@ -1,0 +1,106 @@
+"""download_file: downloads a file from a URL into the cache, once."""
+
+import functools
+import glob
+import hashlib
+import os
+import pathlib
+import urllib.parse
+
+from huggingface_hub.utils import get_session, hf_raise_for_status
+
+from tfreps._src.files.disk_errors import check_space, naming
+from tfreps._src.files.file_hash import file_hash
+from tfreps._src.presets.cache_folder import folder_of, missing
+from tfreps._src.presets.connection_errors import naming_source
+
+TIMEOUT = 10  # seconds until a server must answer the first request
+HINT = (
+    "Check the address and the connection, and try again. A partial download is resumed if the "
+    "server supports this."
+)
+PLAIN = {"accept-encoding": "identity"}  # the bytes of the file, whose number is known
+
+
+def download_file(
+    url: str,
+    checksum: str | None = None,
+    size: int | None = None,
+    path: str | os.PathLike | None = None,
+) -> pathlib.Path:
+    """Downloads a file, or returns the file that was downloaded before.
+
+    The file gets its final name only when it is complete. An interrupted download is resumed by
+    the next call if the server supports this and the file on the server has not changed. The
+    progress bar, retries and timeouts are those of `huggingface_hub`. With `HF_HUB_OFFLINE=1`,
+    nothing is downloaded. Any failure except that of the disk is a ValueError. `checksum`, the
+    SHA-256 or SHA-1 in hexadecimal digits, is compared with the file in each call. `path` defaults
+    to `cached_path(url)`.
+    """
+    path = pathlib.Path(path or cached_path(url))
+    with missing(path, functools.partial(_is_right, checksum=checksum)) as is_missing:
+        if is_missing:
+            _download(url, path, checksum, size)
+    return path
+
+
+def cached_path(url: str) -> pathlib.Path:
+    """Returns the path in the cache for a URL. Files from one folder are stored in one folder."""
+    parts = urllib.parse.urlsplit(url)
+    parent, _, name = urllib.parse.unquote(parts.path).rpartition("/")
+    if parts.scheme not in ("http", "https") or not parts.netloc or name in ("", ".", ".."):
+        raise ValueError(f"The URL of a file must have the form https://host/path/file; got {url}.")
+    query = "" if parts.query in ("", "raw=1", "download=1") else f"?{parts.query}"
+    folder = folder_of("urls", f"{parts.scheme}://{parts.netloc}{parent}{query}")
+    return folder / name.replace("\\", "_")
+
+
+def _download(url: str, path: pathlib.Path, checksum: str | None, size: int | None) -> None:
+    from huggingface_hub.file_download import http_get  # only downloads need this slow import
+
+    with naming_source(url, "downloaded", HINT):
+        found, tag = _ask(url)
+    if None not in (size, found) and size != found:
+        raise ValueError(
+            f"{url} has {found:,} bytes; expected {size:,}. The file on the server has changed or "
+            "is damaged."
+        )
+    state = hashlib.sha256(repr((tag, found, checksum)).encode()).hexdigest()[:8]
+    partial = path.with_name(f"{path.name}.{state}.incomplete")
+    for other in path.parent.glob(f"{glob.escape(path.name)}.*.incomplete"):
+        if other != partial or not (tag or checksum):  # the file may have changed
+            other.unlink()
+    with naming(path):
+        check_space(path, (found or 0) - (partial.stat().st_size if partial.exists() else 0))
+        with naming_source(url, "downloaded", HINT), open(partial, "ab") as file:
+            sizes = {"resume_size": file.tell(), "expected_size": found}
+            http_get(url, file, **sizes, headers=PLAIN, displayed_filename=path.name)
+    if not _is_right(partial, checksum):
+        got = file_hash(partial, _algorithm(checksum))
+        partial.unlink()
+        raise ValueError(
+            f"{url} does not have the expected content: its checksum is {got}; expected "
+            f"{checksum}. The file on the server has changed, or the download was damaged. The "
+            "downloaded file was removed; try again, or use another source."
+        )
+    os.replace(partial, path)
+
+
+def _ask(url: str) -> tuple[int | None, str | None]:
+    """Returns the size and the ETag of the file at a URL, each of which is `None` if unknown."""
+    answer = get_session().head(url, follow_redirects=True, timeout=TIMEOUT, headers=PLAIN)
+    if answer.status_code in (403, 405, 501):  # some servers answer GET alone
+        return None, None
+    hf_raise_for_status(answer)
+    size = answer.headers.get("content-length")
+    return int(size) if size and size.isdigit() else None, answer.headers.get("etag")
+
+
+def _is_right(path: pathlib.Path, checksum: str | None) -> bool:
+    if checksum is None or not path.is_file():
+        return path.is_file()
+    return file_hash(path, _algorithm(checksum)) == checksum.lower()
+
+
+def _algorithm(checksum: str) -> str:
+    return "sha1" if len(checksum) == 40 else "sha256"

@@ -1,0 +1,250 @@
+"""Computes reports on spans, tags and labels, and formats them as tables."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from tfreps._src.reports.binary_scores import Scores, check_lengths, scores_of_counts
+from tfreps._src.text import tags as tag_sequences
+
+
+def span_report(
+    true: Sequence[Sequence[str]],
+    pred: Sequence[Sequence[str]],
+    scheme: str,
+    mode: str = "strict",
+) -> dict:
+    """Computes precision, recall and F1 of spans, per type and overall.
+
+    Args:
+        true: Sequence of lists of str. The true tags of each sentence.
+        pred: Sequence of lists of str. The predicted tags of each sentence.
+        scheme: str. The tag scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`.
+        mode: str. How spans are read from illegal tag sequences: `"strict"` or `"conlleval"`; see
+            `tfreps.text.tags.spans`. Defaults to `"strict"`.
+
+    Returns:
+        A dict: `types` maps every type that occurs to a dict with `precision`, `recall`, `f1`
+        (float) and `support` (int, the number of true spans). `micro` (computed from the spans of
+        all types) and `macro` (the mean over the types) are dicts with the same keys, in which
+        `support` is the number of all true spans. 0 / 0 counts as 0.
+
+    Raises:
+        ValueError: If a sentence has different numbers of true and predicted tags, the numbers of
+            sentences differ or are 0, a tag is not valid in the scheme, or `scheme` or `mode` is
+            not one of the values above.
+
+    Example:
+        >>> from tfreps import reports
+        >>> report = reports.span_report([["B-X", "B-Y"]], [["B-X", "O"]], "bio")
+        >>> print(reports.format_report(report))
+               precision   recall       f1  support
+        X         1.0000   1.0000   1.0000        1
+        Y         0.0000   0.0000   0.0000        1
+        micro     1.0000   0.5000   0.6667        2
+        macro     0.5000   0.5000   0.5000        2
+    """
+    _check_sentences(true, pred)
+    counts = {"correct": Counter(), "predicted": Counter(), "true": Counter()}
+    for gold, guess in zip(true, pred, strict=True):
+        gold = set(tag_sequences.spans(gold, scheme, mode))
+        guess = set(tag_sequences.spans(guess, scheme, mode))
+        for name, found in ("correct", gold & guess), ("predicted", guess), ("true", gold):
+            counts[name].update(span.type for span in found)
+    correct, predicted, support = counts.values()
+    types = {
+        kind: scores_of_counts(correct[kind], predicted[kind], support[kind])
+        for kind in sorted(predicted | support)
+    }
+    micro = scores_of_counts(correct.total(), predicted.total(), support.total())
+    return {"types": types, "micro": micro, "macro": _mean(types)}
+
+
+def classification_report(
+    true: Sequence[str], pred: Sequence[str], names: Sequence[str] | None = None
+) -> dict:
+    """Computes precision, recall and F1 of each label, for labels of texts or tags of tokens.
+
+    Args:
+        true: Sequence of str. The true labels.
+        pred: Sequence of str of the same length. The predicted labels.
+        names: Sequence of str. The labels to report, in this order. If `None` (the default), all
+            labels that occur are reported in alphabetical order.
+
+    Returns:
+        A dict: `accuracy` is a float. `labels` maps each name to a dict with `precision`, `recall`,
+        `f1` (float) and `support` (int, how often the label occurs in `true`). `macro` and
+        `weighted` are dicts with the same keys, which contain the sum of the supports and the means
+        of the scores over the labels: unweighted in `macro`, and weighted by support in `weighted`
+        (as in the tag scores of luopeixiang/named_entity_recognition; see
+        `tfreps.metrics.WeightedTokenF1`). 0 / 0 counts as 0.
+
+    Raises:
+        ValueError: If the lengths differ, there are no labels, or a label is not in `names`.
+
+    Example:
+        >>> from tfreps import reports
+        >>> report = reports.classification_report(["a", "a", "b"], ["a", "b", "b"])
+        >>> round(report["accuracy"], 4), report["labels"]["a"]["recall"]
+        (0.6667, 0.5)
+    """
+    names = sorted({*true, *pred}) if names is None else list(names)
+    counts = confusion_counts(true, pred, names)
+    correct = counts.diagonal()
+    support = counts.sum(1)
+    predicted = counts.sum(0)
+    rows = {
+        name: scores_of_counts(*(int(count) for count in row))
+        for name, *row in zip(names, correct, predicted, support, strict=True)
+    }
+    return {
+        "accuracy": float(correct.sum() / counts.sum()),
+        "labels": rows,
+        "macro": _mean(rows),
+        "weighted": _mean(rows, weights=support),
+    }
+
+
+def confusion_counts(true: Sequence[str], pred: Sequence[str], names: Sequence[str]) -> np.ndarray:
+    """Counts how often each label was predicted for each true label.
+
+    Args:
+        true: Sequence of str. The true labels.
+        pred: Sequence of str of the same length. The predicted labels.
+        names: Sequence of N str. The labels in the order of rows and columns.
+
+    Returns:
+        An int64 NumPy array of shape `[N, N]`, with true labels as rows and predicted labels as
+        columns.
+
+    Raises:
+        ValueError: If the lengths differ, there are no labels, or a label is not in `names`.
+
+    Example:
+        >>> from tfreps import reports
+        >>> reports.confusion_counts(["a", "b", "b"], ["a", "b", "a"], ["a", "b"])
+        array([[1, 0],
+               [1, 1]])
+    """
+    check_lengths(true, pred)
+    place = {name: index for index, name in enumerate(names)}
+    unknown = next((name for name in (*true, *pred) if name not in place), None)
+    if unknown is not None:
+        raise ValueError(f"The label {unknown!r} is not one of the {len(names)} labels in `names`.")
+    rows, columns = ([place[name] for name in labels] for labels in (true, pred))
+    counts = np.zeros([len(names)] * 2, np.int64)  # [true, pred]
+    np.add.at(counts, (rows, columns), 1)
+    return counts
+
+
+def illegal_transition_report(sentences: Iterable[Sequence[str]], scheme: str | None) -> dict:
+    """Counts transitions between tags that violate the tag scheme.
+
+    Args:
+        sentences: Iterable of lists of str. The tags of each sentence.
+        scheme: str. The tag scheme. If `None`, all transitions are legal.
+
+    Returns:
+        A dict of int: `illegal` is the number of illegal transitions, `transitions` the number of
+        all transitions (including those from the start and to the end of each sentence), and
+        `sentences` the number of sentences with an illegal transition.
+
+    Raises:
+        ValueError: If the scheme is unknown or a tag is not valid in it.
+
+    Example:
+        >>> from tfreps import reports
+        >>> reports.illegal_transition_report([["O", "I-X"], ["B-X"]], "bio")
+        {'illegal': 1, 'transitions': 5, 'sentences': 1}
+    """
+    illegal = transitions = broken = 0
+    for sentence in sentences:
+        here = len(tag_sequences.illegal_transitions(sentence, scheme))
+        illegal += here
+        transitions += len(sentence) + 1
+        broken += here > 0
+    return {"illegal": illegal, "transitions": transitions, "sentences": broken}
+
+
+def format_report(report: dict) -> str:
+    """Formats a report as a table.
+
+    Args:
+        report: dict, as returned by `span_report` or `classification_report`.
+
+    Returns:
+        str. The table, without a line break at the end. An empty span type is shown as `_`.
+
+    Example:
+        >>> from tfreps import reports
+        >>> print(reports.format_report(reports.classification_report(["a", "b"], ["a", "a"])))
+                  precision   recall       f1  support
+        a            0.5000   1.0000   0.6667        1
+        b            0.0000   0.0000   0.0000        1
+        macro        0.2500   0.5000   0.3333        2
+        weighted     0.2500   0.5000   0.3333        2
+        accuracy     0.5000
+    """
+    rows = report["types"] if "types" in report else report["labels"]
+    rows = {name or "_": row for name, row in rows.items()}
+    averages = {name: report[name] for name in ("micro", "macro", "weighted") if name in report}
+    accuracy = {"accuracy": report["accuracy"]} if "accuracy" in report else {}
+    width = max(map(len, [*rows, *averages, *accuracy]))
+    lines = [f"{'':<{width}}  {'precision':>9}{'recall':>9}{'f1':>9}{'support':>9}"]
+    for name, row in [*rows.items(), *averages.items()]:
+        numbers = "".join(f"{row[column]:9.4f}" for column in ("precision", "recall", "f1"))
+        lines.append(f"{name:<{width}}  {numbers}{row['support']:9d}")
+    lines += [f"{name:<{width}}  {value:9.4f}" for name, value in accuracy.items()]
+    return "\n".join(lines)
+
+
+def format_confusion(counts: np.ndarray, names: Sequence[str]) -> str:
+    """Formats confusion counts as a table, with a row for each true label.
+
+    Args:
+        counts: Integer array of shape `[N, N]`, as returned by `confusion_counts`.
+        names: Sequence of N str. The labels in the order of rows and columns.
+
+    Returns:
+        str. The table, without a line break at the end.
+
+    Example:
+        >>> from tfreps import reports
+        >>> print(reports.format_confusion([[1, 0], [12, 1]], ["bad", "good"]))
+              bad  good
+        bad     1     0
+        good   12     1
+    """
+    table = [
+        ["", *names],
+        *([name, *map(str, row)] for name, row in zip(names, counts, strict=True)),
+    ]
+    first, *widths = (max(map(len, column)) for column in zip(*table, strict=True))
+    return "\n".join(
+        f"{row[0]:<{first}}" + "".join(f"  {x:>{w}}" for x, w in zip(row[1:], widths, strict=True))
+        for row in table
+    )
+
+
+def _mean(rows: dict[str, Scores], weights=None) -> Scores:
+    """Returns the means of the scores in `rows`, and the sum of the supports."""
+    table = np.array(
+        [[row[name] for name in ("precision", "recall", "f1")] for row in rows.values()]
+    )
+    if not rows or (weights is not None and not np.any(weights)):
+        means = [0.0] * 3
+    else:
+        means = np.average(table, axis=0, weights=weights).tolist()
+    support = sum(row["support"] for row in rows.values())
+    return dict(zip(("precision", "recall", "f1", "support"), (*means, support), strict=True))
+
+
+def _check_sentences(true: Sequence[Sequence[str]], pred: Sequence[Sequence[str]]) -> None:
+    check_lengths(true, pred)
+    for number, (gold, guess) in enumerate(zip(true, pred, strict=True), 1):
+        if len(gold) != len(guess):
+            raise ValueError(
+                "`true` and `pred` must have the same number of tags in each sentence; sentence "
+                f"{number} has {len(gold)} true and {len(guess)} predicted tags."
+            )

@@ -1,0 +1,5 @@
+"""Creates, opens, continues and publishes the run folders of training programs."""
+
+from tfreps._src.runs.run_folder import RunFolder
+
+__all__ = ["RunFolder"]

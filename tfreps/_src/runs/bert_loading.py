@@ -1,0 +1,193 @@
+"""Loads BERT models with their tokenizers from run folders or checkpoints."""
+
+import os
+import pathlib
+from typing import Any, NamedTuple
+
+from tfreps._src.convert.bert_checkpoint import read_encoder, read_pretrainer
+from tfreps._src.models import BertEncoder, BertPretrainer
+from tfreps._src.models.copy_weights import copy_weights
+from tfreps._src.runs.locate import BERT, RUN, locate
+from tfreps._src.runs.vocabulary_checks import check_pieces
+from tfreps._src.text.bert import checkpoint_tokenizer, read_tokenizer
+from tfreps._src.text.bert.tokenizer_files import SOURCES
+
+PROGRAM = "pretrain-bert"
+EMBEDDINGS = (  # layers of a `BertEncoder` before its blocks; some encoders lack some of them
+    "token_embedding",
+    "add_positions",
+    "segment_embedding",
+    "embedding_norm",
+    "embedding_dense",
+)
+
+
+class EncoderAndTokenizer(NamedTuple):
+    """`BertEncoder` and its tokenizer of `tfreps.text.bert`."""
+
+    encoder: Any
+    tokenizer: Any
+
+
+def load_encoder(source: str | os.PathLike, **changes) -> EncoderAndTokenizer:
+    """Loads the encoder of a pre-trained BERT model; all of its weights are trainable.
+
+    The source is a run folder of `tfreps pretrain-bert`, a folder that `save_to_preset` wrote, or a
+    checkpoint that `BertEncoder.from_pretrained` supports, with its vocabulary in the same folder;
+    or a name or address of these. `changes` are options of `BertEncoder` that replace those of the
+    source: `num_layers`, `pooler=False`, `dropout`, `attention_dropout` or `dtype`.
+    """
+    with locate(source, RUN, *BERT) as found:
+        if found.kind is not RUN:
+            encoder = read_encoder(found.open(), **changes)
+            return EncoderAndTokenizer(encoder, published_tokenizer(found.path, encoder))
+        run = _of_program(found.open())
+        encoder = changed_encoder(_encoder(run), run.path, changes)
+        return EncoderAndTokenizer(encoder, run_tokenizer(run, encoder))
+
+
+def load_pretrainer(
+    source: str | os.PathLike,
+    next_sentence: bool | None = None,
+    next_label: int | None = None,
+    **changes,
+):
+    """Returns a `BertPretrainer` to continue pre-training, and its tokenizer.
+
+    The source is as in `load_encoder`, but must contain a `BertPretrainer`. The model has the head
+    for next-sentence prediction if `next_sentence` is `True`, or if it is `None` and the source has
+    the head. `next_label` is the label that the source must have for a second sentence that follows
+    the first; with `None`, any label is accepted.
+    """
+    with locate(source, RUN, *BERT) as found:
+        if found.kind is RUN:
+            run = _of_program(found.open())
+            _check_label(next_label, run.options.get("next_label", 0), run.path)
+            model = _continued(_pretrainer(run.load_model(), run), run, next_sentence, changes)
+            tokenizer = run_tokenizer(run, model.encoder)
+        else:
+            checkpoint = found.open()
+            _check_label(next_label, checkpoint.next_label, found.path)
+            model = read_pretrainer(checkpoint, next_sentence, **changes)
+            tokenizer = published_tokenizer(found.path, model.encoder)
+    if not model.next_sentence and model.encoder.pooler_dense is not None:
+        model.encoder.pooler_dense.trainable = False  # its output is not used
+    return model, tokenizer
+
+
+def run_tokenizer(run, encoder):
+    """Reads the tokenizer of a run folder and checks it with `check_pieces`."""
+    tokenizer = read_tokenizer(run.tokenizer_path)
+    check_pieces(encoder, tokenizer, run.path)
+    return tokenizer
+
+
+def has_vocabulary(path: pathlib.Path) -> bool:
+    """Returns True if there is a tokenizer next to a published checkpoint or in its folder."""
+    return any((_folder_of(path) / name).is_file() for name in SOURCES)
+
+
+def published_tokenizer(path: pathlib.Path, encoder):
+    """Reads the tokenizer of a published checkpoint and checks it with `check_pieces`."""
+    tokenizer = checkpoint_tokenizer(_folder_of(path), vocabulary_size=encoder.vocabulary_size)
+    check_pieces(encoder, tokenizer, path)
+    return tokenizer
+
+
+def freeze_blocks(encoder, number: int) -> None:
+    """Freezes the embeddings and the first blocks of a BERT encoder; with 0 blocks, nothing."""
+    if not 0 <= number <= encoder.num_layers:
+        raise ValueError(
+            f"The number of frozen blocks must be in [0, {encoder.num_layers}]; got {number}."
+        )
+    if number:
+        tables = (getattr(encoder, name) for name in EMBEDDINGS)
+        for layer in (*tables, *encoder.blocks[:number]):
+            if layer is not None:
+                layer.trainable = False
+
+
+def max_length(encoder, tokenizer) -> int | None:
+    """Returns the maximum number of ids per text, special tokens included; `None` if unlimited."""
+    positions = encoder.max_positions if encoder.positions == "learned" else None
+    return least(positions, tokenizer.max_length)
+
+
+def least(*lengths: int | None) -> int | None:
+    """Returns the smallest of several lengths, where `None` means unlimited."""
+    return min((length for length in lengths if length is not None), default=None)
+
+
+def changed_encoder(old, path, changes):
+    """Builds a new, trainable encoder with changed options and the weights of an old one."""
+    if changes.get("num_layers", 1) > old.num_layers:
+        raise ValueError(
+            f"`num_layers` must be at most {old.num_layers}, the number of blocks of {path}; got "
+            f"{changes['num_layers']}."
+        )
+    if changes.get("pooler") and not old.pooler:
+        raise ValueError(
+            f"{path} was trained without next-sentence prediction and has no pooler. Choose "
+            "a pooling other than 'pooled'."
+        )
+    new = BertEncoder.from_config({**old.get_config(), **changes, "trainable": True, "frozen": []})
+    names = (*EMBEDDINGS, "final_norm", "pooler_dense")
+    parts = [name for name in names if getattr(new, name) is not None]
+    copy_weights(new, old, [*parts, *(f"blocks/{number}" for number in range(new.num_layers))])
+    return new
+
+
+def _folder_of(path: pathlib.Path) -> pathlib.Path:
+    return path if path.is_dir() else path.parent
+
+
+def _check_label(wanted: int | None, own: int, path) -> None:
+    if wanted not in (None, own):
+        raise ValueError(
+            f"`next_label` must be {own}, the value that {path} was trained with; got {wanted}."
+        )
+
+
+def _of_program(run):
+    """Returns the run; raises a ValueError unless `pretrain-bert` or `save_to_preset` wrote it."""
+    return run if run.is_preset else run.check_program(PROGRAM)
+
+
+def _continued(old, run, next_sentence, changes):
+    """Builds a new, trainable pretrainer with the weights of an old one."""
+    if next_sentence and not old.next_sentence:
+        raise ValueError(
+            f"{run.path} was trained without next-sentence prediction and has no head for it. "
+            "Disable `next_sentence`, or choose a model that was trained with it."
+        )
+    config = {**old.encoder.get_config(), **changes, "trainable": True, "frozen": []}
+    has_head = old.next_sentence and next_sentence in (None, True)
+    model = BertPretrainer(BertEncoder.from_config(config), has_head)
+    heads = ["next_sentence_dense"] if has_head else []
+    copy_weights(model, old, ["encoder", "transform", "transform_norm", "token_bias", *heads])
+    return model
+
+
+def _encoder(run):
+    """Returns the encoder of a run of `tfreps pretrain-bert`, or of any model in a preset."""
+    model = run.load_model()
+    if not run.is_preset:
+        return _pretrainer(model, run).encoder
+    found = model.find(BertEncoder)
+    if found is None or not run.tokenizer_path.is_file():
+        missing = "no BERT encoder" if found is None else "no tokenizer"
+        raise ValueError(
+            f"{run.path} contains {missing}. Use the preset of a BERT model that was saved with "
+            "its tokenizer."
+        )
+    return found
+
+
+def _pretrainer(model, run):
+    """Returns the model; raises a ValueError if it is not a `BertPretrainer`."""
+    if not isinstance(model, BertPretrainer):
+        raise ValueError(
+            f"{run.path} contains a {type(model).__name__}; expected a BertPretrainer saved by "
+            f"`tfreps {PROGRAM}`."
+        )
+    return model

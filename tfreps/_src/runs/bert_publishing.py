@@ -1,0 +1,91 @@
+"""Converts BERT models with a head between run folders and published folders."""
+
+import os
+import pathlib
+
+from tfreps._src.convert.bert_checkpoint import Checkpoint, read_classifier, read_tagger
+from tfreps._src.convert.bert_table import has, label_rows
+from tfreps._src.convert.hugging_face import TAG_TASK, write_model
+from tfreps._src.convert.model_cards import write_model_card
+from tfreps._src.models import BertEncoder, BertPretrainer, Classifier, PieceEncoder, Tagger
+from tfreps._src.models.copy_weights import copy_weights
+from tfreps._src.runs.bert_loading import least, max_length, published_tokenizer
+from tfreps._src.runs.model_files import asset_writers
+from tfreps._src.runs.run_card import run_card
+from tfreps._src.runs.run_folder import RunFolder
+from tfreps._src.text.bert import read_tokenizer, write_checkpoint_tokenizer
+
+
+def read_with_head(checkpoint: Checkpoint, path: pathlib.Path, scheme: str | None = None):
+    """Returns the published tagger or classifier at a path, and its tokenizer.
+
+    The model is a tagger if its `architectures` include a class such as
+    `BertForTokenClassification`, or if it has no `architectures` and a scheme is given. A tagger
+    predicts one tag per word from the word's first piece (see `PieceEncoder`); with the scheme
+    `"none"` or `None`, its tags have no spans.
+    """
+    kinds = checkpoint.config.get("architectures") or ()
+    has_tags = any(str(kind).endswith(TAG_TASK) for kind in kinds)
+    is_tagger = has_tags or not kinds and scheme is not None
+    if not is_tagger and scheme is not None:
+        raise ValueError(
+            f"`scheme` cannot be used here: {path} is a classifier, which has no tag scheme; got "
+            f"{scheme!r}. Omit `scheme`."
+        )
+    found = (read_tagger if is_tagger else read_classifier)(checkpoint)
+    tokenizer = published_tokenizer(path, found.encoder)
+    if not is_tagger:
+        return found, tokenizer
+    scheme = None if scheme == "none" else scheme
+    words = PieceEncoder(found.encoder, tokenizer.start_id, tokenizer.separator_id, name="words")
+    options = {"use_crf": False, "dropout": found.dropout}
+    tagger = Tagger(words, found.tags, scheme, **options, name="tagger")
+    copy_weights(tagger, found, parts=["kernel", "bias"])
+    return tagger, tokenizer
+
+
+def has_head(checkpoint: Checkpoint) -> bool:
+    """Returns True if a published BERT model has a label or tag head."""
+    return has(label_rows(checkpoint.names, checkpoint.options, 1), checkpoint.arrays.shapes)
+
+
+def write_labelling_run(model, tokenizer, folder: str | os.PathLike, options: dict) -> None:
+    """Writes a run folder like those of `tfreps train-classifier` and `tfreps train-tagger`."""
+    program = "train-tagger" if isinstance(model, Tagger) else "train-classifier"
+    run = RunFolder.create(folder, program, {**options, "encoder": "bert", "tokens": "bert"})
+    for name, write in asset_writers(model, tokenizer=tokenizer).items():
+        run.keep(run.path / name, write)
+    run.save_model(model)
+
+
+def write_published(run: RunFolder, folder: str | os.PathLike, name: str | None = None) -> str:
+    """Writes the BERT model and the vocabulary of a run, and a model card, for transformers.
+
+    Returns the name of the class of Hugging Face transformers that can load the model.
+    """
+    model = run.load_model()
+    if isinstance(model, Tagger) and isinstance(model.encoder, PieceEncoder):
+        model = _tagger_of_pieces(model)
+    is_known = isinstance(model, Classifier | Tagger | BertPretrainer)
+    if not is_known or not isinstance(model.encoder, BertEncoder):
+        parts = f"{type(model).__name__} with {type(model.encoder).__name__}" if is_known else ""
+        found = parts or type(model).__name__
+        raise ValueError(f"Expected a model with a BERT encoder in {run.path}; got {found}.")
+    encoder = model.encoder
+    is_pretrainer = isinstance(model, BertPretrainer)
+    kind = write_model(model, folder, run.options.get("next_label", 0) if is_pretrainer else 0)
+    tokenizer = read_tokenizer(run.tokenizer_path)
+    own = None if is_pretrainer else run.options.get("max_length")
+    tokenizer.max_length = least(own, max_length(encoder, tokenizer))
+    write_checkpoint_tokenizer(tokenizer, folder)
+    write_model_card(model, folder, name, run_card(run))
+    return kind
+
+
+def _tagger_of_pieces(tagger):
+    """Converts a tagger of words to a tagger of pieces, the form in which taggers are published."""
+    options = {"use_crf": tagger.use_crf, "linear": tagger.linear, "dropout": tagger.dropout}
+    options["use_projection"] = tagger.use_projection
+    found = Tagger(tagger.encoder.encoder, tagger.tags, tagger.scheme, **options)
+    copy_weights(found, tagger, parts=["kernel", "bias"] if tagger.use_projection else ["bias"])
+    return found

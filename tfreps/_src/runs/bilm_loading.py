@@ -1,0 +1,155 @@
+"""Loads biLMs with their vocabularies, and continues their pre-training."""
+
+import os
+from pathlib import Path
+
+from tfreps._src.convert.bilm_files import HDF5
+from tfreps._src.convert.bilm_tf import read_weights
+from tfreps._src.convert.bilm_tf_checkpoint import Restored, read_training_folder, weights_of
+from tfreps._src.models import BiLM, BiLMPretrainer, Elmo
+from tfreps._src.models.copy_weights import copy_weights
+from tfreps._src.optimizers import TF1Adagrad, build_optimizer
+from tfreps._src.runs.locate import BILM, RUN, TRAINING_FOLDER, locate
+from tfreps._src.runs.vocabulary_checks import check_vocabulary
+from tfreps._src.text.vocabulary import Vocabulary
+
+
+def read_published_bilm(files, vocabulary: Vocabulary | None, initial_state: str = "zero") -> BiLM:
+    """Reads a `BiLM` from its options file and weights file, and checks its vocabulary.
+
+    A vocabulary must not be given for a biLM that reads characters. Without one, the ids of `<S>`
+    and `</S>` of a biLM that reads token ids are 1 and 2.
+    """
+    ends = {} if vocabulary is None else boundary_options(vocabulary)
+    bilm = read_weights(*files, initial_state=initial_state, **ends)
+    if vocabulary is not None and bilm.vocabulary_size is None:
+        raise ValueError(
+            f"`vocabulary` does not apply to {files[0]}, which reads characters; got "
+            f"{vocabulary.source}. Omit `vocabulary`."
+        )
+    check_vocabulary(bilm, vocabulary, files[1])
+    return bilm
+
+
+def run_vocabulary(run, model) -> Vocabulary | None:
+    """Reads the vocabulary of the run folder of a biLM and checks it, or returns `None`."""
+    vocabulary = run.vocabulary() if run.vocabulary_path.exists() else None
+    check_vocabulary(model, vocabulary, run.path)
+    return vocabulary
+
+
+def continue_pretraining(
+    source: str | os.PathLike,
+    vocabulary: Vocabulary,
+    options_file: str | os.PathLike | None = None,
+    bilm_options: dict | None = None,
+    **pretrainer_options,
+) -> Restored:
+    """Builds a pretrainer for the tokens of `vocabulary` with the weights of an earlier model.
+
+    The source is the path, name or address of one of the following: HDF5 weights of bilm-tf or
+    AllenNLP, their options.json, or the folder with both (the softmax is newly initialized); a
+    bilm-tf training folder (the softmax and Adagrad's accumulators are restored); or a run folder
+    of tfreps (the softmax is restored if the model is a `BiLMPretrainer` and the vocabulary is the
+    same). The vocabulary may differ from that of the source only if the model reads characters and
+    the source is a run folder or HDF5 weights.
+
+    `options_file` is the `options.json` of HDF5 weights, which is next to them by default.
+    `bilm_options` replace those of the source; with HDF5 weights, `dropout` defaults to 0.1.
+    `tied` of `BiLMPretrainer` depends on the source. The result is a tuple of the pretrainer and a
+    dict from paths of weights to Adagrad's accumulators, which is empty without them.
+    """
+    changes = dict(bilm_options or {})
+    with locate(source, RUN, *BILM) as found:
+        if found.kind is TRAINING_FOLDER:
+            return continue_training_folder(found.path, vocabulary, changes, **pretrainer_options)
+        if found.kind is RUN:
+            run = found.open()
+            old = run.load_model()
+            if not isinstance(old, BiLM | BiLMPretrainer | Elmo):
+                raise ValueError(
+                    f"{run.path} contains a {type(old).__name__}; expected a biLM saved by `tfreps "
+                    "pretrain-elmo`."
+                )
+            own = run_vocabulary(run, old)
+        else:
+            is_alone = options_file is not None and found.path.suffix in HDF5
+            old = read_weights(*(options_file, found.path) if is_alone else found.open())
+            own, changes = None, {"dropout": 0.1, **changes}
+        model = _from_bilm(old, own, found.path, vocabulary, changes, pretrainer_options)
+    set_vocabulary(model, vocabulary)
+    return Restored(model, {})
+
+
+def continue_training_folder(
+    folder: Path, vocabulary: Vocabulary, bilm_options: dict | None = None, **pretrainer_options
+) -> Restored:
+    """Continues from a bilm-tf training folder, as `continue_pretraining` describes."""
+    changes = {**boundary_options(vocabulary), **(bilm_options or {})}
+    restored = read_training_folder(folder, changes, **pretrainer_options)
+    _check_size(folder, restored.model.vocabulary_size, vocabulary)
+    set_vocabulary(restored.model, vocabulary)
+    return restored
+
+
+def restore_accumulators(model: BiLMPretrainer, accumulators: dict) -> None:
+    """Assigns accumulators to a compiled model's optimizer if the optimizer is a `TF1Adagrad`."""
+    optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)  # wrapped in float16
+    if accumulators and isinstance(optimizer, TF1Adagrad):
+        build_optimizer(model)
+        named = zip(model.trainable_variables, optimizer.accumulators, strict=True)
+        paths = {id(w): path for path, w in weights_of(model).items()}
+        for weight, accumulator in named:
+            accumulator.assign(accumulators[paths[id(weight)]])
+
+
+def set_vocabulary(model: BiLMPretrainer, vocabulary: Vocabulary) -> None:
+    """Sets the character table of a model that reads characters; does nothing for others."""
+    if model.character_table is not None:
+        model.set_character_table(vocabulary.character_table(model.bilm.max_characters))
+
+
+def word_options(vocabulary: Vocabulary) -> dict:
+    """Returns the options of a `BiLM` that reads the token ids of `vocabulary`."""
+    return {"vocabulary_size": len(vocabulary), **boundary_options(vocabulary)}
+
+
+def boundary_options(vocabulary: Vocabulary) -> dict:
+    """Returns the ids of the boundary tokens for a `BiLM` that reads token ids (0 is padding)."""
+    return {
+        "sentence_start_id": vocabulary.start_id + 1,
+        "sentence_end_id": vocabulary.end_id + 1,
+    }
+
+
+def _from_bilm(old, own, source, vocabulary, changes, pretrainer_options) -> BiLMPretrainer:
+    """Builds a pretrainer from a model and its own vocabulary, which may be `None`."""
+    theirs = old.find(BiLM)
+    is_same = own is not None and own.tokens == vocabulary.tokens
+    if theirs.vocabulary_size is not None:
+        _check_size(source, theirs.vocabulary_size, vocabulary)
+        if own is not None and not is_same:
+            raise ValueError(
+                f"{source} reads token ids of its own vocabulary, and {vocabulary.source} is a "
+                "different vocabulary. Use the vocabulary of the earlier run, or train a new model."
+            )
+        changes = {**changes, **boundary_options(vocabulary)}
+    config = {**theirs.get_config(), "initial_state": "zero", **changes}
+    bilm = BiLM.from_config({**config, "trainable": True, "frozen": []})
+    keeps_softmax = is_same and isinstance(old, BiLMPretrainer)
+    tied = keeps_softmax and old.tied
+    model = BiLMPretrainer(bilm, len(vocabulary), tied=tied, **pretrainer_options)
+    copy_weights(bilm, theirs, ["token_encoder", "bilstm"])
+    if keeps_softmax:  # everything except the number of draws, which restarts at 0
+        model.softmax.bias.assign(old.softmax.bias)
+        if not tied:
+            model.softmax.kernel.assign(old.softmax.kernel)
+    return model
+
+
+def _check_size(source, size: int, vocabulary: Vocabulary) -> None:
+    if size != len(vocabulary):
+        raise ValueError(
+            f"{source} was trained with a vocabulary of {size} tokens, but {vocabulary.source} has "
+            f"{len(vocabulary)} tokens. Use the vocabulary that the model was trained with."
+        )

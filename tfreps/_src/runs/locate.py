@@ -1,0 +1,119 @@
+"""locate: finds out what kind of model is at a path, name or address, and opens it."""
+
+import contextlib
+import os
+import pathlib
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from tfreps._src.convert.array_files import INDEX, SINGLE, conversion
+from tfreps._src.convert.bert_files import open_aespresso, open_google, open_hugging_face
+from tfreps._src.convert.bilm_files import BILM_SUFFIXES, find_bilm_files, is_training_folder
+from tfreps._src.presets import fetched
+from tfreps._src.runs.model_archive import load_archive
+from tfreps._src.runs.run_folder import CONFIG, RunFolder, is_run_folder
+
+PICKLES = (b"\x80", b"PK\x03\x04")  # first bytes of a pickle and of PyTorch's newer ZIP archives
+SAVED_MODEL = "saved_model.pb"
+SHOWN = 5  # names of files that an error lists
+
+
+class Kind(NamedTuple):
+    """Kind of files that contain a model."""
+
+    name: str  # in error messages
+    is_here: Callable[[pathlib.Path], bool]  # whether files of this kind are at a path
+    open: Callable[[pathlib.Path], Any]
+
+
+class Location(NamedTuple):
+    """Local path of a model, and the kind of files that are there."""
+
+    path: pathlib.Path
+    kind: Kind
+
+    def open(self):
+        """Opens the files: returns a `RunFolder`, a `Checkpoint`, a Keras model, or paths."""
+        return self.kind.open(self.path)
+
+
+@contextlib.contextmanager
+def locate(source: str | os.PathLike, *kinds: Kind) -> Iterator[Location]:
+    """Context manager that yields the `Location` of a model; errors in its block name the source.
+
+    `source` is a path, name or address, as in `tfreps.presets.fetch`. `kinds` are those that the
+    caller accepts, in the order in which they are tried. If there are none, they are `KINDS`.
+    """
+    with fetched(source) as path:
+        if path.name == SINGLE and (path.parent / CONFIG).is_file():
+            path = path.parent
+        kinds = kinds or KINDS
+        kind = _kind_of(path, kinds)
+        if kind is None:
+            raise ValueError(_rejection(path, kinds))
+        yield Location(path, kind)
+
+
+def _kind_of(path, kinds):
+    return next((kind for kind in kinds if kind.is_here(path)), None)
+
+
+def _is_bilm(path):
+    return path.suffix in BILM_SUFFIXES if path.is_file() else any(path.glob("*options.json"))
+
+
+def _is_hugging_face(path):
+    has_config = (path / CONFIG).is_file()
+    has_weights = (path / SINGLE).exists() or (path / INDEX).exists()
+    if any(path.glob("*.index")):  # Google's checkpoint, perhaps with a config.json next to it
+        return has_config and has_weights
+    return has_config or has_weights
+
+
+def _is_google(path):
+    if path.is_dir():
+        return (path / "bert_config.json").is_file() or any(path.glob("*.index"))
+    return path.suffix == ".index" or path.with_name(f"{path.name}.index").is_file()
+
+
+def _rejection(path, kinds) -> str:
+    """Returns the error message for a path that has none of the kinds."""
+    expected = f"Expected one of: {', '.join(kind.name for kind in kinds)}."
+    other = _kind_of(path, KINDS)
+    if other is not None:
+        return f"{path} is {other.name}. {expected}"
+    if path.is_dir():
+        if any(path.glob(SAVED_MODEL)) or any(path.glob(f"*/{SAVED_MODEL}")):
+            return (
+                f"{path} is an export, which `tfreps serve` and `tf.saved_model.load` open. Pass "
+                "the run folder or the published model that it was made from."
+            )
+        names = sorted(file.name for file in path.iterdir())
+        shown = ", ".join([*names[:SHOWN], *["..."][: len(names) > SHOWN]]) or "nothing"
+        return f"{path} contains no model that can be loaded; it contains {shown}. {expected}"
+    with open(path, "rb") as file:
+        if file.read(4).startswith(PICKLES):
+            return conversion([path], f"{path}.safetensors")
+    return f"{path} is not a model that can be loaded. {expected}"
+
+
+RUN = Kind(
+    "a run folder of tfreps or a folder that `save_to_preset` wrote", is_run_folder, RunFolder.open
+)
+TRAINING_FOLDER = Kind("a bilm-tf training folder", is_training_folder, pathlib.Path)
+BILM_FILES = Kind("the options.json of a published biLM", _is_bilm, find_bilm_files)
+KERAS_FILE = Kind("a .keras file", lambda path: path.suffix == ".keras", load_archive)
+HUGGING_FACE = Kind(
+    "a Hugging Face folder (config.json and model.safetensors)", _is_hugging_face, open_hugging_face
+)
+GOOGLE = Kind(
+    "a Google folder (bert_config.json and bert_model.ckpt.index)", _is_google, open_google
+)
+AESPRESSO = Kind(
+    "a .safetensors file of an aespresso model",
+    lambda path: path.suffix == ".safetensors",
+    open_aespresso,
+)
+BILM = TRAINING_FOLDER, BILM_FILES
+BERT = HUGGING_FACE, GOOGLE, AESPRESSO
+KINDS = RUN, TRAINING_FOLDER, HUGGING_FACE, BILM_FILES, KERAS_FILE, GOOGLE, AESPRESSO

@@ -1,0 +1,182 @@
+"""Reads and writes the files of models: presets, published weights, uploads to the Hub."""
+
+import os
+import pathlib
+import tempfile
+from collections.abc import Callable, Mapping
+
+from tfreps._src.convert import hugging_face
+from tfreps._src.convert.bert_checkpoint import (
+    read_classifier,
+    read_encoder,
+    read_pretrainer,
+    read_tagger,
+)
+from tfreps._src.convert.bilm_files import find_bilm_files, read_training_bilm, write_bilm
+from tfreps._src.convert.bilm_tf import read_weights
+from tfreps._src.convert.model_cards import write_model_card
+from tfreps._src.convert.preset_model import is_hugging_face, write_preset_model
+from tfreps._src.files.atomic_files import is_free, replacing, write_text
+from tfreps._src.models import (
+    BertEncoder,
+    BertPretrainer,
+    BiLM,
+    Classifier,
+    Elmo,
+    HMMTagger,
+    Tagger,
+)
+from tfreps._src.models.whole_model import WholeModel
+from tfreps._src.presets import hub_repositories
+from tfreps._src.runs.locate import BERT, BILM, KERAS_FILE, RUN, TRAINING_FOLDER, Location, locate
+from tfreps._src.runs.run_card import run_card, shared_options
+from tfreps._src.runs.run_folder import LABELS, TAGS, TOKENIZER, VOCABULARY, RunFolder
+from tfreps._src.text.bert import write_checkpoint_tokenizer, write_tokenizer
+
+NO_PROGRAM = "save_to_preset"  # in place of the program, for models that no program trained
+
+
+def from_preset(cls: type, source, **options):
+    """Loads a model; see `WholeModel.from_preset`."""
+    kinds, read = _reader(cls)
+    with locate(source, RUN, KERAS_FILE, *kinds) as found:
+        if found.kind in kinds:
+            return read(found, **options)
+        model = found.open()
+        return _part(cls, model.load_model() if found.kind is RUN else model, source, options)
+
+
+def from_pretrained(cls: type, source, **options):
+    """Loads published weights; see `from_pretrained` of the class."""
+    kinds, read = _reader(cls)
+    with locate(source, *kinds) as found:
+        return read(found, **options)
+
+
+def save_pretrained(model, folder, *args) -> None:
+    """Writes published weights with their model card; see `save_pretrained` of the class."""
+    write = write_bilm if isinstance(model, BiLM) else hugging_face.write_model
+    write(model, folder, *args)
+    write_model_card(model, folder)
+
+
+def save_to_preset(
+    model,
+    folder: str | os.PathLike,
+    run: RunFolder | None = None,
+    options: Mapping | None = None,
+    vocabulary=None,
+    tokenizer=None,
+) -> None:
+    """Writes a preset folder, which `tfreps.load` and the programs open like a run folder.
+
+        options.json            how the model was trained and how it reads text
+        config.json             the model, also for transformers if it can represent it
+        model.safetensors       the weights
+        vocabulary.txt          the vocabulary, or tfreps_tokenizer.json for a BERT model (with
+                                vocab.txt and tokenizer_config.json for transformers)
+        tags.txt or labels.txt  the tags or labels
+        manifest.json           sizes and hashes of the vocabulary, tokenizer, tag and label files
+        README.md               the model card
+
+    The folder is written under a temporary name and renamed when it is complete. `run` is the
+    `RunFolder` of the run that trained the model, if any; `options`, such as `tokens`, say how text
+    is read, and replace those of the run. A folder that is not empty is a ValueError.
+    """
+    folder = pathlib.Path(folder)
+    if not is_free(folder):
+        raise ValueError(
+            f"{folder} already exists and is not an empty folder. Choose a new folder."
+        )
+    shared = {} if run is None else shared_options(run)
+    program = NO_PROGRAM if run is None else run.program
+    with replacing(folder, parents=True) as path:
+        path.mkdir()
+        copy = RunFolder(path, program, {**shared, **(options or {})}, run and run.unused)
+        copy.write_options()
+        for name, write in asset_writers(model, vocabulary, tokenizer).items():
+            copy.keep(path / name, write)
+        write_preset_model(model, path, next_label=shared.get("next_label", 0))
+        if tokenizer is not None and is_hugging_face(model):
+            write_checkpoint_tokenizer(tokenizer, path)
+        known = {} if run is None else run_card(run)
+        write_model_card(model, path, folder.name, known, preset=True)
+
+
+def upload_preset(model, address: str, message: str, private: bool | None) -> str:
+    """Uploads a model; see `WholeModel.upload_preset`."""
+    repository = hub_repositories.parse(address)
+    name = (repository.folder or repository.name).rsplit("/", 1)[-1]
+    with tempfile.TemporaryDirectory() as parent:
+        folder = pathlib.Path(parent, name)
+        model.save_to_preset(folder)
+        return hub_repositories.upload_folder(folder, address, message, private)
+
+
+def asset_writers(model, vocabulary=None, tokenizer=None) -> dict[str, Callable]:
+    """Returns a dict from names of files in a run folder to the functions that write them."""
+    found = {}
+    if vocabulary is not None:
+        found[VOCABULARY] = vocabulary.write
+    if tokenizer is not None:
+        found[TOKENIZER] = lambda path: write_tokenizer(tokenizer, path)
+    if isinstance(model, Tagger | HMMTagger):
+        found[TAGS] = lambda path: _write_lines(path, model.tags)
+    if isinstance(model, Classifier):
+        found[LABELS] = lambda path: _write_lines(path, model.labels)
+    return found
+
+
+def _write_lines(path, names) -> None:
+    write_text(path, "".join(f"{name}\n" for name in names))
+
+
+def _part(cls, model, source, options):
+    """Returns the first part of a model that has the class, or an `Elmo` on its biLM."""
+    find = model.find if isinstance(model, WholeModel) else lambda cls: None
+    found = find(cls)
+    if found is None and cls is Elmo and (bilm := find(BiLM)) is not None:
+        bilm.trainable = False
+        return Elmo(bilm, **options)
+    if found is None:
+        raise ValueError(
+            f"{source} contains a model of the class {type(model).__name__}; expected one of the "
+            f"class {cls.__name__}."
+        )
+    if options:
+        raise ValueError(
+            f"`{next(iter(options))}` cannot be changed: {source} contains a complete "
+            f"{type(model).__name__}. Omit the option."
+        )
+    return found
+
+
+def _read_bilm(found: Location, weights_file=None, **options) -> BiLM:
+    if found.kind is TRAINING_FOLDER and weights_file is None:
+        return read_training_bilm(found.path, **options)
+    return read_weights(*find_bilm_files(found.path, weights_file), **options)
+
+
+def _read_elmo(found: Location, **options) -> Elmo:
+    return Elmo(_read_bilm(found, trainable=False), **options)
+
+
+def _opened(read):
+    """Returns a reader of a `Location` for a reader of an open `Checkpoint`."""
+    return lambda found, **options: read(found.open(), **options)
+
+
+def _reader(cls: type):
+    """Returns the kinds of published files of a class, and a function that reads them."""
+    found = (READERS[parent] for parent in cls.__mro__ if parent in READERS)
+    return next(found, ((), None))
+
+
+READERS = {
+    BertEncoder: (BERT, _opened(read_encoder)),
+    BertPretrainer: (BERT, _opened(read_pretrainer)),
+    Classifier: (BERT, _opened(read_classifier)),
+    Tagger: (BERT, _opened(read_tagger)),
+    BiLM: (BILM, _read_bilm),
+    Elmo: (BILM, _read_elmo),
+}

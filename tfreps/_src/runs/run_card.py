@@ -1,0 +1,74 @@
+"""run_card: the training options, data and metrics of a run for its model card."""
+
+import logging
+
+from tfreps._src.files.model_card import measured
+from tfreps._src.runs.run_folder import INPUTS, RunFolder
+
+DATA = ("train", "dev", "validation", "test")  # options that name data files
+# Options that say where files are or how the process ran, but nothing about the model.
+NOT_SHOWN = {*DATA, "run", "config", "resume", "overwrite", "minutes", "checkpoint_every"}
+NOT_SHOWN |= {"keep_checkpoints"}
+NOT_SHOWN |= {"to_run", "to_bilm_tf", "to_hugging_face"}
+# Options that name other files or folders.
+PATHS = {*INPUTS, "init_options", "model", "weights", "checkpoint"} - set(DATA)
+
+
+def run_card(run: RunFolder) -> dict:
+    """Returns the arguments of `files.model_card.ModelCard` that a run folder provides.
+
+    If the run was interrupted, a warning that says so is logged. Only the last component of the
+    path of a file or folder is included.
+    """
+    options = {
+        name: _last_part(value) if name in PATHS else value
+        for name, value in run.options.items()
+        if _is_shown(run, name, value)
+    }
+    unfinished = stopped_where(run)
+    if unfinished:
+        logging.getLogger(__name__).warning("%s", unfinished)
+    return {
+        "training": {"program": f"tfreps {run.program}", **options},
+        "data": {part: _last_part(run.options[part]) for part in DATA if run.options.get(part)},
+        "metrics": measured(run.results()),
+        **({"unfinished": unfinished} if unfinished else {}),
+    }
+
+
+def shared_options(run: RunFolder) -> dict:
+    """Returns the options of a run for publication, with only the last component of each path.
+
+    Options that say where the output is or how the process ran are left out.
+    """
+    return {
+        name: _last_part(value) if value and (name in DATA or name in PATHS) else value
+        for name, value in run.options.items()
+        if name in DATA or name not in NOT_SHOWN
+    }
+
+
+def stopped_where(run: RunFolder) -> str:
+    """Returns a sentence that says where an unfinished run stopped, or `""` for a finished run."""
+    found = run.results().get("unfinished")
+    if not isinstance(found, dict) or set(found) != {"unit", "done", "planned"}:
+        return ""
+    unit, done, planned = found["unit"], found["done"], found["planned"]
+    if not done:
+        return f"The run stopped in {unit} 1 of {planned}."
+    return f"The run stopped after {unit} {done} of {planned}."
+
+
+def _is_shown(run: RunFolder, name: str, value) -> bool:
+    """Returns True if an option belongs in the card: it applies and is set."""
+    if name in NOT_SHOWN or value is None or value == []:
+        return False
+    # Runs of earlier versions do not say which switches are off by default.
+    return value is not False if run.unused is None else name not in run.unused
+
+
+def _last_part(path):
+    """Returns the last component of a path, or those of a list of paths."""
+    if isinstance(path, list):
+        return [_last_part(each) for each in path]
+    return str(path).replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]

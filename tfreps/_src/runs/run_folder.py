@@ -1,0 +1,455 @@
+"""RunFolder: a folder with the options, files, model and results of one training run."""
+
+import contextlib
+import os
+import pathlib
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+
+from tfreps._src.files.atomic_files import is_temporary, replacing
+from tfreps._src.files.json_files import as_json, read_json, write_json
+from tfreps._src.runs.model_archive import load_archive, save_archive
+from tfreps._src.runs.run_lock import LOCK, RunInUse, locked
+from tfreps._src.runs.run_manifest import MANIFEST, check_assets, record_asset
+
+FORMAT_VERSION = 3
+OPTIONS, RESULTS, MODEL = "options.json", "results.json", "model.keras"
+CONFIG = "config.json"  # of a model that `save_to_preset` wrote
+OF_ONE_COMMAND = "resume", "overwrite", "distribute"  # options that are not stored with the run
+VOCABULARY, TAGS, LABELS = "vocabulary.txt", "tags.txt", "labels.txt"
+TOKENIZER = "tfreps_tokenizer.json"
+CHECKPOINTS, LOGS, PICTURES = "checkpoints", "logs", "pictures"
+CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TOKENIZER, TAGS, LABELS)
+CONTENTS += (CHECKPOINTS, LOGS, PICTURES, MANIFEST)  # removed in reverse order
+
+# Options that name input files or folders, which a new run must not overwrite.
+INPUTS = "train", "dev", "test", "validation", "unlabelled", "vocabulary", "vectors", "init"
+INPUTS += ("elmo", "elmo_options", "elmo_weights", "bert", "options")
+INPUTS += ("train_vectors", "dev_vectors", "test_vectors")
+
+
+class RunFolder:
+    """Folder with all files of one training run.
+
+        options.json           program, format version, and the options of the run
+        vocabulary.txt         the vocabulary of the model
+        tfreps_tokenizer.json  the tokenizer of a BERT model, with its vocabulary
+        tags.txt               the tags of a tagger
+        labels.txt             the labels of a classifier
+        manifest.json          sizes and hashes of the four files above, which `open` checks, and of
+                               the training data (`runs.run_manifest`)
+        model.keras            the best model so far
+        checkpoints/           checkpoints to resume from (`callbacks.checkpoint_file`),
+                               until training ends
+        logs/                  event files for TensorBoard
+        pictures/              PNG files
+        results.json           results of evaluations
+        run.lock               exists while a process writes here (`runs.run_lock`)
+
+    Use `RunFolder.create` or `RunFolder.open` to get an instance.
+
+    Args:
+        path: str or path-like. Path of the folder.
+        program: str. Name of the program, as in `tfreps <program>`.
+        options: dict. Options of the run.
+        unused: iterable of str. Names of the options that have no effect or no value, which model
+            cards leave out. If `None` (the default), these options are not known.
+
+    Attributes:
+        options_path, results_path, model_path, vocabulary_path, tokenizer_path, tags_path,
+            labels_path, checkpoints_path, logs_path, pictures_path: `pathlib.Path` of the file or
+            folder.
+        writes: bool. Whether this process writes into the folder.
+
+    Example:
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/run"
+    >>> run = RunFolder.create(path, "pretrain-elmo", {"batch_size": 128})
+    >>> RunFolder.open(path, "pretrain-elmo").options
+    {'batch_size': 128}
+    """
+
+    writes = True
+
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        program: str,
+        options: dict,
+        unused: Iterable[str] | None = None,
+    ):
+        self.path = pathlib.Path(path)
+        self.program = program
+        self.options = options
+        self.unused = None if unused is None else sorted(unused)
+        self.options_path = self.path / OPTIONS
+        self.results_path = self.path / RESULTS
+        self.model_path = self.path / MODEL
+        self.vocabulary_path = self.path / VOCABULARY
+        self.tokenizer_path = self.path / TOKENIZER
+        self.tags_path = self.path / TAGS
+        self.labels_path = self.path / LABELS
+        self.checkpoints_path = self.path / CHECKPOINTS
+        self.logs_path = self.path / LOGS
+        self.pictures_path = self.path / PICTURES
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike,
+        program: str,
+        options: dict,
+        overwrite: bool = False,
+        unused: Iterable[str] | None = None,
+    ) -> "RunFolder":
+        """Creates the folder and writes options.json.
+
+        Args:
+            path: str or path-like. A folder that does not exist yet or is empty, or, if `overwrite`
+                is `True`, the folder of an earlier run.
+            program, unused: As in `RunFolder`.
+            options: dict. Options of the run, including defaults. The values must be
+                JSON-serializable or paths. All options except `resume`, `overwrite` and
+                `distribute` are stored.
+            overwrite: bool. Whether an earlier run in the folder may be removed. A folder with
+                files but without a run is never changed. Defaults to `False`.
+
+        Returns:
+            `RunFolder`. The new run.
+
+        Raises:
+            ValueError: If `check_free` raises an error, an option names an input that would be
+                removed, or an option cannot be written as JSON.
+        """
+        run = cls(path, program, _stored(options), unused)
+        run.check_free(run.path, overwrite)
+        check_inputs(run.path, options)
+        clear_run(run.path)
+        run.path.mkdir(parents=True, exist_ok=True)
+        run.write_options()  # now the folder is a run
+        run.logs_path.mkdir(exist_ok=True)
+        return run
+
+    def set_options(self, options: dict, unused: Iterable[str] | None = None) -> None:
+        """Updates the options of a resumed run. `write_options` writes them to options.json.
+
+        Args:
+            options: dict. Options of the program. Earlier options that are not in it are kept.
+            unused: As in `RunFolder`.
+        """
+        self.options = {**self.options, **_stored(options)}
+        self.unused = None if unused is None else sorted(unused)
+
+    def write_options(self) -> None:
+        """Writes options.json atomically, unless it already contains the options."""
+        head = {"program": self.program, "format_version": FORMAT_VERSION, "options": self.options}
+        if self.unused is not None:
+            head["unused"] = self.unused
+        if not self.options_path.exists() or read_json(self.options_path) != head:
+            write_json(self.options_path, head)
+
+    @classmethod
+    @contextlib.contextmanager
+    def begin(
+        cls,
+        path: str | os.PathLike,
+        program: str,
+        options: dict,
+        free: Iterable[str] = (),
+        defaults: dict | None = None,
+    ) -> Iterator["RunFolder | None"]:
+        """Context manager that checks the folder and prevents other processes from writing into it.
+
+        Args:
+            path: str or path-like. Path of the folder.
+            program: str. Name of the program that an existing run must have.
+            options: dict. Options of the program, including `resume` and `overwrite` (bool).
+            free: iterable of str. Options that may differ from those of the resumed run. Defaults
+                to `()`.
+            defaults: dict. Values of options that were added to the program after the run was
+                started. Defaults to `None`.
+
+        Yields:
+            The `RunFolder` to resume, or `None` if there is none and the caller must call `create`.
+
+        Raises:
+            ValueError: If `check_free` or `open` raises an error, an option differs from that of
+                the resumed run or names an input that would be removed, or another process writes
+                into the folder.
+        """
+        earlier = path, program, options, free, defaults
+        cls.find_earlier(*earlier)  # raises before anything is written
+        with locked(path, program):
+            run = cls.find_earlier(*earlier)
+            if run is not None:
+                run.logs_path.mkdir(exist_ok=True)
+            yield run
+
+    @classmethod
+    def find_earlier(
+        cls,
+        path: str | os.PathLike,
+        program: str,
+        options: dict,
+        free: Iterable[str] = (),
+        defaults: dict | None = None,
+    ) -> "RunFolder | None":
+        """Returns the run to resume, or `None`; checks the folder like `begin`, without a lock."""
+        if not options["resume"] or not (pathlib.Path(path) / OPTIONS).exists():
+            cls.check_free(path, options["overwrite"])
+            check_inputs(path, options)
+            return None
+        run = cls.open(path, program)
+        now = as_json(options)
+        before = {**as_json(defaults or {}), **run.options}
+        fixed = sorted(set(now) - {"run", *OF_ONE_COMMAND, *free})
+        changed = [name for name in fixed if before.get(name) != now[name]]
+        if changed:
+            raise ValueError(
+                f"{path} was started with different options: {', '.join(changed)}. Omit them, "
+                "since a resumed run uses the original options, or start a new run in another "
+                "folder."
+            )
+        return run
+
+    @staticmethod
+    def check_free(path: str | os.PathLike, overwrite: bool = False) -> None:
+        """Checks that `create` can use a folder, without changing it.
+
+        Args:
+            path: str or path-like. Path of the folder.
+            overwrite: bool. Whether an earlier run in the folder may be removed. Defaults to
+                `False`.
+
+        Raises:
+            ValueError: If the path is a file, if the folder contains files but no run, if its
+                options.json is not valid, if `save_to_preset` wrote it, or if it contains a run and
+                `overwrite` is `False`.
+        """
+        path = pathlib.Path(path)
+        if path.exists() and not path.is_dir():
+            raise ValueError(
+                f"Expected a folder for the run, but {path} is a file. Choose another path."
+            )
+        names = (item.name for item in path.glob("*"))
+        found = sorted(name for name in names if name != LOCK and not is_temporary(name))
+        if found and OPTIONS not in found:
+            raise ValueError(
+                f"{path} is neither empty nor a run folder (it contains {found[0]!r}). "
+                "Choose another folder for the run."
+            )
+        if CONFIG in found and MODEL not in found:
+            raise ValueError(
+                f"{path} was written by `save_to_preset`; a run cannot replace it. Choose another "
+                "folder for the run."
+            )
+        if found:
+            head = read_head(path / OPTIONS)
+            if not overwrite:
+                raise ValueError(
+                    f"{path} already contains a run of `tfreps {head['program']}`. Resume or "
+                    "overwrite it, or choose another folder."
+                )
+
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike, program: str | Iterable[str] | None = None
+    ) -> "RunFolder":
+        """Opens the folder of an earlier run.
+
+        Args:
+            path: str or path-like. Path of the folder.
+            program: str or iterable of str. Programs whose runs are accepted. If `None`, runs of
+                all programs are accepted. Defaults to `None`.
+
+        Returns:
+            `RunFolder`. The run.
+
+        Raises:
+            ValueError: If the path is not a run folder, its options.json or manifest.json is not
+                valid, it is a run of another program or format version, or a vocabulary,
+                tokenizer, tag or label file is missing or differs from the original.
+        """
+        path = pathlib.Path(path)
+        if not path.is_dir():
+            raise ValueError(
+                f"{path} is not a folder; expected the run folder of a tfreps program."
+            )
+        head = read_head(path / OPTIONS)
+        version = head["format_version"]
+        if version != FORMAT_VERSION:
+            is_older = type(version) is int and version < FORMAT_VERSION
+            raise ValueError(
+                f"{path} was written by {'an earlier' if is_older else 'another'} version of "
+                f"tfreps (format {version!r}; this version reads {FORMAT_VERSION}). Train the "
+                "model again, or use the version that wrote the run."
+            )
+        run = cls(path, head["program"], head["options"], head.get("unused"))
+        if program is not None:
+            run.check_program(*([program] if isinstance(program, str) else program))
+        check_assets(path)
+        return run
+
+    def check_program(self, *programs: str) -> "RunFolder":
+        """Returns the run itself; raises a ValueError if another program trained it."""
+        if self.program not in programs:
+            raise ValueError(
+                f"{self.path} is a run of `tfreps {self.program}`; expected a run of "
+                + " or ".join(f"`tfreps {name}`" for name in programs)
+                + "."
+            )
+        return self
+
+    def keep(self, path: pathlib.Path, write: Callable[[pathlib.Path], None]) -> None:
+        """Writes a file of the run and records its size and hash in manifest.json.
+
+        Args:
+            path: `pathlib.Path`. Path of the file, such as `vocabulary_path`. An existing file must
+                have the same content.
+            write: Function that takes a temporary path and writes the file to it.
+
+        Raises:
+            ValueError: If the file exists with different content.
+        """
+        with replacing(path) as temporary:
+            write(temporary)
+            if path.exists() and path.read_bytes() != temporary.read_bytes():
+                raise ValueError(
+                    f"{path} would change: the training data have changed since the run was "
+                    "started. Resume with the original data, or start a new run."
+                )
+        record_asset(path)
+
+    @property
+    def is_trained(self) -> bool:
+        """`True` if the model is saved and training has ended as planned."""
+        return self.model_path.is_file() and "unfinished" not in self.results()
+
+    @property
+    def is_preset(self) -> bool:
+        """`True` if `save_to_preset` wrote the folder, which contains model.safetensors."""
+        return not self.model_path.exists() and (self.path / CONFIG).is_file()
+
+    def write_results(self, results: dict) -> None:
+        """Writes results.json, replacing an existing one."""
+        write_json(self.results_path, as_json(results))
+
+    def add_evaluation(self, program: str, figures: dict) -> str:
+        """Replaces the entry `evaluation` of results.json by the metrics of another program.
+
+        The file is not changed if another process is writing into the folder, or if
+        `save_to_preset` wrote the folder.
+
+        Args:
+            program: str. Name of the program.
+            figures: dict. The metrics.
+
+        Returns:
+            str. A message that says whether the file was written.
+        """
+        if self.is_preset:
+            return f"The folder {self.path} was written by `save_to_preset` and was not changed."
+        try:
+            with locked(self.path, program):
+                self.write_results({**self.results(), "evaluation": figures})
+        except RunInUse as error:
+            return f"{self.results_path} was not written: {error}"
+        return f"Wrote {self.results_path}."
+
+    def results(self) -> dict:
+        """Returns the content of results.json, or an empty dict if there is no such file."""
+        return read_json(self.results_path) if self.results_path.exists() else {}
+
+    def save_model(self, model) -> None:
+        """Saves the model atomically; the previous file stays until the new one is complete."""
+        with replacing(self.model_path, durable=True) as temporary:
+            save_archive(model, temporary)
+
+    def load_model(self):
+        """Loads the saved model, which is not compiled, without running any code from the file.
+
+        Returns:
+            `keras.Model`. The saved model.
+
+        Raises:
+            ValueError: If no model was saved yet, or the file is damaged, was not written by
+                tfreps or contains code.
+        """
+        if self.is_preset:
+            from tfreps._src.convert.preset_model import read_preset_model
+
+            return read_preset_model(self.path)
+        if not self.model_path.is_file():
+            raise ValueError(f"{self.path} contains no {MODEL}: its run has not saved a model yet.")
+        return load_archive(self.model_path)
+
+    def vocabulary(self):
+        """Reads vocabulary.txt and returns it as a `tfreps.text.Vocabulary`."""
+        from tfreps._src.text.vocabulary import Vocabulary
+
+        return Vocabulary.read(self.vocabulary_path)
+
+
+def is_run_folder(path: pathlib.Path) -> bool:
+    """Returns True if a folder is a run folder. A folder of bilm-tf has an options.json too."""
+    options = path / OPTIONS
+    try:
+        return options.is_file() and "lstm" not in read_json(options)
+    except ValueError:  # a damaged file, about which `open` says more
+        return True
+
+
+def read_head(path: pathlib.Path) -> dict:
+    """Reads the options.json of a run and checks that it has the expected keys."""
+    if not path.is_file():
+        raise ValueError(
+            f"{path.parent} is not a run folder: it contains no {OPTIONS}. "
+            "Expected the run folder of a tfreps program."
+        )
+    head = read_json(path)
+    unused, keys = head.get("unused", []), {"program", "format_version", "options"}
+    is_valid = set(head) - {"unused"} == keys and type(head["options"]) is dict
+    if not is_valid or type(unused) is not list or any(type(name) is not str for name in unused):
+        raise ValueError(
+            f"{path} was not written by a tfreps program: expected the keys program, "
+            "format_version, options (an object) and optionally unused (a list of strings); got "
+            f"the keys {sorted(head)}. Choose the run folder of a tfreps program."
+        )
+    return head
+
+
+def _stored(options: dict) -> dict:
+    """Returns the options that are stored with a run, as JSON values."""
+    return as_json({name: options[name] for name in options if name not in OF_ONE_COMMAND})
+
+
+def run_files(path: str | os.PathLike) -> list[pathlib.Path]:
+    """Returns the files of the run in a folder, which no output file may replace."""
+    return [item for name in CONTENTS if (item := pathlib.Path(path, name)).is_file()]
+
+
+def check_inputs(path: str | os.PathLike, options: dict) -> None:
+    """Raises a ValueError if an option names an input in a run folder that would be cleared."""
+    run = pathlib.Path(path).resolve()
+    parts = {run, *(run / name for name in CONTENTS)}
+    for name in INPUTS:
+        given = options.get(name) or ()
+        for each in given if isinstance(given, list | tuple) else [given]:
+            found = pathlib.Path(each).resolve()
+            if run.exists() and (found in parts or parts & set(found.parents) - {run}):
+                raise ValueError(
+                    f"`{name}` is {each}, which belongs to the run in the folder {path}. That run "
+                    "would be removed before the new one starts. Choose another folder for the new "
+                    "run."
+                )
+
+
+def clear_run(path: pathlib.Path) -> None:
+    """Removes the files of the run in a folder, and nothing else."""
+    temporary = [item.name for item in path.glob(".*") if is_temporary(item.name)]
+    for name in (*temporary, *reversed(CONTENTS)):  # options.json, which marks a run, is last
+        item = path / name
+        if item.is_dir() and not item.is_symlink():
+            shutil.rmtree(item)
+        else:
+            item.unlink(missing_ok=True)

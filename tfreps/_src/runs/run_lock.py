@@ -1,0 +1,81 @@
+"""locked: a lock that lets one process at a time write into a run folder."""
+
+import contextlib
+import errno
+import json
+import logging
+import os
+import pathlib
+import socket
+
+from tfreps._src.files.json_files import read_json
+
+LOCK = "run.lock"
+SECONDS = 0.1  # time for another process, which has just finished, to remove its file
+UNSUPPORTED = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP}
+
+
+class RunInUse(ValueError):
+    """Error raised when another process writes into the run folder."""
+
+
+@contextlib.contextmanager
+def locked(folder: str | os.PathLike, program: str):
+    """Context manager that prevents other processes from writing into a run folder.
+
+    It holds a lock of `filelock` on the file `run.lock` in the folder. The lock ends with its
+    process, even if the process is killed, so a leftover file does not lock the folder. On file
+    systems that support no locks, a warning is logged and nothing is locked. A folder that does not
+    exist is created, and removed at the end if it is still empty. `program` appears in the error
+    message of the other process, a `RunInUse`.
+    """
+    import filelock  # only programs that write into a run need it
+
+    folder = pathlib.Path(folder)
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / LOCK
+    lock = filelock.FileLock(path)
+    try:
+        lock.acquire(timeout=SECONDS)
+        holder = {"pid": os.getpid(), "host": socket.gethostname(), "program": program}
+        if os.name != "nt":  # Windows lets nobody write to a locked file
+            path.write_text(json.dumps(holder), encoding="utf-8")
+    except filelock.Timeout:
+        raise RunInUse(f"{folder} is in use: {_holder(path)}. {_REMEDY}") from None
+    except OSError as error:
+        _remove(path)
+        lock.release()
+        if error.errno not in UNSUPPORTED:
+            raise
+        logging.getLogger(__name__).warning(
+            "%s cannot be locked: its file system supports no locks. Make sure that no other "
+            "process writes into this folder.",
+            folder,
+        )
+    try:
+        yield
+    finally:
+        _remove(path)  # before the release, after which it may be another's
+        lock.release()
+        for each in missing:
+            with contextlib.suppress(OSError):  # it is not empty
+                each.rmdir()
+
+
+def _remove(path: pathlib.Path) -> None:
+    if os.name != "nt":  # Windows keeps an open file; filelock removes it
+        path.unlink(missing_ok=True)
+
+
+_REMEDY = "Wait until it ends, or choose another folder."
+
+
+def _holder(path: pathlib.Path) -> str:
+    """Returns the clause that names the process that holds the lock."""
+    try:
+        holder = read_json(path)
+        on = "" if holder["host"] == socket.gethostname() else f" on {holder['host']}"
+        return f"process {holder['pid']}{on} (`tfreps {holder['program']}`) is writing to it"
+    except (OSError, ValueError, KeyError):  # it is being written, or cannot be read on Windows
+        return "another process is writing to it"

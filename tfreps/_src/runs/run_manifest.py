@@ -1,0 +1,171 @@
+"""Manifest of a run: sizes and hashes of its own files and of the data it was trained on.
+
+`manifest.json` has two entries: `assets` maps the names of vocabulary, tokenizer, tag and label
+files to their size and SHA-256, and `data` maps the names of options to lists of such records.
+"""
+
+import hashlib
+import os
+import pathlib
+from collections.abc import Mapping, Sequence
+
+from tfreps._src.files.file_hash import file_hash
+from tfreps._src.files.json_files import read_json, write_json
+
+MANIFEST = "manifest.json"
+# Options that name data files which are read during training. Other names for the same content are
+# allowed when a run is resumed.
+TRAINING_DATA = "train", "dev", "validation", "vectors", "train_vectors", "dev_vectors"
+
+Files = Mapping[str, Sequence[str | os.PathLike]]
+_FIELDS = {"name": str, "bytes": int, "sha256": str}
+
+
+def record_asset(path: str | os.PathLike) -> None:
+    """Writes the size and the SHA-256 of a complete file to the manifest in its folder."""
+    path = pathlib.Path(path)
+    assets, found = read_manifest(path.parent)["assets"], _file_record(path)
+    if assets.get(path.name) != found:
+        _write(path.parent, "assets", {**assets, path.name: found})
+
+
+def check_assets(folder: str | os.PathLike) -> None:
+    """Raises a ValueError if a file of a run is missing or differs from the manifest."""
+    for name, expected in read_manifest(folder)["assets"].items():
+        path = pathlib.Path(folder, name)
+        if not path.is_file():
+            raise ValueError(f"{path} is missing. Put back the file that the run was created with.")
+        if (found := _file_record(path)) != expected:
+            expected, found = (
+                f"{r['bytes']} bytes with SHA-256 {r['sha256']}" for r in (expected, found)
+            )
+            raise ValueError(
+                f"{path} is not the file that the run was created with: expected {expected}; "
+                f"found {found}. Put the original file back."
+            )
+
+
+def has_data(folder: str | os.PathLike) -> bool:
+    """Returns True if the training data of a run were recorded."""
+    return read_manifest(folder)["data"] is not None
+
+
+def record_data(folder: str | os.PathLike, files: Files) -> None:
+    """Writes the name, the size and the SHA-256 of each data file to the manifest.
+
+    `files` maps the name of an option to the paths of its files in the order in which they are
+    read. A folder counts as one file, whose content is the names and contents of the files
+    `CLASS/FILE` in it. Devices and pipes are left out.
+    """
+    found = {
+        name: [{"name": path.name, **_record(path)} for path in _kept(paths)]
+        for name, paths in files.items()
+    }
+    _write(pathlib.Path(folder), "data", found)
+
+
+def check_data(
+    folder: str | os.PathLike, files: Files, own: Mapping[str, slice] | None = None
+) -> None:
+    """Raises a ValueError if data files differ from those that `record_data` recorded, if it did.
+
+    The names of the files may differ, but not their order. `own` maps the name of an option to the
+    `slice` of its files that this process checks; all files of other options are checked.
+    """
+    known = read_manifest(folder)["data"]
+    if known is not None:
+        for name in dict.fromkeys([*known, *files]):
+            part = (own or {}).get(name, slice(None))
+            _check_files(folder, name, known.get(name, []), _kept(files.get(name, ())), part)
+
+
+def read_manifest(folder: str | os.PathLike) -> dict:
+    """Reads and checks the manifest; without one, there are no assets, and `data` is `None`."""
+    path = pathlib.Path(folder, MANIFEST)
+    manifest = {"assets": {}, "data": None, **(read_json(path) if path.exists() else {})}
+    data = {} if manifest["data"] is None else manifest["data"]
+    assets, back = manifest["assets"], "Put the original file back."
+    if set(manifest) != {"assets", "data"} or not all(isinstance(x, dict) for x in (assets, data)):
+        raise ValueError(f"{path} was not written by a tfreps program. {back}")
+    wrong = [
+        name
+        for name, entry in assets.items()
+        if name != pathlib.Path(name).name or not _is_record(entry, "bytes", "sha256")
+    ]
+    wrong += [
+        name
+        for name, entries in data.items()
+        if not isinstance(entries, list) or not all(_is_record(e, *_FIELDS) for e in entries)
+    ]
+    if wrong:
+        raise ValueError(
+            f"{path} was not written by a tfreps program: its entry {wrong[0]!r} is not valid. "
+            f"{back}"
+        )
+    return manifest
+
+
+def _is_record(entry, *fields: str) -> bool:
+    is_complete = isinstance(entry, dict) and set(entry) == set(fields)
+    return is_complete and all(type(entry[field]) is _FIELDS[field] for field in fields)
+
+
+def _write(folder: pathlib.Path, part: str, entries: dict) -> None:
+    found = {name: value for name, value in read_manifest(folder).items() if value is not None}
+    write_json(folder / MANIFEST, {**found, part: entries})
+
+
+def _check_files(
+    folder, name: str, entries: list[dict], paths: list[pathlib.Path], part: slice
+) -> None:
+    remedy = "Resume with the original data, or start a new run."
+    if len(paths) != len(entries):
+        raise ValueError(
+            f"`{name}` must be the data that the run in {folder} was started with: expected "
+            f"{_names([entry['name'] for entry in entries])}; got "
+            f"{_names([path.name for path in paths])}. {remedy}"
+        )
+    for path, entry in zip(paths[part], entries[part], strict=True):
+        size = path.stat().st_size  # without reading the file
+        if path.is_file() and size != entry["bytes"]:
+            expected, found = f"{entry['bytes']:,} bytes", f"{size:,} bytes"
+        elif (record := _record(path))["sha256"] != entry["sha256"]:
+            expected = f"content with the SHA-256 {entry['sha256']}"
+            found = f"{record['bytes']:,} bytes with the SHA-256 {record['sha256']}"
+        else:
+            continue
+        raise ValueError(
+            f"`{name}`: {path} is not the file that the run in {folder} was started with: expected "
+            f"{expected}; found {found}. {remedy}"
+        )
+
+
+def _kept(paths: Sequence[str | os.PathLike]) -> list[pathlib.Path]:
+    """Returns the files and folders among the paths, but no pipes, which cannot be read again."""
+    return [path for path in map(pathlib.Path, paths) if path.is_file() or path.is_dir()]
+
+
+def _file_record(path: pathlib.Path) -> dict:
+    return {"bytes": path.stat().st_size, "sha256": file_hash(path)}
+
+
+def _record(path: pathlib.Path) -> dict:
+    """Returns the size and the SHA-256 of a file, or of all files of a folder of classes."""
+    if path.is_file():
+        return _file_record(path)
+    digest, size = hashlib.sha256(), 0
+    for item in sorted(path.glob("*/*")):
+        parts = item.relative_to(path).parts
+        if item.is_file() and not any(part.startswith(".") for part in parts):
+            found = _file_record(item)
+            line = f"{'/'.join(parts)}\0{found['sha256']}\n"
+            digest.update(line.encode(errors="surrogateescape"))
+            size += found["bytes"]
+    return {"bytes": size, "sha256": digest.hexdigest()}
+
+
+def _names(names: list[str]) -> str:
+    """Formats the number of files and up to five names, as in `2 files (a.txt, b.txt)`."""
+    few = names if len(names) <= 5 else [*names[:5], "..."]
+    count = f"{len(names)} file{'s' * (len(names) != 1)}"
+    return f"{count} ({', '.join(few)})" if few else "no files"

@@ -1,0 +1,88 @@
+"""Checks that a vocabulary, tokenizer, tag or label file belongs to a model."""
+
+import os
+import pathlib
+from collections.abc import Sequence
+from itertools import zip_longest
+
+import numpy as np
+
+from tfreps._src.models import BiLM, BiLMPretrainer
+from tfreps._src.text.tags.tag_set import TagSet
+
+MOST_SPARE = 1024  # maximum number of rows of the token table without a token
+REMEDY = (
+    "so it is the vocabulary of another model. Use the vocabulary that the model was trained with."
+)
+
+
+def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model") -> None:
+    """Raises a ValueError if a vocabulary does not match what a biLM stores about its own.
+
+    These are its size, the lines of `<S>` and `</S>`, and for a `BiLMPretrainer` the spelling of
+    each token, which its character table stores. If `vocabulary` is `None`, nothing is checked.
+    """
+    if vocabulary is None:
+        return
+    bilm, pretrainer, theirs = model.find(BiLM), model.find(BiLMPretrainer), vocabulary.source
+    for part in (bilm, pretrainer):
+        size = None if part is None else part.vocabulary_size
+        if size not in (None, len(vocabulary)):
+            raise ValueError(
+                f"{source} has {size} tokens, but {theirs} has {len(vocabulary)}, {REMEDY}"
+            )
+    lines = vocabulary.start_id + 1, vocabulary.end_id + 1
+    expected = bilm.sentence_start_id, bilm.sentence_end_id
+    if bilm.vocabulary_size is not None and lines != expected:
+        raise ValueError(
+            f"{source} has <S> and </S> on lines {expected[0]} and {expected[1]} of its "
+            f"vocabulary, but {theirs} has them on lines {lines[0]} and {lines[1]}, {REMEDY}"
+        )
+    table = None if pretrainer is None else pretrainer.character_table
+    if table is None or not np.any(table := table.numpy()):  # none, or not set yet
+        return
+    other = (table != vocabulary.character_table(table.shape[1])).any(axis=1)
+    if other.any():
+        line = int(other.argmax()) + 1
+        raise ValueError(
+            f"{theirs} has {vocabulary.tokens[line - 1]!r} on line {line}, where {source} has a "
+            f"different token, {REMEDY}"
+        )
+
+
+def check_pieces(encoder, tokenizer, source) -> None:
+    """Raises a ValueError if a tokenizer's vocabulary does not match an encoder's token table.
+
+    Some table sizes were rounded up, so a vocabulary may have up to `MOST_SPARE` fewer tokens than
+    the table has rows.
+    """
+    size = len(tokenizer.vocabulary)
+    fits = 0 <= encoder.vocabulary_size - size <= MOST_SPARE
+    if not fits or encoder.padding_id != tokenizer.padding_id:
+        raise ValueError(
+            f"{source} has {encoder.vocabulary_size:,} tokens and padding id {encoder.padding_id}, "
+            f"but the vocabulary {tokenizer.source} has {size:,} tokens and padding id "
+            f"{tokenizer.padding_id}, {REMEDY}"
+        )
+
+
+def check_class_names(path: pathlib.Path, names: Sequence[str], word: str) -> None:
+    """Raises a ValueError if a file of tags or labels does not list those of the model in order."""
+    own = list(names)
+    found = TagSet.read(path, word=word).names if path.exists() else own
+    if found != own:
+        line = next(i for i, pair in enumerate(zip_longest(found, own), 1) if pair[0] != pair[1])
+        raise ValueError(
+            f"{path} does not list the model's {word}s: it has {len(found)} {word}s, the model has "
+            f"{len(own)}, and they differ from line {line} on. Put the original file back."
+        )
+
+
+def check_token_table(path: pathlib.Path, vocabulary, model) -> None:
+    """Raises a ValueError if a vocabulary and the token table of a model differ in their sizes."""
+    size = model._num_tokens
+    if size not in (None, len(vocabulary)):
+        raise ValueError(
+            f"{path} has {len(vocabulary)} tokens, but the model's table has {size}, so it is the "
+            "vocabulary of another model. Put the original file back."
+        )

@@ -1,0 +1,1 @@
+"""Serves SavedModels with TensorFlow Serving's protocols, for development and tests."""

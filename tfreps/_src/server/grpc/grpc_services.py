@@ -1,0 +1,95 @@
+"""GrpcServices: the methods of TensorFlow Serving's gRPC services, based on a ServingCore."""
+
+import functools
+
+import grpc
+from tensorflow_serving.apis import predict_pb2
+
+from tfreps._src.server.models.servable import DEFAULT
+from tfreps._src.server.requests.serving_core import SIGNATURE_DEF
+from tfreps._src.server.requests.serving_error import ServingError
+from tfreps._src.server.requests.tensor_protos import fill_proto, to_arrays
+
+
+def answered(method):
+    """Wraps a method so that it is recorded, and that an error ends the call with a status."""
+
+    @functools.wraps(method)
+    async def call(self, request, context):
+        try:
+            with self.core.recorded(request.model_spec.name, method.__name__, "GRPC"):
+                return await method(self, request, context)
+        except ServingError as error:
+            code, message = grpc.StatusCode[error.code], error.message
+            error.with_traceback(None)  # whose frames hold the inputs
+        await context.abort(code, message)
+
+    return call
+
+
+class GrpcServices:
+    """Methods Predict, GetModelMetadata and GetModelStatus of TensorFlow Serving's services.
+
+    If `is_ending` is `True`, Predict rejects new requests.
+    """
+
+    def __init__(self, core):
+        self.core = core
+        self.is_ending = False
+
+    @answered
+    async def Predict(self, request, context):  # noqa: N802 (the name in the protocol)
+        """Returns the answer of a signature, with all outputs or those in `output_filter`."""
+        if self.is_ending:
+            raise ServingError("UNAVAILABLE", "The server is shutting down.")
+        ticket = self.core.ticket(context.time_remaining())
+        prepare = functools.partial(self._prepare, request)
+        return await self.core.predict(asked_for(request), prepare, ticket, request.ByteSize())
+
+    def _prepare(self, request, number, servable, ticket):
+        """Returns the `Call` for a request."""
+        name = request.model_spec.signature_name
+        servable.signature(name).check_input_names(request.inputs)  # before the inputs take memory
+        inputs = to_arrays(request.inputs, self.core.options.max_elements)
+        write = functools.partial(response_of, request.model_spec, number)
+        return servable.prepare(name, inputs, request.output_filter, ticket, write)
+
+    @answered
+    async def GetModelMetadata(self, request, context):  # noqa: N802
+        """Returns the signatures of a version, without waiting for other requests."""
+        which = asked_for(request)
+        if not request.metadata_field:
+            raise ServingError(
+                "INVALID_ARGUMENT",
+                "GetModelMetadataRequest must specify at least one metadata_field",
+            )
+        for field in request.metadata_field:
+            if field != SIGNATURE_DEF:
+                raise ServingError("INVALID_ARGUMENT", f"Metadata field {field} is not supported")
+        return self.core.metadata_message(*which)
+
+    @answered
+    async def GetModelStatus(self, request, context):  # noqa: N802
+        """Returns the status of a model's versions, without waiting for other requests."""
+        return self.core.status_message(*asked_for(request))
+
+
+def response_of(spec, version, outputs):
+    """Returns the `PredictResponse` with the outputs of a version."""
+    response = predict_pb2.PredictResponse()
+    response.model_spec.name = spec.name
+    response.model_spec.signature_name = spec.signature_name or DEFAULT
+    response.model_spec.version.value = version
+    for key, value in outputs.items():
+        fill_proto(response.outputs[key], value)
+    return response
+
+
+def asked_for(request):
+    """Returns the requested `(name, version, label)`, where version, label or both are `None`."""
+    if not request.HasField("model_spec"):
+        raise ServingError("INVALID_ARGUMENT", "Missing ModelSpec")
+    spec = request.model_spec
+    choice = spec.WhichOneof("version_choice")
+    version = spec.version.value if choice == "version" else None
+    return spec.name, version, spec.version_label if choice == "version_label" else None

@@ -1,0 +1,268 @@
+"""ModelPool: finds models by name, version or label, and loads and unloads their versions."""
+
+import contextlib
+import dataclasses
+import gc
+import logging
+import os
+import pathlib
+import threading
+
+from tfreps._src.files.version_folders import version_folder, versions_of
+from tfreps._src.server.requests.serving_error import ServingError, as_serving_error, for_clients
+
+LOG = logging.getLogger("tfreps.server")
+
+
+@dataclasses.dataclass
+class Version:
+    """Version of a model, with its state, its error and the number of requests that use it."""
+
+    number: int
+    state: str = "START"
+    error: ServingError | None = None
+    servable: object = None
+    users: int = 0
+    files: object = None  # the files in the folder when it was last loaded
+
+
+class ServedModel:
+    """Model with its loaded versions, which are selected by its policy and its labels.
+
+    A new version is loaded and warmed up before it receives requests. The old version is unloaded
+    once it has answered the requests that it accepted. A version that cannot be loaded is reported
+    in the status, and loading is attempted again once its files have changed. Until then, the next
+    best version is served.
+    """
+
+    def __init__(self, config, load):
+        self.name = config.name
+        self.config = config
+        self._load = load
+        self._lock = threading.Lock()
+        self._versions = {}
+        self._unloaded = False
+
+    @property
+    def available(self):
+        """The numbers of the versions that can answer requests, in ascending order."""
+        with self._lock:
+            return sorted(n for n, v in self._versions.items() if v.state == "AVAILABLE")
+
+    def status(self, number=None):
+        """Returns tuples `(number, state, error)` of all known versions or of one, newest first."""
+        with self._lock:
+            found = [(v.number, v.state, v.error) for v in self._versions.values()]
+        found = [entry for entry in found if number in (None, entry[0])]
+        if not found:
+            raise no_versions(self.name, number)
+        return sorted(found, reverse=True)
+
+    @contextlib.contextmanager
+    def lease(self, number=None):
+        """Yields `(number, Servable)` of one version or the newest, and keeps it loaded."""
+        with self._lock:
+            able = [v for v in self._versions.values() if v.state == "AVAILABLE"]
+            able = [v for v in able if number in (None, v.number)]
+            if not able:
+                raise not_loaded(self.name, number)
+            version = max(able, key=lambda v: v.number)
+            version.users += 1
+        try:
+            yield version.number, version.servable
+        finally:
+            with self._lock:
+                version.users -= 1
+                self._end_if_unused(version)
+
+    def refresh(self):
+        """Searches the base path, loads the versions to serve, then unloads the others.
+
+        If none of the versions to serve is available, the others remain loaded. Only one thread at
+        a time may call this method.
+        """
+        tried = set()  # a folder that is being copied keeps changing, so it is only tried once
+        while True:
+            found = versions_of(self.config.base_path)
+            fit = [n for n in found if n not in tried and not self._known_bad(n)]
+            labelled = set(self.config.labels.values()) & set(fit)
+            wanted = labelled.union(self.config.policy.choose(fit))
+            with self._lock:
+                loaded = {n for n, v in self._versions.items() if v.state != "END"}
+                new = sorted(wanted - loaded, reverse=True)
+                self._versions.update({number: Version(number) for number in new})
+            failed = [number for number in new if not self._bring_up(number)]
+            if not failed:
+                break
+            tried.update(failed)  # the next iteration loads the next best version
+        self._drop_all_but(wanted, found)
+
+    def _known_bad(self, number):
+        version = self._versions.get(number)
+        if version is None or version.error is None:
+            return False
+        return version.files == files_in(self._folder(number))
+
+    def _folder(self, number):
+        try:
+            return version_folder(self.config.base_path, number)
+        except ValueError:  # the folder was removed
+            return None
+
+    def _bring_up(self, number):
+        """Loads a version and returns True, or records its error and returns False."""
+        version = self._versions[number]
+        folder = self._folder(number)
+        version.files = files_in(folder)
+        version.state = "LOADING"
+        try:
+            version.servable = self._load(folder)
+        except Exception as error:  # reported in the status; must not end the server
+            version.error = as_serving_error(error)
+            if isinstance(error, (ValueError, OSError)):
+                text = " ".join(str(error).split())
+                version.error = for_clients("INVALID_ARGUMENT", text, self.config.base_path)
+            version.state = "END"
+            return False
+        version.state = "AVAILABLE"
+        return True
+
+    def _drop_all_but(self, wanted, found):
+        with self._lock:
+            able = {n for n, v in self._versions.items() if v.state == "AVAILABLE"}
+            if able & wanted:
+                for number in able - wanted:
+                    version = self._versions[number]
+                    version.state = "UNLOADING"
+                    self._end_if_unused(version)
+            for number in [n for n, v in self._versions.items() if v.state == "END"]:
+                if number not in found:
+                    del self._versions[number]
+            unloaded = self._unloaded
+            self._unloaded = False
+        if unloaded:
+            gc.collect()  # the functions of a SavedModel form reference cycles
+
+    def _end_if_unused(self, version):
+        if version.state == "UNLOADING" and not version.users:
+            version.state = "END"
+            version.servable = None
+            self._unloaded = True
+
+
+class ModelPool:
+    """Models of a server, with a thread that searches for new versions.
+
+    Args:
+        configs: List of `ModelConfig`.
+        load: Function that takes the folder of a version and returns a `Servable`, or raises an
+            error if the version cannot be loaded.
+
+    Attributes:
+        models: dict from names of models to `ServedModel`.
+        watchers: List of functions without arguments, which are called after every search.
+    """
+
+    def __init__(self, configs, load):
+        self.models = {config.name: ServedModel(config, load) for config in configs}
+        self.watchers = []
+        self._logged = {}
+        self._stop = threading.Event()
+        self._thread = None
+
+    def refresh(self):
+        """Searches once for versions of all models, loads and unloads them, and logs changes."""
+        for model in self.models.values():
+            try:
+                model.refresh()
+            except Exception:
+                LOG.exception("%s: cannot search for versions", model.name)
+            self._log_changes(model)
+        for watcher in self.watchers:
+            watcher()
+
+    def start(self, poll_seconds):
+        """Starts a thread that searches for versions every `poll_seconds` seconds."""
+
+        def poll():
+            while not self._stop.wait(poll_seconds):
+                self.refresh()
+
+        self._thread = threading.Thread(target=poll, name="tfreps-versions", daemon=True)
+        self._thread.start()
+
+    def ask_to_stop(self):
+        """Stops the search for versions without waiting for its thread to end."""
+        self._stop.set()
+
+    def stop(self, seconds=None):
+        """Stops the search for versions, and waits up to `seconds` seconds for its end."""
+        self.ask_to_stop()
+        if self._thread is not None:
+            self._thread.join(None if seconds is None else max(seconds, 0))
+
+    @property
+    def ready(self):
+        """`True` if every model has a version that can answer requests."""
+        return all(model.available for model in self.models.values())
+
+    @contextlib.contextmanager
+    def lease(self, name, version=None, label=None):
+        """Yields `(version, Servable)` and keeps the version loaded while the block runs.
+
+        `label` takes precedence over `version`. If both are `None`, it is the newest version.
+        """
+        if not name:
+            raise ServingError("INVALID_ARGUMENT", "ModelSpec has no name specified.")
+        model = self.models.get(name)
+        if label is not None:
+            if model is None or label not in model.config.labels:
+                message = f"Unrecognized servable version label: {label}"
+                raise ServingError("INVALID_ARGUMENT", message)
+            version = model.config.labels[label]
+        if model is None:
+            raise not_loaded(name, version)
+        with model.lease(version) as leased:
+            yield leased
+
+    def status(self, name, version=None):
+        """Returns the status of the versions of a model; see `ServedModel.status`."""
+        if name not in self.models:
+            raise no_versions(name, version)
+        return self.models[name].status(version)
+
+    def _log_changes(self, model):
+        with contextlib.suppress(ServingError):
+            for number, state, error in model.status():
+                if self._logged.get((model.name, number)) != (state, str(error)):
+                    self._logged[model.name, number] = state, str(error)
+                    if error:
+                        LOG.error("%s version %d is not served: %s", model.name, number, error)
+                    else:
+                        LOG.info("%s version %d: %s", model.name, number, state)
+
+
+def not_loaded(name, number):
+    """Returns the error for a version that is not loaded, or for a model without versions."""
+    asked = f"Latest({name})" if number is None else f"Specific({name}, {number})"
+    return ServingError("NOT_FOUND", f"Servable not found for request: {asked}")
+
+
+def no_versions(name, number):
+    """Returns the error for a status of a version, or of any version, that is not known."""
+    asked = "any versions" if number is None else f"version {number}"
+    return ServingError("NOT_FOUND", f"Could not find {asked} of model {name}")
+
+
+def files_in(folder):
+    """Returns the paths, sizes and modification times of all files in a folder, or None."""
+    if folder is None:
+        return None
+    found = set()
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            path = pathlib.Path(parent, name)
+            with contextlib.suppress(OSError):
+                stat = path.stat()
+                found.add((str(path), stat.st_size, stat.st_mtime_ns))
+    return found

@@ -1,0 +1,119 @@
+"""SignatureRunner: runs the calls of a model's signatures, merged into batches or alone."""
+
+import contextlib
+import os
+
+import numpy as np
+import tensorflow as tf
+
+from tfreps._src.server.requests.lane import Lane
+from tfreps._src.server.requests.request_limits import BATCHED, LONG, SINGLE, check_answer
+from tfreps._src.server.requests.serving_error import ServingError
+from tfreps._src.server.requests.ticket import Ticket
+
+LONG_WAITING = 64  # maximum number of waiting long calls; other places are for small ones
+
+
+class FailedBatch(Exception):
+    """Error of all calls in a batch, of which any may be at fault."""
+
+
+class SignatureRunner:
+    """Runner of the calls of a model, with a queue for each kind of call.
+
+    Small calls of a signature whose rows are independent (`merged`) run together. If their batch
+    fails, they run again one by one, so that no call fails because of another. Other calls run
+    alone, and long ones one at a time.
+    """
+
+    def __init__(self, functions, merged, options):
+        self._functions = functions
+        self._merged = merged
+        self._options = options
+        batching = options.batching
+        self._lanes = {
+            BATCHED: Lane(
+                BATCHED,
+                self._run_together,
+                batching.threads,
+                batching.max_rows,
+                batching.max_queued,
+                batching.timeout_ms / 1_000,
+            ),
+            SINGLE: Lane(SINGLE, self._run_alone, max(os.cpu_count() or 1, 2)),
+            LONG: Lane(LONG, self._run_alone, most_waiting=LONG_WAITING),
+        }
+
+    @property
+    def is_stuck(self):
+        """`True` if calls that exceeded their time limit block calls that are not long."""
+        return self._lanes[BATCHED].is_stuck or self._lanes[SINGLE].is_stuck
+
+    async def run(self, call):
+        """Returns the answer of a `Call` once it has run, or raises its error."""
+        if call.queue == BATCHED and call.signature in self._merged:
+            with contextlib.suppress(FailedBatch):
+                return await self._lanes[BATCHED].run(call)
+        return await self._lanes[LONG if call.queue == LONG else SINGLE].run(call)
+
+    def _run_together(self, calls):
+        """Runs calls in one batch; returns the answer or the exception of each."""
+        if len(calls) == 1:
+            return self._run_alone(calls)
+        signature = calls[0].signature
+        wanted = set().union(*(call.outputs for call in calls))
+        names = calls[0].inputs
+        try:
+            inputs = {name: np.concatenate([c.inputs[name] for c in calls]) for name in names}
+            tensors = Ticket().call(self._functions[signature], inputs)
+            outputs = {name: as_array(name, tensors[name]) for name in wanted}
+        except Exception:
+            return [FailedBatch() for _ in calls]
+        ends = np.cumsum([call.rows for call in calls])
+        if any(value.shape[:1] != (ends[-1],) for value in outputs.values()):
+            self._merged.discard(signature)
+            return [FailedBatch() for _ in calls]
+        answers = []
+        for call, end in zip(calls, ends, strict=True):
+            own = {name: outputs[name][end - call.rows : end] for name in call.outputs}
+            answers.append(self._written(call, own))
+        return answers
+
+    def _run_alone(self, calls):
+        """Runs a single call; returns a list with its answer or exception."""
+        (call,) = calls
+        try:
+            tensors = call.ticket.call(self._functions[call.signature], call.inputs)
+            # Before the conversion of large outputs, which takes memory.
+            dense = [tensors[name] for name in call.outputs if is_dense(tensors[name])]
+            size = sum(tensor.shape.num_elements() * tensor.dtype.size for tensor in dense)
+            check_answer(size, self._options)
+            outputs = {name: as_array(name, tensors[name]) for name in call.outputs}
+        except Exception as error:
+            return [error]
+        return [self._written(call, outputs)]
+
+    def _written(self, call, outputs):
+        """Returns the answer of a call with these outputs, or an exception."""
+        try:
+            call.ticket.check()
+            check_answer(sum(map(bytes_of, outputs.values())), self._options)
+            return call.write(outputs)
+        except Exception as error:
+            return error
+
+
+def bytes_of(array):
+    """Returns the size of an array in bytes, including its strings."""
+    return array.nbytes + (sum(map(len, array.flat)) if array.dtype == object else 0)
+
+
+def is_dense(value):
+    return isinstance(value, tf.Tensor)
+
+
+def as_array(name, value):
+    """Converts an output to a NumPy array."""
+    if not is_dense(value):
+        raise ServingError("UNIMPLEMENTED", f"Output '{name}' is not a dense tensor.")
+    return np.asarray(value.numpy(), object if value.dtype == tf.string else None)

@@ -1,0 +1,133 @@
+"""Lane: queue of model calls, which a limited number of threads run in order."""
+
+import asyncio
+import concurrent.futures
+import dataclasses
+import functools
+import time
+from collections.abc import Callable
+
+from tfreps._src.server.requests.serving_error import ServingError
+from tfreps._src.server.requests.ticket import Ticket
+
+SLACK = 1.0  # seconds beyond its time limit after which a call counts as stuck
+
+
+@dataclasses.dataclass(eq=False)
+class Call:
+    """Call of a signature of a model, on behalf of one request."""
+
+    signature: str  # calls of one signature may run together
+    inputs: dict
+    outputs: list[str]
+    rows: int
+    queue: str  # see `choose_queue`
+    ticket: Ticket
+    write: Callable  # converts the outputs, in the thread of the call, since answers can be large
+
+
+class Lane:
+    """Queue of `Call`s of one kind, of which a limited number run concurrently.
+
+    A free thread takes the first call in the queue, and with it the other waiting calls of the same
+    signature that fit into a batch. Calls therefore gather while the batch before them runs, and a
+    single client never waits for others. A call whose client has disconnected leaves the queue
+    without running. All methods must be called on one event loop.
+
+    Args:
+        name: str. The name of this kind of call in error messages, such as `"long"`.
+        run: Function that takes a list of calls of one signature, runs them in a thread, and
+            returns a list with the answer or the exception for each.
+        threads: int. Number of lists of calls that run concurrently.
+        most_rows: int. Maximum number of rows of the calls in a list. If 0, each call runs alone.
+        most_waiting: int. Maximum number of waiting calls. Further ones are rejected.
+        wait_seconds: float. Seconds that a free thread waits for more calls.
+    """
+
+    def __init__(self, name, run, threads=1, most_rows=0, most_waiting=1_000, wait_seconds=0.0):
+        self._name = name
+        self._run = run
+        self._threads = threads
+        self._most_rows = most_rows
+        self._most_waiting = most_waiting
+        self._wait_seconds = wait_seconds
+        self._waiting = {}  # call -> future of its answer, in order
+        self._running = {}  # future of the thread -> time after which its calls count as stuck
+        self._timer = None
+        # Its threads end when this lane is no longer referenced.
+        self._pool = concurrent.futures.ThreadPoolExecutor(threads, f"tfreps-{name}")
+
+    @property
+    def is_stuck(self):
+        """`True` if calls in all threads have run 1 second longer than their `Ticket.limit`."""
+        now = time.monotonic()
+        return sum(late < now for late in self._running.values()) >= self._threads
+
+    async def run(self, call):
+        """Returns the answer of a call once it has run, or raises its error."""
+        call.ticket.check()
+        if len(self._waiting) >= self._most_waiting:
+            raise ServingError(
+                "UNAVAILABLE",
+                f"{len(self._waiting)} {self._name} requests are already waiting, the maximum. "
+                "Try again later.",
+            )
+        future = self._waiting[call] = asyncio.get_running_loop().create_future()
+        call.ticket.on_cancel = functools.partial(self._drop, call)
+        self._start()
+        try:
+            return await future
+        finally:
+            call.ticket.on_cancel = None
+
+    def _start(self, is_due=False):
+        """Runs waiting calls while a thread is free."""
+        loop = asyncio.get_running_loop()
+        while self._waiting and len(self._running) < self._threads:
+            is_full = sum(call.rows for call in self._waiting) >= self._most_rows
+            if self._wait_seconds and not is_due and not is_full:
+                if self._timer is None:
+                    self._timer = loop.call_later(self._wait_seconds, self._end_wait)
+                return
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            is_due = False
+            chosen = self._take()
+            limit = max(call.ticket.limit for call in chosen)
+            done = loop.run_in_executor(self._pool, self._run, list(chosen))
+            self._running[done] = time.monotonic() + limit + SLACK
+            done.add_done_callback(functools.partial(self._deliver, list(chosen.values())))
+
+    def _end_wait(self):
+        self._timer = None
+        self._start(is_due=True)
+
+    def _take(self):
+        """Removes the calls that run together from the queue; returns them with their futures."""
+        chosen = []
+        rows = 0
+        for call in self._waiting:
+            is_alike = not chosen or call.signature == chosen[0].signature
+            if is_alike and (not chosen or rows + call.rows <= self._most_rows):
+                chosen.append(call)
+                rows += call.rows
+            if rows >= self._most_rows:
+                break
+        return {call: self._waiting.pop(call) for call in chosen}
+
+    def _deliver(self, futures, done):
+        """Sets the answers of calls that have run, and runs the next ones."""
+        del self._running[done]
+        for future, answer in zip(futures, done.result(), strict=True):
+            if isinstance(answer, Exception):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer)
+        self._start()
+
+    def _drop(self, call):
+        """Removes a cancelled call from the queue."""
+        future = self._waiting.pop(call, None)
+        if future is not None:
+            future.set_exception(ServingError("CANCELLED", "The client has disconnected."))

@@ -1,0 +1,79 @@
+"""choose_queue: checks the size of a request and chooses the queue in which it waits."""
+
+import numpy as np
+
+from tfreps._src.server.requests.server_options import MEGABYTE
+from tfreps._src.server.requests.serving_error import ServingError
+
+BATCHED, SINGLE, LONG = "batched", "single", "long"
+LEAST = 64  # minimum number of bytes that a text counts as
+LONG_BYTES = 2**14  # a request with a text of more bytes is a long one
+LONG_SHARE = 8  # a request with more than 1/8 of the allowed tokens is a long one
+
+
+def choose_queue(inputs: dict[str, np.ndarray], counter, options) -> str:
+    """Checks the size of a request; returns its queue, `"batched"`, `"single"` or `"long"`.
+
+    A request is long if it has more than 1/8 of the allowed tokens after padding, or a text of more
+    than 16,384 bytes. It can be merged into a batch if a batch of rows as long as its longest one
+    does not exceed the limit on tokens. `counter` is the `RequestCounter` of the model.
+    """
+    longest_bytes = check_bytes(inputs, options.max_text_mb * MEGABYTE)
+    size = counter.size(inputs, options.max_text_tokens, options.max_tokens)
+    if size.rows and size.longest - counter.added_per_text > options.max_text_tokens:
+        raise too_large(
+            f"A text has more than the {options.max_text_tokens} tokens that are allowed",
+            "max_text_tokens",
+        )
+    if size.padded > options.max_tokens:
+        raise too_large(
+            f"The request has {size.rows} texts, the longest with at least {size.longest} tokens. "
+            f"Padded, these count as {size.padded} tokens, more than the {options.max_tokens} that "
+            "are allowed",
+            "max_tokens",
+        )
+    if size.padded > options.max_tokens // LONG_SHARE or longest_bytes > LONG_BYTES:
+        return LONG
+    most_rows = options.batching.max_rows
+    fits = size.longest * most_rows <= options.max_tokens
+    return BATCHED if fits and 0 < rows_of(inputs) <= most_rows else SINGLE
+
+
+def rows_of(inputs):
+    """Returns the size of all inputs along their first axis, or 0 if they have no such size."""
+    sizes = {value.shape[:1] for value in inputs.values()}
+    return sizes.pop()[0] if len(sizes) == 1 and sizes != {()} else 0
+
+
+def check_bytes(inputs, most):
+    """Checks the bytes of the padded texts of each input; returns those of the longest text."""
+    longest = 0
+    for name, value in inputs.items():
+        if value.dtype == object and value.size:
+            longest_here = max(map(len, value.flat))
+            longest = max(longest, longest_here)
+            padded = max(longest_here, LEAST)
+            if padded * value.size > most:
+                raise too_large(
+                    f"Input '{name}' has {value.size} texts. Padded to {padded} bytes each, they "
+                    f"have {padded * value.size} bytes, more than the {most} that are allowed",
+                    "max_text_mb",
+                )
+    return longest
+
+
+def check_answer(size, options, what="The answer"):
+    """Raises a ServingError if an answer of `size` bytes exceeds the limit."""
+    most = options.max_answer_mb * MEGABYTE
+    if size > most:
+        raise too_large(
+            f"{what} has at least {size} bytes, more than the {most} that are allowed; request "
+            "fewer rows or outputs",
+            "max_answer_mb",
+        )
+
+
+def too_large(message, option):
+    """Returns the error for an exceeded limit; `message` has no final period."""
+    text = f"{message} (server option `{option}`)."
+    return ServingError("RESOURCE_EXHAUSTED", text, 413)

@@ -1,0 +1,148 @@
+"""ServingCore: the part of a server that the gRPC and REST interfaces share."""
+
+import asyncio
+import contextlib
+import time
+
+from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2
+
+from tfreps._src.server.requests.server_options import ServerOptions
+from tfreps._src.server.requests.serving_error import ServingError, as_serving_error
+from tfreps._src.server.requests.serving_metrics import ServingMetrics
+from tfreps._src.server.requests.ticket import Ticket, too_late
+
+SIGNATURE_DEF = "signature_def"  # the only kind of metadata
+SMALL = 2**14  # bytes of a request up to which it is parsed on the event loop, not in a thread
+
+
+class ServingCore:
+    """Models, limits and metrics of a server, independent of its interfaces.
+
+    A request is checked and converted to arrays on the event loop (or in a thread, if it is large),
+    waits in a queue of its model, and is answered in a thread of this queue. gRPC messages are
+    decoded and encoded on the loop. All coroutines of this class must run on one event loop.
+
+    Attributes:
+        in_progress: int. The number of requests in progress. A request that exceeded its time limit
+            counts until its call of the model has ended, so that the machine is not overloaded.
+        metrics: `ServingMetrics` of all requests.
+    """
+
+    def __init__(self, pool, options=None):
+        self.pool = pool
+        self.options = options or ServerOptions()
+        self.in_progress = 0
+        self.metrics = ServingMetrics()
+
+    @property
+    def ready(self):
+        """`True` if every model has a loaded version and no model is stuck; see `is_stuck`."""
+        return self.pool.ready and not any(map(self.is_stuck, self.pool.models))
+
+    def is_stuck(self, name):
+        """Returns True if requests that exceeded their time limit block a model."""
+        with contextlib.suppress(ServingError), self.pool.lease(name) as (_, servable):
+            return servable.is_stuck
+        return False
+
+    def ticket(self, seconds=None):
+        """Returns a `Ticket` for a client that waits `seconds` seconds, or the server's limit."""
+        limit = self.options.timeout_seconds
+        return Ticket(limit if seconds is None else min(seconds, limit), limit)
+
+    async def predict(self, which, prepare, ticket, size):
+        """Parses a request of `size` bytes, runs its call and returns the answer.
+
+        `which` are the arguments of `ModelPool.lease`. `prepare` takes the version number, the
+        `Servable` and the ticket, and returns a `Call`; see `Servable.prepare`.
+        """
+        return await self.answer(self._predict, which, prepare, size, ticket=ticket)
+
+    async def _predict(self, which, prepare, size, ticket):
+        with self.pool.lease(*which) as (number, servable):
+            call = await parsed(size, prepare, number, servable, ticket)
+            started = time.perf_counter()
+            answer = await servable.run(call)
+            self.metrics.record_run(which[0], time.perf_counter() - started)
+            return answer
+
+    async def answer(self, work, *arguments, ticket):
+        """Returns the result of `await work(*arguments, ticket)`, a request in progress.
+
+        If the calling task is cancelled or the time of the ticket is up, the ticket is cancelled.
+        """
+        most = self.options.max_queue
+        if self.in_progress >= most:
+            raise ServingError(
+                "UNAVAILABLE",
+                f"{most} requests are in progress, the maximum (server option `max_queue`). Try "
+                "again later.",
+            )
+        self.in_progress += 1
+        task = asyncio.ensure_future(work(*arguments, ticket))
+        task.add_done_callback(self._leave)
+        try:
+            await asyncio.wait([task], timeout=ticket.remaining)
+            if not task.done():
+                raise too_late(ticket.seconds)
+            return task.result()
+        finally:
+            ticket.cancel()
+
+    def _leave(self, task):
+        self.in_progress -= 1
+        if not task.cancelled():
+            task.exception()  # asyncio logs errors that nobody has read
+
+    @contextlib.contextmanager
+    def recorded(self, model, api, entrypoint):
+        """Records the request that its block handles; converts errors to ServingErrors.
+
+        Requests for unknown models are not recorded. See `ServingMetrics.record`.
+        """
+        started = time.perf_counter()
+        code = "OK"
+        try:
+            yield
+        except asyncio.CancelledError:  # the client has disconnected
+            code = "CANCELLED"
+            raise
+        except Exception as error:
+            problem = as_serving_error(error)
+            code = problem.code
+            if problem is error:
+                raise
+            raise problem from error
+        finally:
+            if model in self.pool.models:
+                seconds = time.perf_counter() - started
+                self.metrics.record(model, api, entrypoint, code, seconds)
+
+    def status_message(self, name, version=None, label=None):
+        """Returns the `GetModelStatusResponse` of one or all versions; `label` is ignored."""
+        message = get_model_status_pb2.GetModelStatusResponse()
+        states = get_model_status_pb2.ModelVersionStatus.State
+        for number, state, error in self.pool.status(name, version):
+            entry = message.model_version_status.add(version=number, state=states.Value(state))
+            entry.status.error_code = error.number if error else 0
+            entry.status.error_message = error.message if error else ""
+        return message
+
+    def metadata_message(self, name, version=None, label=None):
+        """Returns the `GetModelMetadataResponse` with the signatures of a version."""
+        message = get_model_metadata_pb2.GetModelMetadataResponse()
+        signatures = get_model_metadata_pb2.SignatureDefMap()
+        with self.pool.lease(name, version, label) as (number, servable):
+            message.model_spec.name = name
+            message.model_spec.version.value = number
+            for key, definition in servable.definitions.items():
+                signatures.signature_def[key].CopyFrom(definition)
+        message.metadata[SIGNATURE_DEF].Pack(signatures)
+        return message
+
+
+async def parsed(size, parse, *arguments):
+    """Returns the result of a function that parses `size` bytes, in a thread if they are many."""
+    if size > SMALL:
+        return await asyncio.to_thread(parse, *arguments)
+    return parse(*arguments)

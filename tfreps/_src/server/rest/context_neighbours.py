@@ -1,0 +1,121 @@
+"""ContextNeighbours: finds words whose contextual vectors in a biLM are similar."""
+
+import asyncio
+import weakref
+
+import numpy as np
+
+from tfreps._src.server.rest.request_body import invalid
+
+MOST_TEXTS = 200
+BATCH = 16
+WORDS_AROUND = 5
+
+
+class ContextNeighbours:
+    """Search for the words whose contextual vectors are most similar to that of a given word.
+
+        similarity = x . y / (|x| |y|)        x, y: the output `elmo` for the two words
+
+    The words of `sentences` are candidates in every search. Their vectors are computed on the first
+    request to a model, and again when the version of the model changes. The vectors of the texts in
+    a request are not stored.
+    """
+
+    def __init__(self, core, sentences=()):
+        self._core = core
+        self._sentences = list(sentences)
+        self._lock = asyncio.Lock()
+        self._kept = {}  # model -> (reference to its Servable, words, vectors)
+
+    async def find(self, model, texts, text, token, ticket, k=10):
+        """Returns the k words that are most similar to a word of a text, most similar first.
+
+        The word has the index `token` in `texts[text]`, and is not among the results. Each result
+        is a dict with the keys `token` (the word), `left` and `right` (up to five words of context
+        on each side), `from` (such as `"text 2"` or `"sentence 14"`, counted from 1) and
+        `similarity` (a float).
+        """
+        if not 1 <= len(texts) <= MOST_TEXTS:
+            raise invalid(f"`texts` must contain 1 to {MOST_TEXTS} texts; got {len(texts)}.")
+        if not 0 <= text < len(texts):
+            raise invalid(
+                "`text` must be the index of one of the `texts`, at least 0 and less than "
+                f"{len(texts)}; got {text}."
+            )
+        with self._core.pool.lease(model) as (_, servable):
+            words, vectors = await self._embed(model, servable, texts, "text", ticket)
+            others = await self._of_sentences(model, servable, ticket)
+        here = [place for place, word in enumerate(words) if word["where"] == (text, token)]
+        if not here:
+            raise invalid(
+                f"`token` must be the index of a token in text {text}, counted from 0; got {token}."
+            )
+        wanted = vectors[here[0]]
+        words = words + others[0]
+        similarity = np.concatenate([vectors @ wanted, others[1] @ wanted])
+        similarity[here[0]] = -np.inf
+        best = np.argsort(-similarity, kind="stable")[: min(k, len(words) - 1)]
+        return [shown(words[place], similarity[place]) for place in best]
+
+    async def _of_sentences(self, model, servable, ticket):
+        async with self._lock:
+            if model not in self._kept or self._kept[model][0]() is not servable:
+                found = await self._embed(model, servable, self._sentences, "sentence", ticket)
+                self._kept[model] = (weakref.ref(servable), *found)
+            return self._kept[model][1:]
+
+    async def _embed(self, model, servable, texts, kind, ticket):
+        """Returns the words of texts, and their vectors of length 1, float32 `[words, D]`."""
+        signature = text_signature(servable)
+        if signature is None or "elmo" not in signature.outputs:
+            raise invalid(
+                f"The model {model!r} must have a signature for raw text with the output `elmo`, "
+                "which contains contextual vectors. Use a biLM exported by `tfreps export`."
+            )
+        words = []
+        vectors = [np.zeros([0, signature.outputs["elmo"].shape[-1]], "float32")]
+        wanted = sorted({"elmo", "sequence_len", "tokens"} & set(signature.outputs))
+        for start in range(0, len(texts), BATCH):
+            batch = np.array([text.encode("utf-8", "replace") for text in texts[start:][:BATCH]])
+            inputs = {"text": batch.astype(object)}
+            answer = await servable.run(servable.prepare(signature.name, inputs, wanted, ticket))
+            for row, length in enumerate(answer["sequence_len"]):
+                # A biLM without the output `tokens` splits texts at spaces.
+                tokens = (
+                    answer["tokens"][row][:length] if "tokens" in answer else batch[row].split()
+                )
+                tokens = [token.decode("utf-8", "replace") for token in tokens]
+                words += [
+                    {"tokens": tokens, "where": (start + row, place), "kind": kind}
+                    for place in range(length)
+                ]
+                vectors.append(answer["elmo"][row][:length])
+        vectors = np.concatenate(vectors)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return words, vectors / np.maximum(lengths, 1e-12)
+
+
+def text_signature(servable):
+    """Returns a signature that has raw text as its only input, or None if there is none.
+
+    The signature `explain` takes precedence over `default` and `serving_default`.
+    """
+    for name in ("explain", "default", "serving_default"):
+        signature = servable.signatures.get(name)
+        if signature is not None and set(signature.inputs) == {"text"}:
+            return signature
+    return None
+
+
+def shown(word, similarity):
+    """Returns the dict for a word in the results of `ContextNeighbours.find`."""
+    tokens = word["tokens"]
+    number, place = word["where"]
+    return {
+        "token": tokens[place],
+        "left": " ".join(tokens[max(place - WORDS_AROUND, 0) : place]),
+        "right": " ".join(tokens[place + 1 :][:WORDS_AROUND]),
+        "from": f"{word['kind']} {number + 1}",
+        "similarity": round(float(similarity), 4),
+    }

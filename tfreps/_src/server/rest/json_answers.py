@@ -1,0 +1,132 @@
+"""predict_json: writes arrays as a REST answer, in row or column format."""
+
+import base64
+import json
+import math
+
+import numpy as np
+
+from tfreps._src.server.requests.request_limits import check_answer
+from tfreps._src.server.requests.serving_error import ServingError
+
+BYTES_SUFFIX = "_bytes"
+AT_A_TIME = 2**13  # elements, each of which takes 60 bytes in Python before it is written
+SPECIAL = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+ENCODE = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def predict_json(outputs: dict[str, np.ndarray], rows: bool, options) -> bytes:
+    """Converts the outputs of a model to the JSON body of an answer, whose size is limited.
+
+    If `rows` is `True`, the answer has the row format (`predictions`), otherwise the column format
+    (`outputs`). A single output is written without its name. Strings, which are `bytes` in arrays
+    of objects, are written as base64 if the name of the output ends with `_bytes`.
+
+    Example:
+    >>> from tfreps.server import ServerOptions
+    >>> predict_json({"y": np.array([2.5, np.nan], "float32")}, True, ServerOptions())
+    b'{"predictions": [2.5, NaN]}'
+    """
+    if not outputs:
+        raise ServingError("INVALID_ARGUMENT", "The signature has no outputs.")
+    parts = []
+    size = 0
+    for part in written_rows(outputs) if rows else written_columns(outputs):
+        parts.append(part.encode())
+        size += len(parts[-1])
+        check_answer(size, options, "The answer as JSON")
+    return b"".join(parts)
+
+
+def written_columns(outputs):
+    yield '{"outputs": '
+    yield from written_object(outputs)
+    yield "}"
+
+
+def written_rows(outputs):
+    """Yields the parts of an answer in row format."""
+    sizes = {value.shape[:1] for value in outputs.values()}
+    if len(sizes) != 1 or sizes == {()}:
+        shapes = ", ".join(f"{name} {value.shape}" for name, value in outputs.items())
+        raise ServingError(
+            "INVALID_ARGUMENT",
+            f"The outputs must have one row for each row of the inputs; got the shapes {shapes}. "
+            "Use 'inputs' instead of 'instances'.",
+        )
+    yield '{"predictions": '
+    if len(outputs) == 1:
+        yield from written_object(outputs)
+    else:
+        yield "["
+        for row in range(sizes.pop()[0]):
+            yield ", " if row else ""
+            yield from written_object({name: value[row, ...] for name, value in outputs.items()})
+        yield "]"
+    yield "}"
+
+
+def written_object(outputs):
+    """Yields the parts of an object with arrays, or of the array itself if there is only one."""
+    is_named = len(outputs) > 1
+    for number, (name, array) in enumerate(outputs.items()):
+        if is_named:
+            yield f"{', ' if number else '{'}{ENCODE(name)}: "
+        yield from written_array(name, array)
+    if is_named:
+        yield "}"
+
+
+def written_array(name, array):
+    """Yields the parts of an array, of which each is small, which limits memory use."""
+    if array.size <= AT_A_TIME:
+        yield small_array(name, array)
+        return
+    step = max(AT_A_TIME * len(array) // array.size, 1)
+    yield "["
+    for start in range(0, len(array), step):
+        yield ", " if start else ""
+        if step == 1:
+            yield from written_array(name, array[start])
+        else:
+            yield small_array(name, array[start : start + step])[1:-1]
+    yield "]"
+
+
+def small_array(name, array):
+    """Returns the JSON of a small array."""
+    parts = leaves(name, array.ravel())
+    for axis in range(array.ndim - 1, -1, -1):
+        size = array.shape[axis]
+        starts = (size * n for n in range(math.prod(array.shape[:axis])))
+        parts = ["[" + ", ".join(parts[start : start + size]) + "]" for start in starts]
+    return parts[0]
+
+
+def leaves(name, array):
+    """Returns a list with the JSON of each element of an array of rank 1."""
+    kind = array.dtype.kind
+    if kind == "f":  # the shortest decimals that are exact, for float16 those of float32
+        texts = array.astype(np.promote_types(array.dtype, np.float32)).astype(str).tolist()
+        return texts if np.isfinite(array).all() else [SPECIAL.get(text, text) for text in texts]
+    if kind in "biu":
+        return [ENCODE(value) for value in array.tolist()]
+    if kind == "O":
+        return [ENCODE(as_text(name, value)) for value in array]
+    raise ServingError(
+        "UNIMPLEMENTED",
+        f"Output '{name}' has the dtype {array.dtype}, which has no JSON form. Use gRPC instead.",
+    )
+
+
+def as_text(name, value):
+    if name.endswith(BYTES_SUFFIX):
+        return {"b64": base64.b64encode(value).decode()}
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise ServingError(
+            "INVALID_ARGUMENT",
+            f"Output '{name}' contains a string that is not valid UTF-8. Over REST, only outputs "
+            f"whose names end with {BYTES_SUFFIX} can contain arbitrary bytes. Use gRPC instead.",
+        ) from None

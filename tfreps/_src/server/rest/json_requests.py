@@ -1,0 +1,137 @@
+"""read_inputs: converts the JSON object of a REST request to the arrays of a signature."""
+
+import base64
+import itertools
+
+import numpy as np
+
+from tfreps._src.server.requests.serving_error import ServingError
+from tfreps._src.server.rest.request_body import invalid
+
+MOST_AXES = 32
+FLOATS = {"float32", "float64"}
+INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
+# The JSON types of the values of each dtype.
+KINDS = {
+    "string": {str, dict},
+    "bool": {bool},
+    **dict.fromkeys(FLOATS, {int, float}),
+    **dict.fromkeys(INTEGERS, {int}),
+}
+NAMES = {str: "a string", bool: "a boolean", dict: "an object", type(None): "null"}
+
+
+def read_inputs(request: dict, signature) -> tuple[dict, bool]:
+    """Reads the arrays of a request, as parsed by `parse_body`.
+
+    Returns a dict from input names to arrays, and whether the request has the row format
+    (`instances`) instead of the column format (`inputs`).
+    """
+    if ("instances" in request) == ("inputs" in request):
+        raise invalid("A request must have one of the keys 'instances' and 'inputs', and not both.")
+    rows = "instances" in request
+    if rows:
+        named = named_rows(request["instances"], signature)
+    elif is_object(request["inputs"]):  # unknown names are ignored, as in TensorFlow Serving
+        named = {key: v for key, v in request["inputs"].items() if key in signature.inputs}
+    else:
+        named = {only_input(signature): request["inputs"]}
+    signature.check_input_names(named)
+    arrays = {
+        name: json_array(value, signature.input(name).dtype.name, f"input '{name}'")
+        for name, value in named.items()
+    }
+    return arrays, rows
+
+
+def named_rows(instances, signature):
+    """Returns a dict from input names to lists with one value per row."""
+    if not isinstance(instances, list) or not instances:
+        raise invalid("'instances' must be an array with at least one value.")
+    if not any(map(is_object, instances)):
+        return {only_input(signature): instances}
+    names = instances[0].keys() if is_object(instances[0]) else ()
+    for place, item in enumerate(instances):
+        if not is_object(item) or item.keys() != names:
+            raise invalid(
+                "All values of 'instances' must be objects with the same keys; the value at index "
+                f"{place} differs from the first one or is no object."
+            )
+    return {name: [item[name] for item in instances] for name in names}
+
+
+def only_input(signature):
+    if len(signature.inputs) != 1:
+        raise invalid(
+            "The signature has several inputs, so values must be objects with the keys "
+            f"{', '.join(signature.inputs)}."
+        )
+    return next(iter(signature.inputs))
+
+
+def json_array(value, dtype: str, where: str) -> np.ndarray:
+    """Converts a JSON number, string, boolean or nested list to an array.
+
+    Integers for a float dtype are rounded to the nearest float. A string may also be a dict
+    `{"b64": ...}` with base64 data. `where` is the name of the value in error messages.
+
+    Example:
+    >>> json_array([[1, 2], [3, 4]], "int32", "x")
+    array([[1, 2],
+           [3, 4]], dtype=int32)
+    """
+    if dtype not in KINDS:
+        message = f"The dtype {dtype} of {where} has no JSON form. Use gRPC instead."
+        raise ServingError("UNIMPLEMENTED", message)
+    shape, leaves = flatten(value, where)
+    for kind in set(map(type, leaves)) - KINDS[dtype]:
+        found = NAMES.get(kind, "a number")
+        raise invalid(f"The values of {where} must be of type {dtype}; got {found}.")
+    if dtype == "string":
+        array = np.empty([len(leaves)], object)
+        array[:] = [as_bytes(leaf, where) for leaf in leaves]
+        return array.reshape(shape)
+    try:
+        with np.errstate(over="raise"):
+            array = np.array(leaves, np.float64 if dtype in FLOATS else dtype)
+            return array.astype(dtype).reshape(shape)
+    except (OverflowError, FloatingPointError):
+        raise invalid(f"A number in {where} is out of the range of {dtype}.") from None
+
+
+def flatten(value, where):
+    """Returns the shape of a nested list and the list of its leaves."""
+    shape = []
+    level = [value]
+    while list in set(map(type, level)):
+        sizes = {len(item) if type(item) is list else None for item in level}
+        if len(sizes) != 1:
+            raise invalid(
+                f"The value of {where} is not a dense tensor: it has arrays of several sizes, or "
+                f"arrays and other values, at nesting level {len(shape)}."
+            )
+        if len(shape) == MOST_AXES:
+            raise invalid(f"The value of {where} must be nested at most {MOST_AXES} levels deep.")
+        shape.append(sizes.pop())
+        level = list(itertools.chain.from_iterable(level))
+    return shape, level
+
+
+def as_bytes(value, where):
+    """Returns the bytes of a string or of an object with base64 data."""
+    try:
+        if isinstance(value, str):
+            return value.encode()
+        if is_object(value):
+            raise ValueError("an object must have the form {'b64': '...'}")
+        text = value["b64"]
+        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except ValueError as error:  # an unpaired surrogate, or characters that base64 lacks
+        raise invalid(f"A string in {where} cannot be read: {error}.") from None
+
+
+def is_object(value):
+    """Returns True for an object that does not contain base64 data."""
+    if not isinstance(value, dict):
+        return False
+    return list(value) != ["b64"] or not isinstance(value["b64"], str)

@@ -1,0 +1,98 @@
+"""page_routes: routes of the web page on which users query the models."""
+
+from starlette.responses import JSONResponse, RedirectResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from tfreps._src.server.requests.serving_core import parsed
+from tfreps._src.server.requests.serving_error import ServingError, as_serving_error
+from tfreps._src.server.rest.context_neighbours import ContextNeighbours, text_signature
+from tfreps._src.server.rest.request_body import invalid, parse_body, read_body
+
+LARGEST_BODY = 2**20
+# The page may only load files from this server.
+HEADERS = {
+    "content-security-policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
+KINDS = {
+    "model": (str, "a string"),
+    "texts": (list, "an array of strings"),
+    "text": (int, "an integer"),
+    "token": (int, "an integer"),
+}
+
+
+class PageFiles(StaticFiles):
+    """Files of the page, which are sent with `HEADERS`."""
+
+    async def get_response(self, path, scope):
+        """Returns the response with a file."""
+        response = await super().get_response(path, scope)
+        response.headers.update(HEADERS)
+        return response
+
+
+def page_routes(core, folder, sentences=()):
+    """Returns the routes of the web page at `/page/`, to which `/` redirects.
+
+    In addition to the files in `folder`, the routes are:
+
+        GET  /page/models       [{name, version, signature, outputs}], the models that take text
+        POST /page/neighbours   {model, texts, text, token} -> [{token, left, right, from,
+                                similarity}], the arguments and result of `ContextNeighbours.find`,
+                                whose candidates include the words of `sentences`
+    """
+    neighbours = ContextNeighbours(core, sentences)
+
+    async def models(request):
+        return JSONResponse(text_models(core))
+
+    async def nearest(request):
+        try:
+            body = await read_body(request, LARGEST_BODY, core.options.timeout_seconds)
+            asked = await parsed(len(body), parse_body, body, core.options.max_elements)
+            found = await core.answer(neighbours.find, *checked(asked), ticket=core.ticket())
+            return JSONResponse(found)
+        except Exception as error:
+            problem = as_serving_error(error)
+            return JSONResponse({"error": problem.message}, problem.http_status)
+
+    async def home(request):
+        return RedirectResponse("/page/")
+
+    return [
+        Route("/", home, methods=["GET"]),
+        Route("/page/models", models, methods=["GET"]),
+        Route("/page/neighbours", nearest, methods=["POST"]),
+        Mount("/page", app=PageFiles(directory=folder, html=True)),
+    ]
+
+
+def text_models(core):
+    """Returns descriptions of the models that have a signature for raw text."""
+    found = []
+    for name in core.pool.models:
+        try:
+            with core.pool.lease(name) as (version, servable):
+                signature = text_signature(servable)
+        except ServingError:  # no version is loaded
+            continue
+        if signature is not None:
+            outputs = sorted(signature.outputs)
+            entry = {"name": name, "version": version, "signature": signature.name}
+            found.append({**entry, "outputs": outputs})
+    return found
+
+
+def checked(asked):
+    """Returns the values `[model, texts, text, token]` of a request, whose types are checked."""
+    for name, (kind, wanted) in KINDS.items():
+        if type(asked.get(name)) is not kind:
+            raise invalid(
+                f"The body of the request must be a JSON object in which {name!r} is {wanted}."
+            )
+    if not all(isinstance(text, str) for text in asked["texts"]):
+        raise invalid("'texts' must be an array of strings.")
+    return [asked[name] for name in KINDS]

@@ -1,0 +1,94 @@
+"""read_body and parse_body: read the JSON body of a request within limits."""
+
+import asyncio
+import gzip
+import io
+import json
+import math
+import zlib
+
+from tfreps._src.server.requests.serving_error import ServingError
+
+NESTED = 16  # values that an array or object counts as, since it takes the time of as many numbers
+
+
+async def read_body(request, most_bytes: int, seconds: float) -> bytes:
+    """Reads and decompresses the body of a Starlette `Request`.
+
+    `most_bytes` is its maximum size, before and after decompression, and `seconds` the time in
+    which it must arrive.
+    """
+    length = request.headers.get("content-length", "0")
+    if length.isdigit() and int(length) > most_bytes:
+        raise too_large(most_bytes)
+    try:
+        body = await asyncio.wait_for(received(request, most_bytes), seconds)
+    except asyncio.TimeoutError:
+        message = f"The body of the request did not arrive within {seconds:g} seconds."
+        raise ServingError("DEADLINE_EXCEEDED", message, 408) from None
+    if request.headers.get("content-encoding", "").lower() == "gzip":
+        body = await asyncio.to_thread(unpacked, body, most_bytes)
+    return body
+
+
+async def received(request, most_bytes):
+    body = bytearray()
+    async for part in request.stream():
+        if len(body) + len(part) > most_bytes:
+            raise too_large(most_bytes)
+        body += part
+    return bytes(body)
+
+
+def unpacked(body, most_bytes):
+    """Decompresses a body, but at most one byte more than is allowed."""
+    try:
+        body = gzip.GzipFile(fileobj=io.BytesIO(body)).read(most_bytes + 1)
+    except EOFError:
+        raise invalid("The body of the request is truncated gzip data.") from None
+    except (gzip.BadGzipFile, zlib.error):
+        raise invalid("The body of the request is not valid gzip data.") from None
+    if len(body) > most_bytes:
+        raise too_large(most_bytes)
+    return body
+
+
+def parse_body(body: bytes, most_elements: int) -> dict:
+    """Parses the JSON object of a request.
+
+    `most_elements` is the maximum number of values in the body, where an array or object counts as
+    16. They are estimated before parsing, by the number of commas, opening brackets and opening
+    braces, of which those in texts count as well.
+    """
+    if body.count(b",") + NESTED * (body.count(b"[") + body.count(b"{")) >= most_elements:
+        raise invalid(
+            f"The request has more than {most_elements} values, the maximum, where an array or "
+            f"object counts as {NESTED} (server option `max_elements`)."
+        )
+    try:
+        value = json.loads(body.decode("utf-8-sig"), parse_float=finite)
+    except (ValueError, RecursionError) as error:
+        raise invalid(f"The body of the request is not valid JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise invalid("The body of the request must be a JSON object.")
+    return value
+
+
+def finite(text):
+    """Converts a decimal number to a float, or raises a ValueError if it overflows."""
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"the number {text[:40]} is out of the range of float64")
+    return number
+
+
+def invalid(message):
+    return ServingError("INVALID_ARGUMENT", message)
+
+
+def too_large(most_bytes):
+    message = (
+        f"The body of the request is larger than {most_bytes} bytes, the maximum (server option "
+        "`max_body_mb`)."
+    )
+    return ServingError("RESOURCE_EXHAUSTED", message, 413)

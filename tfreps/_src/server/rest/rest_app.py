@@ -1,0 +1,179 @@
+"""RestApp: TensorFlow Serving's REST interface as an ASGI application."""
+
+import asyncio
+import functools
+import json
+import re
+from urllib.parse import unquote
+
+from google.protobuf import json_format
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from tensorflow_serving.apis import get_model_metadata_pb2
+
+from tfreps._src.server.requests.server_options import MEGABYTE
+from tfreps._src.server.requests.serving_core import SIGNATURE_DEF
+from tfreps._src.server.requests.serving_error import ServingError, as_serving_error
+from tfreps._src.server.rest.json_answers import predict_json
+from tfreps._src.server.rest.json_requests import read_inputs
+from tfreps._src.server.rest.request_body import invalid, parse_body, read_body
+
+WHICH = r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
+ASK = re.compile(rf"/v1/models/(?P<name>[^/:]+){WHICH}:(?P<verb>classify|regress|predict)", re.I)
+LOOK = re.compile(rf"/v1/models(?:/(?P<name>[^/:]+))?{WHICH}(?:/(?P<part>metadata))?", re.I)
+LARGEST = 2**63 - 1
+
+
+class RestApp:
+    """ASGI application with TensorFlow Serving's REST interface.
+
+    Its paths are:
+
+        /v1/models/NAME[/versions/N|/labels/L]             the status of the versions of a model
+        /v1/models/NAME[/versions/N|/labels/L]/metadata    the signatures of a version
+        /v1/models/NAME[/versions/N|/labels/L]:predict     the answers of a version
+        /monitoring/prometheus/metrics                     metrics
+        /healthz                                           200 if every model has a version that
+                                                           answers in time, 503 otherwise
+
+    Additional Starlette `routes`, such as those of a web page, take precedence over these paths.
+    """
+
+    def __init__(self, core, routes=()):
+        self._core = core
+        self.asgi = Starlette(
+            routes=[
+                *routes,
+                *(Mount(path, app=self._v1) for path in ("/v1", "/V1")),
+                Route("/monitoring/prometheus/metrics", self._metrics, methods=["GET"]),
+                Route("/healthz", self._healthz, methods=["GET"]),
+            ],
+            exception_handlers={HTTPException: http_error},
+        )
+        self.asgi.router.redirect_slashes = False  # only the paths above exist
+
+    async def _v1(self, scope, receive, send):
+        """Answers requests below /v1, with errors as JSON objects."""
+        request = Request(scope, receive)
+        try:
+            response = await self._answer(request)
+        except ClientDisconnect:
+            return
+        except Exception as error:
+            problem = as_serving_error(error.with_traceback(None))  # whose frames hold the body
+            response = reply({"error": problem.message}, problem.http_status)
+            if problem.http_status in (408, 413):  # the rest of the body is not read
+                response.headers["connection"] = "close"
+        # A client may never read its answer, so there is a time limit.
+        await asyncio.wait_for(response(scope, receive, send), self._core.options.timeout_seconds)
+
+    async def _answer(self, request):
+        path = raw_path(request)
+        if request.method == "OPTIONS":
+            return Response(headers={"allow": "GET, POST, OPTIONS"})
+        match = ASK.fullmatch(path)
+        if request.method == "POST" and match and match["verb"].islower():
+            if match["verb"] != "predict":
+                raise ServingError(
+                    "UNIMPLEMENTED", f"This server does not support {match['verb']}. Use predict."
+                )
+            return await self._predict(request, asked_for(match))
+        match = LOOK.fullmatch(path)
+        if request.method == "GET" and match:
+            which = asked_for(match)
+            if not which[0]:
+                raise invalid("Missing model name in request.")
+            # Health probes use these paths, so they do not wait for other requests.
+            kind, look = "GetModelStatus", self._status
+            if match["part"] == "metadata":  # only in lower case, as in TensorFlow Serving
+                kind, look = "GetModelMetadata", self._metadata
+            with self._core.recorded(which[0], kind, "REST"):
+                return reply(look(which))
+        raise invalid(f"Malformed request: {request.method} {path}")
+
+    async def _predict(self, request, which):
+        """Answers a request, and cancels it if the client disconnects or the time is up."""
+        core = self._core
+        seconds = core.options.timeout_seconds
+        body = await read_body(request, core.options.max_body_mb * MEGABYTE, seconds)
+        ticket = core.ticket()
+        gone = asyncio.ensure_future(end_of(request))
+        gone.add_done_callback(lambda _: ticket.cancel())
+        try:
+            with core.recorded(which[0], "predict", "REST"):
+                prepare = functools.partial(self._prepare, body)
+                return reply(await core.predict(which, prepare, ticket, len(body)))
+        finally:
+            gone.cancel()
+
+    def _prepare(self, body, number, servable, ticket):
+        """Returns the `Call` for the body of a request."""
+        options = self._core.options
+        asked = parse_body(body, options.max_elements)
+        name = asked.get("signature_name", "")
+        if not isinstance(name, str):
+            raise invalid("'signature_name' must be a string.")
+        inputs, rows = read_inputs(asked, servable.signature(name))
+        write = functools.partial(predict_json, rows=rows, options=options)
+        return servable.prepare(name, inputs, (), ticket, write)
+
+    def _status(self, which):
+        return json_format.MessageToDict(
+            self._core.status_message(*which), always_print_fields_with_no_presence=True
+        )
+
+    def _metadata(self, which):
+        message = self._core.metadata_message(*which)
+        signatures = get_model_metadata_pb2.SignatureDefMap()
+        message.metadata[SIGNATURE_DEF].Unpack(signatures)
+        spec, found = (
+            json_format.MessageToDict(
+                part, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+            )
+            for part in (message.model_spec, signatures)
+        )
+        return {"model_spec": spec, "metadata": {SIGNATURE_DEF: found}}
+
+    async def _metrics(self, request):
+        return Response(self._core.metrics.page(), media_type="text/plain; version=0.0.4")
+
+    async def _healthz(self, request):
+        ready = self._core.ready
+        return reply({"ready": ready}, 200 if ready else 503)
+
+
+async def end_of(request):
+    """Waits until the client disconnects. The body of the request must already have been read."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def raw_path(request):
+    """Returns the path as it was sent, in which slashes in names are still escaped."""
+    return (request.scope.get("raw_path") or request.url.path.encode()).decode("latin-1")
+
+
+def asked_for(match):
+    """Returns the `(name, version, label)` in a path. A value that is not in the path is None."""
+    name, version, label = match["name"], match["version"], match["label"]
+    if version is not None:
+        digits = version.lstrip("0") or "0"
+        if len(digits) > 19 or int(digits) > LARGEST:
+            raise invalid(f"The version number {version[:40]} is too large.")
+        version = int(digits)
+    return name and unquote(name), version, label and unquote(label)
+
+
+def reply(content, status=200):
+    """Returns a JSON response for a value, or for bytes that are already JSON."""
+    if not isinstance(content, bytes):
+        content = json.dumps(content, indent=1, ensure_ascii=False).encode("utf-8", "replace")
+    return Response(content, status, media_type="application/json")
+
+
+async def http_error(request, error):
+    """Returns the JSON response to an error of Starlette, such as an unknown path."""
+    return reply({"error": str(error.detail)}, error.status_code)

@@ -1,0 +1,191 @@
+"""RestFront: serves an ASGI application on an HTTP port."""
+
+import asyncio
+import logging
+import socket
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from tfreps._src.server.requests.event_loop import on_loop
+
+GOODBYE = 0.2  # seconds between checks of whether a connection can be closed
+LAST_CALL = 0.5  # seconds during shutdown in which requests may still arrive
+CLOSE = (b"connection", b"close")
+
+
+class RestFront:
+    """HTTP server for an ASGI application, based on uvicorn, with the address of `ServerOptions`.
+
+    It listens on `port`, and runs on `server_loop()`. It does not change the signal handlers or the
+    logging of the process, except that uvicorn logs only errors.
+    """
+
+    def __init__(self, app, options):
+        class Protocol(PatientProtocol):
+            seconds = options.header_seconds
+
+        config = uvicorn.Config(
+            app,
+            http=Protocol,
+            ws="none",
+            lifespan="off",
+            loop="asyncio",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            ssl_certfile=options.tls_cert,
+            ssl_keyfile=options.tls_key,
+        )
+        config.load()  # reads the TLS files
+        self._socket = listening(options.host, options.rest_port)
+        self.port = self._socket.getsockname()[1]
+        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+        self._server = EndingServer(config)
+        self._serving = None
+
+    def start(self):
+        """Starts answering requests."""
+        on_loop(self._start())
+
+    async def _start(self):
+        self._serving = asyncio.create_task(self._server.serve(sockets=[self._socket]))
+        while not self._server.started and not self._serving.done():
+            await asyncio.sleep(0.005)
+        if self._serving.done():
+            raise OSError(f"The REST interface did not start on port {self.port}.")
+
+    async def stop(self, seconds):
+        """Rejects new connections, and waits up to `seconds` seconds for requests in progress."""
+        self._server.config.timeout_graceful_shutdown = max(int(seconds), 1)
+        self._server.should_exit = True
+        if self._serving is not None:
+            await self._serving
+        self._socket.close()
+
+
+class EndingServer(uvicorn.Server):
+    """Uvicorn server that adds `Connection: close` to its answers while it shuts down."""
+
+    async def shutdown(self, sockets=None):
+        """Closes the port, but accepts requests on open connections for `LAST_CALL` seconds."""
+        self.config.http_protocol_class.is_ending = True
+        self.server_state.default_headers = [*self.server_state.default_headers, CLOSE]
+        await super().shutdown(sockets)
+
+
+class PatientProtocol(H11Protocol):
+    """HTTP/1.1 protocol of uvicorn with time limits for slow clients.
+
+    A connection is closed if the headers of a request do not arrive within `seconds` seconds, or if
+    the client does not read any part of an answer for the same time.
+    """
+
+    seconds = 10.0
+    is_ending = False
+    is_lost = False
+    _timer = None
+
+    def connection_made(self, transport):
+        """Starts the time limit for the first request of a new client."""
+        super().connection_made(transport)
+        self._expect_request()
+        if self.is_ending:  # the client connected before the port was closed
+            self.shutdown()
+
+    def data_received(self, data):
+        """Processes received bytes, and starts or stops the time limit for the next request."""
+        super().data_received(data)
+        self._expect_request()
+
+    def on_response_complete(self):
+        """Starts the time limit for the client to read the answer in the transport's buffer."""
+        super().on_response_complete()
+        self._watch_buffer()
+
+    def connection_lost(self, exc):
+        """Stops the time limits after the client has disconnected."""
+        self.is_lost = True
+        self._forget()
+        super().connection_lost(exc)
+
+    def shutdown(self):
+        """Closes the connection once the current request is answered.
+
+        A request that arrives completely within 0.5 seconds is still answered. A connection that
+        is idle or has an incomplete request after that time is closed.
+        """
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.default_headers = [*self.cycle.default_headers, CLOSE]
+        self.loop.call_later(LAST_CALL, self._drop_what_has_not_arrived)
+        self._leave_when_done()
+
+    def _drop_what_has_not_arrived(self):
+        if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
+            self._close()
+
+    def _close(self):
+        """Closes the connection if it is open; closing a TLS transport of asyncio twice fails."""
+        if not self.transport.is_closing():
+            self.transport.close()
+
+    def _leave_when_done(self):
+        """Aborts a closing connection once all data is sent; TLS can take 30 seconds to close."""
+        if self.is_lost:
+            return
+        done = self.transport.is_closing() and not self.transport.get_write_buffer_size()
+        next_step = self.transport.abort if done else self._leave_when_done
+        self.loop.call_later(GOODBYE, next_step)
+
+    def _watch_buffer(self):
+        size = 0 if self.is_lost else self.transport.get_write_buffer_size()
+
+        def look():
+            if self.is_lost:
+                return
+            if self.transport.get_write_buffer_size() >= size:
+                self.transport.abort()
+            else:
+                self._watch_buffer()
+
+        if size:
+            self.loop.call_later(self.seconds, look)
+
+    def _expect_request(self):
+        # A body that arrives after its answer was sent has the same time limit as headers.
+        is_awaited = self.conn.their_state is h11.IDLE or self.conn.our_state is h11.DONE
+        if not is_awaited:
+            self._forget()  # the headers have arrived, and the application takes over
+        elif self._timer is None:
+            self._timer = self.loop.call_later(self.seconds, self._give_up)
+
+    def _give_up(self):
+        self._close()
+        self._watch_buffer()
+
+    def _forget(self):
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def listening(host, port):
+    """Opens a listening socket, even on a port that a server has just closed.
+
+    The protocol is set to TCP explicitly, because asyncio would otherwise delay small answers by
+    40 ms.
+    """
+    family, kind, _, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    found = socket.socket(family, kind, socket.IPPROTO_TCP)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(address)
+        found.listen(1024)
+    except OSError as error:
+        found.close()
+        raise OSError(error.errno, f"Cannot listen on {host}:{port} for REST: {error}") from error
+    return found

@@ -1,0 +1,1 @@
+"""Converts strings to ids and back."""

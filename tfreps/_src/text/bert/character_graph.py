@@ -1,0 +1,43 @@
+"""CharacterGraph: CharacterTokenizer as a TensorFlow graph of core operations."""
+
+import tensorflow as tf
+
+from tfreps._src.text.bert.character_changes import CharacterChanges
+from tfreps._src.text.bert.character_classes import (
+    NUMBER,
+    NUMBER_PATTERN,
+    re2_class,
+    replacements,
+    token_pattern,
+    white_space,
+)
+from tfreps._src.text.lookup_table import PieceTable
+
+_END = "\0"  # end of a token; NUL has been removed from the texts
+
+
+class CharacterGraph(tf.Module):
+    """TensorFlow graph of `CharacterTokenizer`: texts `[B]` to ragged ids `[B, None]`."""
+
+    def __init__(self, tokenizer):
+        super().__init__(name="characters")
+        self.numbers = tokenizer.numbers
+        self.token = "(" + token_pattern(tokenizer, r"[^\x00]") + ")"
+        self.gaps = None if tokenizer.keep_white_space else f"[{re2_class(white_space())}]"
+        new = replacements(tokenizer.lowercase, strip_accents=False)
+        self.changes = CharacterChanges(new, ((0, 0),), tokenizer.lowercase)
+        self.default_id = tokenizer.unknown_id  # the table's value for other tokens
+        self.table = PieceTable(tokenizer.vocabulary, self.default_id)
+
+    def __call__(self, strings):
+        texts = self.changes(tf.convert_to_tensor(strings, tf.string))
+        if self.gaps is not None:
+            texts = tf.strings.regex_replace(texts, self.gaps, _END)
+        texts = tf.strings.regex_replace(texts, self.token, "\\1" + _END)
+        tokens = tf.strings.split(texts, _END)
+        tokens = tf.ragged.boolean_mask(tokens, tokens != "")
+        flat = tokens.flat_values
+        if self.numbers:
+            is_number = tf.strings.regex_full_match(flat, NUMBER_PATTERN)
+            flat = tf.where(is_number, NUMBER, flat)
+        return tokens.with_flat_values(self.table(flat))

@@ -1,0 +1,53 @@
+"""FastNormalizer: normalizes text for WordPiece with tensorflow-text."""
+
+import tensorflow as tf
+
+from tfreps._src.text.bert.character_classes import as_ranges, re2_class
+
+_SURROGATES = range(0xD800, 0xE000)
+_FIRST_RARE = 0x20000  # ideographs, tags and private use from here on are not compared
+
+
+class FastNormalizer(tf.Module):
+    """TensorFlow graph that returns the same as `CharacterChanges`, with tensorflow-text.
+
+    `FastBertNormalizer` of tensorflow-text handles some characters differently: it replaces control
+    characters with spaces and, if it lowercases, compatibility characters such as `²` with others.
+    Texts that contain such characters are passed to `changes`, and so are batches in which nothing
+    but the case changes. All other texts, such as those with accents, are normalized by one
+    operation.
+    """
+
+    def __init__(self, lowercase, changes):
+        super().__init__(name="fast_normalizer")
+        from tensorflow_text import FastBertNormalizer
+
+        self.changes = changes
+        self.normalizer = FastBertNormalizer(lower_case_nfd_strip_accents=lowercase)
+        self.same = _same_characters(self.normalizer, changes)
+
+    def __call__(self, texts):
+        is_fine = tf.reduce_all(tf.strings.regex_full_match(texts, self.changes.fine))
+        return tf.cond(
+            is_fine, lambda: self.changes.lowered(texts), lambda: self._normalized(texts)
+        )
+
+    def _normalized(self, texts):
+        special = ~tf.strings.regex_full_match(texts, self.same)  # [N]
+        normal = self.normalizer.normalize(texts)
+
+        def change():
+            changed = self.changes(tf.boolean_mask(texts, special))
+            return tf.tensor_scatter_nd_update(normal, tf.where(special), changed)
+
+        return tf.cond(tf.reduce_any(special), change, lambda: normal)
+
+
+def _same_characters(normalizer, changes):
+    """Returns a regular expression for texts of characters that both handle alike."""
+    codes = [code for code in range(_FIRST_RARE) if code not in _SURROGATES]
+    texts = tf.constant([chr(code) for code in codes])
+    same = (normalizer.normalize(texts) == changes(texts)).numpy()
+    differing = [code for code, is_same in zip(codes, same, strict=True) if not is_same]
+    differing = as_ranges(sorted([*differing, *_SURROGATES]))
+    return f"[^{re2_class((*differing, (_FIRST_RARE, 0x10FFFF)))}]*"

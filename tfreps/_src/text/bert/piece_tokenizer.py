@@ -1,0 +1,320 @@
+"""PieceTokenizer: base class of BERT's tokenizers, with special ids and packing."""
+
+import abc
+import os
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from tfreps._src.files.argument_checks import check_list
+from tfreps._src.files.atomic_files import write_text
+from tfreps._src.files.utf8_files import read_utf8, split_lines
+
+TOO_LONG = ("refuse", "cut")
+NONE = type(None)
+
+
+class PieceTokenizer(abc.ABC):
+    """Base class of tokenizers whose ids are the positions of pieces in a vocabulary.
+
+    Subclasses define `SPECIAL_TOKENS`, which begins with the padding, unknown, start, separator and
+    mask tokens in this order; `OPTIONS`, which maps the names of their options to the allowed
+    types; the methods `tokenize` and `make_graph`; and the property `word_rules`. The arguments and
+    attributes are described in `WordPieceTokenizer`.
+    """
+
+    SPECIAL_TOKENS: tuple[str, ...] = ()
+    OPTIONS: dict[str, tuple[type, ...]] = {}
+
+    def __init__(
+        self,
+        vocabulary: Iterable[str],
+        max_length: int | None = None,
+        source: str | os.PathLike = "vocabulary",
+    ):
+        self.vocabulary = list(vocabulary)
+        self.source = str(source)
+        self.max_length = max_length
+        self.room(max_length)  # raises an error if it is too small
+        self._ids = _check(self.vocabulary, self.SPECIAL_TOKENS, self.source)
+        self.padding_id, self.unknown_id, self.start_id, self.separator_id, self.mask_id = (
+            self._ids[token] for token in self.SPECIAL_TOKENS[:5]
+        )
+        self.unknown = self.vocabulary[self.unknown_id]
+        self._graphs: dict[bool, object] = {}
+
+    @property
+    def special_ids(self) -> list[int]:
+        """Ids of the special, reserved and unused tokens, in ascending order."""
+        return sorted(n for n, token in enumerate(self.vocabulary) if self.is_special(token))
+
+    def is_special(self, token: str) -> bool:
+        """Returns True if a piece of the vocabulary is a special, reserved or unused token."""
+        return token in self.SPECIAL_TOKENS
+
+    @abc.abstractmethod
+    def tokenize(self, text: str) -> list[str]:
+        """Splits a text into a list of pieces, without the start and separator tokens."""
+
+    @property
+    @abc.abstractmethod
+    def word_rules(self) -> list[tuple[str, str]]:
+        """Regular expressions that split a text into the words to which a tagger assigns tags.
+
+        Each item of the list is a tuple of an RE2 pattern and its replacement. After all of them
+        have been applied in order, white space separates the words; see `tfreps.text.tokenize`.
+        The pieces of a text are the pieces of its words, and each word has at least one piece.
+        """
+
+    def ids(self, text: str) -> list[int]:
+        """Returns the ids of the pieces of a text, without the start and separator tokens."""
+        return self.piece_ids(self.tokenize(text))
+
+    def piece_ids(self, pieces: Iterable[str]) -> list[int]:
+        """Returns the ids of pieces; pieces outside the vocabulary get the unknown id."""
+        get = self._ids.get
+        unknown = self.unknown_id
+        return [get(piece, unknown) for piece in pieces]
+
+    def __call__(self, strings, core_ops: bool = False):
+        """Converts texts to ids in a TensorFlow graph.
+
+        Args:
+            strings: str tensor, shape `[B]`, UTF-8. Bytes that are not UTF-8 become U+FFFD, which
+                `WordPieceTokenizer` drops.
+            core_ops: bool. Whether to use only core TensorFlow operations. If `False`, faster
+                operations of tensorflow-text are used where possible. Defaults to `False`.
+
+        Returns:
+            int32 `RaggedTensor`, shape `[B, None]`, without the start and separator tokens.
+
+        Raises:
+            ValueError: If `core_ops` is False and the tokenizer needs tensorflow-text, but it is
+                not installed.
+        """
+        return self.graph(core_ops)(strings)
+
+    def graph(self, core_ops: bool = True):
+        """Returns the `tf.Module` that converts texts to ids; its tables are saved with it."""
+        if core_ops not in self._graphs:
+            self._graphs[core_ops] = self.make_graph(core_ops)
+        return self._graphs[core_ops]
+
+    @abc.abstractmethod
+    def make_graph(self, core_ops: bool):
+        """Creates the `tf.Module` that converts texts `[B]` to ragged int32 ids `[B, None]`."""
+
+    def pack(
+        self,
+        ids: Sequence[int],
+        second: Sequence[int] | None = None,
+        max_length: int | None = None,
+        too_long: str = "refuse",
+    ) -> tuple[list[int], list[int]]:
+        """Joins the ids of one or two texts as `[CLS] text [SEP]` or `[CLS] text [SEP] text [SEP]`.
+
+        Args:
+            ids: sequence of int. Ids of a text, as returned by the method `ids`.
+            second: sequence of int or None. Ids of a second text. Defaults to `None`.
+            max_length: int or None. Maximum number of ids of the result, special tokens included.
+                If `None`, the number is not limited. Defaults to `None`.
+            too_long: str. Treatment of longer results: `"refuse"` raises an error. `"cut"`
+                repeatedly removes the last id of the longer text, or of the second if both have
+                the same length. Defaults to `"refuse"`.
+
+        Returns:
+            Tuple `(token_ids, segment_ids)` of two lists of int. `token_ids` are the joined ids.
+            `segment_ids` are 0 up to and including the first separator and 1 after it.
+
+        Raises:
+            ValueError: If there are more than `max_length` ids and `too_long="refuse"`,
+                `max_length` leaves no room for text, or `too_long` is invalid.
+        """
+        texts = [list(ids)] if second is None else [list(ids), list(second)]
+        if too_long not in TOO_LONG:
+            raise ValueError(f"`too_long` must be one of {', '.join(TOO_LONG)}; got {too_long!r}.")
+        room = self.room(max_length, len(texts))
+        size = sum(map(len, texts))
+        if room is not None and size > room:
+            if too_long == "refuse":
+                have = "The text has" if second is None else "The two texts together have"
+                raise ValueError(
+                    f"{have} {size} pieces, but at most {room} fit (`max_length` is "
+                    f'{max_length}). Shorten the input, or set `too_long="cut"`.'
+                )
+            texts = _cut(texts, room)
+        token_ids = [self.start_id]
+        segment_ids = [0]
+        for segment, text in enumerate(texts):
+            token_ids += [*text, self.separator_id]
+            segment_ids += [segment] * (len(text) + 1)
+        return token_ids, segment_ids
+
+    def batch(
+        self,
+        texts: Sequence[str],
+        second: Sequence[str] | None = None,
+        max_length: int | None = None,
+        too_long: str = "refuse",
+    ) -> dict[str, np.ndarray]:
+        """Converts texts, or pairs of texts, to the input arrays of `BertEncoder`.
+
+        Args:
+            texts: sequence of str. The texts.
+            second: sequence of str or None. The second text of each pair. Defaults to `None`.
+            max_length, too_long: As in `pack`.
+
+        Returns:
+            dict of three arrays of shape `[B, T]`: `token_ids` (int32), `segment_ids` (int32) and
+            `mask` (bool). The rows are those of `pack`, padded at the end with the padding id, 0
+            and False, respectively.
+
+        Masking: `mask` is False for padding and True for all other ids.
+
+        Raises:
+            ValueError: If `texts` or `second` is a single string, `second` does not have as many
+                texts as `texts`, or `pack` raises an error.
+        """
+        check_list("`texts`", texts)
+        if second is not None:
+            check_list("`second`", second)
+        others = [None] * len(texts) if second is None else [self.ids(text) for text in second]
+        if len(others) != len(texts):
+            raise ValueError(
+                f"`second` must have as many texts as `texts`, {len(texts)}; got {len(others)}."
+            )
+        firsts = [self.ids(text) for text in texts]
+        pairs = zip(firsts, others, strict=True)
+        rows = [self.pack(one, other, max_length, too_long) for one, other in pairs]
+        shape = len(rows), max((len(ids) for ids, _ in rows), default=0)
+        token_ids = np.full(shape, self.padding_id, "int32")
+        segment_ids = np.zeros(shape, "int32")
+        mask = np.zeros(shape, bool)
+        for row, (ids, segments) in enumerate(rows):
+            token_ids[row, : len(ids)] = ids
+            segment_ids[row, : len(ids)] = segments
+            mask[row, : len(ids)] = True
+        return {"token_ids": token_ids, "segment_ids": segment_ids, "mask": mask}
+
+    def room(self, max_length: int | None, num_texts: int = 1) -> int | None:
+        """Returns the number of pieces that fit alongside the special tokens.
+
+        Args:
+            max_length: int or None. Maximum number of ids, special tokens included.
+            num_texts: int. Number of texts that share the ids, 1 or 2. Defaults to 1.
+
+        Returns:
+            int or None. The number of pieces, or `None` if `max_length` is `None`.
+
+        Raises:
+            ValueError: If no piece fits.
+        """
+        if max_length is None:
+            return None
+        if max_length < num_texts + 2:
+            raise ValueError(
+                f"`max_length` must be at least {num_texts + 2} to leave room for text alongside "
+                f"{num_texts + 1} special tokens; got {max_length}."
+            )
+        return max_length - num_texts - 1
+
+    def get_config(self) -> dict:
+        """Returns the constructor's arguments, except `source`, as a JSON-serializable dict."""
+        options = {name: getattr(self, name) for name in self.OPTIONS}
+        return {"vocabulary": self.vocabulary, **options}
+
+    @classmethod
+    def from_config(cls, config: dict) -> "PieceTokenizer":
+        """Creates a tokenizer from the return value of `get_config`.
+
+        Raises:
+            ValueError: If a value has the wrong type, or the constructor rejects it.
+        """
+        for name, kinds in {"vocabulary": (list,), **cls.OPTIONS}.items():
+            if name in config and type(config[name]) not in kinds:
+                place = f"{config.get('source', 'config')}: {name!r}"
+                wanted = " or ".join(kind.__name__ for kind in kinds)
+                raise ValueError(f"{place} must be of type {wanted}; got {config[name]!r:.60}.")
+        return cls(**config)
+
+    @classmethod
+    def from_vocabulary_file(cls, path: str | os.PathLike, **options) -> "PieceTokenizer":
+        """Creates a tokenizer from a file with one piece per line, such as BERT's vocab.txt.
+
+        Args:
+            path: str or path-like object. Path of the file.
+            **options: Arguments of the constructor other than `vocabulary` and `source`.
+
+        Returns:
+            A tokenizer of this class.
+
+        Raises:
+            ValueError: If the file cannot be read, is not UTF-8, has an empty line or a repeated
+                piece, or lacks a special token (the message names the file and, if possible, the
+                line), or an option is out of range.
+        """
+        return cls(read_pieces(path), source=str(path), **options)
+
+    def write_vocabulary(self, path: str | os.PathLike) -> None:
+        """Writes a file that `from_vocabulary_file` can read. The write is atomic.
+
+        Raises:
+            ValueError: If a piece is blank or contains a line break.
+        """
+        for piece in self.vocabulary:
+            if "\n" in piece or "\r" in piece or not piece.strip(" \t"):
+                raise ValueError(
+                    f"{piece!r} cannot be written to a file with one piece per line, because it is "
+                    "blank or contains a line break. Use `write_tokenizer` instead, which writes "
+                    "a JSON file."
+                )
+        write_text(path, "".join(piece + "\n" for piece in self.vocabulary))
+
+
+def read_pieces(path: str | os.PathLike) -> list[str]:
+    """Reads the pieces of a vocabulary file, one per line, without checking special tokens."""
+    text = read_utf8(path, "the vocabulary")
+    if not text:
+        raise ValueError(f"{path} is empty. Expected one piece per line.")
+    return split_lines(text.rstrip("\r\n")) or [""]
+
+
+def _cut(texts: list[list[int]], room: int) -> list[list[int]]:
+    """Truncates one or two texts to `room` ids in total, as `pack` describes."""
+    if len(texts) == 1:
+        return [texts[0][:room]]
+    first, second = texts
+    if len(first) < len(second):
+        size = min(len(first), (room + 1) // 2)
+    else:
+        size = room - min(len(second), room // 2)
+    return [first[:size], second[: room - size]]
+
+
+def _check(vocabulary: list[str], specials: Sequence[str], source: str) -> dict[str, int]:
+    """Maps pieces to ids; rejects invalid or repeated pieces and missing special tokens."""
+    ids: dict[str, int] = {}
+    for line, piece in enumerate(vocabulary, 1):
+        if not isinstance(piece, str):
+            raise ValueError(f"{source}, line {line}: a piece must be a str; got {piece!r}.")
+        if not piece:
+            raise ValueError(
+                f"{source}, line {line}: the line is blank. Every line must contain one piece."
+            )
+        if ids.setdefault(piece, line - 1) != line - 1:
+            raise ValueError(
+                f"{source}, line {line}: {piece!r} is already on line {ids[piece] + 1}. "
+                "Every piece must occur only once, because its line determines its id."
+            )
+        if any("\ud800" <= character <= "\udfff" for character in piece):
+            raise ValueError(
+                f"{source}, line {line}: {piece!r} contains a lone surrogate, which UTF-8 cannot "
+                "represent. Remove the piece."
+            )
+    missing = [token for token in specials if token not in ids]
+    if missing:
+        raise ValueError(
+            f"{source}: found no {' or '.join(missing)} among {len(ids)} pieces. The vocabulary "
+            f"must contain {', '.join(specials)}, each on its own line."
+        )
+    return ids

@@ -1,0 +1,189 @@
+"""TagSet: the tags of tokens, or the labels of texts, in the order of their ids."""
+
+import os
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from tfreps._src.files.atomic_files import write_text
+from tfreps._src.files.utf8_files import read_utf8, split_lines
+from tfreps._src.text.tags import tag_schemes, tag_sequences
+
+
+class TagSet:
+    """List of tags or labels whose ids are their positions in the list.
+
+    There is no padding id. The file format is UTF-8 text with one name per line.
+
+    Args:
+        names: iterable of str. The tags or labels in the order of their ids.
+        scheme: str or None. `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`. `None` stands
+            for plain tags and for labels. Defaults to `None`.
+        source: str. Name of the list in error messages; `read` sets it to the path of the file.
+            Defaults to `"tags"`.
+        word: str. Term for a name in error messages, `"tag"` or `"label"`. Defaults to `"tag"`.
+
+    Attributes:
+        names: list of str. The tags or labels in the order of their ids.
+
+    Raises:
+        ValueError: If there are no names; a name is repeated, blank or not a string, starts or
+            ends with white space, contains a line break or NUL, or is not valid in the scheme; or
+            the scheme is unknown.
+
+    Example:
+        >>> from tfreps.text import TagSet
+        >>> tag_set = TagSet.from_sequences([["B-PER", "O"], ["O", "B-PER", "I-PER"]], "bio")
+        >>> tag_set.names, tag_set.ids(["O", "I-PER"]), tag_set.decode([1, 2])
+        (['O', 'B-PER', 'I-PER'], [0, 2], ['B-PER', 'I-PER'])
+    """
+
+    def __init__(
+        self,
+        names: Iterable[str],
+        scheme: str | None = None,
+        source: str = "tags",
+        word: str = "tag",
+    ):
+        self.names = list(names)
+        self.scheme = scheme
+        self.source = str(source)
+        self.word = word
+        tag_schemes.check_scheme(scheme)
+        _check_names(self.names, scheme, self.source, word)
+        self._ids = {name: index for index, name in enumerate(self.names)}
+
+    @classmethod
+    def from_sequences(
+        cls,
+        sequences: Iterable[Iterable[str]],
+        scheme: str | None = None,
+        source: str = "tags",
+        word: str = "tag",
+    ) -> "TagSet":
+        """Creates a `TagSet` of the distinct tags or labels of a corpus.
+
+        The order depends only on the set of tags: `O`, if present, is first, and the other tags
+        are sorted by type and, within a type, by the order of the letters in the scheme. Plain
+        tags are sorted by Unicode code points.
+
+        Args:
+            sequences: iterable of iterables of str. The tags of each sentence, or lists of labels.
+            scheme, source, word: As in `TagSet`.
+        """
+        tag_schemes.check_scheme(scheme)
+        found = {name for sequence in sequences for name in sequence}
+        for name in found:
+            _check_name(name, scheme, source, word)
+        letters = list(tag_schemes.LETTERS.get(scheme, ()))
+
+        def key(name):
+            letter, _, kind = name.partition("-")
+            if letter not in letters:
+                return name != tag_schemes.OUTSIDE, "", 0, name
+            return True, kind, letters.index(letter), name
+
+        return cls(sorted(found, key=key), scheme, source, word)
+
+    @classmethod
+    def read(
+        cls, path: str | os.PathLike, scheme: str | None = None, word: str = "tag"
+    ) -> "TagSet":
+        """Reads a file with one name per line, such as a file written by `write`.
+
+        Args:
+            path: str or path-like object. Path of the file, which error messages name.
+            scheme, word: As in `TagSet`.
+        """
+        return cls(split_lines(read_utf8(path, f"the {word}s")), scheme, str(path), word)
+
+    def write(self, path: str | os.PathLike) -> None:
+        """Writes the names to the file `path`, one per line. The write is atomic."""
+        write_text(path, "".join(name + "\n" for name in self.names))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._ids
+
+    def ids(
+        self,
+        names: Sequence[str],
+        source: str | None = None,
+        line: int | Sequence[int] | None = None,
+    ) -> list[int]:
+        """Returns the ids of tags or labels.
+
+        Args:
+            names: sequence of str. The tags of a sentence, or labels.
+            source: str or None. File that contains the names, for error messages. Defaults to
+                `None`.
+            line: int, sequence of int, or None. Line number of the sentence, or of each name, for
+                error messages. Defaults to `None`.
+
+        Raises:
+            ValueError: If a name is not in the list.
+        """
+        try:
+            return [self._ids[name] for name in names]
+        except KeyError:
+            new = next(i for i, name in enumerate(names) if name not in self._ids)
+        source = source or f"{self.word}s"
+        where = tag_sequences.place(source, line, new)
+        if self.word != "tag" and isinstance(line, int):
+            where = f"{source}, line {line}"
+        known = ", ".join(self.names[:30]) + (", ..." if len(self) > 30 else "")
+        raise ValueError(
+            f"{where}: the {self.word} {names[new]!r} is not one of the {len(self)} {self.word}s "
+            f"of {self.source} ({known}), the only ones that the model knows. Correct "
+            f"the {self.word}, remove the example, or train on text that has this {self.word}."
+        )
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        """Returns the names that have the given ids; other ids raise a ValueError."""
+        ids = [int(index) for index in ids]
+        for index in ids:
+            if not 0 <= index < len(self):
+                raise ValueError(
+                    f"`ids` must be ids of {self.word}s, from 0 to {len(self) - 1}; got {index}."
+                )
+        return [self.names[index] for index in ids]
+
+    def allowed_transitions(self) -> np.ndarray:
+        """Returns the allowed transitions between the K tags, bool `[K + 2, K + 2]`.
+
+        See `tags.allowed_transitions`.
+        """
+        return tag_schemes.allowed_transitions(self.names, self.scheme)
+
+
+def _check_names(names: list[str], scheme: str | None, source: str, word: str) -> None:
+    if not names:
+        raise ValueError(f"{source}: found no {word}s. Expected at least one.")
+    first_line: dict[str, int] = {}
+    for line, name in enumerate(names, 1):
+        _check_name(name, scheme, f"{source}, line {line}", word)
+        if first_line.setdefault(name, line) != line:
+            raise ValueError(
+                f"{source}, line {line}: {name!r} is already on line {first_line[name]}. Every "
+                f"{word} must occur only once, because its line determines its id."
+            )
+
+
+def _check_name(name: str, scheme: str | None, where: str, word: str) -> None:
+    """Raises a ValueError, whose message begins with `where`, if a name is not valid."""
+    if not isinstance(name, str):
+        raise ValueError(f"{where}: expected a str; got {name!r}.")
+    if not name.strip():
+        raise ValueError(f"{where}: a {word} must not be blank; got {name!r}.")
+    if name != name.strip() or "\n" in name or "\r" in name or "\0" in name:
+        raise ValueError(
+            f"{where}: a {word} must not start or end with white space or contain a line break or "
+            f"NUL; got {name!r}. Remove these characters."
+        )
+    if scheme is not None:
+        try:
+            tag_schemes.tag_parts(name, scheme)
+        except ValueError as error:
+            raise tag_sequences.not_valid(where, error) from None

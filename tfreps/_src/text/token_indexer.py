@@ -1,0 +1,172 @@
+"""TokenIndexer: converts tokens to the input features of taggers and classifiers."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import tensorflow as tf
+
+from tfreps._src.files.argument_checks import check_list
+from tfreps._src.text.char_ids import character_ids, token_character_ids
+from tfreps._src.text.lookup_table import lookup_table
+from tfreps._src.text.vocabulary import Vocabulary
+
+
+class TokenIndexer(tf.Module):
+    """Converter from tokens to ids in a TensorFlow graph, for training and for exported models.
+
+    It works eagerly, in a `tf.function`, in `tf.data.Dataset.map` and in a SavedModel. It is a
+    `tf.Module` that owns its lookup table. Make it an attribute of the `tf.Module` or Keras
+    model that is saved, so that the table is saved too.
+
+    Args:
+        vocabulary: `Vocabulary`, list of its tokens, or None. If `None`, the result has no
+            `token_ids`. Defaults to `None`.
+        lowercase: bool. Whether to convert tokens to lower case (Unicode) before the lookup. Does
+            not affect `character_ids`. Defaults to `False`.
+        digits_to_zero: bool. Whether to replace every Unicode decimal digit of a token with 0
+            before the lookup. Does not affect `character_ids`. Defaults to `False`.
+        max_characters: int, at least 3, or None. Number of character ids C per token, including
+            the start and end markers. If `None`, the result has no `character_ids`. Defaults to
+            `None`.
+
+    Call arguments:
+        tokens: str tensor, shape `[B, T]`, UTF-8, padded with `""`.
+
+    Returns:
+        dict of tensors:
+
+        - `token_ids`: int32 `[B, T]`. The id of the token in the vocabulary (that of `<UNK>` if
+          the token is not in the vocabulary) plus 1; 0 on padding.
+        - `character_ids`: int32 `[B, T, C]`. The ids that `tfreps.text.character_ids` returns; 0
+          on padding.
+        - `mask`: bool `[B, T]`.
+
+    Masking: `mask` is `True` where the token is not `""`.
+
+    Raises:
+        ValueError: If `Vocabulary` rejects the list of tokens, `vocabulary` is a string, or
+            `max_characters` is less than 3.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tfreps.text import TokenIndexer
+        >>> indexer = TokenIndexer(["<S>", "</S>", "<UNK>", "the", "cat"], lowercase=True)
+        >>> element = indexer(tf.constant([["The", "cat", "sat"], ["Cat", "", ""]]))
+        >>> element["token_ids"].numpy().tolist()
+        [[4, 5, 3], [5, 0, 0]]
+        >>> element["mask"].numpy().sum()
+        np.int64(4)
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary | Sequence[str] | None = None,
+        lowercase: bool = False,
+        digits_to_zero: bool = False,
+        max_characters: int | None = None,
+    ):
+        super().__init__(name="token_indexer")
+        if vocabulary is not None and not isinstance(vocabulary, Vocabulary):
+            if isinstance(vocabulary, str | bytes):
+                raise ValueError(
+                    "`vocabulary` must be a Vocabulary or a list of tokens; got the string "
+                    f"{vocabulary[:60]!r}. To read a file, use `Vocabulary.read`."
+                )
+            vocabulary = Vocabulary(vocabulary)
+        if max_characters is not None:
+            token_character_ids("", max_characters)  # raises an error if it is too small
+        self.vocabulary = vocabulary
+        self.lowercase = lowercase
+        self.digits_to_zero = digits_to_zero
+        self.max_characters = max_characters
+        self.table = None
+        if vocabulary is not None:
+            with tf.init_scope():
+                self.table = lookup_table(vocabulary.tokens, vocabulary.unknown_id)
+
+    @classmethod
+    def from_sentences(
+        cls,
+        sentences: Iterable[Sequence[str]],
+        min_count: int = 1,
+        max_size: int | None = None,
+        **options,
+    ) -> "TokenIndexer":
+        """Creates an indexer whose vocabulary is built from sentences.
+
+        Tokens are counted after they are normalized (`lowercase` and `digits_to_zero`). Tokens
+        that a vocabulary file cannot represent, such as those that contain a line feed, are left
+        out of the vocabulary and are therefore unknown.
+
+        Args:
+            sentences: iterable of lists of str. Tokenized sentences. Use only the training text.
+            min_count, max_size: As in `Vocabulary.from_counts`.
+            **options: Arguments of the constructor other than `vocabulary`.
+
+        Example:
+            >>> from tfreps.text import TokenIndexer
+            >>> sentences = [["The", "cat"], ["the", "Dog"]]
+            >>> indexer = TokenIndexer.from_sentences(sentences, lowercase=True)
+            >>> indexer.vocabulary.tokens[2:]
+            ['<UNK>', 'the', 'cat', 'dog']
+        """
+        counts: Counter[str] = Counter()
+        for sentence in sentences:
+            check_list("Each of `sentences`", sentence, "tokens")
+            counts.update(sentence)
+        tokens = list(counts)
+        looks = cls(None, **options).normalize(tf.constant(tokens, tf.string)).numpy().tolist()
+        normalized: Counter[str] = Counter()
+        for token, look in zip(tokens, looks, strict=True):
+            normalized[look.decode("utf-8")] += counts[token]
+        for token in list(normalized):
+            if not token or token != token.strip() or "\n" in token or "\0" in token:
+                del normalized[token]
+        return cls(Vocabulary.from_counts(normalized, min_count, max_size), **options)
+
+    def __call__(self, tokens):
+        tokens = tf.convert_to_tensor(tokens, tf.string)  # [B, T]
+        mask = tokens != ""
+        features = {"mask": mask}
+        if self.table is not None:
+            ids = tf.cast(self.table.lookup(self.normalize(tokens)), tf.int32)
+            features["token_ids"] = tf.where(mask, ids + 1, 0)  # [B, T]
+        if self.max_characters is not None:
+            features["character_ids"] = character_ids(tokens, self.max_characters)  # [B, T, C]
+        return features
+
+    def with_vocabulary_file(self, path: str | os.PathLike) -> "TokenIndexer":
+        """Returns a copy that stores its vocabulary in the file `path`; see `lookup_table`."""
+        copy = TokenIndexer(None, self.lowercase, self.digits_to_zero, self.max_characters)
+        if self.vocabulary is not None:
+            copy.vocabulary = self.vocabulary
+            copy.table = lookup_table(self.vocabulary.tokens, self.vocabulary.unknown_id, path)
+        return copy
+
+    def normalize(self, tokens):
+        """Applies `lowercase` and `digits_to_zero` to a str tensor; the shape does not change."""
+        if self.lowercase:
+            tokens = tf.strings.lower(tokens, encoding="utf-8")
+        if self.digits_to_zero:
+            tokens = tf.strings.regex_replace(tokens, r"\p{Nd}", "0")
+        return tokens
+
+    @property
+    def vocabulary_size(self) -> int | None:
+        """Size of the vocabulary, which `token_ids` never exceed, or `None` if there is none."""
+        return None if self.vocabulary is None else len(self.vocabulary)
+
+    def get_config(self) -> dict:
+        """Returns the arguments of the constructor as a JSON-serializable dict."""
+        return {
+            "vocabulary": None if self.vocabulary is None else self.vocabulary.tokens,
+            "lowercase": self.lowercase,
+            "digits_to_zero": self.digits_to_zero,
+            "max_characters": self.max_characters,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict) -> "TokenIndexer":
+        """Creates an indexer from the return value of `get_config`."""
+        return cls(**config)

@@ -1,0 +1,119 @@
+"""Splits texts in a TensorFlow graph: at white space, or into characters or words."""
+
+import itertools
+from collections.abc import Iterable, Iterator
+
+from tfreps._src.files.argument_checks import check_list
+
+# RE2 class of the white space at which str.split splits, but tf.strings.split does not: all white
+# space except the space, \t, \n, \v, \f and \r.
+_OTHER_WHITE_SPACE = r"[\p{Z}\x{85}\x1c-\x1f]"
+
+# Members of an RE2 character class: the characters for which str.isspace is true.
+_WHITE_SPACE = r"\s\v\p{Z}\x{85}\x1c-\x1f"
+
+# RE2 patterns and replacements, applied in order; white space then separates the tokens.
+_RULES = {
+    "spaces": (),
+    "characters": ((f"([^{_WHITE_SPACE}])", r"\1 "),),
+    "words": ((rf"([\pL\pN\pM_]+|[^{_WHITE_SPACE}])", r"\1 "),),
+}
+TOKENIZERS = tuple(_RULES)
+_TEXTS_AT_A_TIME = 256
+_PADDED_CHARACTERS = 1 << 22  # limit of a block: number of texts x length of the longest
+
+
+def tokenize(texts, method="spaces"):
+    """Splits texts into tokens.
+
+    Supported methods:
+
+    - "spaces": splits at Unicode white space, as `str.split()` does.
+    - "characters": every Unicode character except white space is a token.
+    - "words": runs of letters, numerals, marks (Unicode categories L, N and M) and underscores are
+      tokens, and so is every other character except white space. `don't!` becomes `don ' t !`.
+    - a BERT tokenizer: splits texts into words, as its `word_rules` define them, not into pieces.
+
+    The function uses only core TensorFlow operations, so that an exported model splits texts in
+    the same way as in training. Letters, numerals and marks are those of Unicode 15. Bytes
+    that are not UTF-8 are not removed; they stay attached to the text that follows.
+
+    Args:
+        texts: list of str, or str tensor of shape `[N]`, UTF-8.
+        method: str or tokenizer. `"spaces"`, `"characters"`, `"words"`, a `WordPieceTokenizer` or a
+            `CharacterTokenizer`. Defaults to `"spaces"`.
+
+    Returns:
+        For a list, a list of lists of str: the tokens of each text. For a tensor, a str tensor of
+        shape `[N, T]`, where T is the largest number of tokens in a text.
+
+    Masking: the rows of a tensor are padded on the right with `""`, which is never a token.
+
+    Raises:
+        ValueError: If `method` is not one of those above, or `texts` is a single string.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tfreps.text import tokenize
+        >>> tokenize(["It's 5.", ""], "words")
+        [['It', "'", 's', '5', '.'], []]
+        >>> tokenize(tf.constant(["It's 5.", "ok"])).numpy().tolist()
+        [[b"It's", b'5.'], [b'ok', b'']]
+    """
+    import tensorflow as tf  # imported here to keep `import tfreps.text` fast
+
+    check_method(method)
+    if not tf.is_tensor(texts):
+        check_list("`texts`", texts)
+        return _token_lists(list(texts), method)
+    for pattern, new in _RULES[method] if isinstance(method, str) else method.word_rules:
+        texts = tf.strings.regex_replace(texts, pattern, new)
+    return split_tokens(texts)  # [N, T]
+
+
+def split_tokens(sentences):
+    """Splits texts `[N]` at white space, as `str.split()` does: `[N, T]`, padded with `""`."""
+    import tensorflow as tf
+
+    plain = tf.strings.regex_replace(sentences, _OTHER_WHITE_SPACE, " ")
+    return tf.strings.split(plain).to_tensor("")  # [N, T]
+
+
+def _token_lists(texts: list[str], method) -> list[list[str]]:
+    import tensorflow as tf
+
+    tokens = []
+    strings: dict[bytes, str] = {}  # equal tokens share one string
+    for block in blocks(texts):
+        rows = tokenize(tf.constant(block), method)  # [N, T]
+        real = rows != ""
+        flat = iter(rows[real].numpy().tolist())
+        for length in tf.math.count_nonzero(real, axis=1).numpy().tolist():
+            own = itertools.islice(flat, length)
+            tokens.append([strings.get(t) or strings.setdefault(t, t.decode()) for t in own])
+    return tokens
+
+
+def blocks(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Yields groups of texts to tokenize together, limited by the number of padded characters."""
+    block: list[str] = []
+    longest = 0
+    for text in texts:
+        longest = max(longest, len(text))
+        is_full = (len(block) + 1) * longest > _PADDED_CHARACTERS
+        if block and (is_full or len(block) == _TEXTS_AT_A_TIME):
+            yield block
+            block = []
+            longest = len(text)
+        block.append(text)
+    if block:
+        yield block
+
+
+def check_method(method) -> None:
+    """Raises a ValueError unless `method` is one of `TOKENIZERS` or has `word_rules`."""
+    if method not in TOKENIZERS if isinstance(method, str) else not hasattr(method, "word_rules"):
+        raise ValueError(
+            f"`method` must be one of {', '.join(map(repr, TOKENIZERS))} or a BERT tokenizer; "
+            f"got {method!r}."
+        )

@@ -1,5 +1,0 @@
-"""Converters between checkpoints of other libraries and the weights of tfreps."""
-
-from tfreps.convert.bert_checkpoint import Checkpoint
-
-__all__ = ["Checkpoint"]

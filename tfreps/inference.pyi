@@ -1,0 +1,11 @@
+from ._src.inference.answers import ClassifiedText as ClassifiedText
+from ._src.inference.answers import TaggedText as TaggedText
+from ._src.inference.answers import TextAttention as TextAttention
+from ._src.inference.answers import TextSpan as TextSpan
+from ._src.inference.answers import TextVectors as TextVectors
+from ._src.inference.embeddings_file import EmbeddingsFile as EmbeddingsFile
+from ._src.inference.sentence_encoder import SentenceEncoder as SentenceEncoder
+from ._src.inference.text_bert import TextBert as TextBert
+from ._src.inference.text_bilm import TextBiLM as TextBiLM
+from ._src.inference.text_classifier import TextClassifier as TextClassifier
+from ._src.inference.text_tagger import TextTagger as TextTagger

@@ -1,0 +1,41 @@
+"""Keras layers: encoders, embeddings, attention, pooling, CRF and sampled softmax."""
+
+from tfreps._src.layers import (
+    CRF,
+    SLSTM,
+    BiLSTM,
+    CharCNNEncoder,
+    CharLSTMEncoder,
+    ElmoBiLSTM,
+    ElmoLSTM,
+    Highway,
+    LSTMState,
+    Pooling,
+    PositionEmbedding,
+    SampledSoftmax,
+    ScalarMix,
+    SegmentEmbedding,
+    SelfAttention,
+    SLSTMCell,
+    TransformerBlock,
+)
+
+__all__ = [
+    "BiLSTM",
+    "CRF",
+    "CharCNNEncoder",
+    "CharLSTMEncoder",
+    "ElmoBiLSTM",
+    "ElmoLSTM",
+    "Highway",
+    "LSTMState",
+    "Pooling",
+    "PositionEmbedding",
+    "SLSTM",
+    "SLSTMCell",
+    "SampledSoftmax",
+    "ScalarMix",
+    "SegmentEmbedding",
+    "SelfAttention",
+    "TransformerBlock",
+]

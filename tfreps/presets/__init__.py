@@ -1,6 +1,0 @@
-"""Published weights: their table, downloads, and uploads to the Hugging Face Hub."""
-
-from tfreps.presets.preset_table import Preset, PresetFile, PresetTable, table
-from tfreps.presets.sources import fetch, fetched
-
-__all__ = ["Preset", "PresetFile", "PresetTable", "fetch", "fetched", "table"]
