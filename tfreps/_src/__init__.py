@@ -1,1 +1,1 @@
-"""The library. Names without an underscore are private here, too: see the modules above."""
+"""The private code of tfreps, whose public names are listed in the modules of `tfreps`."""
