@@ -22,7 +22,7 @@ Checkpoint = tuple[int, dict[str, np.ndarray], dict]
 
 
 def save_checkpoint(
-    folder: str | os.PathLike,
+    folder: str | os.PathLike[str],
     step: int,
     arrays: dict[str, np.ndarray],
     state: dict,
@@ -54,7 +54,7 @@ def save_checkpoint(
     return path
 
 
-def load_latest_checkpoint(folder: str | os.PathLike) -> Checkpoint | None:
+def load_latest_checkpoint(folder: str | os.PathLike[str]) -> Checkpoint | None:
     """Returns the step, arrays and state of the newest checkpoint that is intact, or `None`.
 
     If a file cannot be read or its content differs from its checksum, the next older one is tried.

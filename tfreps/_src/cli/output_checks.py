@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from tfreps._src.cli.options import Option
 from tfreps._src.files.atomic_files import check_place, is_stream
 
-Path = str | os.PathLike
+Path = str | os.PathLike[str]
 OUTPUT = Option(str, None, "File to write. Defaults to standard output.", metavar="FILE")
 # The folder that demo-corpus and demo-tags write.
 CORPUS = {

@@ -34,7 +34,7 @@ def read_sentences(options, at_once: int) -> Iterator[list[str]]:
 
 
 def read_texts(
-    path: str | os.PathLike, at_once: int, max_line_bytes: int | None = None
+    path: str | os.PathLike[str], at_once: int, max_line_bytes: int | None = None
 ) -> Iterator[list[str]]:
     """Yields the lines of a file, or of standard input for `"-"`, in blocks.
 

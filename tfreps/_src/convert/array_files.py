@@ -30,7 +30,7 @@ class Arrays(NamedTuple):
     array: Callable[[str], np.ndarray]
 
 
-def open_folder(folder: str | os.PathLike) -> Arrays:
+def open_folder(folder: str | os.PathLike[str]) -> Arrays:
     """Opens a folder's `model.safetensors`, or the files in `model.safetensors.index.json`."""
     folder = Path(folder)
     if (folder / SINGLE).exists():
@@ -89,7 +89,7 @@ def open_safetensors(paths: list[Path]) -> Arrays:
     return Arrays(shapes, array)
 
 
-def open_tensorflow(prefix: str | os.PathLike) -> Arrays:
+def open_tensorflow(prefix: str | os.PathLike[str]) -> Arrays:
     """Opens a TF 1 checkpoint whose data files have all the bytes that its index claims.
 
     `prefix` is the path without file extensions, or a checkpoint in a single file.
@@ -125,7 +125,9 @@ def open_tensorflow(prefix: str | os.PathLike) -> Arrays:
     return Arrays({name: tuple(shape) for name, shape in shapes.items()}, array)
 
 
-def write_folder(folder: str | os.PathLike, config: dict, arrays: Mapping[str, Callable]) -> None:
+def write_folder(
+    folder: str | os.PathLike[str], config: dict, arrays: Mapping[str, Callable]
+) -> None:
     """Writes `config.json` and `model.safetensors`, each atomically; other files do not change.
 
     An earlier `config.json` is removed before the weights are replaced, so that an interrupted call
@@ -147,7 +149,7 @@ def write_folder(folder: str | os.PathLike, config: dict, arrays: Mapping[str, C
             (folder / "config.json").unlink(missing_ok=True)
 
 
-def conversion(pickles: list[Path], target: str | os.PathLike) -> str:
+def conversion(pickles: list[Path], target: str | os.PathLike[str]) -> str:
     """Returns the error message for PyTorch pickles, with a command that converts them."""
     sources = ", ".join(f"'{path}'" for path in pickles)
     return (

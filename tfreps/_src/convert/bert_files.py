@@ -42,7 +42,7 @@ AESPRESSO = {
 UNTOLD = ("num_heads", "normalize_positions")
 
 
-def open_google(path: str | os.PathLike) -> Checkpoint:
+def open_google(path: str | os.PathLike[str]) -> Checkpoint:
     """Opens a checkpoint from Google's code; checks the sizes of its files but reads no arrays yet.
 
     `path` is a folder with `bert_config.json` and one checkpoint, or the checkpoint with or without
@@ -66,7 +66,7 @@ def open_google(path: str | os.PathLike) -> Checkpoint:
     return _checked(Checkpoint(str(prefix), config, options, GoogleNames(), arrays), prefix.parent)
 
 
-def open_hugging_face(folder: str | os.PathLike) -> Checkpoint:
+def open_hugging_face(folder: str | os.PathLike[str]) -> Checkpoint:
     """Opens a Hugging Face folder; checks the config and the headers but reads no arrays yet.
 
     The folder has `config.json` and either `model.safetensors` or an index,
@@ -92,7 +92,7 @@ def open_hugging_face(folder: str | os.PathLike) -> Checkpoint:
     return _checked(Checkpoint(str(folder), config, options, names, arrays), Path(folder))
 
 
-def open_aespresso(path: str | os.PathLike) -> Checkpoint:
+def open_aespresso(path: str | os.PathLike[str]) -> Checkpoint:
     """Opens the state dict of an aespresso model that was converted to safetensors.
 
     The sizes of the model follow from the shapes of the arrays. The labels of the next-sentence

@@ -13,7 +13,7 @@ HDF5 = ".hdf5", ".h5"
 BILM_SUFFIXES = ".json", *HDF5
 
 
-def read_training_bilm(folder: str | os.PathLike, **model_options) -> BiLM:
+def read_training_bilm(folder: str | os.PathLike[str], **model_options) -> BiLM:
     """Loads the `BiLM` of a bilm-tf training folder, without its softmax."""
     carries = model_options.get("initial_state") == "carry"
     if carries:  # which `BiLMPretrainer` does not support
@@ -26,7 +26,7 @@ def read_training_bilm(folder: str | os.PathLike, **model_options) -> BiLM:
     return model
 
 
-def write_bilm(model: BiLM, folder: str | os.PathLike) -> None:
+def write_bilm(model: BiLM, folder: str | os.PathLike[str]) -> None:
     """Writes `options.json` and `weights.hdf5`; see `BiLM.save_pretrained`."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,7 @@ def write_bilm(model: BiLM, folder: str | os.PathLike) -> None:
 
 
 def find_bilm_files(
-    source: str | os.PathLike, weights_file: str | os.PathLike | None = None
+    source: str | os.PathLike[str], weights_file: str | os.PathLike[str] | None = None
 ) -> tuple[pathlib.Path, pathlib.Path]:
     """Finds the options file and the weights file of a published biLM.
 

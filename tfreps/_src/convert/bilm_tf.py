@@ -41,9 +41,9 @@ def table(model_options: dict) -> list[Row]:
 
 
 def read_weights(
-    options_file: str | os.PathLike,
-    weights_file: str | os.PathLike,
-    embedding_file: str | os.PathLike | None = None,
+    options_file: str | os.PathLike[str],
+    weights_file: str | os.PathLike[str],
+    embedding_file: str | os.PathLike[str] | None = None,
     **model_options,
 ) -> BiLM:
     """Loads a `BiLM`; see `BiLM.from_pretrained`.
@@ -88,7 +88,7 @@ def read_weights(
 
 
 def write_weights(
-    model: BiLM, options_file: str | os.PathLike, weights_file: str | os.PathLike
+    model: BiLM, options_file: str | os.PathLike[str], weights_file: str | os.PathLike[str]
 ) -> None:
     """Writes `options.json` and an HDF5 file for bilm-tf and AllenNLP, each atomically.
 

@@ -38,7 +38,7 @@ def table(model_options: dict, vocabulary_size: int, tied: bool) -> list[Row]:
 
 
 def read_training_folder(
-    folder: str | os.PathLike, model_changes: dict | None = None, **pretrainer_options
+    folder: str | os.PathLike[str], model_changes: dict | None = None, **pretrainer_options
 ) -> Restored:
     """Loads the newest checkpoint of a bilm-tf training folder, with its Adagrad accumulators.
 

@@ -67,7 +67,7 @@ TRAINING_KEYS = (
 )
 
 
-def read_options(path: str | os.PathLike) -> dict:
+def read_options(path: str | os.PathLike[str]) -> dict:
     """Reads the `options.json` of HDF5 weights as described in `from_json`.
 
     Raises:

@@ -74,7 +74,7 @@ def layout(
 
 def write_model(
     model: BertEncoder | BertPretrainer | Classifier | Tagger,
-    folder: str | os.PathLike,
+    folder: str | os.PathLike[str],
     next_label: int = 0,
     more: Mapping | None = None,
 ) -> str:
@@ -87,7 +87,7 @@ def write_model(
     return found.kind
 
 
-def read_into(model, folder: str | os.PathLike, next_label: int = 0) -> None:
+def read_into(model, folder: str | os.PathLike[str], next_label: int = 0) -> None:
     """Reads the arrays that `write_model` wrote into the weights of an equal model."""
     found = layout(model, next_label)
     arrays = array_files.open_folder(folder)

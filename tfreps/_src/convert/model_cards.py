@@ -35,7 +35,7 @@ _SIZES = {  # option of a model: its name in the card
 
 def write_model_card(
     model: WholeModel,
-    folder: str | os.PathLike,
+    folder: str | os.PathLike[str],
     name: str | None = None,
     known: Mapping | None = None,
     preset: bool = False,

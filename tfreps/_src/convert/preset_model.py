@@ -17,7 +17,9 @@ KEY = "tfreps"  # key of config.json that other libraries ignore
 BOUND = 1 << 16  # integers of a config up to this bound are accepted for every model
 
 
-def write_preset_model(model: keras.Model, folder: str | os.PathLike, next_label: int = 0) -> None:
+def write_preset_model(
+    model: keras.Model, folder: str | os.PathLike[str], next_label: int = 0
+) -> None:
     """Writes the config and the weights of a built model for `read_preset_model`.
 
     A model that the BERT classes of transformers can represent is stored with their keys and names,
@@ -40,7 +42,7 @@ def write_preset_model(model: keras.Model, folder: str | os.PathLike, next_label
     array_files.write_folder(folder, {KEY: about}, arrays)
 
 
-def read_preset_model(folder: str | os.PathLike) -> keras.Model:
+def read_preset_model(folder: str | os.PathLike[str]) -> keras.Model:
     """Reads the model that `write_preset_model` wrote, without running code from the files."""
     file = pathlib.Path(folder, CONFIG)
     config = read_json(file)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tfreps._src.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked, read_unpacked
 from tfreps._src.files.utf8_files import decode_text, decode_utf8, split_lines
 
-Files = str | os.PathLike | Iterable[str | os.PathLike]
+Files = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 class TextBlock(NamedTuple):
@@ -172,7 +172,7 @@ def refusal(path: str, block: TextBlock, token: str) -> str:
     )
 
 
-def read_text(path: str | os.PathLike, encoding: str = "utf-8", in_lines: bool = True) -> str:
+def read_text(path: str | os.PathLike[str], encoding: str = "utf-8", in_lines: bool = True) -> str:
     """Reads a text file that is not empty, without converting its line endings."""
     data = read_unpacked(path)
     if not data:
@@ -180,6 +180,6 @@ def read_text(path: str | os.PathLike, encoding: str = "utf-8", in_lines: bool =
     return decode_text(data, path, encoding, in_lines)
 
 
-def read_lines(path: str | os.PathLike, encoding: str = "utf-8") -> list[str]:
+def read_lines(path: str | os.PathLike[str], encoding: str = "utf-8") -> list[str]:
     """Returns the lines of a file without their line endings; line n is element n - 1."""
     return split_lines(read_text(path, encoding))

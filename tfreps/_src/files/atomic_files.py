@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from tfreps._src.files.disk_errors import naming
 
-Path = str | os.PathLike
+Path = str | os.PathLike[str]
 
 STREAMS = ("/dev/", "/proc/")  # paths below these are not files that can be replaced
 DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}

@@ -7,7 +7,7 @@ import pathlib
 import shutil
 from collections.abc import Iterator
 
-Path = str | os.PathLike
+Path = str | os.PathLike[str]
 
 # System errors for a file that cannot grow. Libraries repeat their messages in other errors.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

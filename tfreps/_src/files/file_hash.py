@@ -4,7 +4,7 @@ import hashlib
 import os
 
 
-def file_hash(path: str | os.PathLike, algorithm: str = "sha256") -> str:
+def file_hash(path: str | os.PathLike[str], algorithm: str = "sha256") -> str:
     """Returns the hash of a file in hexadecimal digits. The file is read in blocks."""
     digest = hashlib.new(algorithm)
     with open(path, "rb") as file:

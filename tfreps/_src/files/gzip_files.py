@@ -9,12 +9,12 @@ from typing import BinaryIO
 GZIP_ERRORS = (gzip.BadGzipFile, zlib.error, EOFError)
 
 
-def open_unpacked(path: str | os.PathLike) -> BinaryIO:
+def open_unpacked(path: str | os.PathLike[str]) -> BinaryIO:
     """Opens a file for reading bytes; a file named `*.gz` is decompressed."""
     return gzip.open(path) if os.fspath(path).endswith(".gz") else open(path, "rb")
 
 
-def read_unpacked(path: str | os.PathLike) -> bytes:
+def read_unpacked(path: str | os.PathLike[str]) -> bytes:
     """Reads all bytes of a file; a file named `*.gz` is decompressed."""
     try:
         with open_unpacked(path) as file:
@@ -25,7 +25,7 @@ def read_unpacked(path: str | os.PathLike) -> bytes:
         raise ValueError(f"Cannot read {path}: {error.strerror or error}.") from error
 
 
-def damaged_gzip(place: str | os.PathLike, error: Exception) -> ValueError:
+def damaged_gzip(place: str | os.PathLike[str], error: Exception) -> ValueError:
     """Returns the ValueError that replaces one of `GZIP_ERRORS` in a file, or in a line of it."""
     return ValueError(
         f"{place}: the file is damaged or not a gzip file ({error}). Only gzip files may be named "

@@ -13,7 +13,7 @@ LARGEST_RATIO = 1032
 LARGEST_BLOCK = 2**24  # bytes; chunks up to this size may be larger than their array
 
 
-def open_hdf5(path: str | os.PathLike, what: str = "an HDF5 file") -> h5py.File:
+def open_hdf5(path: str | os.PathLike[str], what: str = "an HDF5 file") -> h5py.File:
     """Opens an HDF5 file for reading; errors describe the expected file as `what`."""
     if not os.path.isfile(path):
         raise ValueError(f"{path}: expected {what}; the file does not exist.")

@@ -7,7 +7,7 @@ from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.utf8_files import read_utf8
 
 
-def read_json(path: str | os.PathLike) -> dict:
+def read_json(path: str | os.PathLike[str]) -> dict:
     """Reads a JSON object from a UTF-8 file; a key that occurs twice is an error."""
     text = read_utf8(path, in_lines=False)
     try:
@@ -28,7 +28,7 @@ def read_json(path: str | os.PathLike) -> dict:
 
 
 def write_json(
-    path: str | os.PathLike, values: dict, indent: int | None = 2, ensure_ascii: bool = True
+    path: str | os.PathLike[str], values: dict, indent: int | None = 2, ensure_ascii: bool = True
 ) -> None:
     """Writes a JSON file atomically; on one line if `indent` is `None`."""
     text = json.dumps(values, indent=indent, ensure_ascii=ensure_ascii)

@@ -5,7 +5,7 @@ import os
 POINTER = b"version https://git-lfs"  # first bytes of such a file
 
 
-def refuse_pointer(path: str | os.PathLike, start: bytes | None = None) -> None:
+def refuse_pointer(path: str | os.PathLike[str], start: bytes | None = None) -> None:
     """Raises a ValueError if a file, or its first bytes `start`, is a git-lfs pointer."""
     if start is None:
         with open(path, "rb") as file:

@@ -24,7 +24,7 @@ _LONE_RETURN = re.compile("\r(?!\n)")
 
 def decode_utf8(
     data: bytes,
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     first_line: int = 1,
     in_lines: bool = True,
     has_encoding: bool = False,
@@ -64,7 +64,7 @@ def decode_utf8(
     return text
 
 
-def check_line_ends(text: str, path: str | os.PathLike, first_line: int = 1) -> None:
+def check_line_ends(text: str, path: str | os.PathLike[str], first_line: int = 1) -> None:
     """Raises a ValueError if a carriage return in whole lines of a file is not before a line feed.
 
     A file whose lines end with carriage returns alone would otherwise be read as one line.
@@ -88,7 +88,7 @@ def split_lines(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
 
 
-def read_utf8(path: str | os.PathLike, what: str = "", in_lines: bool = True) -> str:
+def read_utf8(path: str | os.PathLike[str], what: str = "", in_lines: bool = True) -> str:
     """Reads a UTF-8 text file without converting its line endings."""
     try:
         with open(path, "rb") as file:
@@ -101,7 +101,7 @@ def read_utf8(path: str | os.PathLike, what: str = "", in_lines: bool = True) ->
 
 
 def decode_text(
-    data: bytes, path: str | os.PathLike, encoding: str = "utf-8", in_lines: bool = True
+    data: bytes, path: str | os.PathLike[str], encoding: str = "utf-8", in_lines: bool = True
 ) -> str:
     """Decodes a whole text file and removes its byte order mark."""
     try:

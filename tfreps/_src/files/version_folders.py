@@ -6,7 +6,7 @@ import pathlib
 LARGEST = 2**63 - 1  # a version is an int64
 
 
-def versions_of(folder: str | os.PathLike) -> list[int]:
+def versions_of(folder: str | os.PathLike[str]) -> list[int]:
     """Returns the versions of an exported model in ascending order.
 
     A version is a folder whose name is an integer from 0 to 2**63 - 1 with optional leading zeros:
@@ -16,7 +16,7 @@ def versions_of(folder: str | os.PathLike) -> list[int]:
     return sorted(_folders(folder))
 
 
-def next_version(folder: str | os.PathLike) -> int:
+def next_version(folder: str | os.PathLike[str]) -> int:
     """Returns the newest version plus 1, or 1 if there are no versions."""
     number = max(versions_of(folder), default=0) + 1
     if number > LARGEST:
@@ -27,7 +27,7 @@ def next_version(folder: str | os.PathLike) -> int:
     return number
 
 
-def version_folder(folder: str | os.PathLike, version: int | None = None) -> pathlib.Path:
+def version_folder(folder: str | os.PathLike[str], version: int | None = None) -> pathlib.Path:
     """Returns the folder of a version, or of the newest one if `version` is `None`."""
     found = _folders(folder)
     if not found:

@@ -64,7 +64,7 @@ class EmbeddingsFile:
 
     def __init__(
         self,
-        path: str | os.PathLike,
+        path: str | os.PathLike[str],
         options: dict,
         resume: bool = False,
         overwrite: bool = False,
@@ -159,7 +159,7 @@ class EmbeddingsFile:
         return sorted(self.part.glob("[0-9]*.hdf5"))
 
 
-def read_options(path: str | os.PathLike) -> dict:
+def read_options(path: str | os.PathLike[str]) -> dict:
     """Reads the options that a complete file of `tfreps embed` was written with."""
     try:
         with open_hdf5(path) as file, naming_damage(path, OPTIONS_ATTRIBUTE):

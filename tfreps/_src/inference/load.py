@@ -48,10 +48,10 @@ from tfreps._src.text.vocabulary import Vocabulary
 
 
 def load(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     *,
-    weights_file: str | os.PathLike | None = None,
-    vocabulary: str | os.PathLike | Vocabulary | None = None,
+    weights_file: str | os.PathLike[str] | None = None,
+    vocabulary: str | os.PathLike[str] | Vocabulary | None = None,
     initial_state: str | None = None,
     scheme: str | None = None,
     num_layers: int | None = None,
@@ -132,7 +132,7 @@ def load(
     return loaded
 
 
-def load_as(kind: type[LoadedModel], path: str | os.PathLike, **options) -> LoadedModel:
+def load_as(kind: type[LoadedModel], path: str | os.PathLike[str], **options) -> LoadedModel:
     """Loads a model with `load`; raises a ValueError if it is not an instance of `kind`."""
     found = load(path, **options)
     if not isinstance(found, kind):

@@ -29,7 +29,7 @@ def new_figure(width, height):
     return module.Figure(figsize=(width, height), layout="constrained")
 
 
-def save_figure(figure, path: str | os.PathLike) -> pathlib.Path:
+def save_figure(figure, path: str | os.PathLike[str]) -> pathlib.Path:
     """Writes a figure to a PNG file atomically.
 
     Args:
@@ -67,7 +67,7 @@ def png_of(figure) -> bytes:
     return file.getvalue()
 
 
-def show_in_tensorboard(logs: str | os.PathLike, pictures, step: int = 0) -> None:
+def show_in_tensorboard(logs: str | os.PathLike[str], pictures, step: int = 0) -> None:
     """Writes pictures to the event files of a run as TensorBoard images.
 
     Args:

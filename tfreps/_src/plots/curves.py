@@ -63,7 +63,7 @@ def learning_curves_figure(histories, names=None, over=None):
     return figure
 
 
-def read_history(path: str | os.PathLike) -> list[dict]:
+def read_history(path: str | os.PathLike[str]) -> list[dict]:
     """Reads a `history.jsonl` file into a list of dicts, skipping an incomplete last line.
 
     Raises:

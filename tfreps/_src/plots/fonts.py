@@ -65,7 +65,7 @@ class Fonts(NamedTuple):
         return "".join(f"U+{ord(c):04X}" if c in self.missing else c for c in text)
 
 
-def fonts_for(texts: Iterable[str], font: str | os.PathLike | None = None) -> Fonts:
+def fonts_for(texts: Iterable[str], font: str | os.PathLike[str] | None = None) -> Fonts:
     """Finds fonts that together have all characters of the given texts.
 
     Fonts are tried in this order: `font`, DejaVu Sans, the fonts in matplotlib's cached font list,

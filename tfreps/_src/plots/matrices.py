@@ -15,7 +15,7 @@ UPRIGHT = 2  # column names of at most this many characters are not rotated
 
 
 def plot_confusion_matrix(
-    counts, names: list[str], path: str | os.PathLike, fonts=None
+    counts, names: list[str], path: str | os.PathLike[str], fonts=None
 ) -> pathlib.Path:
     """Draws how often each true name (row) was predicted as each name (column), as a PNG file.
 
@@ -105,7 +105,7 @@ def matrix_figure(values, rows, columns, x="", y="", title="", cells=None, limit
     return figure
 
 
-def plot_mix_weights(weights, path: str | os.PathLike) -> pathlib.Path:
+def plot_mix_weights(weights, path: str | os.PathLike[str]) -> pathlib.Path:
     """Draws the weights of the layers in a `ScalarMix` as a bar chart in a PNG file.
 
     Args:

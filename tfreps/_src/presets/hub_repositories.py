@@ -103,7 +103,7 @@ def download_repository(address: str) -> pathlib.Path:
 
 
 def upload_folder(
-    folder: str | os.PathLike,
+    folder: str | os.PathLike[str],
     address: str,
     message: str = "Upload with tfreps",
     private: bool | None = None,

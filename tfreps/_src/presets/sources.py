@@ -15,7 +15,7 @@ from tfreps._src.presets.web_files import download_file
 PAIR = "options.json", "weights.hdf5"
 
 
-def fetch(source: str | os.PathLike) -> pathlib.Path:
+def fetch(source: str | os.PathLike[str]) -> pathlib.Path:
     """Returns the local path of a model, which is downloaded first if it is not local.
 
     The source is one of:
@@ -64,7 +64,7 @@ def fetch(source: str | os.PathLike) -> pathlib.Path:
 
 @contextlib.contextmanager
 def fetched(
-    source: str | os.PathLike, suffixes: tuple[str, ...] | None = None
+    source: str | os.PathLike[str], suffixes: tuple[str, ...] | None = None
 ) -> Iterator[pathlib.Path]:
     """Context manager that returns `fetch(source)`; errors in its block name the source.
 

@@ -26,7 +26,7 @@ def download_file(
     url: str,
     checksum: str | None = None,
     size: int | None = None,
-    path: str | os.PathLike | None = None,
+    path: str | os.PathLike[str] | None = None,
 ) -> pathlib.Path:
     """Downloads a file, or returns the file that was downloaded before.
 

@@ -16,7 +16,7 @@ MACOS = ("__MACOSX", ".DS_Store")  # what the archives of macOS contain in addit
 BROKEN = zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError
 
 
-def unpack(path: str | os.PathLike) -> pathlib.Path:
+def unpack(path: str | os.PathLike[str]) -> pathlib.Path:
     """Extracts a zip archive into the cache, once; returns the folder, or the only folder in it.
 
     The files that macOS adds to archives are ignored. An archive that is damaged or encrypted,

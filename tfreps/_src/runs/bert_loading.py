@@ -29,7 +29,7 @@ class EncoderAndTokenizer(NamedTuple):
     tokenizer: Any
 
 
-def load_encoder(source: str | os.PathLike, **changes) -> EncoderAndTokenizer:
+def load_encoder(source: str | os.PathLike[str], **changes) -> EncoderAndTokenizer:
     """Loads the encoder of a pre-trained BERT model; all of its weights are trainable.
 
     The source is a run folder of `tfreps pretrain-bert`, a folder that `save_to_preset` wrote, or a
@@ -47,7 +47,7 @@ def load_encoder(source: str | os.PathLike, **changes) -> EncoderAndTokenizer:
 
 
 def load_pretrainer(
-    source: str | os.PathLike,
+    source: str | os.PathLike[str],
     next_sentence: bool | None = None,
     next_label: int | None = None,
     **changes,

@@ -49,7 +49,7 @@ def has_head(checkpoint: Checkpoint) -> bool:
     return has(label_rows(checkpoint.names, checkpoint.options, 1), checkpoint.arrays.shapes)
 
 
-def write_labelling_run(model, tokenizer, folder: str | os.PathLike, options: dict) -> None:
+def write_labelling_run(model, tokenizer, folder: str | os.PathLike[str], options: dict) -> None:
     """Writes a run folder like those of `tfreps train-classifier` and `tfreps train-tagger`."""
     program = "train-tagger" if isinstance(model, Tagger) else "train-classifier"
     run = RunFolder.create(folder, program, {**options, "encoder": "bert", "tokens": "bert"})
@@ -58,7 +58,7 @@ def write_labelling_run(model, tokenizer, folder: str | os.PathLike, options: di
     run.save_model(model)
 
 
-def write_published(run: RunFolder, folder: str | os.PathLike, name: str | None = None) -> str:
+def write_published(run: RunFolder, folder: str | os.PathLike[str], name: str | None = None) -> str:
     """Writes the BERT model and the vocabulary of a run, and a model card, for transformers.
 
     Returns the name of the class of Hugging Face transformers that can load the model.

@@ -39,9 +39,9 @@ def run_vocabulary(run, model) -> Vocabulary | None:
 
 
 def continue_pretraining(
-    source: str | os.PathLike,
+    source: str | os.PathLike[str],
     vocabulary: Vocabulary,
-    options_file: str | os.PathLike | None = None,
+    options_file: str | os.PathLike[str] | None = None,
     bilm_options: dict | None = None,
     **pretrainer_options,
 ) -> Restored:

@@ -38,7 +38,7 @@ class Location(NamedTuple):
 
 
 @contextlib.contextmanager
-def locate(source: str | os.PathLike, *kinds: Kind) -> Iterator[Location]:
+def locate(source: str | os.PathLike[str], *kinds: Kind) -> Iterator[Location]:
     """Context manager that yields the `Location` of a model; errors in its block name the source.
 
     `source` is a path, name or address, as in `tfreps.presets.fetch`. `kinds` are those that the

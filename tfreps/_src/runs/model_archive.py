@@ -12,7 +12,7 @@ UNSAFE = "safe_mode", "unsafe_deserialization"  # words in Keras's errors about 
 BROKEN = zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError
 
 
-def save_archive(model, path: str | os.PathLike) -> None:
+def save_archive(model, path: str | os.PathLike[str]) -> None:
     """Saves a `.keras` file without the state of the optimizer, the loss and the metrics.
 
     The state of Adam is twice as large as the weights. Compile the loaded model before
@@ -29,7 +29,7 @@ def save_archive(model, path: str | os.PathLike) -> None:
         model.optimizer, model.compiled = optimizer, True
 
 
-def load_archive(path: str | os.PathLike):
+def load_archive(path: str | os.PathLike[str]):
     """Loads a `.keras` file, without compiling the model or running any code from the file."""
     check_archive(path)
     import keras
@@ -42,7 +42,7 @@ def load_archive(path: str | os.PathLike):
         raise ValueError(refusal(path, error)) from error
 
 
-def check_archive(path: str | os.PathLike) -> None:
+def check_archive(path: str | os.PathLike[str]) -> None:
     """Raises a ValueError if a `.keras` file is damaged, incomplete or too large when unpacked."""
     size = os.path.getsize(path)
     if not zipfile.is_zipfile(path):
@@ -61,7 +61,7 @@ def check_archive(path: str | os.PathLike) -> None:
         raise ValueError(_damaged(path, str(error) or type(error).__name__)) from error
 
 
-def refusal(path: str | os.PathLike, error: Exception) -> str:
+def refusal(path: str | os.PathLike[str], error: Exception) -> str:
     """Returns an error message for an archive, without Keras's advice to turn safe mode off."""
     message = " ".join(str(error).split())
     if any(word in message for word in UNSAFE):
@@ -76,7 +76,7 @@ def refusal(path: str | os.PathLike, error: Exception) -> str:
     )
 
 
-def _damaged(path: str | os.PathLike, reason: str) -> str:
+def _damaged(path: str | os.PathLike[str], reason: str) -> str:
     return (
         f"{path} is damaged: {reason}. It may be incomplete: compare its size with the original, "
         "and copy it again or train the model again."

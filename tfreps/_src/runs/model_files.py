@@ -62,7 +62,7 @@ def save_pretrained(model, folder, *args) -> None:
 
 def save_to_preset(
     model,
-    folder: str | os.PathLike,
+    folder: str | os.PathLike[str],
     run: RunFolder | None = None,
     options: Mapping | None = None,
     vocabulary=None,

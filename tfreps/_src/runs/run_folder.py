@@ -73,7 +73,7 @@ class RunFolder:
 
     def __init__(
         self,
-        path: str | os.PathLike,
+        path: str | os.PathLike[str],
         program: str,
         options: dict,
         unused: Iterable[str] | None = None,
@@ -96,7 +96,7 @@ class RunFolder:
     @classmethod
     def create(
         cls,
-        path: str | os.PathLike,
+        path: str | os.PathLike[str],
         program: str,
         options: dict,
         overwrite: bool = False,
@@ -152,7 +152,7 @@ class RunFolder:
     @contextlib.contextmanager
     def begin(
         cls,
-        path: str | os.PathLike,
+        path: str | os.PathLike[str],
         program: str,
         options: dict,
         free: Iterable[str] = (),
@@ -188,7 +188,7 @@ class RunFolder:
     @classmethod
     def find_earlier(
         cls,
-        path: str | os.PathLike,
+        path: str | os.PathLike[str],
         program: str,
         options: dict,
         free: Iterable[str] = (),
@@ -213,7 +213,7 @@ class RunFolder:
         return run
 
     @staticmethod
-    def check_free(path: str | os.PathLike, overwrite: bool = False) -> None:
+    def check_free(path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Checks that `create` can use a folder, without changing it.
 
         Args:
@@ -253,7 +253,7 @@ class RunFolder:
 
     @classmethod
     def open(
-        cls, path: str | os.PathLike, program: str | Iterable[str] | None = None
+        cls, path: str | os.PathLike[str], program: str | Iterable[str] | None = None
     ) -> "RunFolder":
         """Opens the folder of an earlier run.
 
@@ -423,12 +423,12 @@ def _stored(options: dict) -> dict:
     return as_json({name: options[name] for name in options if name not in OF_ONE_COMMAND})
 
 
-def run_files(path: str | os.PathLike) -> list[pathlib.Path]:
+def run_files(path: str | os.PathLike[str]) -> list[pathlib.Path]:
     """Returns the files of the run in a folder, which no output file may replace."""
     return [item for name in CONTENTS if (item := pathlib.Path(path, name)).is_file()]
 
 
-def check_inputs(path: str | os.PathLike, options: dict) -> None:
+def check_inputs(path: str | os.PathLike[str], options: dict) -> None:
     """Raises a ValueError if an option names an input in a run folder that would be cleared."""
     run = pathlib.Path(path).resolve()
     parts = {run, *(run / name for name in CONTENTS)}

@@ -20,7 +20,7 @@ class RunInUse(ValueError):
 
 
 @contextlib.contextmanager
-def locked(folder: str | os.PathLike, program: str):
+def locked(folder: str | os.PathLike[str], program: str):
     """Context manager that prevents other processes from writing into a run folder.
 
     It holds a lock of `filelock` on the file `run.lock` in the folder. The lock ends with its

@@ -17,11 +17,11 @@ MANIFEST = "manifest.json"
 # allowed when a run is resumed.
 TRAINING_DATA = "train", "dev", "validation", "vectors", "train_vectors", "dev_vectors"
 
-Files = Mapping[str, Sequence[str | os.PathLike]]
+Files = Mapping[str, Sequence[str | os.PathLike[str]]]
 _FIELDS = {"name": str, "bytes": int, "sha256": str}
 
 
-def record_asset(path: str | os.PathLike) -> None:
+def record_asset(path: str | os.PathLike[str]) -> None:
     """Writes the size and the SHA-256 of a complete file to the manifest in its folder."""
     path = pathlib.Path(path)
     assets, found = read_manifest(path.parent)["assets"], _file_record(path)
@@ -29,7 +29,7 @@ def record_asset(path: str | os.PathLike) -> None:
         _write(path.parent, "assets", {**assets, path.name: found})
 
 
-def check_assets(folder: str | os.PathLike) -> None:
+def check_assets(folder: str | os.PathLike[str]) -> None:
     """Raises a ValueError if a file of a run is missing or differs from the manifest."""
     for name, expected in read_manifest(folder)["assets"].items():
         path = pathlib.Path(folder, name)
@@ -45,12 +45,12 @@ def check_assets(folder: str | os.PathLike) -> None:
             )
 
 
-def has_data(folder: str | os.PathLike) -> bool:
+def has_data(folder: str | os.PathLike[str]) -> bool:
     """Returns True if the training data of a run were recorded."""
     return read_manifest(folder)["data"] is not None
 
 
-def record_data(folder: str | os.PathLike, files: Files) -> None:
+def record_data(folder: str | os.PathLike[str], files: Files) -> None:
     """Writes the name, the size and the SHA-256 of each data file to the manifest.
 
     `files` maps the name of an option to the paths of its files in the order in which they are
@@ -65,7 +65,7 @@ def record_data(folder: str | os.PathLike, files: Files) -> None:
 
 
 def check_data(
-    folder: str | os.PathLike, files: Files, own: Mapping[str, slice] | None = None
+    folder: str | os.PathLike[str], files: Files, own: Mapping[str, slice] | None = None
 ) -> None:
     """Raises a ValueError if data files differ from those that `record_data` recorded, if it did.
 
@@ -79,7 +79,7 @@ def check_data(
             _check_files(folder, name, known.get(name, []), _kept(files.get(name, ())), part)
 
 
-def read_manifest(folder: str | os.PathLike) -> dict:
+def read_manifest(folder: str | os.PathLike[str]) -> dict:
     """Reads and checks the manifest; without one, there are no assets, and `data` is `None`."""
     path = pathlib.Path(folder, MANIFEST)
     manifest = {"assets": {}, "data": None, **(read_json(path) if path.exists() else {})}
@@ -140,7 +140,7 @@ def _check_files(
         )
 
 
-def _kept(paths: Sequence[str | os.PathLike]) -> list[pathlib.Path]:
+def _kept(paths: Sequence[str | os.PathLike[str]]) -> list[pathlib.Path]:
     """Returns the files and folders among the paths, but no pipes, which cannot be read again."""
     return [path for path in map(pathlib.Path, paths) if path.is_file() or path.is_dir()]
 

@@ -16,7 +16,7 @@ REMEDY = (
 )
 
 
-def check_vocabulary(model, vocabulary, source: str | os.PathLike = "The model") -> None:
+def check_vocabulary(model, vocabulary, source: str | os.PathLike[str] = "The model") -> None:
     """Raises a ValueError if a vocabulary does not match what a biLM stores about its own.
 
     These are its size, the lines of `<S>` and `</S>`, and for a `BiLMPretrainer` the spelling of

@@ -136,7 +136,7 @@ class TokenIndexer(tf.Module):
             features["character_ids"] = character_ids(tokens, self.max_characters)  # [B, T, C]
         return features
 
-    def with_vocabulary_file(self, path: str | os.PathLike) -> "TokenIndexer":
+    def with_vocabulary_file(self, path: str | os.PathLike[str]) -> "TokenIndexer":
         """Returns a copy that stores its vocabulary in the file `path`; see `lookup_table`."""
         copy = TokenIndexer(None, self.lowercase, self.digits_to_zero, self.max_characters)
         if self.vocabulary is not None:

@@ -58,7 +58,7 @@ class Vocabulary:
         self.unknown_id = self._ids[UNKNOWN]
 
     @classmethod
-    def read(cls, path: str | os.PathLike) -> "Vocabulary":
+    def read(cls, path: str | os.PathLike[str]) -> "Vocabulary":
         """Reads a vocabulary file.
 
         Args:
@@ -94,7 +94,7 @@ class Vocabulary:
         """
         return cls(with_most_frequent(SPECIAL_TOKENS, counts, SPECIAL_TOKENS, min_count, max_size))
 
-    def write(self, path: str | os.PathLike) -> None:
+    def write(self, path: str | os.PathLike[str]) -> None:
         """Writes the tokens to the file `path`, one per line. The write is atomic."""
         write_text(path, "".join(token + "\n" for token in self.tokens))
 

@@ -25,7 +25,7 @@ class WordVectors(NamedTuple):
     @classmethod
     def read(
         cls,
-        path: str | os.PathLike,
+        path: str | os.PathLike[str],
         tokens: Iterable[str],
         *,
         file_format: str | None = None,

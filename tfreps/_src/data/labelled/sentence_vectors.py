@@ -28,7 +28,7 @@ class SentenceVectors:
 
     def __init__(
         self,
-        path: str | os.PathLike,
+        path: str | os.PathLike[str],
         tokens: Sequence[Sequence[str]],
         cut_lengths: Sequence[int],
         numbers: Sequence[int] | None = None,

@@ -119,7 +119,7 @@ class SequenceBatches:
         max_length: int | None = None,
         length_multiple: int = 1,
         sentence_weights: Sequence[float] | None = None,
-        vectors: str | os.PathLike | None = None,
+        vectors: str | os.PathLike[str] | None = None,
         vector_numbers: Sequence[int] | None = None,
         extra: dict[str, Sequence] | None = None,
         cuts: RandomTruncation | None = None,

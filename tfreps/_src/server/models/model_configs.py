@@ -155,7 +155,7 @@ def check_base(path):
         )
 
 
-def read_config_file(path: str | os.PathLike) -> list[ModelConfig]:
+def read_config_file(path: str | os.PathLike[str]) -> list[ModelConfig]:
     """Reads the models in a config file of TensorFlow Serving (`--model_config_file`).
 
     The file contains a `ModelServerConfig` in the text format of protobuf, whose

@@ -10,7 +10,7 @@ FILE = os.path.join("assets.extra", "tf_serving_warmup_requests")
 MOST = 1_000  # records that TensorFlow Serving accepts
 
 
-def warm_up_requests(folder: str | os.PathLike) -> list[predict_pb2.PredictRequest]:
+def warm_up_requests(folder: str | os.PathLike[str]) -> list[predict_pb2.PredictRequest]:
     """Reads the Predict requests in `assets.extra/tf_serving_warmup_requests`, if there are any.
 
     Raises a ValueError if the file is corrupt or has more than 1,000 records.

@@ -93,7 +93,7 @@ class CharacterTokenizer(PieceTokenizer):
         whole_words: bool = True,
         keep_white_space: bool = False,
         max_length: int | None = None,
-        source: str | os.PathLike = "vocabulary",
+        source: str | os.PathLike[str] = "vocabulary",
     ):
         super().__init__(vocabulary, max_length, source)
         self.lowercase = lowercase
@@ -157,7 +157,7 @@ class CharacterTokenizer(PieceTokenizer):
 
     @classmethod
     def from_dictionary(
-        cls, path: str | os.PathLike, vocabulary_size: int | None = None, **options
+        cls, path: str | os.PathLike[str], vocabulary_size: int | None = None, **options
     ) -> "CharacterTokenizer":
         """Reads a dictionary of ids, such as bert_word2idx.json or bert_word2idx_extend.json.
 
@@ -198,7 +198,7 @@ class CharacterTokenizer(PieceTokenizer):
         size = max([FIRST_ID - 1, *first]) + 1 if vocabulary_size is None else vocabulary_size
         return cls(_placed(first, size), source=str(path), **options)
 
-    def write_dictionary(self, path: str | os.PathLike) -> None:
+    def write_dictionary(self, path: str | os.PathLike[str]) -> None:
         """Writes a JSON file that `from_dictionary` can read. The write is atomic."""
         unused = re.compile(UNUSED)
         ids = {t: n for n, t in enumerate(self.vocabulary) if not unused.fullmatch(t)}

@@ -30,7 +30,7 @@ class PieceTokenizer(abc.ABC):
         self,
         vocabulary: Iterable[str],
         max_length: int | None = None,
-        source: str | os.PathLike = "vocabulary",
+        source: str | os.PathLike[str] = "vocabulary",
     ):
         self.vocabulary = list(vocabulary)
         self.source = str(source)
@@ -238,7 +238,7 @@ class PieceTokenizer(abc.ABC):
         return cls(**config)
 
     @classmethod
-    def from_vocabulary_file(cls, path: str | os.PathLike, **options) -> "PieceTokenizer":
+    def from_vocabulary_file(cls, path: str | os.PathLike[str], **options) -> "PieceTokenizer":
         """Creates a tokenizer from a file with one piece per line, such as BERT's vocab.txt.
 
         Args:
@@ -255,7 +255,7 @@ class PieceTokenizer(abc.ABC):
         """
         return cls(read_pieces(path), source=str(path), **options)
 
-    def write_vocabulary(self, path: str | os.PathLike) -> None:
+    def write_vocabulary(self, path: str | os.PathLike[str]) -> None:
         """Writes a file that `from_vocabulary_file` can read. The write is atomic.
 
         Raises:
@@ -271,7 +271,7 @@ class PieceTokenizer(abc.ABC):
         write_text(path, "".join(piece + "\n" for piece in self.vocabulary))
 
 
-def read_pieces(path: str | os.PathLike) -> list[str]:
+def read_pieces(path: str | os.PathLike[str]) -> list[str]:
     """Reads the pieces of a vocabulary file, one per line, without checking special tokens."""
     text = read_utf8(path, "the vocabulary")
     if not text:

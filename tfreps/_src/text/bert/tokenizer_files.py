@@ -25,7 +25,7 @@ DICTIONARIES = ("bert_word2idx_extend.json", "bert_word2idx.json")  # files of a
 SOURCES = (OWN, VOCABULARY, WHOLE, *DICTIONARIES)  # files from which a tokenizer can be read
 
 
-def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike) -> None:
+def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike[str]) -> None:
     """Writes a tokenizer and its vocabulary to one JSON file. The write is atomic.
 
     Args:
@@ -47,7 +47,7 @@ def write_tokenizer(tokenizer: PieceTokenizer, path: str | os.PathLike) -> None:
     write_json(path, config, indent=0, ensure_ascii=False)
 
 
-def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
+def read_tokenizer(path: str | os.PathLike[str]) -> PieceTokenizer:
     """Reads a tokenizer from a file written by `write_tokenizer`, whose example shows this.
 
     Args:
@@ -70,7 +70,7 @@ def read_tokenizer(path: str | os.PathLike) -> PieceTokenizer:
 
 
 def checkpoint_tokenizer(
-    folder: str | os.PathLike,
+    folder: str | os.PathLike[str],
     lowercase: bool | None = None,
     vocabulary_size: int | None = None,
     **options,
@@ -159,7 +159,7 @@ def checkpoint_tokenizer(
     return WordPieceTokenizer(pieces, source=str(source), **{**found, **options})
 
 
-def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathLike) -> None:
+def write_checkpoint_tokenizer(tokenizer: PieceTokenizer, folder: str | os.PathLike[str]) -> None:
     """Writes a tokenizer to a checkpoint folder in the format of Hugging Face.
 
     The vocabulary is written to vocab.txt. The options of a `WordPieceTokenizer` are written to

@@ -97,7 +97,7 @@ class WordPieceTokenizer(PieceTokenizer):
         split_chinese: bool = True,
         max_characters_per_word: int = 100,
         max_length: int | None = None,
-        source: str | os.PathLike = "vocabulary",
+        source: str | os.PathLike[str] = "vocabulary",
     ):
         super().__init__(vocabulary, max_length, source)
         self.lowercase = lowercase

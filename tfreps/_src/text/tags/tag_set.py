@@ -87,7 +87,7 @@ class TagSet:
 
     @classmethod
     def read(
-        cls, path: str | os.PathLike, scheme: str | None = None, word: str = "tag"
+        cls, path: str | os.PathLike[str], scheme: str | None = None, word: str = "tag"
     ) -> "TagSet":
         """Reads a file with one name per line, such as a file written by `write`.
 
@@ -97,7 +97,7 @@ class TagSet:
         """
         return cls(split_lines(read_utf8(path, f"the {word}s")), scheme, str(path), word)
 
-    def write(self, path: str | os.PathLike) -> None:
+    def write(self, path: str | os.PathLike[str]) -> None:
         """Writes the names to the file `path`, one per line. The write is atomic."""
         write_text(path, "".join(name + "\n" for name in self.names))
 
