@@ -1,6 +1,6 @@
 """
-Classifiers and their floors
-============================
+Classifiers and their baselines
+==============================
 
 A classifier gives each text a label. This guide sorts sentences of documentation by the library
 that they come from, starts with the simplest method that works, and then trains two neural
@@ -61,8 +61,8 @@ for part, rows in examples.items():
     print(part, dict(collections.Counter(label for label, _ in rows)))
 
 # %%
-# The floor
-# ---------
+# The baseline
+# ------------
 #
 # Naive Bayes over the presence of words takes a dozen lines. A neural classifier has to beat it;
 # on small data sets, many published ones do not. (On FDU-MTL, six seconds of naive Bayes reach
@@ -86,8 +86,8 @@ def naive_bayes(tokens):
 
 
 right = sum(naive_bayes(tokens) == label for label, tokens in examples["test"])
-floor = right / len(examples["test"])
-print(f"naive Bayes: {floor:.4f} of {len(examples['test'])} test texts")
+baseline = right / len(examples["test"])
+print(f"naive Bayes: {baseline:.4f} of {len(examples['test'])} test texts")
 
 # %%
 # A TextCNN, and a linear model next to it
@@ -125,7 +125,7 @@ tfreps_program("""
 results = {
     name: tfreps.runs.RunFolder.open(folder / "runs" / name).results() for name in ("cnn", "mean")
 }
-scores = {"naive Bayes": floor}
+scores = {"naive Bayes": baseline}
 scores |= {name: found["test"]["accuracy"] for name, found in results.items()}
 plt.figure(figsize=(5, 2.6))
 plt.barh(list(scores), list(scores.values()), color=["0.6", "C0", "C1"])
@@ -152,10 +152,10 @@ print(answer.label, {label: round(p, 2) for label, p in answer.probabilities.ite
 #
 # - FDU-MTL, mean accuracy over eight domains: logistic regression on TF-IDF has 0.8731, an S-LSTM
 #   with attention, its own vectors and linear features 0.8653, and the published S-LSTM 0.8566.
-#   The floor is the method to beat.
+#   The baseline is the method to beat.
 # - Hotel reviews (Chinese): a TextCNN with its own vectors and linear features has an accuracy of
 #   0.9310 and logistic regression 0.9250. A BERT of 3 blocks with n-grams has an accuracy of 0.9320
-#   and an AUC of 0.9802; the floor has an AUC of 0.9817.
+#   and an AUC of 0.9802; the baseline has an AUC of 0.9817.
 #
 # With one seed and 400 test texts, the standard error is near 0.018, so report means over data
 # sets and seeds. :doc:`/reference/files/results` has all rows, and

@@ -98,7 +98,7 @@ plt.tight_layout()
 # the full softmax, for each direction and their mean. No token is dropped at the end of the text,
 # and each sentence starts from the model's fixed state, so that the result does not depend on the
 # batch size. ``--state carry --batch-size N`` measures as bilm-tf does. ``--unigram-from`` adds a
-# floor: the perplexity of the token frequencies alone.
+# baseline: the perplexity of the token frequencies alone.
 
 tfreps_program("evaluate-lm runs/elmo --text corpus/test.txt --unigram-from corpus/train-*.txt")
 

@@ -3,7 +3,7 @@ Hidden Markov models
 ====================
 
 `HMMTagger` counts which tags start a sentence, which tags follow each other, and which tokens each
-tag emits. It trains in seconds, and is the floor of a tagging table. It also learns from text
+tag emits. It trains in seconds, and is the baseline of a tagging table. It also learns from text
 without tags.
 """
 

@@ -52,7 +52,7 @@ for _ in range(3):
 #
 # .. code-block:: bash
 #
-#    python -m benchmarks.floors fdu_mtl --data DATA                  # and hotel_reviews
+#    python -m benchmarks.baselines fdu_mtl --data DATA                  # and hotel_reviews
 #    python -m benchmarks.pretraining fdu_mtl --data DATA --runs RUNS
 #    python -m benchmarks.tables resume_ner --data DATA --runs RUNS
 #    python -m benchmarks.tables fdu_mtl --data DATA --runs RUNS --only ROW --seeds 1
@@ -69,9 +69,9 @@ for _ in range(3):
 # distance between the best and the worst.
 
 resume_ner = {
-    "HMM, zero counts as 1e-10 (floor)": (0.8365, 0),
-    "HMM, add-k tuned on dev (floor)": (0.8768, 0),
-    "CRF on character features (floor)": (0.9428, 0.0021),
+    "HMM, zero counts as 1e-10 (baseline)": (0.8365, 0),
+    "HMM, add-k tuned on dev (baseline)": (0.8768, 0),
+    "CRF on character features (baseline)": (0.9428, 0.0021),
     "BiLSTM": (0.9339, 0),
     "BiLSTM+CRF": (0.9349, 0.0033),
     "BiLSTM+CRF, linear features": (0.9411, 0.0016),
@@ -86,7 +86,7 @@ resume_ner = {
 
 def draw(rows, label, left):
     plt.figure(figsize=(7, 0.3 * len(rows) + 0.9))
-    colors = ["0.6" if "floor" in name else "C0" for name in rows]
+    colors = ["0.6" if "baseline" in name else "C0" for name in rows]
     values, spreads = zip(*rows.values(), strict=True)
     plt.barh(list(rows), values, xerr=spreads, color=colors)
     plt.gca().invert_yaxis()
@@ -102,8 +102,8 @@ draw(resume_ner, "entity F1, Resume NER", 0.8)
 # Accuracy on the hotel reviews, 2,000 test texts (standard error 0.007):
 
 hotel_reviews = {
-    "naive Bayes, characters 1-2 (floor)": (0.8965, 0),
-    "logistic regression, TF-IDF of characters 1-3 (floor)": (0.9250, 0),
+    "naive Bayes, characters 1-2 (baseline)": (0.8965, 0),
+    "logistic regression, TF-IDF of characters 1-3 (baseline)": (0.9250, 0),
     "TextCNN": (0.9130, 0),
     "TextCNN, own vectors": (0.9230, 0),
     "TextCNN, own vectors, linear features": (0.9310, 0),

@@ -41,10 +41,10 @@ tfreps_program("demo-tags --output tags --max-sentences 700")
 print((folder / "tags" / "train.conll").read_text()[:160])
 
 # %%
-# A floor
-# -------
+# A baseline
+# ----------
 #
-# A hidden Markov model trains in a second. It is the floor that a neural tagger has to beat.
+# A hidden Markov model trains in a second. It is the baseline that a neural tagger has to beat.
 
 tfreps_program("""
     train-hmm --train tags/train.conll --dev tags/dev.conll --test tags/test.conll --scheme bio
@@ -136,5 +136,5 @@ tfreps_program("""
 # On Resume NER (Chinese CVs, BMES over characters) a BiLSTM with a CRF has a token F1 of 0.9625 ±
 # 0.0009 over three seeds, where the published one has 0.9570; entity F1 is 0.9349 ± 0.0033. A
 # linear CRF on character features, trained by the same program with ``--encoder linear``, has an
-# entity F1 of 0.9428 ± 0.0021: show the floor next to every table.
+# entity F1 of 0.9428 ± 0.0021: show the baseline next to every table.
 # :doc:`/auto_guides/plot_tables` says how to reproduce it.

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from benchmarks import domains, floors, pretraining, slstm_study, tables, wikitext2
+from benchmarks import baselines, domains, pretraining, slstm_study, tables, wikitext2
 from tests.training import labelling
 from tfreps.__main__ import PROGRAMS, main
 from tfreps.text import Vocabulary
@@ -116,7 +116,7 @@ def test_baselines_of_one_domain_and_of_all(tmp_path, capsys):
     pytest.importorskip("sklearn", reason="the baselines are scikit-learn's")
     for name in "fdu_mtl", "hotel_reviews":
         (tmp_path / name).mkdir()
-    for number, domain in enumerate(floors.DOMAINS):
+    for number, domain in enumerate(baselines.DOMAINS):
         lines = [f"{n % 2}\tgood{(number + n % 2) % 9} it is {n}\n" for n in range(40)]
         (tmp_path / f"fdu_mtl/{domain}.task.train").write_text("".join(lines[:20]))
         (tmp_path / f"fdu_mtl/{domain}.task.test").write_text("".join(lines[20:]))
@@ -126,11 +126,11 @@ def test_baselines_of_one_domain_and_of_all(tmp_path, capsys):
         (tmp_path / f"hotel_reviews/{part}_sentiment.txt").write_text("\r\n".join(lines))
     means = {}
     for flags in [], ["--together"]:
-        assert floors.main(["fdu_mtl", "--data", str(tmp_path), *flags]) == 0
+        assert baselines.main(["fdu_mtl", "--data", str(tmp_path), *flags]) == 0
         found = json.loads(capsys.readouterr().out)["logistic regression"]
         means[len(flags)] = found["mean"]
     assert means[0] == 1.0 and means[1] < 0.9
-    assert floors.main(["hotel_reviews", "--data", str(tmp_path)]) == 0
+    assert baselines.main(["hotel_reviews", "--data", str(tmp_path)]) == 0
     assert json.loads(capsys.readouterr().out)["naive Bayes"] == {"accuracy": 1.0, "auc": 1.0}
 
 

@@ -1,8 +1,8 @@
 """Measures baselines of text classification: naive Bayes and logistic regression.
 
-    python -m benchmarks.floors fdu_mtl --data PATH/TO/data
-    python -m benchmarks.floors fdu_mtl --together --data PATH/TO/data
-    python -m benchmarks.floors hotel_reviews --data PATH/TO/data
+    python -m benchmarks.baselines fdu_mtl --data PATH/TO/data
+    python -m benchmarks.baselines fdu_mtl --together --data PATH/TO/data
+    python -m benchmarks.baselines hotel_reviews --data PATH/TO/data
 
 The models are those of scikit-learn, which `make install` installs, on n-grams (TF-IDF for logistic
 regression). For fdu_mtl, the n-grams have 1 or 2 words, and one model is trained for each of the
@@ -21,7 +21,7 @@ from tfreps.reports import auc
 
 def main(argv=None):
     parser = program_parser(
-        "benchmarks.floors",
+        "benchmarks.baselines",
         __doc__,
         data=(..., "Folder of the data sets."),
         together=(False, "Train one model for all domains of fdu_mtl."),
@@ -46,15 +46,15 @@ def fdu_mtl(data, together=False):
         for domain, path in train_files(data).items()
     }
     results = {}
-    for name, floor in floors(cut, cut).items():
+    for name, model in baselines(cut, cut).items():
         if together:
-            floor.fit(*(sum((part[i] for part in trains.values()), []) for i in (0, 1)))
+            model.fit(*(sum((part[i] for part in trains.values()), []) for i in (0, 1)))
         for domain in DOMAINS:
             if not together:
-                floor.fit(*trains[domain])
+                model.fit(*trains[domain])
             path = f"{data}/fdu_mtl/{domain}.task.test"
             test = texts_and_labels(path, "tab", encoding_of(domain))
-            results.setdefault(name, {})[domain] = measure(floor, test)["accuracy"]
+            results.setdefault(name, {})[domain] = measure(model, test)["accuracy"]
         results[name]["mean"] = round(sum(results[name].values()) / len(DOMAINS), 4)
     return results
 
@@ -66,7 +66,7 @@ def hotel_reviews(data):
         for part in ("train", "test")
     )
     cuts = ({"analyzer": "char", "ngram_range": (1, most)} for most in (2, 3))
-    return {name: measure(floor.fit(*train), test) for name, floor in floors(*cuts).items()}
+    return {name: measure(model.fit(*train), test) for name, model in baselines(*cuts).items()}
 
 
 def texts_and_labels(path, form, encoding):
@@ -74,7 +74,7 @@ def texts_and_labels(path, form, encoding):
     return [example.text for example in examples], [example.label for example in examples]
 
 
-def floors(bayes_cut, regression_cut):
+def baselines(bayes_cut, regression_cut):
     """Returns untrained pipelines by name."""
     from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -90,10 +90,10 @@ def floors(bayes_cut, regression_cut):
     }
 
 
-def measure(floor, test):
+def measure(model, test):
     texts, labels = test
-    scores = floor.predict_proba(texts)
-    names = list(floor.classes_)
+    scores = model.predict_proba(texts)
+    names = list(model.classes_)
     right = [names[row.argmax()] == label for row, label in zip(scores, labels, strict=True)]
     positive = [label == names[1] for label in labels]
     return {
