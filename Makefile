@@ -49,7 +49,7 @@ demo: install
 	  --schedule cosine --warmup-steps 50 --run demo/run
 	$(TFREPS) evaluate-lm demo/run --text demo/corpus/test.txt \
 	  --unigram-from 'demo/corpus/train*.txt'
-	$(TFREPS) neighbours demo/run --text demo/corpus/test.txt $(if $(TEXT),,--word left)
+	$(TFREPS) neighbors demo/run --text demo/corpus/test.txt $(if $(TEXT),,--word left)
 	$(TFREPS) export demo/run --to demo/exports/elmo --explain
 	$(TFREPS) predict demo/exports/elmo "The function returns a list of names ."
 	$(TFREPS) demo-tags --output demo/tags --overwrite --max-sentences 6000

@@ -15,7 +15,7 @@ import json
 
 from benchmarks.domains import DOMAINS, encoding_of, train_files
 from benchmarks.rows import program_parser
-from tfreps.data import read_labelled
+from tfreps.data import read_labeled
 from tfreps.reports import auc
 
 
@@ -70,7 +70,7 @@ def hotel_reviews(data):
 
 
 def texts_and_labels(path, form, encoding):
-    examples = read_labelled(path, form, encoding=encoding, empty_texts="keep")
+    examples = read_labeled(path, form, encoding=encoding, empty_texts="keep")
     return [example.text for example in examples], [example.label for example in examples]
 
 

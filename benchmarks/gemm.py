@@ -32,10 +32,10 @@ def timed(function, times):
     return [seconds(function) for _ in range(times)]
 
 
-def normalised(calls, tokens):
+def normalized(calls, tokens):
     """Measures the tokens per second of calls, and GEMM before, between and after the calls.
 
-    "normalised" is the median speed divided by the median GFLOP/s of GEMM.
+    "normalized" is the median speed divided by the median GFLOP/s of GEMM.
     """
     rates, times = [gemm()], []
     for part in np.array_split(np.arange(len(calls)), 4):
@@ -46,7 +46,7 @@ def normalised(calls, tokens):
         "tokens_per_second": round(speed, 1),
         "gemm_gflops": round(float(rate)),
         "gemm_range": [round(min(rates)), round(max(rates))],
-        "normalised": round(speed / rate, 3),
+        "normalized": round(speed / rate, 3),
         "peak_memory_GiB": round(peak_megabytes() / 1024, 2),
     }
 

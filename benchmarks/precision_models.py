@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks.random_batches import frequent_ids, lm_batch, masked_batch
-from tfreps._src.cli.encoder_options import labelling_groups
+from tfreps._src.cli.encoder_options import labeling_groups
 from tfreps._src.cli.options import default_values
 from tfreps._src.cli.program import Group
 from tfreps._src.fitting.encoders import make_encoder
@@ -38,7 +38,7 @@ def training_step(policy, kind, how, rows, length):
     """
     keras.config.set_dtype_policy(policy)
     keras.utils.set_random_seed(1)
-    make = {"elmo": make_elmo, "bert": make_bert}.get(kind, make_labelling)
+    make = {"elmo": make_elmo, "bert": make_bert}.get(kind, make_labeling)
     model, optimizer, batch = make(kind, how, rows, length)
     batch = tf.nest.map_structure(tf.constant, batch)
     model(batch[0] if isinstance(batch, tuple) else batch)
@@ -65,9 +65,9 @@ def make_bert(kind, size, rows, length):
     return model, FusedAdam(1e-4, global_clipnorm=1.0), batch
 
 
-def make_labelling(kind, how, rows, length):
+def make_labeling(kind, how, rows, length):
     """Returns a tagger or classifier, its optimizer, and a batch of `SequenceBatches`."""
-    groups = labelling_groups(kind, {}, Group("output", "", {}))
+    groups = labeling_groups(kind, {}, Group("output", "", {}))
     defaults = [default_values(group.options) for group in groups]
     options = argparse.Namespace(**{**collections.ChainMap(*defaults), **how})
     indexer = types.SimpleNamespace(vocabulary_size=VOCABULARY, max_characters=None, words=False)

@@ -7,9 +7,9 @@
     python -m benchmarks.pretraining resume_ner --data PATH/TO/data --runs runs/tables
 
 Word vectors are trained with word2vec from gensim, in the environment of
-benchmarks/peers/torch.txt. On the unlabelled reviews of fdu_mtl, tokenized into lower-case words
+benchmarks/peers/torch.txt. On the unlabeled reviews of fdu_mtl, tokenized into lower-case words
 and punctuation, the program also trains a biLM with `tfreps pretrain-elmo`. `tfreps embed` then
-writes its vectors of the labelled reviews, truncated to 256 tokens. On the same unlabelled reviews,
+writes its vectors of the labeled reviews, truncated to 256 tokens. On the same unlabeled reviews,
 and on the training texts of hotel_reviews and resume_ner, the program trains a BERT (two for
 hotel_reviews, with 6 and with 3 blocks) with `tfreps pretrain-bert` without next-sentence
 prediction. The BERT reads short texts first: on long texts, it would predict tokens by their
@@ -27,7 +27,7 @@ from benchmarks.rows import program_parser
 from benchmarks.trainings import train_once
 from tfreps._src.files.atomic_files import write_text
 from tfreps._src.text.tokenizers import tokenize
-from tfreps.data import read_labelled, read_tagged
+from tfreps.data import read_labeled, read_tagged
 
 PARTS = "train", "test"
 WORD2VEC = pathlib.Path(__file__).with_name("peer_word2vec.py")
@@ -71,7 +71,7 @@ def main(argv=None):
 
 
 def review_texts(data, folder):
-    """Writes all unlabelled reviews, shuffled: train.txt, validation.txt (1 %) and bert.txt."""
+    """Writes all unlabeled reviews, shuffled: train.txt, validation.txt (1 %) and bert.txt."""
     reviews = []
     for path in sorted(pathlib.Path(data, "fdu_mtl").glob("*.task.unlabel")):
         encoding = encoding_of(path.name.split(".")[0])
@@ -86,7 +86,7 @@ def review_texts(data, folder):
 
 def hotel_texts(data, folder):
     """Writes the training texts, as characters to train.txt and as documents to bert.txt."""
-    examples = read_labelled(f"{data}/hotel_reviews/train_sentiment.txt", "python")
+    examples = read_labeled(f"{data}/hotel_reviews/train_sentiment.txt", "python")
     texts = [example.text for example in examples]
     tokens = tokenize(texts, "characters")
     write_lines(folder / "train.txt", [" ".join(own) for own in tokens])
@@ -123,7 +123,7 @@ def vectors(options, folder):
 
 
 def elmo(options, folder):
-    """Trains a biLM with the sizes of the small public ELMo, and embeds all labelled reviews."""
+    """Trains a biLM with the sizes of the small public ELMo, and embeds all labeled reviews."""
     language_model(folder, options.epochs)
     for domain in DOMAINS:
         for part in PARTS:
@@ -160,7 +160,7 @@ def bert(options, folder):
 
 
 def all_domains(data, folder):
-    """Writes all labelled reviews to all.train.tsv and all.test.tsv; returns their paths."""
+    """Writes all labeled reviews to all.train.tsv and all.test.tsv; returns their paths."""
     tests = {d: pathlib.Path(data, "fdu_mtl", f"{d}.task.test") for d in DOMAINS}
     paths = {}
     for part, files in (("train", train_files(data)), ("test", tests)):
@@ -172,7 +172,7 @@ def all_domains(data, folder):
 
 
 def contextual_vectors(folder, path, name, encoding):
-    """Writes NAME.hdf5, all layers of the biLM for the reviews of a labelled file."""
+    """Writes NAME.hdf5, all layers of the biLM for the reviews of a labeled file."""
     text, output = (folder / f"{name}.{ending}" for ending in ("txt", "hdf5"))
     if output.exists():
         return

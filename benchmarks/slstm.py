@@ -8,8 +8,8 @@ uses a softmax over two labels on the sentence state, and Adam. Rows without a s
 of unofficial PyTorch code that an article about the S-LSTM describes (zero initial states, zeros
 beyond the ends of a sentence). Rows with the suffix `-paper` have the defaults of the layer:
 learned initial states, and `<s>` and `</s>` as two more words of every sentence, which do not count
-as tokens. The normalised speed of the article's code was 3.3 in training and 8.5 in inference;
-"x the article's" is the normalised speed divided by it. Each row runs in its own process. The other
+as tokens. The normalized speed of the article's code was 3.3 in training and 8.5 in inference;
+"x the article's" is the normalized speed divided by it. Each row runs in its own process. The other
 columns are described in benchmarks/elmo.py.
 """
 
@@ -22,7 +22,7 @@ FORMS = {
     "article": {"initial_state": "zeros", "boundary": "zeros"},
     "paper": {},
 }
-# name: (task, form, precision, target of the normalised speed, that of the article's code)
+# name: (task, form, precision, target of the normalized speed, that of the article's code)
 ROWS = {
     "train-32x30-float32": ("train", "article", "float32", 10.0, 3.3),
     "train-32x30-bfloat16": ("train", "article", "mixed_bfloat16", 12.5, 3.3),
@@ -41,13 +41,13 @@ def main(argv=None):
 
 def measure(name, repeats):
     """Measures one row: the median over batches."""
-    from benchmarks.gemm import normalised, timed
+    from benchmarks.gemm import normalized, timed
 
     task, form, precision, goal, peer = ROWS[name]
     call = {"train": make_train, "encode": make_encode}[task](form, precision)
     timed(call, 3)  # traces the function and fills the caches
-    result = {"row": name, **normalised([call] * repeats, BATCH * LENGTH), "to_reach": goal}
-    return {**result, "ratio_to_article": round(result["normalised"] / peer, 2)}
+    result = {"row": name, **normalized([call] * repeats, BATCH * LENGTH), "to_reach": goal}
+    return {**result, "ratio_to_article": round(result["normalized"] / peer, 2)}
 
 
 def make_encode(form, precision):
@@ -93,10 +93,10 @@ def make_layer(form, precision):
 def print_results(results):
     table = []
     for r in results:
-        speed = r["row"], f"{r['tokens_per_second']:,.0f}", r["gemm_gflops"], r["normalised"]
+        speed = r["row"], f"{r['tokens_per_second']:,.0f}", r["gemm_gflops"], r["normalized"]
         goals = r["to_reach"] or "", r["ratio_to_article"]
         table.append([*speed, *goals, r["peak_memory_GiB"]])
-    headings = "row | tokens/s | GEMM | normalised | to reach | x the article's | peak GiB"
+    headings = "row | tokens/s | GEMM | normalized | to reach | x the article's | peak GiB"
     rows.print_table(headings, table)
 
 

@@ -17,7 +17,7 @@ from benchmarks.domains import DOMAINS, encoding_of
 from benchmarks.rows import program_parser
 from benchmarks.trainings import run_folder, train_once
 from tfreps._src.inference.load import load
-from tfreps.data import read_labelled
+from tfreps.data import read_labeled
 
 COMMON = (
     "train-classifier --train {data}/fdu_mtl/{domain}.task.train --test "
@@ -95,7 +95,7 @@ def by_length(options, name):
     """Returns the number of texts, accuracy and milliseconds per text for each range of lengths."""
     model = load(run_folder(options.runs, "slstm_study", name))
     path = f"{options.data}/fdu_mtl/{options.domain}.task.test"
-    texts = read_labelled(path, "tab", encoding=encoding_of(options.domain), empty_texts="keep")
+    texts = read_labeled(path, "tab", encoding=encoding_of(options.domain), empty_texts="keep")
     tokens = model.tokenize([text.text for text in texts])
     rows = []
     for shortest, end in zip(LENGTHS, LENGTHS[1:], strict=False):

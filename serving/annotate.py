@@ -108,7 +108,7 @@ PROGRAM = Program(
     (
         "tfreps annotate exports/ner 'texts/*.txt' --output answers",
         "tfreps annotate exports/reviews 'gs://mine/reviews/*.parquet' --input-format parquet \\\n"
-        "    --output-format parquet --output gs://mine/labelled --runner DataflowRunner \\\n"
+        "    --output-format parquet --output gs://mine/labeled --runner DataflowRunner \\\n"
         "    -- --project=mine --region=europe-west1 --temp_location=gs://mine/temp",
         "tfreps annotate exports/elmo texts.jsonl --input-format jsonl --outputs elmo --workers 4 "
         "\\\n    --output vectors --output-format parquet",

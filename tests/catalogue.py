@@ -142,7 +142,7 @@ CATALOGUE = {
             "num_steps": 3,
             "window": 2,
             "num_sentence_nodes": 2,
-            "neighbours": "nearest_cells",
+            "neighbors": "nearest_cells",
             "input_term": "embedding",
             "sentence_normalization": "words",
             "initial_state": "learned_apart",
@@ -162,7 +162,7 @@ CATALOGUE = {
     ),
     "SLSTMCell": Entry(
         layers.SLSTMCell,
-        lambda: {"units": 4, "window": 2, "neighbours": "summed", "num_sentence_nodes": 2},
+        lambda: {"units": 4, "window": 2, "neighbors": "summed", "num_sentence_nodes": 2},
         {
             "inputs": (normal(B, T, 3), "BTD"),
             "hidden": (normal(B, T, 4), "BTD"),
@@ -249,7 +249,7 @@ CATALOGUE = {
             "num_steps": 3,
             "window": 2,
             "num_sentence_nodes": 2,
-            "neighbours": "summed",
+            "neighbors": "summed",
             "input_term": "embedding",
             "sentence_normalization": "words",
             "initial_state": "embedding",

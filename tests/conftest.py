@@ -22,7 +22,7 @@ hypothesis.settings.load_profile("fixed")
 
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
 
-# Three files of tokenised sentences. Words recur, two of them ("bank", "left") in two senses.
+# Three files of tokenized sentences. Words recur, two of them ("bank", "left") in two senses.
 CORPUS = {
     "train-00.txt": """
 The old bank of the river was covered with wet leaves .

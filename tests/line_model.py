@@ -4,7 +4,7 @@ import argparse
 
 import keras
 
-from tfreps._src.cli.training_options import LABELLING as OPTIONS
+from tfreps._src.cli.training_options import LABELING as OPTIONS
 from tfreps._src.models.whole_model import WholeModel
 
 

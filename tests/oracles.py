@@ -221,8 +221,8 @@ def scalar_mix(layers, weights, gamma):
     return mixed
 
 
-def normalised(batch, epsilon):
-    """Normalises a list of `[L, T, D]` with one mean and one variance per layer.
+def normalized(batch, epsilon):
+    """Normalizes a list of `[L, T, D]` with one mean and one variance per layer.
 
     bilm-tf computes them over the tokens, AllenNLP also over the sentence boundaries.
     """

@@ -14,8 +14,8 @@ def normalized(logits):
 
 
 def groups(options, of):
-    """Returns the groups of offsets whose neighbours are read together."""
-    window, kind = options["window"], options["neighbours"]
+    """Returns the groups of offsets whose neighbors are read together."""
+    window, kind = options["window"], options["neighbors"]
     if kind == "summed":
         return [[-k for k in range(1, window + 1)], [0], list(range(1, window + 1))]
     if kind == "nearest_cells" and of == "cells":

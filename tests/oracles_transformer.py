@@ -41,7 +41,7 @@ def attention(x, weights, num_heads, mask, causal=False):
 
 
 def layer_norm(x, gamma, beta, epsilon):
-    """Normalises each row of `[T, D]`."""
+    """Normalizes each row of `[T, D]`."""
     rows = []
     for row in x:
         mean = sum(row) / len(row)

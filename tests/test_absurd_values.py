@@ -18,7 +18,7 @@ LEAST = {
     "pretrain-bert": ["--train", "absent", "--run", "out"],
     "evaluate-lm": ["absent", "--text", "absent"],
     "embed": ["absent", "absent", "--output", "out"],
-    "neighbours": ["absent", "--text", "absent"],
+    "neighbors": ["absent", "--text", "absent"],
     "train-hmm": ["--train", "absent", "--scheme", "bio", "--smoothing", "1", "--run", "out"],
     "train-tagger": ["--train", "absent", "--scheme", "bio", "--run", "out"],
     "train-classifier": ["--train", "absent", "--run", "out"],
@@ -107,7 +107,7 @@ READ_LATER = {
         "--encoder bert --bert",
     ),
     "train-hmm --train c.conll --scheme bio --smoothing 1 --run out": (
-        *("--train", "--dev", "--test", "--unlabelled", "--config"),
+        *("--train", "--dev", "--test", "--unlabeled", "--config"),
     ),
     "pretrain-elmo --train c.txt --vocabulary v.txt --run out": (
         *("--train", "--validation", "--vocabulary", "--init", "--config"),

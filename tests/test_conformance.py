@@ -38,7 +38,7 @@ every_exported = pytest.mark.parametrize(
     ],
 )
 
-QUANTISED = keras.layers.Dense, keras.layers.EinsumDense, keras.layers.Embedding
+QUANTIZED = keras.layers.Dense, keras.layers.EinsumDense, keras.layers.Embedding
 
 
 def flat(outputs):
@@ -99,7 +99,7 @@ def test_all_are_registered_under_tfreps():
 def test_saves_and_loads(name, tmp_path):
     entry = CATALOGUE[name]
     layer = entry.make()
-    randomise(layer)
+    randomize(layer)
     if isinstance(layer, keras.Model):
         model, arguments = layer, [*entry.arrays().values()]
     else:
@@ -112,14 +112,14 @@ def test_saves_and_loads(name, tmp_path):
 
 @pytest.mark.slow
 @every
-def test_saves_and_loads_what_keras_has_quantised(name, tmp_path):
+def test_saves_and_loads_what_keras_has_quantized(name, tmp_path):
     """The outputs are bit-identical, because int8 kernels and scales are stored unchanged."""
     entry = CATALOGUE[name]
     layer = entry.make()
-    parts = [part for _, part in inner_layers(layer) if type(part) in QUANTISED]
+    parts = [part for _, part in inner_layers(layer) if type(part) in QUANTIZED]
     if not parts:
-        pytest.skip("contains no layer that Keras can quantise")
-    randomise(layer)
+        pytest.skip("contains no layer that Keras can quantize")
+    randomize(layer)
     exact = entry.call(layer, entry.arrays())
     for part in parts:
         part.quantize("int8")
@@ -136,17 +136,17 @@ def test_saves_and_loads_what_keras_has_quantised(name, tmp_path):
 
 @pytest.mark.slow
 @every_class
-def test_layers_inside_come_back_quantised_and_frozen_by_name(name):
-    """Freezes every second layer with weights, quantises every fourth that Keras can."""
+def test_layers_inside_come_back_quantized_and_frozen_by_name(name):
+    """Freezes every second layer with weights, quantizes every fourth that Keras can."""
     entry = CATALOGUE[name]
     layer = entry.make()
     inside = dict(inner_layers(layer))
     assert {*map(id, inside.values())} == {*map(id, layer._flatten_layers(include_self=False))}
     with_weights = [path for path, part in inside.items() if part.weights]
-    quantised = [path for path, part in inside.items() if type(part) in QUANTISED][::4]
+    quantized = [path for path, part in inside.items() if type(part) in QUANTIZED][::4]
     for path in with_weights[::2]:
         inside[path].trainable = False
-    for path in quantised:
+    for path in quantized:
         inside[path].quantize("int8")
     again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(layer))
     assert again.get_config() == layer.get_config()
@@ -171,7 +171,7 @@ def specs(entry):
     return {name: signature(array, axes) for name, (array, axes) in entry.inputs.items()}
 
 
-def randomise(layer):
+def randomize(layer):
     """Sets float weights to values that a new copy would not have."""
     rng = np.random.default_rng(1)
     for weight in layer.weights:
@@ -196,7 +196,7 @@ def test_exports_as_a_saved_model(name, tmp_path):
     """Exports models with Keras's `export` and serves a batch and a single row."""
     entry = CATALOGUE[name]
     layer = entry.make()
-    randomise(layer)
+    randomize(layer)
     if isinstance(layer, keras.Model):
         layer.export(tmp_path, verbose=False)
     else:

@@ -1,4 +1,4 @@
-"""Tiny BERT with a tokeniser, as a pretrain-bert run folder and as a checkpoint."""
+"""Tiny BERT with a tokenizer, as a pretrain-bert run folder and as a checkpoint."""
 
 import keras
 
@@ -15,7 +15,7 @@ def characters(*texts):
 
 
 def pieces(*words):
-    """Returns a tokeniser that splits words of more than four letters into two pieces."""
+    """Returns a tokenizer that splits words of more than four letters into two pieces."""
     found = dict.fromkeys(p for w in words for p in (w[:4], w[4:] and f"##{w[4:]}") if p)
     return WordPieceTokenizer([*SPECIALS, *found])
 

@@ -45,7 +45,7 @@ PROGRAM = Program(
     ],
     (
         "tfreps classify runs/reviews texts.txt",
-        "tfreps classify runs/reviews texts.txt --format json --output labelled.jsonl",
+        "tfreps classify runs/reviews texts.txt --format json --output labeled.jsonl",
         "tfreps classify runs/reviews texts.txt --threshold dev",
     ),
 )  # fmt: skip

@@ -233,13 +233,13 @@ def run_from_bilm(options, trained, vocabulary):
 
 def run_from_bert(options, trained):
     """Creates a run folder from a published BERT model with a label or tag head."""
-    from tfreps._src.runs.bert_publishing import write_labelling_run
+    from tfreps._src.runs.bert_publishing import write_labeling_run
     from tfreps.models import BertEncoder
 
     model, tokenizer = trained.model, trained.tokenizer
     run, given = options.to_run, {"bert": options.model, "scheme": options.scheme}
     with replacing(run, parents=True) as folder:
-        write_labelling_run(model, tokenizer, folder, given)
+        write_labeling_run(model, tokenizer, folder, given)
     ask = "tag" if trained.is_tagger else "classify"
     spare = model.find(BertEncoder).vocabulary_size - len(tokenizer.vocabulary)
     if spare:

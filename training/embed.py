@@ -196,7 +196,7 @@ def marker(options, bilm, text_digest):
 
 
 def write(options, file, encoder, counts):
-    from tfreps._src.data.labelled.sentence_vectors import token_digest
+    from tfreps._src.data.labeled.sentence_vectors import token_digest
 
     frequent = [token for token, count in counts.most_common(options.cache) if count > 1]
     cached = of_totals(make_progress("token vectors", len(frequent)))

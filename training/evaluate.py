@@ -3,7 +3,7 @@
 The files are read with the options of the run's training data unless flags override them.
 """
 
-from tfreps._src.cli import labelled_texts
+from tfreps._src.cli import labeled_texts
 from tfreps._src.cli.options import Option, as_clause, as_flag
 from tfreps._src.cli.output_checks import OVERWRITE, check_output
 from tfreps._src.cli.program import Group, Program
@@ -16,7 +16,7 @@ FIELDS = {
     name: option._replace(
         default=None, needs=(), about=f"For a classifier: {as_clause(option.about)}."
     )
-    for name, option in labelled_texts.OPTIONS.items()
+    for name, option in labeled_texts.OPTIONS.items()
     if name not in ("format", "encoding")
 }
 PROGRAM = Program(
@@ -33,7 +33,7 @@ PROGRAM = Program(
             "Held-out data and their format, which defaults to that of the run's training data.",
             {
                 "data": Option(
-                    str, None, "Files with tagged sentences or labelled texts, or glob patterns.",
+                    str, None, "Files with tagged sentences or labeled texts, or glob patterns.",
                     many=True, required=True,
                 ),
                 "vectors": Option(
@@ -85,7 +85,7 @@ def evaluate(options):
         results = evaluate_tagger(trained, sentences, vectors=options.vectors)
     else:
         kept = run.results().get("dev", {}).get("threshold")
-        texts = labelled_texts.read_files(options.data, options, run.options)
+        texts = labeled_texts.read_files(options.data, options, run.options)
         tokens = trained.tokenize([text.text for text in texts])
         results = evaluate_classifier(trained, tokens, texts, kept, vectors=options.vectors)
     say(results)

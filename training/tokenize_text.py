@@ -5,12 +5,12 @@ of train-tagger and train-classifier selects among the same tokenizers.
 """
 
 from tfreps import data
-from tfreps._src.cli import labelled_texts
+from tfreps._src.cli import labeled_texts
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.output_checks import OVERWRITE, check_output
 from tfreps._src.cli.program import Group, Program
 from tfreps._src.cli.progress import make_progress
-from tfreps._src.data.labelled.labelled_texts import FORMATS
+from tfreps._src.data.labeled.labeled_texts import FORMATS
 from tfreps._src.data.text_files import read_lines
 from tfreps._src.files.atomic_files import written_whole
 from tfreps._src.text.tokenizers import TOKENIZERS, blocks, tokenize
@@ -21,15 +21,15 @@ PROGRAM = Program(
     {
         "text": Option(
             str, None, "Files with raw text, optionally gzipped, or glob patterns. With --format "
-            "folders, folders of labelled texts.", many=True, required=True,
+            "folders, folders of labeled texts.", many=True, required=True,
         )
     },
     [
         Group("input", "Format of the files.", {
-            **labelled_texts.OPTIONS,
+            **labeled_texts.OPTIONS,
             "format": Option(
                 str, "lines", "Format of the files: one text per line (lines), or one of the "
-                "formats of labelled texts of 'tfreps train-classifier' (all others).",
+                "formats of labeled texts of 'tfreps train-classifier' (all others).",
                 ("lines", *FORMATS),
             ),
         }),
@@ -81,7 +81,7 @@ def read_texts(options):
         for path in data.find_files(options.text):
             yield from (line for line in read_lines(path, options.encoding) if line.strip())
         return
-    yield from (example.text for example in labelled_texts.read_files(options.text, options))
+    yield from (example.text for example in labeled_texts.read_files(options.text, options))
 
 
 def tokenized(texts, options):

@@ -8,7 +8,7 @@ and export read the run folder.
 import pathlib
 
 from tfreps import data, text
-from tfreps._src.cli import encoder_options, labelled_texts
+from tfreps._src.cli import encoder_options, labeled_texts
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.program import Group, Program
 from tfreps._src.text.bert.piece_tokenizer import TOO_LONG
@@ -16,8 +16,8 @@ from tfreps._src.text.tokenizers import TOKENIZERS
 
 DATA = {
     "train": Option(
-        str, None, "Files with labelled texts, or glob patterns. With --format folders, folders of "
-        "labelled texts.", many=True, required=True,
+        str, None, "Files with labeled texts, or glob patterns. With --format folders, folders of "
+        "labeled texts.", many=True, required=True,
     ),
     "dev": Option(
         str, None, "Files with held-out texts, or glob patterns. The texts are used to select the "
@@ -31,7 +31,7 @@ DATA = {
         str, None, "Files with texts on which the final metrics are measured, or glob patterns.",
         many=True,
     ),
-    **labelled_texts.OPTIONS,
+    **labeled_texts.OPTIONS,
     "tokens": Option(
         str, None, "How to split the texts into tokens: at white space (spaces), into characters "
         "(characters), or into words and punctuation marks (words). Defaults to words. Cannot be "
@@ -77,7 +77,7 @@ PROGRAM = Program(
     "train-classifier",
     __doc__,
     {},
-    encoder_options.labelling_groups(
+    encoder_options.labeling_groups(
         encoder_options.CLASSIFIER, DATA, Group("labels", "Output layer that scores labels.", HEAD)
     ),
     (
@@ -106,8 +106,8 @@ def start(options):
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, evaluates it, and prints the results."""
-    from tfreps._src.cli import labelling
-    from tfreps._src.cli.labelled_texts import check_labels, read_parts
+    from tfreps._src.cli import labeling
+    from tfreps._src.cli.labeled_texts import check_labels, read_parts
     from tfreps._src.cli.training_program import begin_run, say_start
     from tfreps._src.distribute.strategies import open_strategy
     from tfreps._src.fitting import bert_inputs
@@ -115,7 +115,7 @@ def train(options, earlier):
     from tfreps._src.inference.load import load
     from tfreps._src.reports.evaluation import check_known_names
 
-    labelling.prepare(options, earlier)
+    labeling.prepare(options, earlier)
     strategy = open_strategy(options.distribute)
     with strategy.scope():
         bert = bert_inputs.read_bert(options, print, pooler=options.pooling == "pooled")
@@ -143,10 +143,10 @@ def train(options, earlier):
     run.keep(run.labels_path, label_set.write)
     say_start(run, model, about(batches["train"], parts["train"].num_cut))
     held_out = batches.get("dev")
-    best = labelling.fit(model, batches["train"], held_out, run, options.monitor, options)
+    best = labeling.fit(model, batches["train"], held_out, run, options.monitor, options)
 
     trained = load(run.path)
-    labelling.finish(run, trained.model, best, measure(trained, parts), "classify")
+    labeling.finish(run, trained.model, best, measure(trained, parts), "classify")
 
 
 def make_batches(options, name, part, indexer, label_set):

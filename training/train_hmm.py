@@ -1,7 +1,7 @@
 """Trains a hidden Markov model as a tagger from smoothed counts.
 
 Training takes seconds, so the model serves as a baseline for neural taggers. By default, the
-smoothing is chosen on the dev data. With --unlabelled TEXT, training continues on sentences without
+smoothing is chosen on the dev data. With --unlabeled TEXT, training continues on sentences without
 tags (Baum-Welch). tfreps evaluate, tag and export read the run folder.
 """
 
@@ -38,11 +38,11 @@ DATA = {
     **tagged_files.OPTIONS,
     "dev": Option(
         str, None, "Files with held-out tagged sentences, or glob patterns. The sentences are "
-        "used to choose the smoothing and, with --unlabelled, the best Baum-Welch step.", many=True,
+        "used to choose the smoothing and, with --unlabeled, the best Baum-Welch step.", many=True,
     ),
     "tokens": Option(
         str, "spaces", "How to split raw text into tokens in 'tfreps tag', in exported models and "
-        "in --unlabelled: at white space (spaces), into characters (characters), or into words and "
+        "in --unlabeled: at white space (spaces), into characters (characters), or into words and "
         "punctuation marks (words).", TOKENIZERS,
     ),
     **{name: WORDS[name] for name in ("lowercase", "digits_to_zero", "min_count")},
@@ -66,18 +66,18 @@ COUNTS = {
         bool, False, "Exclude sentences of one token from the counts of first tags."
     ),
 }  # fmt: skip
-UNLABELLED = {
-    "unlabelled": Option(
+UNLABELED = {
+    "unlabeled": Option(
         str, None, "Files with additional raw training text, one sentence per line, or glob "
         "patterns.", many=True,
     ),
     "baum_welch_steps": Option(
-        int, 5, "Number of Baum-Welch steps, each of which is a pass over --unlabelled.",
-        at_least=1, needs="unlabelled",
+        int, 5, "Number of Baum-Welch steps, each of which is a pass over --unlabeled.",
+        at_least=1, needs="unlabeled",
     ),
     "tagged_weight": Option(
         float, 1.0, "Weight of a tagged sentence relative to an untagged one.", at_least=0,
-        needs="unlabelled",
+        needs="unlabeled",
     ),
 }  # fmt: skip
 PROGRAM = Program(
@@ -93,13 +93,13 @@ PROGRAM = Program(
         }),
         Group("data", "Training and evaluation files, their format and vocabulary.", DATA),
         Group("counts", "Estimation of probabilities from counts.", COUNTS),
-        Group("sentences without tags", "Baum-Welch training on raw text.", UNLABELLED),
+        Group("sentences without tags", "Baum-Welch training on raw text.", UNLABELED),
     ],
     (
         "tfreps train-hmm --train train.conll --dev dev.conll --test test.conll --scheme bmes \\\n"
         "    --run runs/hmm",
         "tfreps train-hmm --train train.conll --scheme none --smoothing 0.1 --run runs/pos",
-        "tfreps train-hmm --train train.conll --dev dev.conll --scheme bio --unlabelled more.txt "
+        "tfreps train-hmm --train train.conll --dev dev.conll --scheme bio --unlabeled more.txt "
         "\\\n    --run runs/hmm",
     ),
 )  # fmt: skip
@@ -143,7 +143,7 @@ def train(options):
         lowercase=options.lowercase,
         digits_to_zero=options.digits_to_zero,
     )
-    unlabelled = read_unlabelled(options)
+    unlabeled = read_unlabeled(options)
     model = HMMTagger(
         len(indexer.vocabulary),
         tag_set.names,
@@ -160,8 +160,8 @@ def train(options):
         skip_single_tokens=options.skip_single_tokens,
     )
     results = {"smoothing": smooth(model, counts, options, score)}
-    if unlabelled:
-        ids = token_ids(indexer, unlabelled)
+    if unlabeled:
+        ids = token_ids(indexer, unlabeled)
         results["baum_welch"] = learn_more(model, ids, counts, results["smoothing"], options, score)
     results["seconds"] = round(time.monotonic() - begin, 2)
 
@@ -179,16 +179,16 @@ def train(options):
     say(run, parts["train"], model, results)
 
 
-def read_unlabelled(options):
-    """Reads the tokens of each line of --unlabelled."""
-    if not options.unlabelled:
+def read_unlabeled(options):
+    """Reads the tokens of each line of --unlabeled."""
+    if not options.unlabeled:
         return []
-    files = data.find_files(options.unlabelled)
+    files = data.find_files(options.unlabeled)
     lines = [line for path in files for line in read_lines(path, options.encoding)]
     sentences = text.tokenize(lines, options.tokens)
     if not any(sentences):
         raise ValueError(
-            f"--unlabelled must contain text; found no tokens in {' '.join(options.unlabelled)}."
+            f"--unlabeled must contain text; found no tokens in {' '.join(options.unlabeled)}."
         )
     return sentences
 

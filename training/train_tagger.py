@@ -40,7 +40,7 @@ PROGRAM = Program(
     "train-tagger",
     __doc__,
     {},
-    encoder_options.labelling_groups(
+    encoder_options.labeling_groups(
         encoder_options.TAGGER, DATA, Group("tags", "Output layer that scores tags.", HEAD)
     ),
     (
@@ -67,7 +67,7 @@ def start(options):
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, evaluates it, and prints the results."""
-    from tfreps._src.cli import labelling
+    from tfreps._src.cli import labeling
     from tfreps._src.cli.training_program import begin_run, say_start
     from tfreps._src.distribute.strategies import open_strategy
     from tfreps._src.fitting import bert_inputs
@@ -75,7 +75,7 @@ def train(options, earlier):
     from tfreps._src.inference.load import load
     from tfreps._src.reports.evaluation import check_known_names, evaluate_tagger
 
-    labelling.prepare(options, earlier)
+    labeling.prepare(options, earlier)
     scheme = None if options.scheme == "none" else options.scheme
     parts = tagged_files.read_parts(options)
     tagged_files.check_tags(parts, scheme, loss_forbids=options.constrain == "both")
@@ -98,7 +98,7 @@ def train(options, earlier):
     run.keep(run.tags_path, tag_set.write)
     say_start(run, model, about(batches["train"], tag_set))
     monitor = "val_span_f1" if scheme else "val_accuracy"
-    best = labelling.fit(model, batches["train"], batches["dev"], run, monitor, options)
+    best = labeling.fit(model, batches["train"], batches["dev"], run, monitor, options)
 
     trained = load(run.path)
     measured = {
@@ -106,7 +106,7 @@ def train(options, earlier):
         for part in ("dev", "test")
         if parts[part]
     }
-    labelling.finish(run, trained.model, best, measured, "tag")
+    labeling.finish(run, trained.model, best, measured, "tag")
 
 
 def make_batches(options, parts, part, indexer, tag_set):

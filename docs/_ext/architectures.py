@@ -163,7 +163,7 @@ def slstm():
     for row, text in enumerate(rows):
         canvas.note(0.2, 0.55 + row * 1.9, text)
     canvas.note(
-        0.2, 6.15, "each step: every word reads itself, its neighbours, its input and the sentence"
+        0.2, 6.15, "each step: every word reads itself, its neighbors, its input and the sentence"
     )
     canvas.write("slstm")
 

@@ -32,7 +32,7 @@ folder = pathlib.Path(tempfile.mkdtemp())
 # Data
 # ----
 #
-# Sentences of docstrings of the standard library, labelled with the package that they are about.
+# Sentences of docstrings of the standard library, labeled with the package that they are about.
 # Files, not sentences, are divided into training and test data, so that no file is in both.
 
 LABELS = ("asyncio", "email", "tkinter", "unittest")

@@ -27,7 +27,7 @@ keras.utils.set_random_seed(4)
 # ---------------------
 #
 # For emissions ``[B, T, K]`` the layer adds the emissions along a path, a transition score for
-# each pair of neighbours, and scores for the first and the last tag::
+# each pair of neighbors, and scores for the first and the last tag::
 #
 #     score(y) = start[y_1] + sum_t emissions[t, y_t] + sum_t transitions[y_{t-1}, y_t] + end[y_n]
 #     p(y)     = exp(score(y)) / Z
@@ -64,7 +64,7 @@ print("by the layer:  ", float(log_z[0]), tuple(best.numpy()[0].tolist()), float
 # -----
 #
 # Masks are boolean ``[B, T]``, True on real tokens, and may have holes anywhere: masked tokens
-# are left out, and the tokens around them become neighbours.
+# are left out, and the tokens around them become neighbors.
 
 mask = np.array([[True, False, True, True]])
 shorter, _ = crf.decode(emissions[:, [0, 2, 3]])
@@ -90,7 +90,7 @@ print(allowed.astype(int))  # from, to; row and column 3 are the start of a sent
 strict = tfreps.layers.CRF(len(tags), allowed)
 strict.build(emissions.shape)
 strict.set_scores(transitions=transitions, start_scores=start, end_scores=end)
-pushed = emissions + np.array([0, 0, 4], "float32")  # the emissions favour I-PER everywhere
+pushed = emissions + np.array([0, 0, 4], "float32")  # the emissions favor I-PER everywhere
 for name, layer in (("free", crf), ("constrained", strict)):
     print(f"{name:12}", [tags[tag] for tag in layer.decode(pushed)[0].numpy()[0]])
 

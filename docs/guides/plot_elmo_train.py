@@ -4,7 +4,7 @@ Train ELMo on your own text
 
 A bidirectional language model learns from plain text in UTF-8 with one tokenized sentence per line.
 This guide builds a corpus and a vocabulary, trains a biLM, measures its perplexity and searches for
-neighbours of a word. The text is Python's own documentation, which every installation has.
+neighbors of a word. The text is Python's own documentation, which every installation has.
 """
 
 import json
@@ -103,13 +103,13 @@ plt.tight_layout()
 tfreps_program("evaluate-lm runs/elmo --text corpus/test.txt --unigram-from corpus/train-*.txt")
 
 # %%
-# Neighbours in context
+# Neighbors in context
 # ---------------------
 #
 # Two occurrences of a word are compared by the cosine of their vectors. After 60 updates the list
 # is coarse; the command is the same for a fully trained model.
 
-tfreps_program("neighbours runs/elmo --text corpus/test.txt --word value")
+tfreps_program("neighbors runs/elmo --text corpus/test.txt --word value")
 
 # %%
 # Next steps

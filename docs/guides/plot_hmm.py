@@ -76,7 +76,7 @@ plt.tight_layout()
 # ------------
 #
 # ``train-hmm`` tunes the smoothing on dev and writes a run folder that ``evaluate``, ``tag``,
-# ``export`` and `tfreps.load` accept like that of any other tagger. ``--unlabelled`` adds text for
+# ``export`` and `tfreps.load` accept like that of any other tagger. ``--unlabeled`` adds text for
 # Baum-Welch.
 
 folder = pathlib.Path(tempfile.mkdtemp())

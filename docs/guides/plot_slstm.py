@@ -3,12 +3,12 @@ S-LSTM and the paper's study
 ============================
 
 The Sentence-State LSTM (Zhang, Liu and Song, 2018) reads all words of a sentence at the same
-time, in a fixed number of steps. In each step a word exchanges its state with its neighbours and
+time, in a fixed number of steps. In each step a word exchanges its state with its neighbors and
 with a node for the whole sentence.
 
 .. image:: /pictures/drawn/slstm.svg
    :class: drawn
-   :alt: In each step every word reads itself, its neighbours and the sentence node.
+   :alt: In each step every word reads itself, its neighbors and the sentence node.
 """
 
 import keras
@@ -101,8 +101,8 @@ for name, options in sizes.SLSTM.items():
 #    * - term of the input gate
 #      - ``input_term="gate"``: tanh(...)
 #      - ``"embedding"``: the embedding itself
-#    * - neighbours, window above 1
-#      - ``neighbours="apart"``: a gate for each
+#    * - neighbors, window above 1
+#      - ``neighbors="apart"``: a gate for each
 #      - ``"summed"`` for each side
 #    * - beyond the ends
 #      - ``boundary="learned"``

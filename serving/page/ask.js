@@ -27,5 +27,5 @@ export async function explain(model, text) {
 }
 
 /** Returns [{token, left, right, from, similarity}] for the nearest words in context. */
-export const neighbours = (model, texts, text, token) =>
-  fetchJson("neighbours", { model: model.name, texts, text, token });
+export const neighbors = (model, texts, text, token) =>
+  fetchJson("neighbors", { model: model.name, texts, text, token });

@@ -30,7 +30,7 @@ export function table(headings, rows) {
   return element("div", { className: "scroll", tabIndex: 0, role: "group" }, whole);
 }
 
-/** Creates a labelled select box that calls `changed` with the index of the selected name. */
+/** Creates a labeled select box that calls `changed` with the index of the selected name. */
 export function select(label, names, changed) {
   const options = names.map((name, place) => element("option", { value: place }, name));
   const box = element("select", {}, ...options);
@@ -41,8 +41,8 @@ export function select(label, names, changed) {
 const HUES = [205, 30, 130, 320, 55, 265, 175, 0, 95, 235];
 const hues = new Map();
 
-/** Returns a light colour for a span type, which is constant while the page is open. */
-export function colour(type) {
+/** Returns a light color for a span type, which is constant while the page is open. */
+export function color(type) {
   if (!hues.has(type)) hues.set(type, HUES[hues.size % HUES.length]);
   return `hsl(${hues.get(type)} 75% 80%)`;
 }

@@ -9,7 +9,7 @@ const text = document.getElementById("text");
 const status = document.getElementById("status");
 const answers = document.getElementById("answers");
 const MOST_TEXTS = 200; // limit of the server
-const typed = []; // the latest texts, whose words are candidates for neighbours
+const typed = []; // the latest texts, whose words are candidates for neighbors
 let known = [];
 let asked = 0;
 

@@ -1,8 +1,8 @@
 // Views of the outputs of a model. A view is shown if the model has the outputs for it.
 
 import { attentionMap } from "./attention.js";
-import { neighbours } from "./ask.js";
-import { bar, colour, element, percent, table } from "./elements.js";
+import { neighbors } from "./ask.js";
+import { bar, color, element, percent, table } from "./elements.js";
 
 /** Creates the elements for the answer of a model to a text. */
 export function show(model, text, answer, typed) {
@@ -16,7 +16,7 @@ export function show(model, text, answer, typed) {
     ...(has("attention") ? heading("Attention", attentionMap(answer)) : []),
     ...(has("forward_surprise") ? heading("Surprise (nats)", surprise(answer)) : []),
     ...(has("elmo")
-      ? heading("Neighbours of a word in its context", wordsNearby(model, text, answer, typed))
+      ? heading("Neighbors of a word in its context", wordsNearby(model, text, answer, typed))
       : []),
   ];
 }
@@ -37,7 +37,7 @@ function tagged({ tokens, tags, confidences, sequence_len: length }) {
       element("span", {}, token), element("small", {}, `${tag} ${percent(confidences[place])}`));
     if (type) {
       const sure = Math.round(100 * (0.25 + 0.75 * confidences[place]));
-      item.style.background = `color-mix(in srgb, ${colour(type)} ${sure}%, white)`;
+      item.style.background = `color-mix(in srgb, ${color(type)} ${sure}%, white)`;
     }
     return item;
   });
@@ -95,7 +95,7 @@ function wordsNearby(model, text, { tokens, sequence_len: length }, typed) {
     button.addEventListener("click", async () => {
       for (const other of buttons) other.firstChild.ariaPressed = other.firstChild === button;
       try {
-        const near = await neighbours(model, typed, typed.indexOf(text), place);
+        const near = await neighbors(model, typed, typed.indexOf(text), place);
         found.replaceChildren(near.length ? nearTable(near)
           : element("p", { className: "faint" }, "There are no other words yet. Send more texts."));
       } catch (error) {

@@ -9,7 +9,7 @@ from benchmarks import annotate, annotate_faults
 from benchmarks.annotate_runs import write_corpus
 from benchmarks.small_tagger import write_tagger
 from tests.tiny_run import make_run
-from tests.training import labelling
+from tests.training import labeling
 
 
 def test_a_corpus_repeats_its_sentences_and_numbers_them(tmp_path):
@@ -24,9 +24,9 @@ def test_every_task_prints_its_rows(tmp_path, capsys):
     words = ["--text", str(tmp_path / "text"), "--sentences", "60", "--turns", "1"]
     (tmp_path / "text").write_text("mr Ada went home\nvery good\n" * 25)
     few = ["--epochs", "1"]
-    tagger = labelling.train_tagger(labelling.write_tagged(tmp_path), tmp_path / "tagger", *few)
-    files = labelling.write_labelled(tmp_path)
-    classifier = labelling.train_classifier(files, tmp_path / "classifier", *few)
+    tagger = labeling.train_tagger(labeling.write_tagged(tmp_path), tmp_path / "tagger", *few)
+    files = labeling.write_labeled(tmp_path)
+    classifier = labeling.train_classifier(files, tmp_path / "classifier", *few)
     bilm, _ = make_run(tmp_path / "bilm")
     runs = {"tagger": tagger, "classifier": classifier, "bilm": bilm}
     words += [str(word) for task, run in runs.items() for word in (f"--{task}", run)]

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from benchmarks import baselines, domains, pretraining, slstm_study, tables, wikitext2
-from tests.training import labelling
+from tests.training import labeling
 from tfreps.__main__ import PROGRAMS, main
 from tfreps.text import Vocabulary
 
@@ -146,12 +146,12 @@ def test_commands_of_the_study_are_those_of_tfreps(name, capsys):
 def test_a_small_study(tmp_path, monkeypatch, capsys):
     def train_here(run, words):
         assert main([word for word in words if word not in ("bfloat16", "--precision")]) == 0
-        return labelling.results(run)
+        return labeling.results(run)
 
     folder, inputs = tmp_path / "fdu_mtl", tmp_path / "fdu_mtl-inputs"
     folder.mkdir()
     inputs.mkdir()
-    labelling.write_labelled(folder, sizes=(60, 4, 20))
+    labeling.write_labeled(folder, sizes=(60, 4, 20))
     for part in "train", "test":
         (folder / f"{part}.tsv").rename(folder / f"baby.task.{part}")
     (inputs / "vectors.txt").write_text("2 3\ngood 1 0 0\nbad 0 1 0\n")

@@ -12,7 +12,7 @@ from tfreps._src.cli.encoder_options import (
     TAGGER,
     EncoderKind,
     encoder_table,
-    labelling_groups,
+    labeling_groups,
     with_readers,
 )
 from tfreps._src.cli.option_rules import check_rules
@@ -25,7 +25,7 @@ OUTPUT = Group("output", "Output layer.", {})
 
 
 def program(head):
-    return Program("train", "Trains.", {}, labelling_groups(head, {}, OUTPUT))
+    return Program("train", "Trains.", {}, labeling_groups(head, {}, OUTPUT))
 
 
 def check(**given):
@@ -107,7 +107,7 @@ def test_taggers_are_not_offered_a_cnn():
 
 def test_a_row_is_in_one_group_of_a_program():
     for head in HEADS:
-        groups = labelling_groups(head, {}, OUTPUT)
+        groups = labeling_groups(head, {}, OUTPUT)
         names = [name for group in groups for name in group.options]
         assert len(names) == len(set(names))
         assert [group.title for group in groups] == [

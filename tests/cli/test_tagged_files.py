@@ -6,7 +6,7 @@ import pytest
 from tfreps._src.cli.options import default_values
 from tfreps._src.cli.program import Group, Program
 from tfreps._src.cli.tagged_files import COLUMNS, OPTIONS, check_tags, read_tagged_files
-from tfreps._src.data.labelled.tagged_sentences import TaggedSentence
+from tfreps._src.data.labeled.tagged_sentences import TaggedSentence
 
 
 def options(**given):

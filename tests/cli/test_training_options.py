@@ -3,13 +3,13 @@
 import pytest
 
 from tfreps._src.cli.program import Group, Program
-from tfreps._src.cli.training_options import LABELLING, OPTIMIZER, PRECISION, RUN_GROUP, SHARED
+from tfreps._src.cli.training_options import LABELING, OPTIMIZER, PRECISION, RUN_GROUP, SHARED
 
-PROGRAM = Program("train", "Trains.", {}, [RUN_GROUP, Group("training", "Length.", LABELLING)])
+PROGRAM = Program("train", "Trains.", {}, [RUN_GROUP, Group("training", "Length.", LABELING)])
 
 
 def test_taggers_and_classifiers_have_all_of_them():
-    assert set(OPTIMIZER) | set(SHARED) < set(LABELLING)
+    assert set(OPTIMIZER) | set(SHARED) < set(LABELING)
     options = PROGRAM.parse(["--run", "r", "--distribute", "none", "--average", "0.9"])
     assert (options.run, options.distribute, options.average) == ("r", "none", 0.9)
     assert options.precision == PRECISION.default == "auto"

@@ -7,7 +7,7 @@ import pytest
 from tfreps._src.cli.text_streams import read_texts
 from tfreps._src.data.text_files import read_lines, read_text
 from tfreps._src.text.bert.piece_tokenizer import read_pieces
-from tfreps.data import count_tokens, find_files, read_blocks, read_labelled, read_tagged
+from tfreps.data import count_tokens, find_files, read_blocks, read_labeled, read_tagged
 from tfreps.text import TagSet, Vocabulary
 
 
@@ -164,8 +164,8 @@ def test_carriage_returns_without_a_line_feed(tmp_path, data, line):
         "tokens": lambda: count_tokens(path),
         "latin lines": lambda: read_lines(path, "latin-1"),
         "tagged": lambda: read_tagged(path, tag_column=None),
-        "tab": lambda: read_labelled(path),
-        "json": lambda: read_labelled(path, "json"),
+        "tab": lambda: read_labeled(path),
+        "json": lambda: read_labeled(path, "json"),
         "vocabulary": lambda: Vocabulary.read(path),
         "tags": lambda: TagSet.read(path),
         "pieces": lambda: read_pieces(path),

@@ -38,7 +38,7 @@ def tagged(rng, rows):
     return token_features(rng, rows), tags, rng.uniform(0.5, 2.0, rows).astype("float32")
 
 
-def labelled(rng, rows):
+def labeled(rng, rows):
     return token_features(rng, rows), rng.integers(0, 2, rows).astype("int32")
 
 
@@ -118,7 +118,7 @@ MODELS = {
     ),
     "classifier": (
         lambda: Classifier(BiLSTMEncoder(embedder(), units=5), ["x", "y"], dropout=0.0),
-        labelled,
+        labeled,
         two_adams,
         UNEQUAL,
     ),
@@ -136,7 +136,7 @@ MODELS = {
             class_weights=[1.0, 2.0],
             dropout=0.0,
         ),
-        labelled,
+        labeled,
         adam,
         UNEQUAL,
     ),

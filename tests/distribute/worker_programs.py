@@ -13,11 +13,11 @@ import pytest
 import safetensors.numpy
 
 from tests.conftest import CHECKOUT
-from tests.training import bert_corpus, labelling, pretraining
+from tests.training import bert_corpus, labeling, pretraining
 
 # Dropout 0, because its random numbers depend on the number of replicas.
-LABELLING = ["--encoder", "bilstm", "--units", "8", "--embedding-dim", "6", "--dropout", "0"]
-LABELLING += ["--batch-rows", "7", "--checkpoint-every", "5", "--learning-rate", "0.01"]
+LABELING = ["--encoder", "bilstm", "--units", "8", "--embedding-dim", "6", "--dropout", "0"]
+LABELING += ["--batch-rows", "7", "--checkpoint-every", "5", "--learning-rate", "0.01"]
 MIRRORED = """
 import sys
 import tensorflow as tf
@@ -30,13 +30,13 @@ raise SystemExit(main(sys.argv[2:]))
 
 
 def tagger_line(folder, sizes=(60, 20, 10), epochs=3):
-    given = labelling.write_tagged(folder, sizes=sizes)
-    return ["train-tagger", *given, "--scheme", "bio", *LABELLING, "--epochs", str(epochs)]
+    given = labeling.write_tagged(folder, sizes=sizes)
+    return ["train-tagger", *given, "--scheme", "bio", *LABELING, "--epochs", str(epochs)]
 
 
 def classifier_line(folder):
-    given = labelling.write_labelled(folder)
-    return ["train-classifier", *given, *LABELLING, "--epochs", "1", "--batch-rows", "33"]
+    given = labeling.write_labeled(folder)
+    return ["train-classifier", *given, *LABELING, "--epochs", "1", "--batch-rows", "33"]
 
 
 def elmo_line(folder):

@@ -9,7 +9,7 @@ from tests.exported_models import make_trained
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps._src.export.bert_signatures import BertSignatures
 from tfreps._src.export.bilm_signatures import BiLMSignatures
-from tfreps._src.export.labelling_signatures import TextSignatures
+from tfreps._src.export.labeling_signatures import TextSignatures
 from tfreps.export import open_for_export
 from tfreps.inference import TextBert, TextBiLM
 from tfreps.models import Tagger, TokenEmbedder

@@ -1,4 +1,4 @@
-"""Hostile JSON: options of models, tokenisers, runs and programs."""
+"""Hostile JSON: options of models, tokenizers, runs and programs."""
 
 import json
 

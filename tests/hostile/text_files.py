@@ -1,4 +1,4 @@
-"""Hostile text files: vocabularies, columns, labelled texts, word vectors, corpora."""
+"""Hostile text files: vocabularies, columns, labeled texts, word vectors, corpora."""
 
 import gzip
 
@@ -8,7 +8,7 @@ from tests.hostile.format import Format
 from tests.hostile.mutations import mutated
 from tfreps._src.cli.text_streams import read_texts
 from tfreps._src.text.bert.piece_tokenizer import read_pieces
-from tfreps.data import count_tokens, read_labelled, read_tagged
+from tfreps.data import count_tokens, read_labeled, read_tagged
 from tfreps.text import TagSet, Vocabulary, WordVectors
 
 TOKENS = ["<S>", "</S>", "<UNK>", "the", "café", "河", ".", "bank", "naïve", "a", "of", "river"]
@@ -85,11 +85,11 @@ def tagged(path, random):
         assert all(sentence.tokens) and len(sentence.tags) in (0, len(sentence.tokens))
 
 
-def labelled(path, random):
+def labeled(path, random):
     kind = random.choice(["tab", "csv", "tsv", "json"])
     empty = random.choice(["error", "skip", "keep"])
     encoding = random.choice(["utf-8", "utf-8", "latin-1", "utf-16"])
-    for example in read_labelled(path, kind, empty_texts=empty, encoding=encoding):
+    for example in read_labeled(path, kind, empty_texts=empty, encoding=encoding):
         assert example.label.strip() == example.label != ""
         (example.text + example.label).encode("utf-8")
 
@@ -107,7 +107,7 @@ FORMATS = [
     text_file("vocab.txt", lambda path, random: read_pieces(path), ["pieces"]),
     text_file("tags.txt", tag_list, ["tags"]),
     text_file("tagged sentences", tagged, ["conll", "columns", "conllu", "sentences"]),
-    text_file("labelled texts", labelled, ["tab", "csv", "records"]),
+    text_file("labeled texts", labeled, ["tab", "csv", "records"]),
     text_file("corpus", corpus, ["corpus"]),
 ]
 

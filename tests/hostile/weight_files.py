@@ -15,7 +15,7 @@ from tests.convert.test_aespresso_bert import state_dict
 from tests.hostile.folders import folder_format
 from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
 from tfreps._src.convert import bilm_tf_checkpoint
-from tfreps._src.data.labelled.sentence_vectors import SentenceVectors, token_digest
+from tfreps._src.data.labeled.sentence_vectors import SentenceVectors, token_digest
 from tfreps._src.inference.embeddings_file import EmbeddingsFile, read_options
 from tfreps.models import BertEncoder, BertPretrainer, BiLM, Classifier
 

@@ -1,4 +1,4 @@
-"""Shared behaviour of TextTagger and TextClassifier."""
+"""Shared behavior of TextTagger and TextClassifier."""
 
 import pytest
 import tensorflow as tf

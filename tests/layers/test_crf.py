@@ -93,7 +93,7 @@ def is_legal(tags, allowed=BIO):
 def test_no_illegal_sequence_comes_out(scale):
     problem = Problem.random(np.random.default_rng(0).random((30, 25)) < 0.8, scale=scale)
     problem.emissions[:5] = np.nan
-    problem.emissions[5:20, :, 2] += 1e6  # favours I, which is only legal after B or I
+    problem.emissions[5:20, :, 2] += 1e6  # favors I, which is only legal after B or I
     crf = random_crf(problem, allowed_transitions=BIO.tolist())
     for tags in (
         crf.decode(*arguments(problem))[0][:, None],

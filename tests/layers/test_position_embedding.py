@@ -42,7 +42,7 @@ def test_some_numbers_by_hand():
     assert_close(aespresso, [[0, 0, 0, 0], expected])
 
 
-def test_normalised_rows_have_length_one_but_aespressos_first():
+def test_normalized_rows_have_length_one_but_aespressos_first():
     for kind, first in zip(KINDS, (1.0, 0.0), strict=True):
         lengths = np.linalg.norm(sinusoids(50, 8, kind, True), axis=1)
         assert_close(lengths, [first, *[1.0] * 49])
@@ -68,7 +68,7 @@ def test_the_table_has_a_dense_gradient_that_counts_every_use():
     np.testing.assert_array_equal(gradient, np.repeat(np.array(uses)[:, None], 6, axis=1))
 
 
-def test_initialisers():
+def test_initializers():
     normal = make(max_positions=500, initializer_range=0.1)
     assert np.std(normal.table) == pytest.approx(0.088, rel=0.05)
     table = np.asarray(make(initializer="orthogonal_rows").table)

@@ -35,17 +35,17 @@ def test_starts_as_the_plain_average():
 
 
 @pytest.mark.parametrize("epsilon", [1e-12, 1e-1])
-def test_normalises_over_all_real_positions_of_the_batch(epsilon):
+def test_normalizes_over_all_real_positions_of_the_batch(epsilon):
     y = mix_with([0.3, -1.0, 2.0], 0.7, layer_norm=True, layer_norm_epsilon=epsilon)(X, mask=MASK)
     real = [layers[:, :n].astype(float) for layers, n in zip(X, LENGTHS, strict=True)]
-    for row, layers, n in zip(y, oracles.normalised(real, epsilon), LENGTHS, strict=True):
+    for row, layers, n in zip(y, oracles.normalized(real, epsilon), LENGTHS, strict=True):
         expected = oracles.scalar_mix(layers, [0.3, -1.0, 2.0], 0.7)
         assert_close(row[:n], expected)
 
 
-def test_normalises_over_everything_without_a_mask():
+def test_normalizes_over_everything_without_a_mask():
     y = mix_with([0.3, -1.0, 2.0], 0.7, layer_norm=True)(X)
-    for row, layers in zip(y, oracles.normalised(list(X), 1e-12), strict=True):
+    for row, layers in zip(y, oracles.normalized(list(X), 1e-12), strict=True):
         expected = oracles.scalar_mix(layers, [0.3, -1.0, 2.0], 0.7)
         assert_close(row, expected)
 
@@ -70,7 +70,7 @@ def test_the_top_alone_has_one_weight():
     assert [weight.name for weight in layer.weights] == ["gamma"]
     normed = mix_with(None, 0.5, top_only=True, layer_norm=True)(X, mask=MASK)
     real = [layers[-1:, :n].astype(float) for layers, n in zip(X, LENGTHS, strict=True)]
-    assert_close(normed[0], 0.5 * oracles.normalised(real, 1e-12)[0][0])
+    assert_close(normed[0], 0.5 * oracles.normalized(real, 1e-12)[0][0])
 
 
 def test_fixed_weights_can_select_a_layer():

@@ -14,7 +14,7 @@ RELEASED = {
     "input_term": "embedding",
     "initial_state": "embedding",
     "boundary": "zeros",
-    "neighbours": "summed",
+    "neighbors": "summed",
 }
 FORMS = {
     "paper": {},
@@ -25,7 +25,7 @@ FORMS = {
         "initial_state": "zeros",
         "boundary": "zeros",
         "window": 2,
-        "neighbours": "nearest_cells",
+        "neighbors": "nearest_cells",
     },
     "fixed ends": {"boundary": "fixed", "initial_state": "learned_apart"},
     "softmax of words": {"sentence_normalization": "words"},
@@ -133,7 +133,7 @@ def test_dropout_draws_hidden_and_cell_states_apart():
 @pytest.mark.parametrize("start", ["zeros", "learned"])
 def test_one_step_from_a_constant_state_is_a_network_per_word(start):
     layer, x = make(num_steps=1, initial_state=start, boundary="zeros"), batch()
-    if start == "learned":  # zero neighbours beyond the ends: equal only inside
+    if start == "learned":  # zero neighbors beyond the ends: equal only inside
         inside = slice(1, -1)
     else:
         inside = slice(None)
@@ -233,7 +233,7 @@ def test_an_empty_batch_and_a_batch_of_no_tokens():
         ({"state_dropout": 1.0}, "`state_dropout` must be at least 0 and below 1; got 1.0"),
         ({"initial_state": "noise"}, "`initial_state` must be one of .*zeros.* got 'noise'"),
         ({"boundary": None}, "`boundary` must be one of"),
-        ({"neighbours": "all"}, "`neighbours` must be one of"),
+        ({"neighbors": "all"}, "`neighbors` must be one of"),
     ],
 )
 def test_says_what_is_wrong_with_an_option(options, message):

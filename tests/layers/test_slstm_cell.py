@@ -30,7 +30,7 @@ def states(num_nodes=1):
     "options",
     [
         {},
-        {"num_sentence_nodes": 2, "window": 2, "neighbours": "summed"},
+        {"num_sentence_nodes": 2, "window": 2, "neighbors": "summed"},
         {"input_term": "embedding"},
         {"sentence_normalization": "words"},
     ],
@@ -66,8 +66,8 @@ def test_several_cells_in_a_row_are_an_slstm():
     "options, expected",
     [
         ({}, 3_693_000),
-        ({"input_term": "embedding", "neighbours": "summed"}, 3_242_700),
-        ({"input_term": "embedding", "neighbours": "summed", "window": 3}, 3_242_700),
+        ({"input_term": "embedding", "neighbors": "summed"}, 3_242_700),
+        ({"input_term": "embedding", "neighbors": "summed", "window": 3}, 3_242_700),
         ({"num_sentence_nodes": 0}, 24 * 300**2 + 6 * 300),
         ({"num_sentence_nodes": 2}, 3_693_000 + 17 * 300**2 + 4 * 300),  # 17 matrices, 4 biases
     ],

@@ -160,13 +160,13 @@ def test_the_sizes_of_bert():
 
 
 def quantize_dense(model):
-    """Quantises single layers, because Keras 3.12 has no `quantize(filters=...)`."""
+    """Quantizes single layers, because Keras 3.12 has no `quantize(filters=...)`."""
     for _, part in inner_layers(model):
         if isinstance(part, keras.layers.Dense | keras.layers.EinsumDense):
             part.quantize("int8")
 
 
-def test_keras_adds_lora_and_quantises():
+def test_keras_adds_lora_and_quantizes():
     inputs = keras.Input([None, 6])
     layer = make()
     before, model = layer(X).numpy(), keras.Model(inputs, layer(inputs))

@@ -82,7 +82,7 @@ def test_by_hand():
     assert float(metric.result()) == 0.0 and metric.scores()["precision"] == 0.0
 
 
-def test_masked_tokens_are_left_out_and_neighbours_join():
+def test_masked_tokens_are_left_out_and_neighbors_join():
     metric = SpanF1(["O", "B-X", "I-X"], "bio")
     #                     B  (O) I         B  (B) I
     metric.update_state([[1, 0, 2]], [[1, 1, 2]], [[True, False, True]])

@@ -151,7 +151,7 @@ def test_equal_ids_share_one_row_of_the_gradient():
 
 @pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method:UserWarning")
 @pytest.mark.slow
-def test_quantises_to_int8_and_takes_lora():
+def test_quantizes_to_int8_and_takes_lora():
     encoder = make(hidden_dim=32, num_heads=4, intermediate_dim=64)
     exact = encoder(IDS)["sequence_output"].numpy()
     encoder.blocks[0].expand.enable_lora(2)

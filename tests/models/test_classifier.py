@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tests.closeness import assert_close
-from tests.models.toy import labelled
+from tests.models.toy import labeled
 from tfreps.models import BiLSTMEncoder, Classifier, LinearEncoder, TextCNN, TokenEmbedder
 
 LABELS = ["without", "with"]
@@ -27,8 +27,8 @@ def make(**kwargs):
 def test_learns_saves_and_loads(pooling, tmp_path):
     model = make(pooling=pooling, hidden_units=8)
     model.compile(keras.optimizers.Adam(0.02))
-    data = labelled(512)
-    history = model.fit(data, validation_data=labelled(64, seed=1), epochs=12, verbose=0).history
+    data = labeled(512)
+    history = model.fit(data, validation_data=labeled(64, seed=1), epochs=12, verbose=0).history
     assert sorted(history) == LOGS
     assert history["val_accuracy"][-1] > 0.92
     out = model.predict(data, verbose=0)

@@ -61,7 +61,7 @@ def test_single_weights_and_layers_without_any():
     assert_same(target.blocks[0].contract, source.blocks[0].contract, same=False)
 
 
-def test_a_copy_of_what_was_quantised():
+def test_a_copy_of_what_was_quantized():
     source = bert()
     source.blocks[0].expand.quantize("int8")
     copy = changed_copy(source, dropout=0.3)
@@ -101,7 +101,7 @@ def test_what_does_not_fit(options, parts, message):
         np.testing.assert_array_equal(weight, old)
 
 
-def test_what_was_quantised_is_not_copied_to_what_was_not():
+def test_what_was_quantized_is_not_copied_to_what_was_not():
     source = bert()
     source.blocks[0].expand.quantize("int8")
     with pytest.raises(ValueError, match="has the weight 'blocks/0/expand/kernel_scale', which"):

@@ -77,14 +77,14 @@ def test_boundaries_can_be_kept():
 def test_layer_norm_of_allennlp_counts_the_boundaries(kept):
     elmo, layers = make(layer_norm="allennlp", keep_sentence_boundaries=kept)
     out = elmo(batch_to_ids(SENTENCES))["sequence_output"]
-    mixed = [oracles.scalar_mix(x, *MIXES[0]) for x in oracles.normalised(layers, 1e-13)]
+    mixed = [oracles.scalar_mix(x, *MIXES[0]) for x in oracles.normalized(layers, 1e-13)]
     assert_rows(out, mixed if kept else [x[1:-1] for x in mixed])
 
 
 def test_layer_norm_of_bilm_tf_does_not():
     elmo, layers = make(layer_norm="bilm_tf")
-    normalised = oracles.normalised([x[:, 1:-1] for x in layers], 1e-12)
-    mixed = [oracles.scalar_mix(x, *MIXES[0]) for x in normalised]
+    normalized = oracles.normalized([x[:, 1:-1] for x in layers], 1e-12)
+    mixed = [oracles.scalar_mix(x, *MIXES[0]) for x in normalized]
     assert_rows(elmo(batch_to_ids(SENTENCES))["sequence_output"], mixed)
 
 
@@ -96,8 +96,8 @@ def test_layer_norm_of_the_top_alone():
     assert_rows(top(ids)["sequence_output"], [0.7 * x[-1, 1:-1] for x in layers])
     assert Elmo.from_config(top.get_config()).layer_norm == "bilm_tf"
     allennlp = Elmo(top.bilm, dropout=0.0, top_only=True, layer_norm="allennlp")
-    normalised = oracles.normalised([x[-1:] for x in layers], 1e-13)
-    assert_rows(allennlp(ids)["sequence_output"], [x[0, 1:-1] for x in normalised])
+    normalized = oracles.normalized([x[-1:] for x in layers], 1e-13)
+    assert_rows(allennlp(ids)["sequence_output"], [x[0, 1:-1] for x in normalized])
 
 
 def test_the_top_alone_and_a_fixed_mix():

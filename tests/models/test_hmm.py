@@ -182,7 +182,7 @@ def saved_functions(folder):
     return graph.meta_graphs[0].graph_def.library.function
 
 
-def penalised(model, sentences, counts, weight, k):
+def penalized(model, sentences, counts, weight, k):
     """Computes the log likelihood of sentences, tagged counts and smoothing as extra counts."""
     total = sum(np.log(sum(all_paths(model, one).values())) for one in sentences if one)
     logs = [np.log(table) for table in tables(model)]
@@ -254,10 +254,10 @@ def test_tagged_counts_stay_in_baum_welch():
     model = HMMTagger(SIZE, TAGS, unknown_id=UNKNOWN, use_end=True)
     counts = model.fit_counts(*tagged_sentences(), smoothing=0.2)
     sentences = random_sentences(30, longest=5, seed=9)
-    values = [penalised(model, sentences, counts, 0.5, 0.2)]
+    values = [penalized(model, sentences, counts, 0.5, 0.2)]
     for _ in range(4):
         model.baum_welch(sentences, 1, counts, counts_weight=0.5, smoothing=0.2)
-        values.append(penalised(model, sentences, counts, 0.5, 0.2))
+        values.append(penalized(model, sentences, counts, 0.5, 0.2))
     assert (np.diff(values) > -1e-3).all() and values[-1] > values[0]
 
 

@@ -17,7 +17,7 @@ def make(**kwargs):
     return Tagger(BiLSTMEncoder(embedder, units=12), TAGS, **options)
 
 
-def randomise(model, scale=3.0):
+def randomize(model, scale=3.0):
     rng = np.random.default_rng(1)
     for weight in model.trainable_weights:
         weight.assign(scale * rng.normal(size=weight.shape))
@@ -52,7 +52,7 @@ def test_learns_saves_and_loads(use_crf, tmp_path):
 def test_a_linear_model_adds_its_scores():
     linear = LinearEncoder(VOCABULARY_SIZE, len(TAGS), num_buckets=100)
     model = make(linear=linear)
-    randomise(model, 1.0)
+    randomize(model, 1.0)
     features = {"token_ids": sentences(8)[0]}
     with_linear = model(features)["emissions"]
     added = linear(features)["sequence_output"]
@@ -65,7 +65,7 @@ def test_a_linear_model_adds_its_scores():
 @pytest.mark.parametrize("use_crf", [True, False])
 def test_predict_tells_tags_and_their_marginals(use_crf):
     model = make(use_crf=use_crf, constrain="none")
-    randomise(model, 1.0)
+    randomize(model, 1.0)
     features = {"token_ids": sentences(16)[0]}
     out, outputs = model.predict(features, verbose=0), model(features)
     assert {n: a.dtype.name for n, a in out.items()} == {
@@ -89,7 +89,7 @@ def test_predict_tells_tags_and_their_marginals(use_crf):
 @pytest.mark.parametrize("use_crf", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_illegal_sequences_never_come_out(use_crf):
     wild = make(use_crf=use_crf, constrain="none")
-    randomise(wild)
+    randomize(wild)
     assert illegal(wild.predict(tagged())) > 0
     for constrain in "both", "decode":
         tame = make(use_crf=use_crf, constrain=constrain)
@@ -108,7 +108,7 @@ def test_the_loss_is_the_heads():
     features, weight = {"token_ids": ids}, np.linspace(0.5, 2.0, 8).astype("float32")
     with_crf, without = make(), make(use_crf=False)
     for model in with_crf, without:
-        randomise(model, 0.5)
+        randomize(model, 0.5)
         model.compile("sgd")
     outputs = with_crf(features)
     nll = -with_crf.crf.log_likelihood(outputs["emissions"], np.maximum(tags, 0), outputs["mask"])
@@ -135,7 +135,7 @@ def test_the_compiled_loss_is_the_same():
     losses = []
     for jit_compile in False, True:
         model = make(crf_jit_compile=jit_compile)
-        randomise(model, 0.5)
+        randomize(model, 0.5)
         model.compile(keras.optimizers.SGD(0.1))
         losses.append([model.train_on_batch({"token_ids": ids}, tags) for _ in range(3)])
     assert_close(*losses)
@@ -167,7 +167,7 @@ def test_losses_of_layers_are_added():
 @pytest.mark.slow
 def test_exports_what_tags_raw_features(tmp_path):
     model = make()
-    randomise(model, 1.0)
+    randomize(model, 1.0)
     module = tf.Module()
     module.model = model
     spec = {"token_ids": tf.TensorSpec([None, None], "int32")}
@@ -232,7 +232,7 @@ def test_an_encoder_without_a_width():
 def test_training_shows_the_mean_loss_of_sentences():
     """Batches of 3 and 1 sentences have the weights of `SequenceBatches`; the rate is 0."""
     model = make()
-    randomise(model, 0.3)
+    randomize(model, 0.3)
     model.compile(keras.optimizers.SGD(0.0))
     ids, tags = sentences(4)
     parts = [(ids[:3], tags[:3], 1.5), (ids[3:], tags[3:], 0.5)]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.closeness import assert_close
-from tests.models.toy import labelled
+from tests.models.toy import labeled
 from tfreps.models import Classifier, TextCNN, TokenEmbedder
 
 IDS = np.array([[1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 0, 0], [3, 4, 0, 0, 0, 0], [0] * 6], "int32")
@@ -16,7 +16,7 @@ def make(**kwargs):
     return TextCNN(embedder, **{"num_filters": 5, "widths": (1, 3, 4), **kwargs})
 
 
-def randomise(model):
+def randomize(model):
     rng = np.random.default_rng(1)
     for weight in model.weights:
         weight.assign(rng.normal(size=weight.shape) + 0.5)
@@ -35,7 +35,7 @@ def oracle(x, kernel, bias, width):
 def test_equals_loops_over_the_real_windows():
     """The biases are positive, so a window of padding would be the maximum."""
     model = make()
-    randomise(model)
+    randomize(model)
     x = np.asarray(model.embedder.word_embeddings)
     out = model({"token_ids": IDS})
     for row, ids in enumerate(IDS):
@@ -50,7 +50,7 @@ def test_equals_loops_over_the_real_windows():
 
 def test_a_window_with_a_hole_is_none():
     model = make(widths=(2,))
-    randomise(model)
+    randomize(model)
     mask = np.array([[True, True, False, True, True, False]])
     ids = np.array([[1, 2, 3, 4, 5, 6]])
     holed = model({"token_ids": ids, "mask": mask})["pooled_output"][0]
@@ -69,8 +69,8 @@ def test_texts_of_no_columns():
 def test_learns_a_pair_of_words_and_comes_back(tmp_path):
     model = Classifier(make(dropout=0.1), ["no", "yes"], pooling="pooled", dropout=0.0)
     model.compile(keras.optimizers.Adam(0.02))
-    model.fit(labelled(512), epochs=10, verbose=0)
-    assert model.evaluate(labelled(128, seed=1), verbose=0, return_dict=True)["accuracy"] > 0.97
+    model.fit(labeled(512), epochs=10, verbose=0)
+    assert model.evaluate(labeled(128, seed=1), verbose=0, return_dict=True)["accuracy"] > 0.97
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     one, other = model({"token_ids": IDS}), loaded({"token_ids": IDS})

@@ -136,7 +136,7 @@ def test_an_elmo_that_does_not_fit():
         TokenEmbedder(elmo=tiny_elmo(keep_sentence_boundaries=True))
 
 
-def tagged_by_neighbour():
+def tagged_by_neighbor():
     """Returns tokens whose tag is the class of the previous token, so that context is needed."""
     rng = np.random.default_rng(0)
     ids = rng.integers(0, 4, [128, 5])
@@ -158,7 +158,7 @@ def test_an_elmo_inside_fit_frozen_and_fine_tuned(fine_tune, tmp_path):
     if fine_tune:
         optimizer = GroupedOptimizer(optimizer, {"token_encoder/|bilstm/": adam(1e-3)})
     model.compile(optimizer)
-    history = model.fit(tagged_by_neighbour(), epochs=1, verbose=0).history
+    history = model.fit(tagged_by_neighbor(), epochs=1, verbose=0).history
     assert np.isfinite(history["loss"][-1])
     steps = [
         np.abs(new.numpy() - old).max() for new, old in zip(elmo.bilm.weights, before, strict=True)
@@ -168,7 +168,7 @@ def test_an_elmo_inside_fit_frozen_and_fine_tuned(fine_tune, tmp_path):
     assert (max(steps) == 0.0) != fine_tune and max(steps) < 0.06
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
-    features = next(iter(tagged_by_neighbour()))[0]
+    features = next(iter(tagged_by_neighbor()))[0]
     np.testing.assert_array_equal(loaded(features)["emissions"], model(features)["emissions"])
     assert loaded.encoder.elmo.fine_tune == fine_tune
     assert len(loaded.trainable_weights) == len(model.trainable_weights)

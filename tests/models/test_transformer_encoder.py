@@ -165,7 +165,7 @@ def test_learns_to_tag():
     assert found["span_f1"] > 0.9
 
 
-def test_quantises_to_int8_and_takes_lora():
+def test_quantizes_to_int8_and_takes_lora():
     encoder = make(dropout=0.0, embedding_dim=3)
     features = {"token_ids": IDS}
     before = encoder(features)["sequence_output"].numpy()

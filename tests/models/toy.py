@@ -32,7 +32,7 @@ def tagged(number=256, seed=0, batch_size=32, weights=None):
     return tf.data.Dataset.from_tensor_slices(element).batch(batch_size)
 
 
-def labelled(number=256, seed=0, batch_size=32, weights=None):
+def labeled(number=256, seed=0, batch_size=32, weights=None):
     """Returns texts with label 1 if a 3 is directly followed by a 4, else 0."""
     rng = np.random.default_rng(seed)
     ids = np.zeros([number, 12], "int32")

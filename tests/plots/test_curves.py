@@ -74,7 +74,7 @@ def test_points_over_steps(tmp_path):
     assert axes.get_title() == "training/sampled_perplexity"  # because there are no other metrics
 
 
-def test_several_runs_have_a_colour_each(tmp_path):
+def test_several_runs_have_a_color_each(tmp_path):
     runs = {
         "a": history(
             tmp_path, line(4, epoch=1, loss=1.0), line(4, "validation", epoch=1, loss=2.0)

@@ -8,7 +8,7 @@ from tests.closeness import assert_close
 from tests.known_models import TEXTS, softmax
 from tfreps._src.inference.load import load
 from tfreps._src.reports.evaluation import check_known_names, evaluate_classifier, evaluate_tagger
-from tfreps.data import LabelledText, TaggedSentence
+from tfreps.data import LabeledText, TaggedSentence
 from tfreps.inference import TextClassifier, TextTagger
 from tfreps.models import Classifier
 
@@ -60,7 +60,7 @@ def test_tags_without_a_scheme_are_reported_one_by_one(tagger):
 
 
 def texts(*pairs):
-    return [LabelledText(text, label, "test.tsv", n) for n, (label, text) in enumerate(pairs, 1)]
+    return [LabeledText(text, label, "test.tsv", n) for n, (label, text) in enumerate(pairs, 1)]
 
 
 DATA = texts(("bad", "Ada"), ("good", "saw"), ("good", "Rome Rome"), ("good", "slept"))

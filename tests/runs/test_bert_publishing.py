@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tests import tiny_bert
 from tests.closeness import assert_close
-from tests.training.labelling import ask, refused
+from tests.training.labeling import ask, refused
 from tfreps.__main__ import main
 from tfreps._src.inference.load import load
 from tfreps._src.runs.bert_publishing import has_head, read_with_head
@@ -27,7 +27,7 @@ def tokenizer():
     return WordPieceTokenizer(tiny_bert.pieces(*map(str.lower, WORDS)).vocabulary)
 
 
-def randomised(model):
+def randomized(model):
     rng = np.random.default_rng(3)
     for weight in (model.kernel, model.bias):
         weight.assign(rng.normal(size=weight.shape))
@@ -38,7 +38,7 @@ def randomised(model):
 def classifier(tmp_path):
     """Returns a published classifier and its folder."""
     model = Classifier(tiny_bert.make_encoder(tokenizer()), ["bad", "good"], "pooled")
-    randomised(model).save_pretrained(tmp_path / "classifier")
+    randomized(model).save_pretrained(tmp_path / "classifier")
     tokenizer().write_vocabulary(tmp_path / "classifier" / "vocab.txt")
     return model, tmp_path / "classifier"
 
@@ -46,7 +46,7 @@ def classifier(tmp_path):
 @pytest.fixture
 def tagger(tmp_path):
     model = Tagger(tiny_bert.make_encoder(tokenizer()), TAGS, use_crf=False)
-    randomised(model).save_pretrained(tmp_path / "tagger")
+    randomized(model).save_pretrained(tmp_path / "tagger")
     tokenizer().write_vocabulary(tmp_path / "tagger" / "vocab.txt")
     return model, tmp_path / "tagger"
 
@@ -110,7 +110,7 @@ def test_a_published_tagger_answers_words(tagger, tmp_path):
 def test_a_published_tagger_cuts_words_as_its_tokenizer(tmp_path):
     """Each Chinese character gets a tag, also in an export; characters that BERT drops do not."""
     cut = tiny_bert.pieces("the", *"住在北京")
-    model = randomised(Tagger(tiny_bert.make_encoder(cut), TAGS, use_crf=False))
+    model = randomized(Tagger(tiny_bert.make_encoder(cut), TAGS, use_crf=False))
     model.save_pretrained(tmp_path / "tagger")
     cut.write_vocabulary(tmp_path / "tagger" / "vocab.txt")
     convert(tmp_path / "tagger", "--to-run", tmp_path / "run", "--scheme", "bio")

@@ -48,14 +48,14 @@ def test_options_that_do_not_apply_are_left_out_and_zeros_are_not(tmp_path):
 def test_no_path_of_this_machine(tmp_path):
     options = {
         **{"vectors": "/home/me/glove.txt", "bert": "/data/bert/", "elmo": "runs/elmo"},
-        **{"unlabelled": ["/home/me/a.txt", "b.txt"], "vocabulary": None, "to_run": "/home/me/r"},
+        **{"unlabeled": ["/home/me/a.txt", "b.txt"], "vocabulary": None, "to_run": "/home/me/r"},
         **{"init_options": "/home/me/options.json", "weights": "/home/me/w.hdf5"},
     }
     card = run_card(RunFolder.create(tmp_path / "run", "convert", options))
     assert card["training"] == {
         "program": "tfreps convert",
         **{"vectors": "glove.txt", "bert": "bert", "elmo": "elmo"},
-        **{"unlabelled": ["a.txt", "b.txt"]},
+        **{"unlabeled": ["a.txt", "b.txt"]},
         **{"init_options": "options.json", "weights": "w.hdf5"},
     }
 

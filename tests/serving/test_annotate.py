@@ -7,9 +7,9 @@ import pytest
 
 from serving import annotate
 from tests.exported_models import make_trained
-from tests.training.labelling import refused
+from tests.training.labeling import refused
 from tfreps.__main__ import main
-from tfreps._src.export.labelling_signatures import TextSignatures
+from tfreps._src.export.labeling_signatures import TextSignatures
 from tfreps.export import write_export
 
 NEEDS_BEAM = pytest.mark.skipif(

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tests import tiny_bert
 from tests.closeness import assert_close
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
-from tests.training import labelling
+from tests.training import labeling
 from tfreps.__main__ import main
 from tfreps._src.convert import bilm_tf
 from tfreps._src.files.version_folders import versions_of
@@ -178,9 +178,9 @@ def test_what_cannot_be(run, tmp_path, capsys, arguments, message):
 @pytest.mark.slow
 def test_the_readme_of_an_interrupted_run(tmp_path, capsys):
     """It says where the run stopped, and names options that apply and files without folders."""
-    files = labelling.write_tagged(tmp_path, sizes=(40, 10, 10))
+    files = labeling.write_tagged(tmp_path, sizes=(40, 10, 10))
     more = ["--units", "4", "--embedding-dim", "4", "--dropout", "0", "--epochs", "5"]
-    run = labelling.train_tagger(files, tmp_path / "run", *more, "--minutes", "1e-9")
+    run = labeling.train_tagger(files, tmp_path / "run", *more, "--minutes", "1e-9")
     capsys.readouterr()
     assert main(["export", str(run), "--to", str(tmp_path / "out")]) == 0
     assert capsys.readouterr().err.count("warning: The run stopped in epoch 1 of 5.\n") == 1
@@ -192,7 +192,7 @@ def test_the_readme_of_an_interrupted_run(tmp_path, capsys):
     for name in ("num_heads", "num_steps", "max_characters", "lowercase", "bert", "window"):
         assert f"`{name}`" not in training
 
-    assert labelling.main(["train-tagger", "--run", str(run), "--resume", "--epochs", "1"]) == 0
+    assert labeling.main(["train-tagger", "--run", str(run), "--resume", "--epochs", "1"]) == 0
     capsys.readouterr()
     assert main(["export", str(run), "--to", str(tmp_path / "out")]) == 0
     assert "stopped" not in capsys.readouterr().err

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests import tiny_bert, tiny_run
-from tests.export.test_labelling_signatures import make_trained
+from tests.export.test_labeling_signatures import make_trained
 from tests.server.small_models import serving
 from tfreps._src.server.rest.page_routes import page_routes
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
@@ -172,7 +172,7 @@ def test_attention_by_layer_head_and_token(server, open_page):
     screenshot(page, "attention")
 
 
-def test_surprise_and_neighbours(server, open_page):
+def test_surprise_and_neighbors(server, open_page):
     page = open_page(server)
     ask(page, "the dog left the bank")
     ask(page, "a dog in the house")
@@ -189,7 +189,7 @@ def test_surprise_and_neighbours(server, open_page):
     sources = {row[2] for row in rows}
     assert sources & {"text 1", "text 2"} and sources & {"sentence 1", "sentence 2"}
     assert page.locator("button[aria-pressed=true]").all_inner_texts() == ["dog"]
-    screenshot(page, "neighbours")
+    screenshot(page, "neighbors")
 
 
 def test_the_keyboard_alone(server, open_page):

@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from serving import serve
 from tests.conftest import CHECKOUT
-from tests.server.rest.test_context_neighbours import save_models
+from tests.server.rest.test_context_neighbors import save_models
 from tests.server.small_models import save, save_half, save_zoo, spec
 from tfreps.__main__ import main
 from tfreps._src.server.requests.event_loop import on_loop, server_loop
@@ -188,7 +188,7 @@ def test_all_versions_and_labels(tmp_path):
         assert not serve.reads_text(server, "half")
 
 
-def test_a_page_among_whose_sentences_neighbours_are_looked_for(tmp_path):
+def test_a_page_among_whose_sentences_neighbors_are_looked_for(tmp_path):
     (bilm, *_) = save_models(tmp_path / "models")
     (tmp_path / "sentences.txt").write_text("ccc a\n\nbb\n")
     flags = ["--rest-port", "0", "--grpc-port", "0", "--poll-seconds", "0"]
@@ -198,7 +198,7 @@ def test_a_page_among_whose_sentences_neighbours_are_looked_for(tmp_path):
         address = f"http://127.0.0.1:{server.rest_port}"
         assert "<textarea" in requests.get(address).text
         asked = {"model": "bilm", "texts": ["bb a"], "text": 0, "token": 0}
-        found = requests.post(f"{address}/page/neighbours", json=asked).json()
+        found = requests.post(f"{address}/page/neighbors", json=asked).json()
         assert [(w["token"], w["from"]) for w in found] == [
             *(("bb", "sentence 3"), ("ccc", "sentence 1"), ("a", "text 1"), ("a", "sentence 1")),
         ]

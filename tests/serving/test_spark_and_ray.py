@@ -13,7 +13,7 @@ from tests.closeness import assert_close
 from tests.docs.pages import DOCS
 from tests.exported_models import make_trained
 from tests.made_once import made_once
-from tfreps._src.export.labelling_signatures import TextSignatures
+from tfreps._src.export.labeling_signatures import TextSignatures
 from tfreps.export import write_export
 
 pytestmark = pytest.mark.slow

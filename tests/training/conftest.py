@@ -3,7 +3,7 @@
 import pytest
 
 from tests.made_once import made_once
-from tests.training import labelling
+from tests.training import labeling
 from tests.training.pretraining import pretrain, write_corpus
 
 
@@ -25,7 +25,7 @@ def trained(corpus, tmp_path_factory):
 @pytest.fixture(scope="session")
 def tagged(tmp_path_factory):
     """`--train FILE --dev FILE --test FILE` of tagged sentences with numbers."""
-    return labelling.write_tagged(tmp_path_factory.mktemp("tagged"), numbers=True)
+    return labeling.write_tagged(tmp_path_factory.mktemp("tagged"), numbers=True)
 
 
 @pytest.fixture(scope="session")
@@ -34,14 +34,14 @@ def tagger(tagged, tmp_path_factory):
     return made_once(
         tmp_path_factory,
         "tagger",
-        lambda run: labelling.train_tagger(tagged, run, *labelling.TAGGER),
+        lambda run: labeling.train_tagger(tagged, run, *labeling.TAGGER),
     )
 
 
 @pytest.fixture(scope="session")
 def names_only(tmp_path_factory):
     """`--train FILE --dev FILE --test FILE` of tagged sentences without numbers: known words."""
-    return labelling.write_tagged(tmp_path_factory.mktemp("names"), sizes=(480, 60, 60))
+    return labeling.write_tagged(tmp_path_factory.mktemp("names"), sizes=(480, 60, 60))
 
 
 @pytest.fixture(scope="session")
@@ -50,22 +50,22 @@ def word_tagger(names_only, tmp_path_factory):
     return made_once(
         tmp_path_factory,
         "word_tagger",
-        lambda run: labelling.train_tagger(names_only, run, *labelling.WORD_TAGGER, "--no-use-crf"),
+        lambda run: labeling.train_tagger(names_only, run, *labeling.WORD_TAGGER, "--no-use-crf"),
     )
 
 
 @pytest.fixture(scope="session")
-def labelled(tmp_path_factory):
-    """`--train FILE --dev FILE --test FILE` of labelled texts."""
-    return labelling.write_labelled(tmp_path_factory.mktemp("labelled"))
+def labeled(tmp_path_factory):
+    """`--train FILE --dev FILE --test FILE` of labeled texts."""
+    return labeling.write_labeled(tmp_path_factory.mktemp("labeled"))
 
 
 @pytest.fixture(scope="session")
-def classifier(labelled, tmp_path_factory):
+def classifier(labeled, tmp_path_factory):
     """Folder of a finished run of a TextCNN. Do not change it."""
     sizes = ["--encoder", "cnn", "--num-filters", "8", "--widths", "2", "3", "--embedding-dim", "8"]
     return made_once(
         tmp_path_factory,
         "classifier",
-        lambda run: labelling.train_classifier(labelled, run, "--epochs", "4", sizes=sizes),
+        lambda run: labeling.train_classifier(labeled, run, "--epochs", "4", sizes=sizes),
     )

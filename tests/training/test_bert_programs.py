@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests import tiny_bert
-from tests.training.labelling import ask, refused, results
+from tests.training.labeling import ask, refused, results
 from tfreps.__main__ import main
 
 WORDS = "房 间 很 好 差 大 小 吃".split()
@@ -21,16 +21,16 @@ def files(tmp_path_factory):
     """Texts whose label is one of their characters, and sentences whose characters have tags."""
     folder, rng, found = tmp_path_factory.mktemp("files"), np.random.default_rng(0), {}
     for part, size in (("train", 120), ("dev", 30), ("test", 30)):
-        labelled, tagged = [], []
+        labeled, tagged = [], []
         for _ in range(size):
             label = rng.integers(2)
             text = [*rng.choice(WORDS[:3] + WORDS[5:], rng.integers(1, 7)), "差好"[label]]
-            labelled.append(f"{label}\t{''.join(rng.permutation(text))}\n")
+            labeled.append(f"{label}\t{''.join(rng.permutation(text))}\n")
             words = [
                 w for n in rng.integers(2, 8, 4) for w in (["房", "间"] if n < 4 else [WORDS[n]])
             ]
             tagged.append("".join(f"{word} {PAIRS.get(word, 'O')}\n" for word in words))
-        (folder / f"{part}.tsv").write_text("".join(labelled), "utf-8")
+        (folder / f"{part}.tsv").write_text("".join(labeled), "utf-8")
         (folder / f"{part}.conll").write_text("\n".join(tagged), "utf-8")
         for kind in ("tsv", "conll"):
             found.setdefault(kind, []).extend([f"--{part}", str(folder / f"{part}.{kind}")])

@@ -7,7 +7,7 @@ import pytest
 
 from tests import known_models
 from tests.known_models import softmax
-from tests.training.labelling import ask, refused
+from tests.training.labeling import ask, refused
 from tfreps.__main__ import main
 
 TEXT = "Ada, saw\n\nRome!\n"

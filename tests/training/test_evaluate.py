@@ -6,7 +6,7 @@ import pytest
 
 from tests import known_models, tiny_run
 from tests.closeness import assert_close
-from tests.training.labelling import ask, refused, results
+from tests.training.labeling import ask, refused, results
 from tfreps.__main__ import main
 
 # Answers of the known tagger: B-PER O B-LOC; O B-LOC.
@@ -65,10 +65,8 @@ def test_data_of_another_form(tags, labels, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_trained_run_gives_the_figures_of_training(
-    tagger, tagged, classifier, labelled, tmp_path
-):
-    for run, files in ((tagger, tagged), (classifier, labelled)):
+def test_a_trained_run_gives_the_figures_of_training(tagger, tagged, classifier, labeled, tmp_path):
+    for run, files in ((tagger, tagged), (classifier, labeled)):
         output = tmp_path / f"{run.name}.json"
         before = (run / "results.json").read_bytes()
         try:

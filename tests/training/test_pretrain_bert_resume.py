@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.training.bert_corpus import SIZES, files, history, pretrain, write_documents
-from tests.training.labelling import refused
-from tests.training.test_labelling_resume import interrupt, train
+from tests.training.labeling import refused
+from tests.training.test_labeling_resume import interrupt, train
 from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps._src.runs.run_folder import RunFolder
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests import known_models, tiny_run
 from tests.known_models import WORDS, softmax
-from tests.training import labelling
-from tests.training.labelling import ask, refused
+from tests.training import labeling
+from tests.training.labeling import ask, refused
 from tfreps.__main__ import main
 from tfreps._src.inference.answers import TaggedText
 from training import tag
@@ -176,13 +176,13 @@ def test_flags_that_it_does_not_have(run, flags, capsys):
 
 def test_a_trained_tagger(word_tagger):
     """The tags of a new sentence follow the rule of the data."""
-    rows = labelling.read_columns(
+    rows = labeling.read_columns(
         ask("tag", word_tagger, stdin=b"then mr Ada Bob went in Cid now\n")
     )
     tags = [columns[0] for columns in rows[0][1]]
     assert (
         tags
-        == labelling.tag(rows[0][0])
+        == labeling.tag(rows[0][0])
         == [
             *("O", "O", "B-PER", "I-PER", "O", "O", "B-LOC", "O"),
         ]

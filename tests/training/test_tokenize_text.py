@@ -29,7 +29,7 @@ def test_the_other_ways_of_cutting(tmp_path):
     assert run(tmp_path, *flags)[1] == "I t '\nÜ n ï\n"
 
 
-def test_texts_of_labelled_files_keep_their_places(tmp_path):
+def test_texts_of_labeled_files_keep_their_places(tmp_path):
     """Line n is text n, including empty texts, so that stored vectors are found by number."""
     text = b"1\tgood book\n0\t \n1\tna\xefve\n"
     code, text = run(tmp_path, "--format", "tab", "--encoding", "latin-1", text=text)

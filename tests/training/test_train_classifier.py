@@ -9,8 +9,8 @@ import pytest
 
 from tests import tiny_run
 from tests.closeness import assert_close
-from tests.training import labelling
-from tests.training.labelling import ask, results, train_classifier
+from tests.training import labeling
+from tests.training.labeling import ask, results, train_classifier
 from tfreps.__main__ import main
 
 EMBEDDINGS = ["--encoder", "embeddings", "--embedding-dim", "8"]
@@ -29,9 +29,9 @@ def test_it_learns_the_rule_and_says_how_well(classifier):
     assert pictures == {"learning_curves", "confusion"}
 
 
-def test_its_figures_are_those_of_its_answers(classifier, labelled, tmp_path):
+def test_its_figures_are_those_of_its_answers(classifier, labeled, tmp_path):
     """Counts the labels that `tfreps classify` assigns to the test texts."""
-    pairs = [line.split("\t") for line in Path(labelled[5]).read_text().splitlines()]
+    pairs = [line.split("\t") for line in Path(labeled[5]).read_text().splitlines()]
     text = tmp_path / "test.txt"
     text.write_text("".join(text + "\n" for _, text in pairs))
     lines = ask("classify", classifier, text, "--format", "json").splitlines()
@@ -54,7 +54,7 @@ def test_its_figures_are_those_of_its_answers(classifier, labelled, tmp_path):
 
 @pytest.mark.slow
 def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
-    files = labelling.write_labelled(tmp_path, sizes=(32, 8, 8))
+    files = labeling.write_labeled(tmp_path, sizes=(32, 8, 8))
     run = train_classifier(files, tmp_path / "run", "--minutes", "1e-9", sizes=EMBEDDINGS)
     out = capsys.readouterr().out
     assert "\ndev: accuracy" in out and "\ntest: accuracy" in out
@@ -63,8 +63,8 @@ def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_a_bag_of_words_does_not_learn_it(labelled, tmp_path):
-    run = train_classifier(labelled, tmp_path / "run", "--epochs", "4", sizes=EMBEDDINGS)
+def test_a_bag_of_words_does_not_learn_it(labeled, tmp_path):
+    run = train_classifier(labeled, tmp_path / "run", "--epochs", "4", sizes=EMBEDDINGS)
     assert accuracy(run) < 0.75
 
 
@@ -72,24 +72,24 @@ def test_a_bag_of_words_does_not_learn_it(labelled, tmp_path):
 @pytest.mark.parametrize(
     "sizes",
     [
-        [*labelling.SMALL, "--pooling", "attention", "--hidden-units", "8"],
+        [*labeling.SMALL, "--pooling", "attention", "--hidden-units", "8"],
         ["--encoder", "slstm", "--units", "16", "--num-steps", "3", "--embedding-dim", "8"],
         ["--encoder", "linear", "--learning-rate", "0.1"],
     ],
     ids=["bilstm", "slstm", "window"],
 )
-def test_other_encoders_learn_it_too(labelled, tmp_path, sizes):
-    flags = [*labelling.FAST, *sizes, "--epochs", "12", "--run", str(tmp_path / "run")]
-    assert main(["train-classifier", *labelled, *flags]) == 0
+def test_other_encoders_learn_it_too(labeled, tmp_path, sizes):
+    flags = [*labeling.FAST, *sizes, "--epochs", "12", "--run", str(tmp_path / "run")]
+    assert main(["train-classifier", *labeled, *flags]) == 0
     assert accuracy(tmp_path / "run") >= 0.95
 
 
 @pytest.mark.slow
-def test_a_transformer_learns_it_in_more_and_smaller_steps(labelled, tmp_path):
-    flags = [*labelling.FAST, "--learning-rate", "0.003", "--epochs", "25", "--patience", "25"]
+def test_a_transformer_learns_it_in_more_and_smaller_steps(labeled, tmp_path):
+    flags = [*labeling.FAST, "--learning-rate", "0.003", "--epochs", "25", "--patience", "25"]
     flags += ["--encoder", "transformer", "--hidden-dim", "32", "--num-heads", "4"]
     flags += ["--embedding-dim", "16", "--pooling", "attention", "--run", str(tmp_path / "run")]
-    assert main(["train-classifier", *labelled, *flags]) == 0
+    assert main(["train-classifier", *labeled, *flags]) == 0
     assert accuracy(tmp_path / "run") >= 0.95
 
 
@@ -115,12 +115,12 @@ def test_vectors_that_were_stored_before_and_a_part_held_out(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_ingredients_of_a_recipe(labelled, tmp_path):
+def test_the_ingredients_of_a_recipe(labeled, tmp_path):
     """AUC as the monitor, warmup, plateau decay, cut texts and L2 have an effect."""
     more = ["--monitor", "val_auc", "--plateau-decay", "0.5", "--warmup-steps", "4", "--l2", "1e-4"]
     more += ["--cut-share", "0.3", "--epochs", "6", "--learning-rate", "0.04"]
-    run = train_classifier(labelled, tmp_path / "run", *more, sizes=EMBEDDINGS)
-    best, lines = results(run)["best"], labelling.history(run)
+    run = train_classifier(labeled, tmp_path / "run", *more, sizes=EMBEDDINGS)
+    best, lines = results(run)["best"], labeling.history(run)
     found = [line["auc"] for line in lines if line["run"] == "validation"]
     # Half a pair of about 900, in case two scores differ only by rounding.
     assert best["auc"] == max(found) == pytest.approx(results(run)["dev"]["auc"], abs=6e-4)
@@ -150,11 +150,11 @@ def test_balanced_weights(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_elmo_beside_words_in_bfloat16(labelled, tmp_path):
+def test_elmo_beside_words_in_bfloat16(labeled, tmp_path):
     path, _ = tiny_run.make_run(tmp_path / "bilm")
     more = ["--elmo", path, "--precision", "bfloat16", "--epochs", "1", "--max-length", "5"]
     sizes = ["--encoder", "cnn", "--num-filters", "4", "--embedding-dim", "4"]
-    run = train_classifier(labelled, tmp_path / "run", *more, sizes=sizes)
+    run = train_classifier(labeled, tmp_path / "run", *more, sizes=sizes)
     assert 0.3 < accuracy(run) <= 1 and (run / "pictures" / "elmo_mix.png").exists()
     assert results(run)["training"]["tokens"] <= 5 * 320
 

@@ -112,7 +112,7 @@ def test_goes_on_with_sentences_without_tags(corpus, tmp_path, capsys):
     text = tmp_path / "more.txt"
     lines = [" ".join(token for token, _ in line) for line in sentences(30, 7)]
     text.write_text("\n".join([*lines, "", "Rome"]) + "\n")
-    options = ["--unlabelled", str(text), "--baum-welch-steps", "3", "--smoothing", "0.1"]
+    options = ["--unlabeled", str(text), "--baum-welch-steps", "3", "--smoothing", "0.1"]
     run = train(corpus, tmp_path, *options)
     learned = results(run)["baum_welch"]
     values = [step["log_likelihood"] for step in learned["steps"]]
@@ -157,7 +157,7 @@ def test_files_in_latin_1_with_illegal_transitions(tmp_path, capsys):
     text = "-DOCSTART-\tO\n\nSan Jos\xe9\tS-LOC\nAda\tE-PER\n"
     (tmp_path / "a.tsv").write_bytes(text.encode("latin-1"))
     (tmp_path / "more.txt").write_bytes("caf\xe9\n".encode("latin-1"))
-    files = "--train", str(tmp_path / "a.tsv"), "--unlabelled", str(tmp_path / "more.txt")
+    files = "--train", str(tmp_path / "a.tsv"), "--unlabeled", str(tmp_path / "more.txt")
     more = "--smoothing", "0.1", "--separator", "tab"
     with pytest.raises(ValueError, match="line 3: .* Set --encoding to"):
         train(files, tmp_path, *more)
@@ -170,7 +170,7 @@ def test_files_in_latin_1_with_illegal_transitions(tmp_path, capsys):
 def test_text_without_tokens(corpus, tmp_path):
     (tmp_path / "blank.txt").write_text("\n \n")
     with pytest.raises(ValueError, match=r"no tokens in .*blank.txt"):
-        train(corpus, tmp_path, "--unlabelled", str(tmp_path / "blank.txt"))
+        train(corpus, tmp_path, "--unlabeled", str(tmp_path / "blank.txt"))
 
 
 def test_a_folder_in_use(corpus, tmp_path):

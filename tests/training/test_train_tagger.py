@@ -11,8 +11,8 @@ import pytest
 
 from tests import tiny_run
 from tests.closeness import assert_close
-from tests.training import labelling
-from tests.training.labelling import SMALL, ask, history, results, train_tagger
+from tests.training import labeling
+from tests.training.labeling import SMALL, ask, history, results, train_tagger
 from tfreps.__main__ import main
 from tfreps._src.cli import tagged_files
 from tfreps._src.reports import evaluation
@@ -48,7 +48,7 @@ def test_it_learns_the_rule_and_says_how_well(trained_on, request):
     measured = [line["span_f1"] for line in history(tagger) if line["run"] == "validation"]
     assert results(tagger)["best"]["span_f1"] == max(measured) == pytest.approx(f1(tagger, "dev"))
     training = results(tagger)["training"]
-    sentences = labelling.read_columns(Path(tagged[1]).read_text() + "\n")
+    sentences = labeling.read_columns(Path(tagged[1]).read_text() + "\n")
     assert training["sentences"] == len(sentences) == (240 if has_numbers else 480)
     assert training["tokens"] == sum(len(tokens) for tokens, _ in sentences)
 
@@ -56,10 +56,10 @@ def test_it_learns_the_rule_and_says_how_well(trained_on, request):
 @pytest.mark.slow
 def test_its_figures_are_those_of_its_answers(tagger, tagged, tmp_path):
     """Counts the tags that `tfreps tag` assigns to the test text."""
-    truth = labelling.read_columns(Path(tagged[5]).read_text() + "\n")
+    truth = labeling.read_columns(Path(tagged[5]).read_text() + "\n")
     text = tmp_path / "test.txt"
     text.write_text("".join(" ".join(tokens) + "\n" for tokens, _ in truth))
-    answers = labelling.read_columns(ask("tag", tagger, text))
+    answers = labeling.read_columns(ask("tag", tagger, text))
     assert [tokens for tokens, _ in answers] == [tokens for tokens, _ in truth]
     gold = [[columns[0] for columns in rows] for _, rows in truth]
     guess = [[columns[0] for columns in rows] for _, rows in answers]
@@ -67,7 +67,7 @@ def test_its_figures_are_those_of_its_answers(tagger, tagged, tmp_path):
     test = results(tagger)["test"]
     assert test["accuracy"] == pytest.approx(np.mean(same)) and test["tokens"] == len(same)
     spans = [
-        [(n, *s) for n, t in enumerate(tags) for s in labelling.spans(t)] for tags in (gold, guess)
+        [(n, *s) for n, t in enumerate(tags) for s in labeling.spans(t)] for tags in (gold, guess)
     ]
     correct = len(set(spans[0]) & set(spans[1]))
     precision, recall = correct / len(spans[1]), correct / len(spans[0])
@@ -102,7 +102,7 @@ def test_context_and_characters_are_what_it_learns_from(tagged, tmp_path):
     ids=["slstm", "window", "window features"],
 )
 def test_other_encoders_learn_it_too(names_only, tmp_path, least, sizes):
-    flags = [*labelling.FAST, *sizes, "--epochs", "10", "--patience", "10", "--scheme", "bio"]
+    flags = [*labeling.FAST, *sizes, "--epochs", "10", "--patience", "10", "--scheme", "bio"]
     run = tmp_path / "run"
     assert main(["train-tagger", *names_only, *flags, "--run", str(run)]) == 0
     assert f1(run) >= least
@@ -115,13 +115,10 @@ def test_characters_alone(tmp_path):
     flags = []
     for part, size in (("train", 60), ("test", 30)):
         tokens = [
-            [
-                str(n) if n % 2 else labelling.WORDS[n % 6] + str(rng.choice(list("abc")))
-                for n in row
-            ]
+            [str(n) if n % 2 else labeling.WORDS[n % 6] + str(rng.choice(list("abc"))) for n in row]
             for row in rng.integers(1000, 10000, [size, 6])
         ]
-        path = labelling.write_columns(tmp_path / part, tokens, map(labelling.tag, tokens))
+        path = labeling.write_columns(tmp_path / part, tokens, map(labeling.tag, tokens))
         flags += [f"--{part}", path]
     more = ["--no-words", "--characters", "bilstm", "--epochs", "8", "--no-use-crf"]
     assert f1(train_tagger(flags, tmp_path / "run", *more, sizes=EMBEDDINGS)) == 1.0
@@ -131,8 +128,8 @@ def test_characters_alone(tmp_path):
 def few(tmp_path_factory):
     """A few sentences to train on, and vectors of most words."""
     folder = tmp_path_factory.mktemp("few")
-    flags = labelling.write_tagged(folder, sizes=(16, 1, 1))[:2]
-    words = [*labelling.NAMES, *labelling.WORDS]
+    flags = labeling.write_tagged(folder, sizes=(16, 1, 1))[:2]
+    words = [*labeling.NAMES, *labeling.WORDS]
     rows = np.random.default_rng(0).normal(size=[len(words), 5]).round(3)
     lines = [f"{word} {' '.join(map(str, row))}\n" for word, row in zip(words, rows, strict=True)]
     (folder / "vectors.txt").write_text("".join(lines))
@@ -200,7 +197,7 @@ def test_vectors_that_were_stored_before(tmp_path):
     for part, size in (("train", 64), ("dev", 16), ("test", 16)):
         tags = np.random.default_rng(len(part) + size).integers(0, 2, [size, 4])
         names = [["AB"[tag] for tag in row] for row in tags]
-        path = labelling.write_columns(tmp_path / part, [["x"] * 4] * size, names)
+        path = labeling.write_columns(tmp_path / part, [["x"] * 4] * size, names)
         with h5py.File(tmp_path / f"{part}.hdf5", "w") as file:
             for number, row in enumerate(tags):
                 file[str(number)] = np.stack([np.zeros([4, 2]), np.eye(2)[row]])  # 2 layers
@@ -250,7 +247,7 @@ def test_what_breaks_the_scheme_is_told(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
-    files = labelling.write_tagged(tmp_path, sizes=(64, 4, 4))
+    files = labeling.write_tagged(tmp_path, sizes=(64, 4, 4))
     more = ["--minutes", "1e-9", "--no-use-crf"]
     run = train_tagger(files, tmp_path / "run", *more, sizes=EMBEDDINGS)
     out = capsys.readouterr().out
@@ -263,7 +260,7 @@ def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
 @pytest.mark.slow
 def test_signals_before_the_first_step_and_in_the_evaluation(tmp_path, monkeypatch, capfd):
     """No file is incomplete, and --resume evaluates the trained model."""
-    files = labelling.write_tagged(tmp_path, sizes=(16, 4, 4))
+    files = labeling.write_tagged(tmp_path, sizes=(16, 4, 4))
     run = tmp_path / "run"
     line = ["train-tagger", *files, "--scheme", "bio", "--no-use-crf", *EMBEDDINGS, "--epochs", "1"]
     line += ["--run", str(run)]
@@ -293,12 +290,12 @@ def test_signals_before_the_first_step_and_in_the_evaluation(tmp_path, monkeypat
 @pytest.mark.slow
 def test_a_finished_run_can_go_on(tagger, tagged, tmp_path, capsys):
     before = results(tagger)
-    train_tagger(tagged, tagger, *labelling.TAGGER, "--resume")
+    train_tagger(tagged, tagger, *labeling.TAGGER, "--resume")
     assert results(tagger) == before  # nothing was left to do
     assert main(["train-tagger", "--run", str(tagger), "--resume", "--epochs", "9"]) == 2
     assert "its checkpoints were removed. Start a longer run in" in capsys.readouterr().err
     assert main(["train-tagger", "--run", str(tagger), "--resume"]) == 0
     assert results(tagger) == before  # nor with other options
-    line = ["train-tagger", *tagged, "--scheme", "bio", *SMALL, *labelling.FAST]
-    assert main([*line, *labelling.TAGGER, "--resume", "--units", "13", "--run", str(tagger)]) == 2
+    line = ["train-tagger", *tagged, "--scheme", "bio", *SMALL, *labeling.FAST]
+    assert main([*line, *labeling.TAGGER, "--resume", "--units", "13", "--run", str(tagger)]) == 2
     assert "started with different options: units." in capsys.readouterr().err

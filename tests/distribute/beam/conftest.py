@@ -5,7 +5,7 @@ import pytest
 from tests.exported_models import MAKERS, make_bert, make_trained
 from tests.made_once import made_once
 from tfreps._src.export.bilm_signatures import BiLMSignatures
-from tfreps._src.export.labelling_signatures import TextSignatures
+from tfreps._src.export.labeling_signatures import TextSignatures
 from tfreps.export import write_export
 
 KINDS = {

@@ -59,7 +59,7 @@ def rows(problem):
 
 
 @every_case
-def test_the_log_normaliser_is_the_sum_over_all_paths(name, how):
+def test_the_log_normalizer_is_the_sum_over_all_paths(name, how):
     problem = PROBLEMS[name]()
     expected = [problem.log_normalizer(row) for row in rows(problem)]
     got = called(chain.log_normalizer, how)(*problem)
@@ -300,9 +300,9 @@ def test_there_is_no_second_derivative():
 def test_the_worked_example_of_the_article():
     """Checks Li Hang's box example: for observations 0, 1, 0 the best path is 2, 2, 2."""
     steps = np.log([[0.5, 0.2, 0.3], [0.3, 0.5, 0.2], [0.2, 0.3, 0.5]])
-    colours = np.log([[0.5, 0.5], [0.4, 0.6], [0.7, 0.3]])
+    colors = np.log([[0.5, 0.5], [0.4, 0.6], [0.7, 0.3]])
     start, end = np.log([0.2, 0.4, 0.4]), np.zeros(3)
-    emissions = colours.T[[0, 1, 0]]  # [T, K]
+    emissions = colors.T[[0, 1, 0]]  # [T, K]
     tags, score = chain.viterbi(emissions[None], None, steps, start, end)
     assert tags.numpy().tolist() == [[2, 2, 2]]
     assert_close(np.exp(score), [0.0147])

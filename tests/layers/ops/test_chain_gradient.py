@@ -1,4 +1,4 @@
-"""Both algorithms of the log normaliser: agreement, and when the fast one is used."""
+"""Both algorithms of the log normalizer: agreement, and when the fast one is used."""
 
 import numpy as np
 import pytest

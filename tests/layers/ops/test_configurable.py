@@ -1,4 +1,4 @@
-"""Configs contain the arguments, and quantised or frozen inner layers are restored."""
+"""Configs contain the arguments, and quantized or frozen inner layers are restored."""
 
 import warnings
 
@@ -68,7 +68,7 @@ def test_a_layer_that_is_built_later():
 @pytest.mark.slow
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_what_is_frozen_stays_so(tmp_path, whole):
-    """The optimiser state also loads, and training the loaded model keeps frozen weights."""
+    """The optimizer state also loads, and training the loaded model keeps frozen weights."""
     model = Classifier(make(pooler=False), ["bad", "good"], pooling="first")
     if whole:
         model.encoder.trainable = False
@@ -165,14 +165,14 @@ def test_an_argument_of_a_class_of_ones_own():
     assert again.margin == 0.2 and again.pooling == "max" and again.encoder.hidden_dim == 8
 
 
-def test_what_is_not_quantised_has_an_ordinary_config():
+def test_what_is_not_quantized_has_an_ordinary_config():
     config = make().get_config()
     assert "quantized" not in config and "frozen" not in config
     assert modes(BertEncoder.from_config(config)).count("int8") == 0
 
 
 @pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method:UserWarning")
-def test_adapters_are_merged_when_a_quantised_model_is_saved(tmp_path):
+def test_adapters_are_merged_when_a_quantized_model_is_saved(tmp_path):
     model = make(pooler=False)
     model.quantize("int8")
     model.blocks[0].expand.enable_lora(2)

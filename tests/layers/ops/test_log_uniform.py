@@ -52,7 +52,7 @@ def test_counts_are_those_of_the_theory():
         expected += q
         variance += q * (1.0 - q)
     assert counts.sum() == 10 * number
-    # The condition that the last try yields a new id slightly favours rare ids.
+    # The condition that the last try yields a new id slightly favors rare ids.
     deviations = (counts - expected) / np.sqrt(variance)
     assert np.abs(deviations).max() < 6.0
     assert counts[:10] == pytest.approx(expected[:10], rel=0.08)

@@ -73,7 +73,7 @@ OF_A_CRF = {
     "decode": lambda crf, **given: crf.decode(**{"emissions": X, **given}),
     "k best": lambda crf, **given: crf.decode(**{"emissions": X, "k": 2, **given}),
     "marginals": lambda crf, **given: crf.marginals(**{"emissions": X, **given}),
-    "normaliser": lambda crf, **given: crf.log_normalizer(**{"emissions": X, **given}),
+    "normalizer": lambda crf, **given: crf.log_normalizer(**{"emissions": X, **given}),
 }
 WRONG = [
     *(("mask", shape) for shape in ([5], [2, 1], [1, 5], [2, 5, 1], [2, 5, 8])),

@@ -1,4 +1,4 @@
-"""Gates, neighbours and gradient of the S-LSTM, which is that of autodiff and differences."""
+"""Gates, neighbors and gradient of the S-LSTM, which is that of autodiff and differences."""
 
 import numpy as np
 import pytest
@@ -106,10 +106,10 @@ def test_xla_gives_the_same_states_and_gradients():
         assert_close(got, wanted, magnitude=max(1.0, np.abs(wanted).max()))
 
 
-def test_neighbours_are_sums_at_offsets():
+def test_neighbors_are_sums_at_offsets():
     x = tf.constant([[[1.0], [10.0], [100.0], [1000.0]]])
     groups = (-2, -1), (0,), (1, 2)
-    left, own, right = (part.numpy()[0, :, 0] for part in slstm_steps.neighbours(x, groups))
+    left, own, right = (part.numpy()[0, :, 0] for part in slstm_steps.neighbors(x, groups))
     np.testing.assert_array_equal(left, [0, 1, 11, 110])
     np.testing.assert_array_equal(own, [1, 10, 100, 1000])
     np.testing.assert_array_equal(right, [110, 1100, 1000, 0])

@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from tests.conftest import CHECKOUT
-from tests.server.rest.test_context_neighbours import save_models
+from tests.server.rest.test_context_neighbors import save_models
 from tests.server.small_models import serving
 from tfreps._src.server.rest.page_routes import LARGEST_BODY, page_routes
 
@@ -56,10 +56,10 @@ def test_models_that_read_text(address):
 
 def nearest(address, **asked):
     asked = {"model": "bilm", "texts": ["bb a"], "text": 0, "token": 0, **asked}
-    return requests.post(f"{address}/page/neighbours", data=json.dumps(asked))
+    return requests.post(f"{address}/page/neighbors", data=json.dumps(asked))
 
 
-def test_neighbours(address):
+def test_neighbors(address):
     answer = nearest(address)
     assert answer.status_code == 200
     # bb [2, 0, 2] and a [1, 0, 2]: 6 / sqrt(8 * 5); ccc [3, 1, 2]: 10 / sqrt(8 * 14);
@@ -95,5 +95,5 @@ def test_what_cannot_be(address, wrong, status, message):
 
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff\xfe", b"[" * 50_000, b"3"])
 def test_what_is_no_json(address, body):
-    answer = requests.post(f"{address}/page/neighbours", data=body)
+    answer = requests.post(f"{address}/page/neighbors", data=body)
     assert (answer.status_code, "JSON" in answer.json()["error"]) == (400, True)

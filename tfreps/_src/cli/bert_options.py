@@ -3,7 +3,7 @@
 from tfreps._src.cli.option_rules import brought_by
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.program import Group
-from tfreps._src.cli.training_options import LABELLING, OPTIMIZER, RUN_GROUP, SHARED, WORKER_DATA
+from tfreps._src.cli.training_options import LABELING, OPTIMIZER, RUN_GROUP, SHARED, WORKER_DATA
 
 SIZE = "bert_6x384"
 
@@ -106,8 +106,8 @@ MODEL = {
 }  # fmt: skip
 TRAINING = {
     "epochs": Option(int, 40, "Maximum number of passes over the training text.", at_least=1),
-    "patience": LABELLING["patience"]._replace(default=None, needs="validation"),
-    "batch_tokens": LABELLING["batch_tokens"]._replace(default=4096),
+    "patience": LABELING["patience"]._replace(default=None, needs="validation"),
+    "batch_tokens": LABELING["batch_tokens"]._replace(default=4096),
     "batch_rows": Option(
         int, None, "Maximum number of texts in a batch. By default, only --batch-tokens limits the "
         "size of a batch.", at_least=1,

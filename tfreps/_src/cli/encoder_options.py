@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.program import Group
-from tfreps._src.cli.training_options import LABELLING, OPTIMIZER, RUN_GROUP
+from tfreps._src.cli.training_options import LABELING, OPTIMIZER, RUN_GROUP
 
 # Arguments of the library whose flag has another name.
 FLAGS = {"weights_file": "--elmo-weights", "initial_state": "--elmo-initial-state"}
@@ -134,7 +134,7 @@ TRANSFORMER = {
 SLSTM = {
     "num_steps": Option(int, 9, "Number of steps in which slstm updates its states.", at_least=1),
     "window": Option(
-        int, 1, "Number of neighbours on each side that slstm uses to update the state of a word.",
+        int, 1, "Number of neighbors on each side that slstm uses to update the state of a word.",
         at_least=1,
     ),
     "num_sentence_nodes": Option(int, 1, "Number of sentence-level states of slstm.", at_least=0),
@@ -246,7 +246,7 @@ def with_readers(table: dict[str, Option], head: str) -> dict[str, Option]:
     return found
 
 
-def labelling_groups(head: str, data: dict[str, Option], output: Group) -> list[Group]:
+def labeling_groups(head: str, data: dict[str, Option], output: Group) -> list[Group]:
     """Returns the groups of the options of train-tagger or train-classifier."""
     encoder = "Encoder between the token vectors and the output layer."
     groups = [
@@ -254,7 +254,7 @@ def labelling_groups(head: str, data: dict[str, Option], output: Group) -> list[
         Group("words", "Vocabulary, word vectors and vectors of a biLM.", {**WORDS, **VECTORS}),
         Group("encoder", encoder, encoder_table(head)),
         output,
-        Group("training", "Length of training, batches and optimizer.", LABELLING),
+        Group("training", "Length of training, batches and optimizer.", LABELING),
     ]
     groups = [group._replace(options=with_readers(group.options, head)) for group in groups]
     return [RUN_GROUP, *groups]

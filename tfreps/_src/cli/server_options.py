@@ -62,7 +62,7 @@ PAGE = {
     ),
     "sentences": Option(
         str, None, "Text file with one sentence per line. The page searches its first "
-        f"{MOST_SENTENCES:,} lines for the nearest neighbours of a word.", needs="page",
+        f"{MOST_SENTENCES:,} lines for the nearest neighbors of a word.", needs="page",
         metavar="FILE",
     ),
 }  # fmt: skip

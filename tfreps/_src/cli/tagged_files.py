@@ -1,7 +1,7 @@
 """Options and reading of tagged sentences, which all programs for taggers share."""
 
 from tfreps._src.cli.options import Option
-from tfreps._src.data.labelled.tagged_sentences import FORMATS, TaggedSentence, read_tagged
+from tfreps._src.data.labeled.tagged_sentences import FORMATS, TaggedSentence, read_tagged
 
 
 def column(text):

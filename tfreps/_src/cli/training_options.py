@@ -102,7 +102,7 @@ OPTIMIZER = {
     ),
 }  # fmt: skip
 # Training of taggers and classifiers.
-LABELLING = {
+LABELING = {
     "epochs": Option(int, 30, "Maximum number of passes over the training data.", at_least=1),
     "patience": Option(
         int,

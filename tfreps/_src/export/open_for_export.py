@@ -4,7 +4,7 @@ import os
 
 from tfreps._src.export.bert_signatures import BertSignatures
 from tfreps._src.export.bilm_signatures import BiLMSignatures
-from tfreps._src.export.labelling_signatures import TextSignatures
+from tfreps._src.export.labeling_signatures import TextSignatures
 from tfreps._src.inference.load import load
 from tfreps._src.inference.loaded_model import LoadedModel
 from tfreps._src.inference.text_bert import TextBert

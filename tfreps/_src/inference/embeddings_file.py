@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import h5py
 import numpy as np
 
-from tfreps._src.data.labelled.sentence_vectors import TOKEN_DIGESTS
+from tfreps._src.data.labeled.sentence_vectors import TOKEN_DIGESTS
 from tfreps._src.files.atomic_files import replacing
 from tfreps._src.files.disk_errors import check_space, naming
 from tfreps._src.files.hdf5_files import naming_damage, open_hdf5

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-from tfreps._src.data.labelled.sequence_batches import SequenceBatches
+from tfreps._src.data.labeled.sequence_batches import SequenceBatches
 from tfreps._src.files.argument_checks import check_list
 from tfreps._src.inference.answers import TextAttention
 from tfreps._src.inference.loaded_model import LoadedModel, trace_once

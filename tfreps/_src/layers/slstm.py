@@ -27,9 +27,9 @@ class SLSTM(Configurable, keras.layers.Layer):
     Args:
         units: int. Width `H` of all states.
         num_steps: int. Number of steps, at least 1. Defaults to 9.
-        window: int. Number of neighbours on each side, at least 1. Defaults to 1.
+        window: int. Number of neighbors on each side, at least 1. Defaults to 1.
         num_sentence_nodes: int. Number of sentence nodes `S`, at least 0. Defaults to 1.
-        neighbours: `"apart"`, `"summed"` or `"nearest_cells"`. How the neighbours are read; see
+        neighbors: `"apart"`, `"summed"` or `"nearest_cells"`. How the neighbors are read; see
             `SLSTMCell`. Defaults to `"apart"`.
         input_term: `"gate"` or `"embedding"`. Value multiplied by the input gate; see `SLSTMCell`.
             Defaults to `"gate"`.
@@ -43,7 +43,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         boundary: str. Nodes that are added at both ends of a sentence. `"learned"`: `<s>` and
             `</s>`, which have learned inputs and are updated like words. `"fixed"`: nodes with
             learned states that no step changes. Both kinds of nodes are included in the means and
-            in the gates of the sentence nodes. `"zeros"`: no nodes; the neighbours beyond the ends
+            in the gates of the sentence nodes. `"zeros"`: no nodes; the neighbors beyond the ends
             are zeros, as in the released code. Defaults to `"learned"`.
         state_dropout: float in [0, 1). Dropout rate of the initial states, applied independently to
             hidden and cell states. Has an effect only with `initial_state="embedding"`. With
@@ -64,7 +64,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         zero where masked. `sentence` is float32 `[B, S, H]`: the hidden states of the sentence
         nodes, zero for a sentence without tokens.
 
-    Masking: masked tokens are skipped. The words on both sides of a gap are neighbours, and the
+    Masking: masked tokens are skipped. The words on both sides of a gap are neighbors, and the
     means exclude masked tokens. Up to rounding, the states of a sentence do not depend on the other
     sentences of its batch.
 
@@ -75,7 +75,7 @@ class SLSTM(Configurable, keras.layers.Layer):
 
     Reference: Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text Representation". The
     authors' released code corresponds to `input_term="embedding"`, `initial_state="embedding"`,
-    `boundary="zeros"` and `neighbours="summed"`, but its means depend on padding.
+    `boundary="zeros"` and `neighbors="summed"`, but its means depend on padding.
 
     Example:
     >>> slstm = SLSTM(units=4, num_steps=3)
@@ -90,7 +90,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         num_steps=9,
         window=1,
         num_sentence_nodes=1,
-        neighbours="apart",
+        neighbors="apart",
         input_term="gate",
         sentence_normalization="joint",
         initial_state="learned",
@@ -109,7 +109,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         self.num_steps = num_steps
         self.window = window
         self.num_sentence_nodes = num_sentence_nodes
-        self.neighbours = neighbours
+        self.neighbors = neighbors
         self.input_term = input_term
         self.sentence_normalization = sentence_normalization
         self.initial_state = initial_state

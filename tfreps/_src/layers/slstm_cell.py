@@ -8,7 +8,7 @@ from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.masks import full_mask
 from tfreps._src.layers.ops.slstm_steps import First, Form, Weights, exchange
 
-NEIGHBOURS = "apart", "summed", "nearest_cells"
+NEIGHBORS = "apart", "summed", "nearest_cells"
 INPUT_TERMS = "gate", "embedding"
 SENTENCE_NORMALIZATIONS = "joint", "words"
 
@@ -38,12 +38,12 @@ class SLSTMCell(Configurable, keras.layers.Layer):
 
     Args:
         units: int. Width `H` of all states.
-        window: int. Number of neighbours `w` on each side, at least 1. Defaults to 1.
+        window: int. Number of neighbors `w` on each side, at least 1. Defaults to 1.
         num_sentence_nodes: int. Number of sentence nodes `S`, at least 0. Defaults to 1.
-        neighbours: str. How the neighbours are read. `"apart"`: each neighbour is read separately
-            and has its own gate. `"summed"`: the neighbours on each side are summed first and share
+        neighbors: str. How the neighbors are read. `"apart"`: each neighbor is read separately
+            and has its own gate. `"summed"`: the neighbors on each side are summed first and share
             one gate, as in the authors' released code. `"nearest_cells"`: the hidden states are
-            read as with `"apart"`, but the cell states of only the two nearest neighbours are
+            read as with `"apart"`, but the cell states of only the two nearest neighbors are
             read, and only these have gates. Defaults to `"apart"`.
         input_term: str. Value multiplied by the gate `i`. `"gate"`: `tanh(gate_u)`. `"embedding"`:
             the input itself, which must be as wide as the states; there is no gate `u`, as in the
@@ -67,7 +67,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         which have the shapes of the call arguments. The states of words are zero where masked.
 
     Masking: masked positions are not skipped. A masked position between two tokens is their
-    neighbour and has zero states; `SLSTM` removes such gaps.
+    neighbor and has zero states; `SLSTM` removes such gaps.
 
     Raises:
         ValueError: If an option is invalid, the mask does not have the shape `[B, T]`, or the
@@ -88,7 +88,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         units,
         window=1,
         num_sentence_nodes=1,
-        neighbours="apart",
+        neighbors="apart",
         input_term="gate",
         sentence_normalization="joint",
         l2=0.0,
@@ -97,14 +97,14 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         super().__init__(autocast=False, **kwargs)
         check_integers(1, units=units, window=window)
         check_integers(0, num_sentence_nodes=num_sentence_nodes)
-        check_choice(NEIGHBOURS, neighbours=neighbours)
+        check_choice(NEIGHBORS, neighbors=neighbors)
         check_choice(INPUT_TERMS, input_term=input_term)
         check_choice(SENTENCE_NORMALIZATIONS, sentence_normalization=sentence_normalization)
         check_not_negative(l2=l2)
         self.units = units
         self.window = window
         self.num_sentence_nodes = num_sentence_nodes
-        self.neighbours = neighbours
+        self.neighbors = neighbors
         self.input_term = input_term
         self.sentence_normalization = sentence_normalization
         self.l2 = l2
@@ -204,7 +204,7 @@ def _make_form(cell):
         "apart": (apart, apart),
         "summed": (summed, summed),
         "nearest_cells": (apart, nearest),
-    }[cell.neighbours]
+    }[cell.neighbors]
     return Form(
         cell.units,
         hidden_groups,

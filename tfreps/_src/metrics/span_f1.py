@@ -19,7 +19,7 @@ class SpanF1(TagMetric):
 
     `predicted` and `true` are the numbers of spans in the predictions and in the data. `correct` is
     the number of predicted spans for which the data contain a span with the same type, start and
-    end. Masked tokens are removed wherever they are, and the tokens around them become neighbours.
+    end. Masked tokens are removed wherever they are, and the tokens around them become neighbors.
     `tfreps.text.tags.spans` defines the spans of a tag sequence. With `mode="strict"`, the
     result equals that of seqeval with `mode="strict"` and the class of the scheme; with
     `mode="conlleval"`, it equals that of seqeval's default mode and, for tags with B and I only,

@@ -41,7 +41,7 @@ class LinearEncoder(WholeModel, keras.Model):
     Call arguments:
         features: dict with `token_ids` int `[B, T]`, vocabulary id plus 1, 0 for padding; and,
             optionally, `mask` bool `[B, T]` (`token_ids != 0` if absent). Masked positions are not
-            skipped: a masked neighbour on the left counts as the start of the text, and one on the
+            skipped: a masked neighbor on the left counts as the start of the text, and one on the
             right as its end.
         training: bool. Whether to apply dropout. Defaults to `False`.
 

@@ -39,7 +39,7 @@ SLSTM = {
         "units": 300,
         "num_steps": 7,
         "window": 2,
-        "neighbours": "summed",
+        "neighbors": "summed",
         "input_term": "embedding",
         "initial_state": "embedding",
         "boundary": "zeros",

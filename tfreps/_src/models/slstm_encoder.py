@@ -21,11 +21,11 @@ class SLSTMEncoder(WholeModel, keras.Model):
         units: int. Width of the states and of the output. Defaults to 300.
         num_steps: int. Number of steps, at least 1. The paper's best result with window 1 uses
             9 steps. Defaults to 9.
-        window: int. Number of neighbours that a word reads on each side in a step, at least 1.
+        window: int. Number of neighbors that a word reads on each side in a step, at least 1.
             Defaults to 1.
         num_sentence_nodes: int. Number of sentence nodes. The hidden state of the first is the
             pooled output; with 0, there is no pooled output. Defaults to 1.
-        neighbours: `"apart"`, `"summed"` or `"nearest_cells"`. How the neighbours are read; see
+        neighbors: `"apart"`, `"summed"` or `"nearest_cells"`. How the neighbors are read; see
             `SLSTMCell`. Defaults to `"apart"`.
         input_term: `"gate"` or `"embedding"`. Value multiplied by the input gate; see `SLSTMCell`.
             Defaults to `"gate"`.
@@ -72,7 +72,7 @@ class SLSTMEncoder(WholeModel, keras.Model):
         num_steps=9,
         window=1,
         num_sentence_nodes=1,
-        neighbours="apart",
+        neighbors="apart",
         input_term="gate",
         sentence_normalization="joint",
         initial_state="learned",
@@ -90,7 +90,7 @@ class SLSTMEncoder(WholeModel, keras.Model):
         self.num_steps = num_steps
         self.window = window
         self.num_sentence_nodes = num_sentence_nodes
-        self.neighbours = neighbours
+        self.neighbors = neighbors
         self.input_term = input_term
         self.sentence_normalization = sentence_normalization
         self.initial_state = initial_state

@@ -34,7 +34,7 @@ class Tagger(SentenceLossModel, keras.Model):
         tags: list of str. Tag names in the order of their ids.
         scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`. Tag scheme. If `None` (the
             default), the tags do not form spans.
-        use_crf: bool. Whether to use a CRF, which scores pairs of neighbouring tags. If `False`,
+        use_crf: bool. Whether to use a CRF, which scores pairs of neighboring tags. If `False`,
             each token has a softmax of its own. Defaults to `True`.
         constrain: `"both"`, `"decode"` or `"none"`. Whether transitions that the scheme does not
             allow are forbidden in the CRF's loss and in decoding, in decoding only, or not at all.

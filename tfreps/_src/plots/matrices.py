@@ -10,7 +10,7 @@ from tfreps._src.plots.fonts import fonts_for
 MOST_NAMES = 100  # per axis; an axis with more names shows numbers instead
 ROOM = 0.22  # inches per name
 WITHOUT_NAMES = 8.0  # inches per side of a matrix without names
-LIGHT = 0.65  # share of the colour range above which the text in a cell is black
+LIGHT = 0.65  # share of the color range above which the text in a cell is black
 UPRIGHT = 2  # column names of at most this many characters are not rotated
 
 
@@ -19,7 +19,7 @@ def plot_confusion_matrix(
 ) -> pathlib.Path:
     """Draws how often each true name (row) was predicted as each name (column), as a PNG file.
 
-    Colours show each count as a share of the total of its row, since names differ in frequency.
+    Colors show each count as a share of the total of its row, since names differ in frequency.
     If there are at most 12 names, the cells contain the counts.
 
     Args:
@@ -65,7 +65,7 @@ def matrix_figure(values, rows, columns, x="", y="", title="", cells=None, limit
         title: str. The title of the figure. Defaults to `""`.
         cells: Array of shape `[R, C]` with the contents of the cells. If `None`, the cells are
             empty. Defaults to `None`.
-        limits: Pair of the lowest and highest values of the colour range. If `None`, it is the
+        limits: Pair of the lowest and highest values of the color range. If `None`, it is the
             range of `values`. Defaults to `None`.
         fonts: `Fonts` for the names. If `None`, suitable fonts are searched for, with a warning
             about characters that no font has. Defaults to `None`.

@@ -40,7 +40,7 @@ def evaluate_tagger(trained, sentences, **options):
 
 
 def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
-    """Evaluates a `TextClassifier` on labelled texts; returns a JSON-serializable dict.
+    """Evaluates a `TextClassifier` on labeled texts; returns a JSON-serializable dict.
 
     `tokens` are the tokens of each of the `texts`. `accuracy`, `labels`, `macro` and `weighted` are
     from `reports.classification_report`, and `confusion` has a row for each true label and a column
@@ -85,7 +85,7 @@ def _log_odds(probabilities, others):
 def check_known_names(names, examples):
     """Raises a ValueError if a model does not know a tag or label of an example.
 
-    The examples are `tfreps.data.TaggedSentence` or `LabelledText`, and `names` are the tags or
+    The examples are `tfreps.data.TaggedSentence` or `LabeledText`, and `names` are the tags or
     labels of the model. The message has the file and the line.
     """
     known = set(names)

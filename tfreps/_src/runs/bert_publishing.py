@@ -49,7 +49,7 @@ def has_head(checkpoint: Checkpoint) -> bool:
     return has(label_rows(checkpoint.names, checkpoint.options, 1), checkpoint.arrays.shapes)
 
 
-def write_labelling_run(model, tokenizer, folder: str | os.PathLike[str], options: dict) -> None:
+def write_labeling_run(model, tokenizer, folder: str | os.PathLike[str], options: dict) -> None:
     """Writes a run folder like those of `tfreps train-classifier` and `tfreps train-tagger`."""
     program = "train-tagger" if isinstance(model, Tagger) else "train-classifier"
     run = RunFolder.create(folder, program, {**options, "encoder": "bert", "tokens": "bert"})

@@ -23,7 +23,7 @@ CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TOKENIZER, TAGS, LABELS)
 CONTENTS += (CHECKPOINTS, LOGS, PICTURES, MANIFEST)  # removed in reverse order
 
 # Options that name input files or folders, which a new run must not overwrite.
-INPUTS = "train", "dev", "test", "validation", "unlabelled", "vocabulary", "vectors", "init"
+INPUTS = "train", "dev", "test", "validation", "unlabeled", "vocabulary", "vectors", "init"
 INPUTS += ("elmo", "elmo_options", "elmo_weights", "bert", "options")
 INPUTS += ("train_vectors", "dev_vectors", "test_vectors")
 

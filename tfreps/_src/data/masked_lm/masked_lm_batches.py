@@ -14,7 +14,7 @@ _PREFETCH = 8
 
 
 class MaskedLMBatches:
-    """Batches for masked language modelling and next-sentence prediction.
+    """Batches for masked language modeling and next-sentence prediction.
 
     A text is `[CLS] segment [SEP]`, or `[CLS] segment [SEP] segment [SEP]` if `next_sentence` is
     `True`. A segment is one or more consecutive sentences. Texts of similar length share a batch,

@@ -1,4 +1,4 @@
-"""Masks the tokens of a batch for masked language modelling, in a TensorFlow graph."""
+"""Masks the tokens of a batch for masked language modeling, in a TensorFlow graph."""
 
 from collections.abc import Callable
 

@@ -14,7 +14,7 @@ The functions share these arguments and raise a ValueError if one of them has th
     emissions: float, shape `[B, T, K]`. Score of each tag at each position, in nats. `K` is at
         least 1, `T` at least 0.
     mask: bool, shape `[B, T]`. True on real tokens. If `None`, all tokens are real. Masked
-        positions may be anywhere and are skipped: two real tokens are neighbours if there is no
+        positions may be anywhere and are skipped: two real tokens are neighbors if there is no
         real token between them. Values at masked positions, including NaN, are ignored.
     transitions: float, shape `[K, K]`, [from, to]. Transition scores.
     start: float, shape `[K]`. Score of each tag as the first tag.

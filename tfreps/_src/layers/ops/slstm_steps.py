@@ -16,10 +16,10 @@ class Form(NamedTuple):
 
     Args:
         units: int. Width `H` of all states.
-        hidden_groups: tuple of tuples of int. Groups of neighbours, as offsets from the word. The
+        hidden_groups: tuple of tuples of int. Groups of neighbors, as offsets from the word. The
             hidden states of each group are summed; the concatenated sums are an input of every
             gate.
-        cell_groups: tuple of tuples of int. Groups of neighbours, as offsets from the word. The
+        cell_groups: tuple of tuples of int. Groups of neighbors, as offsets from the word. The
             cell states of each group are summed, and the sum is weighted by the gate of the group.
         num_sentence_nodes: int. Number of sentence nodes `S`.
         input_term: str. See `SLSTMCell`.
@@ -47,7 +47,7 @@ class Form(NamedTuple):
 class Weights(NamedTuple):
     """Weights of the steps. The last four are `None` if there is no sentence node.
 
-    A word has `G` gates, which read the hidden states of `N` groups of neighbours; see `Form`.
+    A word has `G` gates, which read the hidden states of `N` groups of neighbors; see `Form`.
     The inputs have the width `P` and the states the width `H`. There are `S` sentence nodes.
 
     Args:
@@ -144,8 +144,8 @@ def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, 
     return hidden, cell, node_hidden, node_cell
 
 
-def neighbours(x, groups):
-    """Returns the sum of the neighbours in each group of offsets, `[B, T, D]` like `x`."""
+def neighbors(x, groups):
+    """Returns the sum of the neighbors in each group of offsets, `[B, T, D]` like `x`."""
     reach = max(abs(offset) for group in groups for offset in group)
     padded = tf.pad(x, [[0, 0], [reach, reach], [0, 0]])  # [B, T+2R, D]
     length = tf.shape(x)[1]
@@ -209,7 +209,7 @@ def _word_update(form, from_inputs, embedding, updated, dtype):
     def update(source, low_source, kernel, for_all_words, cell, node_cell):
         @tf.custom_gradient
         def run(source, exact, from_inputs, for_all_words, *terms):
-            joined = tf.concat(neighbours(low_source, form.hidden_groups), axis=2)
+            joined = tf.concat(neighbors(low_source, form.hidden_groups), axis=2)
             flat = tf.reshape(joined, [-1, kernel.low.shape[0]])  # [B*T, D]
             x = tf.cast(tf.matmul(flat[None], kernel.by_gate), "float32")  # [G, B*T, H]
             x = tf.reshape(x, tf.shape(inputs_by_gate)) + inputs_by_gate
@@ -221,14 +221,14 @@ def _word_update(form, from_inputs, embedding, updated, dtype):
                 low = tf.cast(tf.reshape(d_gates, [-1, kernel.low.shape[1]]), dtype)
                 d_joined = tf.cast(tf.matmul(low, kernel.low, transpose_b=True), "float32")
                 d_joined = tf.reshape(d_joined, tf.shape(joined))
-                d_source = _from_neighbours(d_joined, form.hidden_groups)
+                d_source = _from_neighbors(d_joined, form.hidden_groups)
                 d_kernel = tf.cast(tf.matmul(flat, low, transpose_a=True), "float32")
                 return d_source, d_kernel, d_gates, tf.reduce_sum(d_gates, axis=1), *d_terms
 
             return (gates.output * gates.squashed, gates.cell), gradient
 
         nodes = [node_cell[k][:, None] for k in range(form.num_sentence_nodes)]  # [B, 1, H] each
-        terms = [*neighbours(cell, form.cell_groups), *nodes]
+        terms = [*neighbors(cell, form.cell_groups), *nodes]
         terms = terms if embedding is None else [embedding, *terms]
         return run(source, kernel.exact, from_inputs, for_all_words, *terms)
 
@@ -273,11 +273,11 @@ class _WordGates:
         return tf.concat(d_gates, axis=2), [*d_values[:first_node], *d_nodes]
 
 
-def _from_neighbours(gradient, groups):
-    """Computes the gradient of the concatenated `neighbours`, `[B, T, N*D]`: `[B, T, D]`."""
+def _from_neighbors(gradient, groups):
+    """Computes the gradient of the concatenated `neighbors`, `[B, T, N*D]`: `[B, T, D]`."""
     parts = tf.split(gradient, len(groups), axis=2)
     return _sum(
-        neighbours(part, [tuple(-offset for offset in group)])[0]
+        neighbors(part, [tuple(-offset for offset in group)])[0]
         for part, group in zip(parts, groups, strict=True)
     )
 

@@ -85,8 +85,8 @@ class ServedModel:
         while True:
             found = versions_of(self.config.base_path)
             fit = [n for n in found if n not in tried and not self._known_bad(n)]
-            labelled = set(self.config.labels.values()) & set(fit)
-            wanted = labelled.union(self.config.policy.choose(fit))
+            labeled = set(self.config.labels.values()) & set(fit)
+            wanted = labeled.union(self.config.policy.choose(fit))
             with self._lock:
                 loaded = {n for n, v in self._versions.items() if v.state != "END"}
                 new = sorted(wanted - loaded, reverse=True)

@@ -6,7 +6,7 @@ from starlette.staticfiles import StaticFiles
 
 from tfreps._src.server.requests.serving_core import parsed
 from tfreps._src.server.requests.serving_error import ServingError, as_serving_error
-from tfreps._src.server.rest.context_neighbours import ContextNeighbours, text_signature
+from tfreps._src.server.rest.context_neighbors import ContextNeighbors, text_signature
 from tfreps._src.server.rest.request_body import invalid, parse_body, read_body
 
 LARGEST_BODY = 2**20
@@ -40,11 +40,11 @@ def page_routes(core, folder, sentences=()):
     In addition to the files in `folder`, the routes are:
 
         GET  /page/models       [{name, version, signature, outputs}], the models that take text
-        POST /page/neighbours   {model, texts, text, token} -> [{token, left, right, from,
-                                similarity}], the arguments and result of `ContextNeighbours.find`,
+        POST /page/neighbors   {model, texts, text, token} -> [{token, left, right, from,
+                                similarity}], the arguments and result of `ContextNeighbors.find`,
                                 whose candidates include the words of `sentences`
     """
-    neighbours = ContextNeighbours(core, sentences)
+    neighbors = ContextNeighbors(core, sentences)
 
     async def models(request):
         return JSONResponse(text_models(core))
@@ -53,7 +53,7 @@ def page_routes(core, folder, sentences=()):
         try:
             body = await read_body(request, LARGEST_BODY, core.options.timeout_seconds)
             asked = await parsed(len(body), parse_body, body, core.options.max_elements)
-            found = await core.answer(neighbours.find, *checked(asked), ticket=core.ticket())
+            found = await core.answer(neighbors.find, *checked(asked), ticket=core.ticket())
             return JSONResponse(found)
         except Exception as error:
             problem = as_serving_error(error)
@@ -65,7 +65,7 @@ def page_routes(core, folder, sentences=()):
     return [
         Route("/", home, methods=["GET"]),
         Route("/page/models", models, methods=["GET"]),
-        Route("/page/neighbours", nearest, methods=["POST"]),
+        Route("/page/neighbors", nearest, methods=["POST"]),
         Mount("/page", app=PageFiles(directory=folder, html=True)),
     ]
 

@@ -6,8 +6,8 @@ import signal
 import numpy as np
 import pytest
 
-from tests.training import labelling
-from tests.training.labelling import history, results
+from tests.training import labeling
+from tests.training.labeling import history, results
 from tests.training.test_pretrain_resume import finish, start
 from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
 from tfreps._src.runs.run_folder import RunFolder
@@ -35,7 +35,7 @@ sys.exit(main(sys.argv[3:]))
 MORE = ["--epochs", "3", "--checkpoint-every", "4", "--dropout", "0.3"]
 MORE += ["--embedding-learning-rate", "0.01", "--batch-tokens", "256", "--learning-rate", "0.02"]
 MORE += ["--deterministic", "--keep-checkpoints"]
-TAGGER = ["--scheme", "bio", *labelling.SMALL, "--characters", "bilstm", "--decay", "0.9", *MORE]
+TAGGER = ["--scheme", "bio", *labeling.SMALL, "--characters", "bilstm", "--decay", "0.9", *MORE]
 CLASSIFIER = ["--encoder", "cnn", "--num-filters", "8", "--embedding-dim", "8", *MORE]
 CLASSIFIER += [
     "--monitor",
@@ -55,22 +55,22 @@ CLASSIFIER += ["--warmup-steps", "5"]
 def test_the_chosen_precision_is_stored_and_resumed_on_any_machine(
     tmp_path, monkeypatch, capsys, flags
 ):
-    files, run = labelling.write_labelled(tmp_path, (30, 10, 10)), tmp_path / "run"
+    files, run = labeling.write_labeled(tmp_path, (30, 10, 10)), tmp_path / "run"
     products = "tfreps._src.models.precision.bfloat16_products"
     wide = ["--encoder", "slstm", "--units", "256", "--num-steps", "2", "--embedding-dim", "8"]
     monkeypatch.setattr(products, lambda: "AVX512_BF16")
     more = ["--epochs", 1, "--keep-checkpoints"]
-    labelling.train_classifier(files, run, *more, sizes=wide)
+    labeling.train_classifier(files, run, *more, sizes=wide)
     chosen = "Precision: bfloat16 (this CPU has AVX512_BF16 products).\n"
     assert chosen in capsys.readouterr().out
     monkeypatch.setattr(products, lambda: None)
-    labelling.train_classifier(files, run, "--epochs", 2, *flags, "--resume", sizes=wide)
+    labeling.train_classifier(files, run, "--epochs", 2, *flags, "--resume", sizes=wide)
     printed = capsys.readouterr().out
     assert "Precision:" not in printed and "Warning: this CPU has no native bfloat16" in printed
     assert RunFolder.open(run).options["precision"] == "bfloat16"
     assert RunFolder.open(run).load_model().dtype_policy.name == "mixed_bfloat16"
-    given = [*files, *wide, *labelling.FAST, "--run", run, "--resume", "--precision", "float32"]
-    err = labelling.refused(capsys, "train-classifier", *map(str, given))
+    given = [*files, *wide, *labeling.FAST, "--run", run, "--resume", "--precision", "float32"]
+    err = labeling.refused(capsys, "train-classifier", *map(str, given))
     assert "was started with different options: precision." in err
 
 
@@ -110,7 +110,7 @@ def figures(run):
     ],
 )
 def test_killed_and_resumed(request, tmp_path, program, flags, steps):
-    files = request.getfixturevalue("tagged" if program == "train-tagger" else "labelled")
+    files = request.getfixturevalue("tagged" if program == "train-tagger" else "labeled")
     whole, run = tmp_path / "whole", tmp_path / "run"
     train(program, files, flags, whole)
     for times, (step, number) in enumerate(steps.items()):  # interrupted again and again

@@ -4,13 +4,13 @@ import pathlib
 
 import pytest
 
-from tfreps.data import read_labelled
+from tfreps.data import read_labeled
 
 GOOD, BAD = ("good book", "1"), ("dull", "0")
 
 
 def pairs(files, **options):
-    return [(example.text, example.label) for example in read_labelled(files, **options)]
+    return [(example.text, example.label) for example in read_labeled(files, **options)]
 
 
 def read(folder, text, **options):
@@ -45,7 +45,7 @@ def test_texts_as_they_stand(tmp_path):
     assert read(tmp_path, "x\t a b \u3000\n") == [(" a b \u3000", "x")]
     text = 'text,label\r\n"a, ""b""\r\nc",x\r\nd,y\r\n'
     assert read(tmp_path, text, format="csv") == [('a, "b"\r\nc', "x"), ("d", "y")]
-    lines = [example.line for example in read_labelled(tmp_path / "a.txt", "csv")]
+    lines = [example.line for example in read_labeled(tmp_path / "a.txt", "csv")]
     assert lines == [2, 4]
     long = "word " * 100_000  # more than the default limit of the csv module
     assert read(tmp_path, f"text,label\n{long},x\n", format="csv") == [(long, "x")]
@@ -67,7 +67,7 @@ def test_folders(tmp_path):
     expected = [("two\nlines\n", "neg"), ("dull", "neg"), ("good", "pos")]
     assert pairs(tmp_path, format="folders") == expected
     assert pairs([str(tmp_path)], format="folders") == expected
-    example = read_labelled(tmp_path, format="folders")[1]
+    example = read_labeled(tmp_path, format="folders")[1]
     assert (pathlib.Path(example.file), example.line) == (tmp_path / "neg" / "b.txt", 1)
     (tmp_path / "pos" / "empty").write_text("")
     with pytest.raises(ValueError, match="empty, line 1: the text is empty"):
@@ -156,8 +156,8 @@ def test_hotel_reviews(tfreps_data):
     folder = tfreps_data / "hotel_reviews"
     if not folder.is_dir():
         pytest.skip(f"needs {folder}")
-    train = read_labelled(folder / "train_sentiment.txt", "python")
-    test = read_labelled(folder / "test_sentiment.txt", "python")
+    train = read_labeled(folder / "train_sentiment.txt", "python")
+    test = read_labeled(folder / "test_sentiment.txt", "python")
     assert collections.Counter(example.label for example in train) == {"0": 4006, "1": 3994}
     assert collections.Counter(example.label for example in test) == {"0": 994, "1": 1006}
     assert max(len(example.text) for example in train) == 1916
@@ -173,11 +173,11 @@ def test_fdu_mtl(tfreps_data):
     total = 0
     for path in paths:
         encoding = "latin-1" if path.name in latin else "utf-8"
-        texts = read_labelled(path, encoding=encoding, empty_texts="skip")
+        texts = read_labeled(path, encoding=encoding, empty_texts="skip")
         assert {example.label for example in texts} == {"0", "1"}
         total += len(texts)
     with pytest.raises(ValueError, match="dvd.task.train, line 905: expected UTF-8"):
-        read_labelled(folder / "dvd.task.train")
+        read_labeled(folder / "dvd.task.train")
     with pytest.raises(ValueError, match="sports_outdoors.task.train, line .*: the text is empty"):
-        read_labelled(folder / "sports_outdoors.task.train")
+        read_labeled(folder / "sports_outdoors.task.train")
     assert total == 25_380 + 3_200 - 1

@@ -1,4 +1,4 @@
-"""Splits labelled examples by class and describes how balanced the classes are."""
+"""Splits labeled examples by class and describes how balanced the classes are."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfreps._src.data.labelled.token_rows import TokenRows
+from tfreps._src.data.labeled.token_rows import TokenRows
 from tfreps.text import TokenIndexer
 
 SENTENCES = [["a", "dog", "sat", "a"], [], ["The", "dog"]]

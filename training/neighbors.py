@@ -1,4 +1,4 @@
-"""Prints the nearest neighbours of a word in several contexts.
+"""Prints the nearest neighbors of a word in several contexts.
 
 The program embeds sentences and selects a word (by default, one that occurs in varied contexts).
 For the most different occurrences of the word, it prints the nearest tokens of other sentences.
@@ -23,7 +23,7 @@ LONGEST = 200  # tokens; longer sentences are skipped
 OFTEN = 10  # minimum occurrences of a word that the program chooses
 COMMON = 0.004  # maximum share of that word among all tokens, which excludes articles and commas
 PROGRAM = Program(
-    "neighbours",
+    "neighbors",
     __doc__,
     {"model": bilm_options.MODEL},
     [
@@ -38,25 +38,25 @@ PROGRAM = Program(
                 "contexts.",
             ),
             "count": Option(
-                int, 5, "Number of neighbours to print for each occurrence.", at_least=1
+                int, 5, "Number of neighbors to print for each occurrence.", at_least=1
             ),
             "sentences": Option(int, 2000, "Maximum number of sentences to read.", at_least=2),
         }),
     ],
     (
-        "tfreps neighbours runs/elmo --text test.txt",
-        "tfreps neighbours runs/elmo --text test.txt --word left --count 3",
-        "tfreps neighbours --options options.json --weights weights.hdf5 --text test.txt",
+        "tfreps neighbors runs/elmo --text test.txt",
+        "tfreps neighbors runs/elmo --text test.txt --word left --count 3",
+        "tfreps neighbors --options options.json --weights weights.hdf5 --text test.txt",
     ),
     flags=bilm_options.FLAGS,
 )  # fmt: skip
 
 
 def main(argv=None):
-    return PROGRAM.run(find_neighbours, argv)
+    return PROGRAM.run(find_neighbors, argv)
 
 
-def find_neighbours(options):
+def find_neighbors(options):
     path, how = bilm_options.chosen_model(options)
     sentences = read_sentences(options.text, options.sentences)
     words = [word for sentence in sentences for word in sentence]

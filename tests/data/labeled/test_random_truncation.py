@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tfreps._src.data.labelled.random_truncation import MARKS
+from tfreps._src.data.labeled.random_truncation import MARKS
 from tfreps.data import RandomTruncation, SequenceBatches
 from tfreps.text import TokenIndexer
 

@@ -1,4 +1,4 @@
-"""Neighbours of a word, compared with cosines that are computed word by word."""
+"""Neighbors of a word, compared with cosines that are computed word by word."""
 
 import contextlib
 import copy
@@ -11,7 +11,7 @@ from tests.server.small_models import save, serving, spec
 from tfreps._src.server.models.servable import Servable
 from tfreps._src.server.requests.event_loop import on_loop
 from tfreps._src.server.requests.ticket import Ticket
-from tfreps._src.server.rest.context_neighbours import ContextNeighbours
+from tfreps._src.server.rest.context_neighbors import ContextNeighbors
 
 TEXTS = ["a bb ccc", "dddd bb", ""]
 SENTENCES = ["ccc a", "eeeee bb ccc dddd a bb ccc dddd"]
@@ -50,12 +50,12 @@ def server(tmp_path_factory):
 
 
 @pytest.fixture
-def neighbours(server):
-    return ContextNeighbours(server.core, SENTENCES)
+def neighbors(server):
+    return ContextNeighbors(server.core, SENTENCES)
 
 
-def find(neighbours, *asked, **options):
-    return on_loop(neighbours.find(*asked, Ticket(20), **options))
+def find(neighbors, *asked, **options):
+    return on_loop(neighbors.find(*asked, Ticket(20), **options))
 
 
 def cosines(wanted):
@@ -76,8 +76,8 @@ def cosines(wanted):
 
 
 @pytest.mark.parametrize("model", ["bilm", "plain"])
-def test_by_falling_cosine(neighbours, model):
-    found = find(neighbours, model, TEXTS, 0, 1, k=50)
+def test_by_falling_cosine(neighbors, model):
+    found = find(neighbors, model, TEXTS, 0, 1, k=50)
     expected = cosines(("text 1", 1))
     assert len(found) == len(expected) == 14
     similarities = [word["similarity"] for word in found]
@@ -88,14 +88,14 @@ def test_by_falling_cosine(neighbours, model):
     assert first in found[:2]
 
 
-def test_context_of_five_words(neighbours):
-    words = {(w["from"], w["left"]): w for w in find(neighbours, "bilm", TEXTS, 0, 0, k=50)}
+def test_context_of_five_words(neighbors):
+    words = {(w["from"], w["left"]): w for w in find(neighbors, "bilm", TEXTS, 0, 0, k=50)}
     word = words["sentence 2", "bb ccc dddd a bb"]
     assert (word["token"], word["right"]) == ("ccc", "dddd")
 
 
 def test_only_as_many_as_there_are(server):
-    alone = ContextNeighbours(server.core)
+    alone = ContextNeighbors(server.core)
     assert find(alone, "bilm", ["one"], 0, 0) == []
     assert len(find(alone, "bilm", ["one two three"], 0, 0, k=1)) == 1
 
@@ -114,21 +114,21 @@ def asked(monkeypatch):
     return texts
 
 
-def test_sentences_are_embedded_once(neighbours, asked):
+def test_sentences_are_embedded_once(neighbors, asked):
     for _ in range(2):
-        find(neighbours, "bilm", ["x"], 0, 0)
+        find(neighbors, "bilm", ["x"], 0, 0)
     assert asked == [[b"x"], [text.encode() for text in SENTENCES], [b"x"]]
 
 
 def test_another_model_under_the_same_version_is_asked_again(server, asked, monkeypatch):
     """This happens when a version is removed and its number is used again."""
-    neighbours = ContextNeighbours(server.core, SENTENCES)
-    find(neighbours, "bilm", ["x"], 0, 0)
+    neighbors = ContextNeighbors(server.core, SENTENCES)
+    find(neighbors, "bilm", ["x"], 0, 0)
     with server.core.pool.lease("bilm") as (number, servable):
         other = copy.copy(servable)
     monkeypatch.setattr(
         server.core.pool, "lease", lambda *_: contextlib.nullcontext((number, other))
     )
-    find(neighbours, "bilm", ["x"], 0, 0)
+    find(neighbors, "bilm", ["x"], 0, 0)
     sentences = [text.encode() for text in SENTENCES]
     assert asked == [[b"x"], sentences, [b"x"], sentences]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfreps._src.data.labelled.sequence_targets import SentenceValues, TokenValues, make_targets
+from tfreps._src.data.labeled.sequence_targets import SentenceValues, TokenValues, make_targets
 from tfreps.text import TagSet
 
 LENGTHS = np.array([3, 0, 2])

@@ -1,12 +1,12 @@
-"""Options, reading and checks of labelled texts, which all programs for classifiers share."""
+"""Options, reading and checks of labeled texts, which all programs for classifiers share."""
 
 from typing import NamedTuple
 
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.tagged_files import PARTS
-from tfreps._src.data.labelled.labelled_texts import FORMATS, LabelledText, read_labelled
-from tfreps._src.data.labelled.splits import stratified_split
-from tfreps._src.data.labelled.text_columns import FIRST_ROWS, QUOTES
+from tfreps._src.data.labeled.labeled_texts import FORMATS, LabeledText, read_labeled
+from tfreps._src.data.labeled.splits import stratified_split
+from tfreps._src.data.labeled.text_columns import FIRST_ROWS, QUOTES
 from tfreps._src.text.tokenizers import tokenize
 
 MANY = 10  # so many texts with different labels are a sign that columns are swapped
@@ -45,7 +45,7 @@ class TextPart(NamedTuple):
     are held out. `stored` has the arguments of `SequenceBatches` that locate the stored vectors.
     """
 
-    texts: list[LabelledText]
+    texts: list[LabeledText]
     tokens: list[list[str]]
     num_cut: int
     stored: dict
@@ -63,8 +63,8 @@ class TextPart(NamedTuple):
         )
 
 
-def read_files(files: list[str], options, kept=None) -> list[LabelledText]:
-    """Reads labelled texts, including empty ones, as the options describe them.
+def read_files(files: list[str], options, kept=None) -> list[LabeledText]:
+    """Reads labeled texts, including empty ones, as the options describe them.
 
     The options `kept` of a run replace options that are `None`; those of columns only if the run
     was trained on files of the same format.
@@ -73,7 +73,7 @@ def read_files(files: list[str], options, kept=None) -> list[LabelledText]:
     same = OPTIONS if options.format in (None, kept.get("format")) else ("encoding",)
     how |= {name: kept.get(name) for name in same if how[name] is None}
     given = {name: value for name, value in how.items() if value is not None}
-    return read_labelled(files, **given, empty_texts="keep")
+    return read_labeled(files, **given, empty_texts="keep")
 
 
 def read_parts(options, bert=None) -> dict[str, TextPart]:
@@ -105,7 +105,7 @@ def read_parts(options, bert=None) -> dict[str, TextPart]:
 
 
 def cut_texts(options, texts, bert=None) -> tuple[list[list[str]], int]:
-    """Returns the tokens of labelled texts, and how many texts were truncated for a BERT model.
+    """Returns the tokens of labeled texts, and how many texts were truncated for a BERT model.
 
     The tokens for a BERT model are its pieces, enclosed in the start and separator tokens. Texts
     for other encoders are not truncated here.

@@ -1,4 +1,4 @@
-"""Tests `tfreps neighbours`: nearest tokens and their contexts."""
+"""Tests `tfreps neighbors`: nearest tokens and their contexts."""
 
 import re
 
@@ -10,7 +10,7 @@ from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
 from tfreps.__main__ import main
 from tfreps._src.convert import bilm_tf
 from tfreps.text import batch_to_ids
-from training import neighbours
+from training import neighbors
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def run(tmp_path_factory):
 
 
 def tfreps(capsys, *arguments):
-    assert main(["neighbours", *map(str, arguments)]) == 0
+    assert main(["neighbors", *map(str, arguments)]) == 0
     return capsys.readouterr().out
 
 
@@ -39,13 +39,13 @@ def test_the_nearest_tokens(run, small_corpus, capsys):
     assert [block[0] for block in blocks] == ["1", "2", "3"]
     shown = []
     for _, context, *found in blocks:
-        token = [neighbours.in_context(sentences, row) for row in rows].index(context)
+        token = [neighbors.in_context(sentences, row) for row in rows].index(context)
         assert sentences[rows[token][0]][rows[token][1]] == "bank"
         cosines = vectors @ vectors[token]
         others = [t for t in np.argsort(-cosines) if rows[t][0] != rows[token][0]][:2]
         for t, cosine, words in zip(others, found[::2], found[1::2], strict=True):
             assert float(cosine) == pytest.approx(cosines[t], abs=0.006)
-            assert words == neighbours.in_context(sentences, rows[t])
+            assert words == neighbors.in_context(sentences, rows[t])
         shown.append(vectors[token])
     said = re.findall(r"\((\d)\) and \((\d)\): (-?\d\.\d\d)", out)
     assert len(said) == 3
@@ -72,17 +72,17 @@ def test_a_word_is_found(run, small_corpus, capsys):
 
 def test_context():
     sentence = "a b c d e f g h i j k l".split()
-    assert neighbours.in_context([sentence], (0, 0)) == "[a] b c d e f ..."
-    assert neighbours.in_context([sentence], (0, 6)) == "... b c d e f [g] h i j k l"
+    assert neighbors.in_context([sentence], (0, 0)) == "[a] b c d e f ..."
+    assert neighbors.in_context([sentence], (0, 6)) == "... b c d e f [g] h i j k l"
 
 
 def test_most_different_and_mean_cosine():
     vectors = np.array([[1, 0], [0.8, 0.6], [0, 1], [-1, 0], [-0.6, 0.8]])
-    assert neighbours.most_different(vectors, 2) == [0, 3]
-    assert neighbours.most_different(vectors, 3) == [0, 2, 3]
-    assert neighbours.most_different(vectors[:1], 3) == [0]
+    assert neighbors.most_different(vectors, 2) == [0, 3]
+    assert neighbors.most_different(vectors, 3) == [0, 2, 3]
+    assert neighbors.most_different(vectors[:1], 3) == [0]
     pairs = [vectors[a] @ vectors[b] for a in range(5) for b in range(5) if a != b]
-    assert_close(neighbours.mean_cosine(vectors), np.mean(pairs))
+    assert_close(neighbors.mean_cosine(vectors), np.mean(pairs))
 
 
 @pytest.mark.slow
@@ -108,6 +108,6 @@ def test_what_cannot_be(run, tmp_path, capsys, content, flags, message):
     path = tmp_path / "text"
     if content is not None:
         path.write_bytes(content)
-    assert main(["neighbours", run[0], "--text", str(path), *flags]) == 2
+    assert main(["neighbors", run[0], "--text", str(path), *flags]) == 2
     captured = capsys.readouterr()
     assert message in captured.err and len(captured.err.splitlines()) == 1

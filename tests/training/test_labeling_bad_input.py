@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests import known_models, tiny_run
-from tests.training.labelling import history, refused
+from tests.training.labeling import history, refused
 from tfreps.__main__ import main
 from tfreps._src.runs.run_folder import RunFolder
 
@@ -110,7 +110,7 @@ def test_what_looks_odd_and_is_not(files, tmp_path, text):
     assert sorted(vocabulary) == sorted(tokens)
 
 
-LABELLED = {
+LABELED = {
     "no tab": ("good fine\n", "bad.tsv, line 1: expected 2 columns, label<TAB>text; got 1"),
     "blank label": ("good\tx\n\tfine\n", "bad.tsv, line 2: a label must be a non-empty string"),
     "empty": ("", "bad.tsv is empty"),
@@ -127,9 +127,9 @@ def test_too_few_texts_to_hold_some_out(files, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("part", ["--train", "--dev", "--test"])
-@pytest.mark.parametrize("case", LABELLED)
-def test_labelled_texts(files, tmp_path, capsys, part, case):
-    text, message = LABELLED[case]
+@pytest.mark.parametrize("case", LABELED)
+def test_labeled_texts(files, tmp_path, capsys, part, case):
+    text, message = LABELED[case]
     if part == "--train" and case == "new label":
         pytest.skip("is none there")
     paths = {name: files(f"{name[2:]}.tsv", TEXTS) for name in ("--train", "--dev", "--test")}

@@ -1,12 +1,12 @@
-"""Reads labelled texts from tab-separated lines, CSV, JSON lines or class folders."""
+"""Reads labeled texts from tab-separated lines, CSV, JSON lines or class folders."""
 
 import os
 import pathlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfreps._src.data.labelled.text_columns import FIRST_ROWS, QUOTES, read_columns
-from tfreps._src.data.labelled.text_columns import FORMATS as COLUMN_FORMATS
+from tfreps._src.data.labeled.text_columns import FIRST_ROWS, QUOTES, read_columns
+from tfreps._src.data.labeled.text_columns import FORMATS as COLUMN_FORMATS
 from tfreps._src.data.records import get_field, get_text, records
 from tfreps._src.data.text_files import Files, find_files, read_lines, read_text
 from tfreps._src.files.utf8_files import check_unicode
@@ -15,7 +15,7 @@ FORMATS = (*COLUMN_FORMATS, "json", "python", "folders")
 _EMPTY_TEXTS = ("error", "skip", "keep")
 
 
-class LabelledText(NamedTuple):
+class LabeledText(NamedTuple):
     """A text, its label, its file and the number of its first line, counted from 1."""
 
     text: str
@@ -24,7 +24,7 @@ class LabelledText(NamedTuple):
     line: int
 
 
-def read_labelled(
+def read_labeled(
     files: Files,
     format: str = "tab",
     *,
@@ -34,7 +34,7 @@ def read_labelled(
     first_row: str | None = None,
     empty_texts: str = "error",
     encoding: str = "utf-8",
-) -> list[LabelledText]:
+) -> list[LabeledText]:
     """Reads texts with one label each.
 
     Supported formats:
@@ -76,7 +76,7 @@ def read_labelled(
         encoding: str. Encoding of the files, such as `"latin-1"`. Defaults to `"utf-8"`.
 
     Returns:
-        list of `LabelledText(text, label, file, line)`, named tuples of three str and an int.
+        list of `LabeledText(text, label, file, line)`, named tuples of three str and an int.
 
     Raises:
         ValueError: If an argument is not one of the values above, or a file or folder is missing or
@@ -85,11 +85,11 @@ def read_labelled(
 
     Example:
         >>> import pathlib, tempfile
-        >>> from tfreps.data import read_labelled
+        >>> from tfreps.data import read_labeled
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = pathlib.Path(folder, "train.txt")
         ...     _ = path.write_text("1\\tgood book\\n0\\tdull\\n")
-        ...     [(example.label, example.text) for example in read_labelled(path)]
+        ...     [(example.label, example.text) for example in read_labeled(path)]
         [('1', 'good book'), ('0', 'dull')]
     """
     for name, value, known in (
@@ -116,22 +116,22 @@ def read_labelled(
         else:
             found = [*_read_records(path, encoding, (text_field, label_field), format)]
         if not found:
-            raise ValueError(f"{path} contains no text; expected at least one labelled text.")
+            raise ValueError(f"{path} contains no text; expected at least one labeled text.")
         texts += found
     return _without_empty(texts, empty_texts)
 
 
-def _read_columns(path, encoding, fields, format, quotes, first_row) -> Iterator[LabelledText]:
+def _read_columns(path, encoding, fields, format, quotes, first_row) -> Iterator[LabeledText]:
     rows = read_columns(path, encoding, format, fields, quotes, first_row)
     for (text, label), line in rows:
-        yield LabelledText(text, _label(label, f"{path}, line {line}"), path, line)
+        yield LabeledText(text, _label(label, f"{path}, line {line}"), path, line)
 
 
-def _read_records(path, encoding, fields, format) -> Iterator[LabelledText]:
+def _read_records(path, encoding, fields, format) -> Iterator[LabeledText]:
     text_field, label_field = fields
     for record, number, place in records(path, read_lines(path, encoding), format):
         text = get_text(record, text_field, place)
-        yield LabelledText(text, _label(get_field(record, label_field, place), place), path, number)
+        yield LabeledText(text, _label(get_field(record, label_field, place), place), path, number)
 
 
 def _list_folders(files) -> list[pathlib.Path]:
@@ -147,7 +147,7 @@ def _list_folders(files) -> list[pathlib.Path]:
     return folders
 
 
-def _read_folder(folder, encoding) -> Iterator[LabelledText]:
+def _read_folder(folder, encoding) -> Iterator[LabeledText]:
     classes = [path for path in _visible(folder) if path.is_dir()]
     if not classes:
         raise ValueError(
@@ -164,7 +164,7 @@ def _read_folder(folder, encoding) -> Iterator[LabelledText]:
         for file in texts:
             is_empty = not file.stat().st_size
             text = "" if is_empty else read_text(file, encoding, in_lines=False)
-            yield LabelledText(text, label, str(file), 1)
+            yield LabeledText(text, label, str(file), 1)
 
 
 def _visible(folder):
@@ -183,7 +183,7 @@ def _label(value, place) -> str:
     return check_unicode(value, place)
 
 
-def _without_empty(texts, empty_texts) -> list[LabelledText]:
+def _without_empty(texts, empty_texts) -> list[LabeledText]:
     if empty_texts == "keep":
         return texts
     filled = [example for example in texts if example.text.strip()]

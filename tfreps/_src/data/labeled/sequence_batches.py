@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import tensorflow as tf
 
-from tfreps._src.data.labelled.random_truncation import RandomTruncation
-from tfreps._src.data.labelled.sentence_vectors import SentenceVectors
-from tfreps._src.data.labelled.sequence_targets import TokenValues, make_targets
-from tfreps._src.data.labelled.token_rows import TokenRows
+from tfreps._src.data.labeled.random_truncation import RandomTruncation
+from tfreps._src.data.labeled.sentence_vectors import SentenceVectors
+from tfreps._src.data.labeled.sequence_targets import TokenValues, make_targets
+from tfreps._src.data.labeled.token_rows import TokenRows
 from tfreps._src.data.length_plan import LengthPlan, PlannedBatch
 from tfreps._src.files.argument_checks import check_integers
 

@@ -1,8 +1,8 @@
-"""Columns of labelled texts: names, numbers, quotes and headers."""
+"""Columns of labeled texts: names, numbers, quotes and headers."""
 
 import pytest
 
-from tests.data.labelled.test_labelled_texts import BAD, GOOD, read
+from tests.data.labeled.test_labeled_texts import BAD, GOOD, read
 
 
 def test_quotes(tmp_path):

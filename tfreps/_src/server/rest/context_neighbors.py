@@ -1,4 +1,4 @@
-"""ContextNeighbours: finds words whose contextual vectors in a biLM are similar."""
+"""ContextNeighbors: finds words whose contextual vectors in a biLM are similar."""
 
 import asyncio
 import weakref
@@ -12,7 +12,7 @@ BATCH = 16
 WORDS_AROUND = 5
 
 
-class ContextNeighbours:
+class ContextNeighbors:
     """Search for the words whose contextual vectors are most similar to that of a given word.
 
         similarity = x . y / (|x| |y|)        x, y: the output `elmo` for the two words
@@ -109,7 +109,7 @@ def text_signature(servable):
 
 
 def shown(word, similarity):
-    """Returns the dict for a word in the results of `ContextNeighbours.find`."""
+    """Returns the dict for a word in the results of `ContextNeighbors.find`."""
     tokens = word["tokens"]
     number, place = word["where"]
     return {

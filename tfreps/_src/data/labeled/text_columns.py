@@ -29,7 +29,7 @@ def read_columns(
 ) -> Iterator[tuple[list[str], int]]:
     """Yields the selected columns of each row and the number of its first line; skips blank lines.
 
-    The arguments are those of `read_labelled`; without a header, `"label"` is column 0 and `"text"`
+    The arguments are those of `read_labeled`; without a header, `"label"` is column 0 and `"text"`
     is column 1.
     """
     delimiter, own_quotes, own_first_row = FORMATS[format]

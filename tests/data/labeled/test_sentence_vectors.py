@@ -2,7 +2,7 @@ import h5py
 import numpy as np
 import pytest
 
-from tfreps._src.data.labelled.sentence_vectors import TOKEN_DIGESTS, SentenceVectors, token_digest
+from tfreps._src.data.labeled.sentence_vectors import TOKEN_DIGESTS, SentenceVectors, token_digest
 
 RNG = np.random.default_rng(0)
 TOKENS = ["a b c".split(), [], "the dog sat on it".split()]

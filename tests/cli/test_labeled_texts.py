@@ -1,19 +1,19 @@
-"""Tests labelled texts: truncation, errors, held-out texts and checks of labels."""
+"""Tests labeled texts: truncation, errors, held-out texts and checks of labels."""
 
 import argparse
 
 import pytest
 
 from tests import tiny_bert
-from tfreps._src.cli import labelled_texts
-from tfreps._src.cli.labelled_texts import OPTIONS, TextPart, check_labels, read_files, read_parts
+from tfreps._src.cli import labeled_texts
+from tfreps._src.cli.labeled_texts import OPTIONS, TextPart, check_labels, read_files, read_parts
 from tfreps._src.cli.option_rules import check_rules
 from tfreps._src.cli.options import default_values
 from tfreps._src.runs.bert_loading import load_encoder
-from tfreps.data import LabelledText
+from tfreps.data import LabeledText
 from tfreps.text import TagSet
 
-TEXTS = [LabelledText("dogs sat", "a", "f.tsv", 1), LabelledText("sat " * 9, "b", "f.tsv", 7)]
+TEXTS = [LabeledText("dogs sat", "a", "f.tsv", 1), LabeledText("sat " * 9, "b", "f.tsv", 7)]
 
 
 def options(**given):
@@ -35,7 +35,7 @@ def bert(tmp_path_factory):
 
 def test_texts_are_cut_or_refused(bert):
     def cut(bert=None, **given):
-        return labelled_texts.cut_texts(options(**given), TEXTS, bert)
+        return labeled_texts.cut_texts(options(**given), TEXTS, bert)
 
     assert cut() == ([["dogs", "sat"], ["sat"] * 9], 0)
     assert cut(max_length=5) == cut()  # the batches truncate them
@@ -65,8 +65,8 @@ def test_some_of_the_training_texts_are_held_out(tmp_path):
     assert list(whole) == ["train"] and len(whole["train"].texts) == 8
 
 
-def labelled(*labels):
-    return TextPart([LabelledText("x", label, "f", 1) for label in labels], [], 0, {})
+def labeled(*labels):
+    return TextPart([LabeledText("x", label, "f", 1) for label in labels], [], 0, {})
 
 
 @pytest.mark.parametrize(
@@ -80,13 +80,13 @@ def labelled(*labels):
 def test_labels_that_cannot_be_told_apart(train, dev, monitor, message):
     label_set = TagSet.from_sequences([list(train)], word="label")
     with pytest.raises(ValueError, match=message):
-        check_labels(label_set, {"train": labelled(*train), "dev": labelled(*dev)}, monitor)
+        check_labels(label_set, {"train": labeled(*train), "dev": labeled(*dev)}, monitor)
 
 
 def test_labels_that_can():
     label_set = TagSet.from_sequences([["a", "b"]], word="label")
-    check_labels(label_set, {"train": labelled("a", "b")}, "val_auc")
-    check_labels(label_set, {"train": labelled("a", "b"), "dev": labelled("a")}, "val_loss")
+    check_labels(label_set, {"train": labeled("a", "b")}, "val_auc")
+    check_labels(label_set, {"train": labeled("a", "b"), "dev": labeled("a")}, "val_loss")
 
 
 def test_texts_in_the_column_of_the_labels(tmp_path):

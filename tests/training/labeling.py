@@ -104,7 +104,7 @@ def text(rng):
     return label, " ".join([*words[:place], "very", label, *words[place:]])
 
 
-def write_labelled(folder, sizes=(320, 60, 60)):
+def write_labeled(folder, sizes=(320, 60, 60)):
     """Returns `--train`, `--dev` and `--test` with their files of `label<TAB>text`."""
     flags = []
     for seed, (part, size) in enumerate(zip(("train", "dev", "test"), sizes, strict=True)):

@@ -4,7 +4,7 @@ import argparse
 import types
 
 from tests import known_models
-from tfreps._src.cli import labelling
+from tfreps._src.cli import labeling
 from tfreps._src.cli.options import default_values
 from training.train_classifier import PROGRAM
 
@@ -19,9 +19,9 @@ def test_the_end_of_a_run(tmp_path, monkeypatch, capsys):
     run, drawn = known_models.tagger_run(tmp_path / "run"), []
     run.write_results({"training": {"tokens": 9}})
     draw = types.SimpleNamespace(plot_run=lambda *given: drawn.append(given) or ["No pictures."])
-    monkeypatch.setattr(labelling, "plots", draw)
+    monkeypatch.setattr(labeling, "plots", draw)
     measured = {"dev": {"sentences": 1, "accuracy": 0.5, "confusion": [[1]]}}
-    labelling.finish(run, "the model", {"f1": 0.25, "step": 3}, measured, "tag")
+    labeling.finish(run, "the model", {"f1": 0.25, "step": 3}, measured, "tag")
     best = {"f1": 0.25, "step": 3}
     assert run.results() == {"training": {"tokens": 9}, "best": best, **measured}
     assert drawn == [(run, "the model", [[1]])]
@@ -34,22 +34,22 @@ def test_the_end_of_a_run(tmp_path, monkeypatch, capsys):
 
 def test_results_of_taggers_and_of_classifiers(tmp_path, monkeypatch, capsys):
     run = known_models.tagger_run(tmp_path / "run")
-    monkeypatch.setattr(labelling, "plots", types.SimpleNamespace(plot_run=lambda *_: []))
+    monkeypatch.setattr(labeling, "plots", types.SimpleNamespace(plot_run=lambda *_: []))
     scores = {"precision": 0.5, "recall": 1.0, "f1": 2 / 3, "support": 4}
     report = {"labels": {"X": scores}, "micro": scores, "macro": scores, "weighted": scores}
     measured = {
         "dev": {"sentences": 3, "accuracy": 0.5},
         "test": {"texts": 3, "accuracy": 0.75, "auc": 0.625, **report},
     }
-    labelling.finish(run, "the model", {}, measured, "classify")
+    labeling.finish(run, "the model", {}, measured, "classify")
     parts = capsys.readouterr().out.split("\n\n")
     assert parts[0] == "\ndev: accuracy 0.5000"
     assert parts[1].startswith("test: accuracy 0.7500, AUC 0.6250\n") and "0.6667" in parts[1]
 
 
 def test_a_line_says_that_no_text_is_held_out(monkeypatch, capsys):
-    monkeypatch.setattr(labelling.training, "fit", lambda *given, **more: given)
-    labelling.fit("model", [], None, "run", "val_loss", None)
+    monkeypatch.setattr(labeling.training, "fit", lambda *given, **more: given)
+    labeling.fit("model", [], None, "run", "val_loss", None)
     assert capsys.readouterr().out.startswith("No text is held out: the last weights")
-    labelling.fit("model", [], [1], "run", "val_loss", None)
+    labeling.fit("model", [], [1], "run", "val_loss", None)
     assert capsys.readouterr().out == ""
