@@ -53,11 +53,11 @@ demo: install
 	$(TFREPS) export demo/run --to demo/exports/elmo --explain
 	$(TFREPS) predict demo/exports/elmo "The function returns a list of names ."
 	$(TFREPS) demo-tags --output demo/tags --overwrite --max-sentences 6000
-	$(TFREPS) train-hmm --train demo/tags/train.conll --dev demo/tags/dev.conll \
+	$(TFREPS) train-hmm --train demo/tags/train.conll --validation demo/tags/dev.conll \
 	  --test demo/tags/test.conll --scheme bio --run demo/hmm --overwrite
-	$(TFREPS) train-tagger --train demo/tags/train.conll --dev demo/tags/dev.conll \
+	$(TFREPS) train-tagger --train demo/tags/train.conll --validation demo/tags/dev.conll \
 	  --test demo/tags/test.conll --scheme bio --tokens words --elmo demo/run --lowercase \
-	  --min-count 2 --embedding-dim 50 --units 64 --epochs 5 --batch-rows 16 \
+	  --min-count 2 --embedding-dim 50 --units 64 --epochs 5 --batch-size 16 \
 	  --learning-rate 0.004 --schedule linear --warmup-steps 20 --run demo/tagger
 	$(TFREPS) export demo/tagger --to demo/exports/tagger --explain
 	$(TFREPS) serve demo/exports/tagger demo/exports/elmo --rest-port 0 --grpc-port 0 \

@@ -142,7 +142,7 @@ def make_tune(shape, texts, precision):
         numbers = tf.strings.to_number(tf.where(pieces == "", "0", pieces), tf.int32)
         return {"token_ids": numbers}
 
-    batches = SequenceBatches(tokens, labels, ids, 2048, batch_rows=32, shuffle=True)
+    batches = SequenceBatches(tokens, labels, ids, 2048, batch_size=32, shuffle=True)
     elements = list(batches.dataset())
 
     def train():

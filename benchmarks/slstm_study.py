@@ -23,7 +23,7 @@ COMMON = (
     "train-classifier --train {data}/fdu_mtl/{domain}.task.train --test "
     "{data}/fdu_mtl/{domain}.task.test --encoding {encoding} --lowercase --max-length 256 "
     "--vectors {runs}/fdu_mtl-inputs/vectors.txt --embedding-learning-rate 3e-4 --patience 3 "
-    "--monitor val_auc --average 0.99 --precision bfloat16 "
+    "--monitor val_auc --ema-momentum 0.99 --precision bfloat16 "
     "--run {run} --resume "
 )
 SLSTM = "--encoder slstm --units 150 "

@@ -19,12 +19,14 @@ from benchmarks.rows import print_table, program_parser
 from benchmarks.trainings import run_folder, train_once
 
 NER = (
-    "train-tagger --train {data}/resume_ner/train.char.bmes --dev {data}/resume_ner/dev.char.bmes "
+    "train-tagger --train {data}/resume_ner/train.char.bmes "
+    "--validation {data}/resume_ner/dev.char.bmes "
     "--test {data}/resume_ner/test.char.bmes --scheme bmes --tokens characters --constrain decode "
     "--seed {seed} --run {run} --resume "
 )
 HMM = (
-    "train-hmm --train {data}/resume_ner/train.char.bmes --dev {data}/resume_ner/dev.char.bmes "
+    "train-hmm --train {data}/resume_ner/train.char.bmes "
+    "--validation {data}/resume_ner/dev.char.bmes "
     "--test {data}/resume_ner/test.char.bmes --scheme bmes --tokens characters --run {run} "
 )
 HOTEL = (
@@ -35,7 +37,7 @@ HOTEL = (
 FDU_MTL = (
     "train-classifier --train {data}/fdu_mtl/{domain}.task.train "
     "--test {data}/fdu_mtl/{domain}.task.test --encoding {encoding} --max-length 256 "
-    "--seed {seed} --run {run} --resume --patience 3 --monitor val_auc --average 0.99 "
+    "--seed {seed} --run {run} --resume --patience 3 --monitor val_auc --ema-momentum 0.99 "
 )
 HOTEL_BERT = (
     "train-classifier --train {data}/hotel_reviews/train_sentiment.txt "
@@ -44,7 +46,7 @@ HOTEL_BERT = (
     "--seed {seed} --run {run} --resume "
 )
 REVIEWS = FDU_MTL + "--lowercase "
-WHOLE = "--num-layers 6 --cut-share 0 "
+WHOLE = "--num-layers 6 --truncation-rate 0 "
 BERT = "--encoder bert --bert {inputs}/bert --bert-dropout 0.1 --bert-learning-rate 2e-4 "
 BERT_REVIEWS = FDU_MTL + BERT
 BERT3 = "--bert {inputs}/bert3 "
@@ -59,29 +61,29 @@ SLSTM = "--encoder slstm --units 150 --num-steps 3 "
 CNN = "--encoder cnn "
 WIDE_CNN = "--encoder cnn --widths 1 2 3 4 --num-filters 150 --patience 3 "
 LINEAR = "--linear-features "
-AVERAGED = "--bert-learning-rate 1e-4 --decay 0.93 --epochs 15 --average 0.99 "
+AVERAGED = "--bert-learning-rate 1e-4 --decay 0.93 --epochs 15 --ema-momentum 0.99 "
 NGRAMS = (
     "--ngrams 3 --linear-learning-rate 5e-3 --l2 0 --learning-rate 1e-3 "
-    "--bert-learning-rate 2e-5 --average 0.99 --epochs 12 "
+    "--bert-learning-rate 2e-5 --ema-momentum 0.99 --epochs 12 "
 )
 ATTENTION = "--pooling attention "
 TOGETHER = (
     "train-classifier --train {inputs}/all.train.tsv --test {inputs}/all.test.tsv --lowercase "
     "--max-length 256 --seed {seed} --run {run} --resume --patience 3 --monitor val_auc "
-    "--average 0.99 "
+    "--ema-momentum 0.99 "
 )
 ELMO_TOGETHER = "--train-vectors {inputs}/all.train.hdf5 --test-vectors {inputs}/all.test.hdf5 "
 # Table: name of a row -> (command, seeds).
 TABLES = {
     "resume_ner": {
         "HMM, zero counts as 1e-10": (HMM + "--floor 1e-10 --unknown uniform", 1),
-        "HMM, add-k tuned on dev": (HMM, 1),
+        "HMM, add-k tuned on validation data": (HMM, 1),
         "CRF on character features": (NER + "--encoder linear --learning-rate 0.01", 3),
         "BiLSTM": (NER + "--encoder bilstm --no-use-crf", 3),
         "BiLSTM+CRF": (NER + "--encoder bilstm", 3),
         "BiLSTM+CRF, linear features": (
             NER + "--encoder bilstm --linear-features --min-count 2 --decay 0.93 --epochs 20 "
-            "--average 0.99",
+            "--ema-momentum 0.99",
             3,
         ),
         "S-LSTM": (NER + "--encoder slstm --units 300 --no-use-crf", 3),
@@ -152,11 +154,11 @@ TABLES = {
         ),
         "+ pre-training": (HOTEL_BERT + WHOLE + "--pooling first", 1),
         "+ pooling: mean and max": (HOTEL_BERT + WHOLE, 1),
-        "+ 3 blocks of 6": (HOTEL_BERT + "--cut-share 0", 1),
+        "+ 3 blocks of 6": (HOTEL_BERT + "--truncation-rate 0", 1),
         "+ cut texts: the recipe of aespresso": (HOTEL_BERT, 3),
         "BERT of 3 blocks, n-grams": (HOTEL_BERT + BERT3 + NGRAMS, 3),
         "the same, longer texts, none held out": (
-            HOTEL_BERT + BERT3 + NGRAMS + "--max-length 500 --dev-share 0 --epochs 8",
+            HOTEL_BERT + BERT3 + NGRAMS + "--max-length 500 --validation-split 0 --epochs 8",
             1,
         ),
         "first 3 blocks of 6, n-grams with dropout, longer texts": (

@@ -56,7 +56,7 @@ PROGRAM = Program(
                 bool, False, "Tokenize the texts of a BERT model with an operation of TensorFlow "
                 "Text. This is faster, but the export then also needs TensorFlow Text.",
             ),
-            "weights_as": Option(
+            "weight_dtype": Option(
                 str, "float32", "Data type of the stored weights. Smaller types give smaller files "
                 "but slower calls. The program prints how much the outputs change.",
                 ["float32", "bfloat16", "int8"],
@@ -95,7 +95,7 @@ def export(options):
 
     check_notes(options.to, options.overwrite)
     signatures = open_for_export(path, options.explain, not options.wordpiece, **how)
-    changes = weight_changes(signatures, options.weights_as)
+    changes = weight_changes(signatures, options.weight_dtype)
     check = options.check_python or options.check
     written = write_export(signatures, options.to, check, options.overwrite)
     notes = [f"Note: {notice}" for notice in signatures.notices]

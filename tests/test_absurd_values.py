@@ -99,15 +99,31 @@ def test_numbers_and_words(name, every, refused):
 # Options that are read after those above are valid. Each gets a path that is not such a file.
 READ_LATER = {
     "train-tagger --train c.conll --scheme bio --run out": (
-        *("--train", "--dev", "--test", "--vectors", "--elmo", "--config", "--train-vectors"),
+        *(
+            "--train",
+            "--validation",
+            "--test",
+            "--vectors",
+            "--elmo",
+            "--config",
+            "--train-vectors",
+        ),
         "--encoder bert --bert",
     ),
-    "train-classifier --train c.tsv --dev-share 0 --run out": (
-        *("--train", "--dev", "--test", "--vectors", "--elmo", "--config", "--train-vectors"),
+    "train-classifier --train c.tsv --validation-split 0 --run out": (
+        *(
+            "--train",
+            "--validation",
+            "--test",
+            "--vectors",
+            "--elmo",
+            "--config",
+            "--train-vectors",
+        ),
         "--encoder bert --bert",
     ),
     "train-hmm --train c.conll --scheme bio --smoothing 1 --run out": (
-        *("--train", "--dev", "--test", "--unlabeled", "--config"),
+        *("--train", "--validation", "--test", "--unlabeled", "--config"),
     ),
     "pretrain-elmo --train c.txt --vocabulary v.txt --run out": (
         *("--train", "--validation", "--vocabulary", "--init", "--config"),

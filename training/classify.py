@@ -38,15 +38,16 @@ PROGRAM = Program(
             ),
             "threshold": Option(
                 str, None, "Minimum probability at which the second of two labels, in the order of "
-                "the run's labels.txt, is chosen, or the word 'dev' to use the threshold that was "
-                "best on the dev data. By default, the more likely label is chosen.", metavar="X",
+                "the run's labels.txt, is chosen, or 'validation' for the threshold that was "
+                "best on the validation data. By default, the more likely label is chosen.",
+                metavar="X",
             ),
         }),
     ],
     (
         "tfreps classify runs/reviews texts.txt",
         "tfreps classify runs/reviews texts.txt --format json --output labeled.jsonl",
-        "tfreps classify runs/reviews texts.txt --threshold dev",
+        "tfreps classify runs/reviews texts.txt --threshold validation",
     ),
 )  # fmt: skip
 
@@ -83,13 +84,13 @@ def threshold_of(options, trained):
         raise ValueError(
             f"--threshold needs a classifier with two labels; this one has {len(trained.names)}."
         )
-    if options.threshold == "dev":
+    if options.threshold == "validation":
         results = trained.run.results() if trained.run else {}
-        found = results.get("dev", {}).get("threshold")
+        found = results.get("validation", {}).get("threshold")
         if found is None:
             raise ValueError(
-                "--threshold dev needs the threshold that was best on the dev data, which "
-                f"{options.run} does not contain. Give a number from 0 to 1 instead."
+                "--threshold validation needs the threshold that was best on the validation data, "
+                f"which {options.run} does not contain. Give a number from 0 to 1 instead."
             )
         return found
     try:
@@ -98,7 +99,7 @@ def threshold_of(options, trained):
         number = -1.0
     if not 0 <= number <= 1:
         raise ValueError(
-            f"--threshold must be dev or a number from 0 to 1; got {options.threshold}."
+            f"--threshold must be validation or a number from 0 to 1; got {options.threshold}."
         )
     return number
 

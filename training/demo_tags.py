@@ -81,7 +81,7 @@ def build(options):
         print(f"{part:5}  {len(found[part]):7,} sentences  {len(tags):9,} tokens  "
               f"{tags.count('B-CODE'):7,} spans of code")  # fmt: skip
     print(
-        f"Wrote {folder}.\nNext: tfreps train-tagger --train {folder}/train.conll --dev "
+        f"Wrote {folder}.\nNext: tfreps train-tagger --train {folder}/train.conll --validation "
         f"{folder}/dev.conll --scheme bio --tokens words --run RUN."
     )
 

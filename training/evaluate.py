@@ -84,7 +84,7 @@ def evaluate(options):
         sentences = read_tagged_files(options, options.data, kept=run.options)
         results = evaluate_tagger(trained, sentences, vectors=options.vectors)
     else:
-        kept = run.results().get("dev", {}).get("threshold")
+        kept = run.results().get("validation", {}).get("threshold")
         texts = labeled_texts.read_files(options.data, options, run.options)
         tokens = trained.tokenize([text.text for text in texts])
         results = evaluate_classifier(trained, tokens, texts, kept, vectors=options.vectors)

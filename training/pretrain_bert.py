@@ -49,7 +49,7 @@ def train(options, earlier):
     from tfreps.callbacks import EpochLog
     from tfreps.optimizers import build_optimizer
 
-    rows = options.batch_rows or max(1, options.batch_tokens // options.max_length)
+    rows = options.batch_size or max(1, options.batch_tokens // options.max_length)
     width = options.hidden_dim
     if width is None and not options.init:
         width = BERT[options.size or SIZE]["hidden_dim"]
@@ -67,7 +67,7 @@ def train(options, earlier):
     train_batches, counts = make_train_batches(options, model, tokenizer)
     validation = None
     if options.validation:
-        sizes = {name: getattr(options, name) for name in ("batch_tokens", "batch_rows", "seed")}
+        sizes = {name: getattr(options, name) for name in ("batch_tokens", "batch_size", "seed")}
         validation = make_batches(options, model, tokenizer, options.validation, **sizes)
         say_text("validation", count(validation))
     steps = sum(map(train_batches.num_batches, range(options.epochs)))
@@ -85,11 +85,11 @@ def train(options, earlier):
         options.epochs,
         "val_masked_perplexity",
         options.patience,
-        options.minutes,
+        options.time_limit_minutes,
         checkpoint_every=options.checkpoint_every,
         resume=options.resume,
     )
-    length = options.epochs, train_batches.num_tokens, options.minutes, options.log_every
+    length = options.epochs, train_batches.num_tokens, options.time_limit_minutes, options.log_every
     log = EpochLog(run.logs_path, *length, say=say_progress)
     best = fit_epochs(model, train_batches, validation, run, plan, [log])
     say_end(run, best)
@@ -161,8 +161,8 @@ def make_train_batches(options, model, tokenizer):
     share = data_share(options)
     files = share.files(data.find_files(options.train))
     tokens = share.part("batch_tokens", options.batch_tokens)
-    rows = share.part("batch_rows", options.batch_rows)
-    sizes = {"batch_tokens": tokens, "batch_rows": rows, "seed": share.seed(options.seed)}
+    rows = share.part("batch_size", options.batch_size)
+    sizes = {"batch_tokens": tokens, "batch_size": rows, "seed": share.seed(options.seed)}
     with share.workers.together():
         batches = make_batches(options, model, tokenizer, files, shuffle=True, **sizes)
         counts = count(batches)

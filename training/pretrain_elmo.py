@@ -1,7 +1,7 @@
 """Pre-trains the bidirectional language model of ELMo on your own text.
 
 tfreps build-vocabulary creates the vocabulary. --resume continues an interrupted run from its last
-checkpoint. For a first try on a laptop, use --size elmo_tiny --minutes 3.
+checkpoint. For a first try on a laptop, use --size elmo_tiny --time-limit-minutes 3.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ PROGRAM = Program(
         "tfreps pretrain-elmo --size elmo_small --train 'corpus/train*.txt' \\\n"
         "    --validation corpus/validation.txt --vocabulary vocabulary.txt --run runs/elmo",
         "tfreps pretrain-elmo --run runs/elmo --resume",
-        "tfreps pretrain-elmo --size elmo_tiny --minutes 3 --train train.txt \\\n"
+        "tfreps pretrain-elmo --size elmo_tiny --time-limit-minutes 3 --train train.txt \\\n"
         "    --vocabulary vocabulary.txt --run runs/tiny",
     ),
     either=("epochs", "steps"),
@@ -88,7 +88,7 @@ def train(options, earlier):
     plan = FitPlan(
         epochs.num_epochs,
         "val_perplexity",
-        minutes=options.minutes,
+        time_limit_minutes=options.time_limit_minutes,
         measure_when_over=True,
         checkpoint_every=options.checkpoint_every,
         resume=options.resume,
@@ -141,13 +141,15 @@ def make_model(options, vocabulary):
         "name": "pretrainer",
     }
     if options.init:
-        return continue_pretraining(options.init, vocabulary, options.init_options, changes, **head)
+        return continue_pretraining(options.init, vocabulary, options.init_config, changes, **head)
     sizes = {"dropout": 0.1, **ELMO[options.size or SIZE], **sizes, **changes}
     sizes["use_skip_connections"] = options.use_skip_connections
     sizes["bidirectional"] = options.bidirectional
     if options.word_input:
         sizes |= word_options(vocabulary)
-    model = BiLMPretrainer(BiLM(**sizes), len(vocabulary), tied=options.tied, **head)
+    model = BiLMPretrainer(
+        BiLM(**sizes), len(vocabulary), tie_embeddings=options.tie_embeddings, **head
+    )
     set_vocabulary(model, vocabulary)
     return model, {}
 
@@ -170,7 +172,7 @@ def make_batches(options, model, vocabulary, share):
         f"{counts['unknown_tokens'] / counts['tokens']:.2%} outside the vocabulary of "
         f"{len(vocabulary):,} tokens."
     )
-    if model.num_sampled and not options.any_order:
+    if model.num_sampled and not options.allow_unsorted_vocabulary:
         vocabulary.check_order(counts["token_counts"])
     return batches, counts
 
@@ -223,7 +225,7 @@ def make_log(options, run, total_steps, sample):
         options.batch_size * options.unroll_steps,
         total_steps,
         every=options.log_every,
-        minutes=options.minutes,
+        time_limit_minutes=options.time_limit_minutes,
         train_sample=sample,
         histograms=options.histograms,
         say=say_progress,

@@ -1,8 +1,8 @@
 """Trains a classifier, which assigns a label to every text.
 
-Without --dev, a share of the training texts of each label is held out (--dev-share, by default a
-tenth). --resume continues an interrupted run from its last checkpoint. tfreps evaluate, classify
-and export read the run folder.
+Without --validation, a share of the training texts of each label is held out (--validation-split,
+by default a tenth). --resume continues an interrupted run from its last checkpoint. tfreps
+evaluate, classify and export read the run folder.
 """
 
 import pathlib
@@ -19,13 +19,13 @@ DATA = {
         str, None, "Files with labeled texts, or glob patterns. With --format folders, folders of "
         "labeled texts.", many=True, required=True,
     ),
-    "dev": Option(
+    "validation": Option(
         str, None, "Files with held-out texts, or glob patterns. The texts are used to select the "
         "best weights.", many=True,
     ),
-    "dev_share": Option(
-        float, 0.1, "Share of the training texts that is held out if --dev is not given. With "
-        "0, none are held out.", at_least=0, below=1, unused_with="dev",
+    "validation_split": Option(
+        float, 0.1, "Share of the training texts that is held out if --validation is not given; 0 "
+        "holds out none.", at_least=0, below=1, unused_with="validation",
     ),
     "test": Option(
         str, None, "Files with texts on which the final metrics are measured, or glob patterns.",
@@ -44,10 +44,10 @@ DATA = {
         "of the BERT model and its tokenizer.", at_least=1,
     ),
     "too_long": Option(
-        str, None, "How to handle texts longer than --max-length: truncate them (cut), or stop "
-        "with an error (refuse). Defaults to cut.", TOO_LONG,
+        str, None, "How to handle texts longer than --max-length: truncate them (truncate), or "
+        "stop with an error (error). Defaults to truncate.", TOO_LONG,
     ),
-    "cut_share": Option(
+    "truncation_rate": Option(
         float, 0.0, "Share of the training texts from which the part before or after a random "
         "punctuation mark is removed. Texts and marks are drawn again in every epoch.",
         at_least=0, below=1, excludes="train_vectors",
@@ -142,7 +142,7 @@ def train(options, earlier):
     reading.keep(run, inputs.indexer)
     run.keep(run.labels_path, label_set.write)
     say_start(run, model, about(batches["train"], parts["train"].num_cut))
-    held_out = batches.get("dev")
+    held_out = batches.get("validation")
     best = labeling.fit(model, batches["train"], held_out, run, options.monitor, options)
 
     trained = load(run.path)
@@ -153,15 +153,15 @@ def make_batches(options, name, part, indexer, label_set):
     """Returns the batches of one part of the data."""
     labels, tokens, order = part.labels, part.tokens, {}
     if name == "train":
-        order = {"shuffle": True, "seed": options.seed, "batch_rows": options.batch_rows}
+        order = {"shuffle": True, "seed": options.seed, "batch_size": options.batch_size}
         if options.balance:
             counts = data.class_counts(labels)
             each = len(labels) / len(counts)
             order["sentence_weights"] = [each / counts[label] for label in labels]
-        if options.cut_share:
+        if options.truncation_rate:
             # The special tokens at both ends stay.
             ends = int(encoder_options.ENCODERS[options.encoder].brings_tokens)
-            more = options.cut_share, options.seed, options.max_length, ends
+            more = options.truncation_rate, options.seed, options.max_length, ends
             order["cuts"] = data.RandomTruncation(tokens, *more)
     order |= {"max_length": options.max_length, **part.stored}
     ids = label_set.ids(labels)
@@ -185,14 +185,18 @@ def make_model(options, inputs, label_set):
 
 
 def measure(trained, parts):
-    """Returns the metrics of dev and test; for two labels, with the best threshold on dev."""
+    """Returns the metrics; for two labels, with the best threshold of the validation data."""
     from tfreps._src.reports.evaluation import evaluate_classifier
 
     measured, threshold = {}, "best" if len(trained.names) == 2 else None
-    for part in ("dev", "test"):
+    for part in ("validation", "test"):
         if part in parts:
             texts, tokens, _, stored = parts[part]
-            given = threshold if part == "dev" else measured.get("dev", {}).get("threshold")
+            given = (
+                threshold
+                if part == "validation"
+                else measured.get("validation", {}).get("threshold")
+            )
             measured[part] = evaluate_classifier(trained, tokens, texts, given, **stored)
     return measured
 

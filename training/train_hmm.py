@@ -1,8 +1,8 @@
 """Trains a hidden Markov model as a tagger from smoothed counts.
 
 Training takes seconds, so the model serves as a baseline for neural taggers. By default, the
-smoothing is chosen on the dev data. With --unlabeled TEXT, training continues on sentences without
-tags (Baum-Welch). tfreps evaluate, tag and export read the run folder.
+smoothing is chosen on the validation data. With --unlabeled TEXT, training continues on sentences
+without tags (Baum-Welch). tfreps evaluate, tag and export read the run folder.
 """
 
 import math
@@ -36,7 +36,7 @@ def is_smoothing(value):
 
 DATA = {
     **tagged_files.OPTIONS,
-    "dev": Option(
+    "validation": Option(
         str, None, "Files with held-out tagged sentences, or glob patterns. The sentences are "
         "used to choose the smoothing and, with --unlabeled, the best Baum-Welch step.", many=True,
     ),
@@ -50,7 +50,7 @@ DATA = {
 COUNTS = {
     "smoothing": Option(
         smoothing, "tuned", "Number added to every count. With tuned, the number that is best on "
-        "--dev is chosen for each table of probabilities.",
+        "--validation is chosen for each table of probabilities.",
         must_be=(is_smoothing, "tuned, or a finite number that is at least 0"),
     ),
     "floor": Option(
@@ -96,11 +96,11 @@ PROGRAM = Program(
         Group("sentences without tags", "Baum-Welch training on raw text.", UNLABELED),
     ],
     (
-        "tfreps train-hmm --train train.conll --dev dev.conll --test test.conll --scheme bmes \\\n"
-        "    --run runs/hmm",
+        "tfreps train-hmm --train train.conll --validation dev.conll --test test.conll \\\n"
+        "    --scheme bmes --run runs/hmm",
         "tfreps train-hmm --train train.conll --scheme none --smoothing 0.1 --run runs/pos",
-        "tfreps train-hmm --train train.conll --dev dev.conll --scheme bio --unlabeled more.txt "
-        "\\\n    --run runs/hmm",
+        "tfreps train-hmm --train train.conll --validation dev.conll --scheme bio \\\n"
+        "    --unlabeled more.txt --run runs/hmm",
     ),
 )  # fmt: skip
 
@@ -114,7 +114,8 @@ def start(options):
 
     if options.smoothing == "tuned" and options.floor is None and not options.dev:
         raise ValueError(
-            "--smoothing tuned needs held-out data. Give --dev, or a number, as in --smoothing 0.1."
+            "--smoothing tuned needs held-out data. Give --validation, or a number, as in "
+            "--smoothing 0.1."
         )
     new = {**vars(options), "resume": False}
     with RunFolder.begin(options.run, PROGRAM.name, new), stopped_by_signals():
@@ -136,7 +137,7 @@ def train(options):
     tag_set = text.TagSet.from_sequences(
         [s.tags for s in parts["train"]], scheme, "the training data"
     )
-    check_known_names(tag_set.names, parts["dev"] + parts["test"])
+    check_known_names(tag_set.names, parts["validation"] + parts["test"])
     indexer = text.TokenIndexer.from_sentences(
         [s.tokens for s in parts["train"]],
         options.min_count,
@@ -153,7 +154,7 @@ def train(options):
         use_end=options.use_end,
         name="hmm",
     )
-    score = make_score(model, indexer, tag_set, parts["dev"])
+    score = make_score(model, indexer, tag_set, parts["validation"])
     counts = model.fit_counts(
         token_ids(indexer, [s.tokens for s in parts["train"]]),
         [tag_set.ids(s.tags, s.file, s.line) for s in parts["train"]],
@@ -166,7 +167,7 @@ def train(options):
     results["seconds"] = round(time.monotonic() - begin, 2)
 
     trained = TextTagger(model, indexer, options.tokens)
-    for part in ("dev", "test"):
+    for part in ("validation", "test"):
         if parts[part]:
             results[part] = evaluate_tagger(trained, parts[part])
     with held_back():  # signals wait, so that the run folder is complete
@@ -201,7 +202,7 @@ def token_ids(indexer, sentences):
 
 
 def make_score(model, indexer, tag_set, sentences):
-    """Returns a function that measures the token-weighted F1 on dev, or `None` without dev data."""
+    """Returns a function that measures the token-weighted F1 on validation data, or `None`."""
     from tfreps.metrics import WeightedTokenF1
 
     if not sentences:
@@ -249,23 +250,27 @@ def smooth(model, counts, options, score):
 
 
 def learn_more(model, ids, counts, smoothing, options, score):
-    """Runs Baum-Welch and keeps the best step on dev, or the last step without dev data."""
+    """Runs Baum-Welch and keeps the best step on validation data, or the last one without them."""
     steps, kept = [], (score() if score else None, 0, model.get_weights())
 
     def progress(step, log_likelihood):
         nonlocal kept
-        dev = score() if score else None
-        steps.append({"step": step, "log_likelihood": log_likelihood, "dev_token_f1": dev})
+        found = score() if score else None
+        steps.append({"step": step, "log_likelihood": log_likelihood, "validation_token_f1": found})
         print(f"Baum-Welch, step {step}: log likelihood {log_likelihood:,.1f}", flush=True)
-        if dev is None or dev > kept[0]:
-            kept = dev, step, model.get_weights()
+        if found is None or found > kept[0]:
+            kept = found, step, model.get_weights()
 
     first = model.baum_welch(
         ids, options.baum_welch_steps, counts, options.tagged_weight,
         0.0 if "floor" in smoothing else smoothing, progress,
     )[0]  # fmt: skip
     model.set_weights(kept[2])
-    how = "the last step" if score is None else "the best on dev; step 0 uses only the counts"
+    how = (
+        "the last step"
+        if score is None
+        else "the best on the validation data; step 0 uses only the counts"
+    )
     print(f"Selected step {kept[1]} ({how}).")
     return {"log_likelihood_before": first, "steps": steps, "kept_step": kept[1]}
 
@@ -277,7 +282,7 @@ def say(run, train, model, results):
         f"vocabulary, {len(model.tags)} tags, in {results['seconds']} s."
     )
     print("Smoothing: " + ", ".join(f"{k} {v:g}" for k, v in results["smoothing"].items()) + ".")
-    for part in ("dev", "test"):
+    for part in ("validation", "test"):
         if part in results:
             print(figures(part, results[part]))
     print(
@@ -293,5 +298,5 @@ def figures(part, found):
     def three(scores):
         return "{precision:.4f} / {recall:.4f} / {f1:.4f}".format(**scores)
 
-    line = f"{part:4}  precision / recall / F1, token-weighted: {three(found['weighted'])}"
+    line = f"{part:10}  precision / recall / F1, token-weighted: {three(found['weighted'])}"
     return line + (f"; entities: {three(found['spans']['micro'])}" if "spans" in found else "")

@@ -31,7 +31,7 @@ HEAD = {
         "decoding (both), in decoding only (decode), or nowhere (none).",
         ["both", "decode", "none"],
     ),
-    "transition_learning_rate": Option(
+    "transition_learning_rate_factor": Option(
         float, 1.0, "Factor that multiplies the learning rate of the CRF's transitions.", above=0,
         excludes="no_use_crf",
     ),
@@ -44,10 +44,10 @@ PROGRAM = Program(
         encoder_options.TAGGER, DATA, Group("tags", "Output layer that scores tags.", HEAD)
     ),
     (
-        "tfreps train-tagger --train train.conll --dev dev.conll --test test.conll --scheme bio "
-        "\\\n    --encoder bilstm --characters cnn --run runs/ner",
-        "tfreps train-tagger --train train.conll --dev dev.conll --scheme bio --encoder bert \\\n"
-        "    --bert hf://google-bert/bert-base-chinese --layer-decay 0.9 --run runs/ner",
+        "tfreps train-tagger --train train.conll --validation dev.conll --test test.conll \\\n"
+        "    --scheme bio --encoder bilstm --characters cnn --run runs/ner",
+        "tfreps train-tagger --train train.conll --validation dev.conll --scheme bio \\\n"
+        "    --encoder bert --bert hf://google-bert/bert-base-chinese --run runs/ner",
         "tfreps train-tagger --run runs/ner --resume",
     ),
     recipes=pathlib.Path(__file__).with_name("recipes") / "train-tagger",
@@ -80,7 +80,7 @@ def train(options, earlier):
     parts = tagged_files.read_parts(options)
     tagged_files.check_tags(parts, scheme, loss_forbids=options.constrain == "both")
     tag_set = text.TagSet.from_sequences([s.tags for s in parts["train"]], scheme, "--train")
-    check_known_names(tag_set.names, parts["dev"] + parts["test"])
+    check_known_names(tag_set.names, parts["validation"] + parts["test"])
 
     strategy = open_strategy(options.distribute)
     with strategy.scope():
@@ -98,12 +98,12 @@ def train(options, earlier):
     run.keep(run.tags_path, tag_set.write)
     say_start(run, model, about(batches["train"], tag_set))
     monitor = "val_span_f1" if scheme else "val_accuracy"
-    best = labeling.fit(model, batches["train"], batches["dev"], run, monitor, options)
+    best = labeling.fit(model, batches["train"], batches["validation"], run, monitor, options)
 
     trained = load(run.path)
     measured = {
         part: evaluate_tagger(trained, parts[part], vectors=getattr(options, f"{part}_vectors"))
-        for part in ("dev", "test")
+        for part in ("validation", "test")
         if parts[part]
     }
     labeling.finish(run, trained.model, best, measured, "tag")
@@ -116,7 +116,7 @@ def make_batches(options, parts, part, indexer, tag_set):
     order = {"vectors": getattr(options, f"{part}_vectors")}
     if part == "train":
         order |= {"shuffle": True, "seed": options.seed}
-        order |= {"batch_rows": options.batch_rows, "length_multiple": 8}
+        order |= {"batch_size": options.batch_size, "length_multiple": 8}
     tokens = [s.tokens for s in parts[part]]
     ids = [tag_set.ids(s.tags, s.file, s.line) for s in parts[part]]
     return data.SequenceBatches(tokens, ids, indexer, options.batch_tokens, **order)
@@ -136,7 +136,7 @@ def make_model(options, inputs, tag_set):
         use_crf=options.use_crf,
         constrain=options.constrain,
         dropout=0.0 if gives_scores else options.dropout,
-        transition_learning_rate=options.transition_learning_rate,
+        transition_learning_rate_factor=options.transition_learning_rate_factor,
         use_projection=not gives_scores,
         linear=linear,
         name="tagger",

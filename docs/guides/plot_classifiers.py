@@ -95,9 +95,9 @@ print(f"naive Bayes: {baseline:.4f} of {len(examples['test'])} test texts")
 #
 # ``--encoder`` is ``cnn``, ``bilstm``, ``slstm``, ``transformer``, ``bert``, ``linear`` or
 # ``embeddings``. ``--linear-features`` adds the scores of a linear model of words and pairs: on
-# small data sets, rare but informative pairs are not learned by the encoder alone. The dev texts
-# are a tenth of the training texts, drawn by class, and the model of the best epoch on dev is
-# saved.
+# small data sets, rare but informative pairs are not learned by the encoder alone. The validation
+# texts are a tenth of the training texts, drawn by class, and the model of the best epoch on them
+# is saved.
 
 
 def tfreps_program(command):
@@ -142,10 +142,11 @@ answer = classifier("returns the payload of the message as a list of headers")
 print(answer.label, {label: round(p, 2) for label, p in answer.probabilities.items()})
 
 # %%
-# For files, use ``tfreps classify runs/cnn texts.txt``. With two labels, ``--threshold dev`` uses
-# the threshold that was best on dev, and ``auc`` is measured too; ``--monitor val_auc`` selects
-# the epoch by AUC. ``--encoder bert --bert hf://google-bert/bert-base-uncased`` fine-tunes a
-# published BERT, and ``--elmo elmo_small`` adds the vectors of a published biLM.
+# For files, use ``tfreps classify runs/cnn texts.txt``. With two labels,
+# ``--threshold validation`` uses the threshold that was best on the validation data, and ``auc`` is
+# measured too; ``--monitor val_auc`` selects the epoch by AUC.
+# ``--encoder bert --bert hf://google-bert/bert-base-uncased`` fine-tunes a published BERT, and
+# ``--elmo elmo_small`` adds the vectors of a published biLM.
 #
 # What the recorded tables say
 # ----------------------------

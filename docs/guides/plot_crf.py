@@ -183,8 +183,8 @@ print(layer.marginals(few).shape, layer.decode(few, k=3)[0].shape)
 # Weights, and slow encoders
 # --------------------------
 #
-# ``sample_weight`` is one weight for each sentence, or one for each token. Under an encoder that
-# is fine-tuned at a rate near 1e-5, transitions hardly move; ``transition_learning_rate=100``
+# ``sample_weight`` is one weight for each sentence, or one for each token. Under an encoder that is
+# fine-tuned at a rate near 1e-5, transitions hardly move; ``transition_learning_rate_factor=100``
 # lets the scores of the CRF learn 100 times as fast under any optimizer.
 #
 # :doc:`/howto/own_crf_model` trains an own Keras model with weights and span F1, and exports it.

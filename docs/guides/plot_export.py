@@ -31,7 +31,7 @@ def tfreps_program(command):
 
 tfreps_program("demo-tags --output tags --max-sentences 2000")
 tfreps_program("""
-    train-hmm --train tags/train.conll --dev tags/dev.conll --scheme bio --tokens words
+    train-hmm --train tags/train.conll --validation tags/dev.conll --scheme bio --tokens words
     --run runs/hmm
 """)
 
@@ -83,7 +83,7 @@ print(answer["tags"].numpy()[0])
 # Smaller files
 # -------------
 #
-# ``--weights-as bfloat16`` or ``int8`` makes the file smaller, but not faster. For a biLM of 20
+# ``--weight-dtype bfloat16`` or ``int8`` makes the file smaller, but not faster. For a biLM of 20
 # million parameters, the file shrank from 81 MB to 45 MB (bfloat16) or 27 MB (int8), and a call
 # took 22 ms or 29 ms instead of 16 ms. The program prints how much the answers change.
 #

@@ -75,15 +75,15 @@ plt.tight_layout()
 # As a program
 # ------------
 #
-# ``train-hmm`` tunes the smoothing on dev and writes a run folder that ``evaluate``, ``tag``,
-# ``export`` and `tfreps.load` accept like that of any other tagger. ``--unlabeled`` adds text for
-# Baum-Welch.
+# ``train-hmm`` tunes the smoothing on the validation data and writes a run folder that
+# ``evaluate``, ``tag``, ``export`` and `tfreps.load` accept like that of any other tagger.
+# ``--unlabeled`` adds text for Baum-Welch.
 
 folder = pathlib.Path(tempfile.mkdtemp())
 os.chdir(folder)
 for command in (
     "demo-tags --output tags --max-sentences 500",
-    "train-hmm --train tags/train.conll --dev tags/dev.conll --scheme bio --run runs/hmm",
+    "train-hmm --train tags/train.conll --validation tags/dev.conll --scheme bio --run runs/hmm",
 ):
     if main(shlex.split(command)):
         raise SystemExit(f"tfreps {command} failed")

@@ -70,7 +70,7 @@ for _ in range(3):
 
 resume_ner = {
     "HMM, zero counts as 1e-10 (baseline)": (0.8365, 0),
-    "HMM, add-k tuned on dev (baseline)": (0.8768, 0),
+    "HMM, add-k tuned on validation data (baseline)": (0.8768, 0),
     "CRF on character features (baseline)": (0.9428, 0.0021),
     "BiLSTM": (0.9339, 0),
     "BiLSTM+CRF": (0.9349, 0.0033),

@@ -47,8 +47,8 @@ print((folder / "tags" / "train.conll").read_text()[:160])
 # A hidden Markov model trains in a second. It is the baseline that a neural tagger has to beat.
 
 tfreps_program("""
-    train-hmm --train tags/train.conll --dev tags/dev.conll --test tags/test.conll --scheme bio
-    --run runs/hmm
+    train-hmm --train tags/train.conll --validation tags/dev.conll --test tags/test.conll --scheme
+    bio --run runs/hmm
 """)
 
 # %%
@@ -62,9 +62,9 @@ tfreps_program("""
 # words``, raw text is split into words and punctuation after training.
 
 tfreps_program("""
-    train-tagger --train tags/train.conll --dev tags/dev.conll --test tags/test.conll --scheme bio
-    --tokens words --lowercase --min-count 2 --characters cnn --embedding-dim 50 --units 48
-    --learning-rate 0.01 --batch-rows 24 --epochs 6 --run runs/code
+    train-tagger --train tags/train.conll --validation tags/dev.conll --test tags/test.conll
+    --scheme bio --tokens words --lowercase --min-count 2 --characters cnn --embedding-dim 50
+    --units 48 --learning-rate 0.01 --batch-size 24 --epochs 6 --run runs/code
 """)
 
 # %%

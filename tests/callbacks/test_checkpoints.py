@@ -126,14 +126,14 @@ def test_checkpoints_with_other_callbacks(tmp_path):
 
 def test_time_ends_fit_within_an_epoch(tmp_path):
     with pytest.raises(TimeLimitReached):
-        fit(make_model(), 4, [checkpoints_in(tmp_path, minutes=1e-9)])
+        fit(make_model(), 4, [checkpoints_in(tmp_path, time_limit_minutes=1e-9)])
     step, _, state = load_latest_checkpoint(tmp_path)
     assert step == 1 and state["in_epoch"]
 
 
 @pytest.mark.parametrize("steps, more", [(4, {"measure_when_over": True}), (1, {})])
 def test_time_ends_an_epoch_as_any_other(tmp_path, steps, more):
-    checkpoints, model = checkpoints_in(tmp_path, minutes=1e-9, **more), make_model()
+    checkpoints, model = checkpoints_in(tmp_path, time_limit_minutes=1e-9, **more), make_model()
     fit(model, steps, [checkpoints], epochs=2)
     assert model.stop_training and checkpoints.step == 1
     assert not load_latest_checkpoint(tmp_path)[2]["in_epoch"]

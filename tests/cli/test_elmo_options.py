@@ -18,7 +18,7 @@ def check(**changes):
 def test_what_makes_sense():
     check()
     check(filters=[[1, 8], [2, 16]])
-    check(init="r", dropout=0.5, precision="float16", init_options="o")
+    check(init="r", dropout=0.5, precision="float16", init_config="o")
 
 
 @pytest.mark.parametrize("filters", ["[[1", 8, [[1]], [["1", 8]], [[1, 8.5]], {"1": 8}])
@@ -34,8 +34,8 @@ def test_filters(filters):
         ({"epochs": 1.0, "steps": 3}, "--epochs cannot be combined with --steps"),
         ({"init": "r", "units": 3}, "--units cannot be combined with --init"),
         ({"init": "r", "size": "elmo_tiny"}, "--size cannot be combined with --init"),
-        ({"init": "r", "tied": True}, "--tied cannot be combined with --init"),
-        ({"init_options": "o"}, "--init-options requires --init"),
+        ({"init": "r", "tie_embeddings": True}, "--tie-embeddings cannot be combined with --init"),
+        ({"init_config": "o"}, "--init-config requires --init"),
     ],
 )
 def test_what_cannot_be(changes, message):

@@ -150,10 +150,13 @@ def test_poolings_are_those_of_the_classifier():
         ({"elmo_top_only": True}, "--elmo-top-only requires --elmo or --elmo-weights."),
         ({"elmo_learning_rate": 0.1}, "--elmo-learning-rate requires --elmo-fine-tune."),
         ({"elmo": "r", "elmo_weights": "w"}, "--elmo cannot be combined with --elmo-weights."),
-        ({"elmo_weights": "w"}, "--elmo-weights requires --elmo-options."),
-        ({"elmo_options": "o"}, "--elmo-options requires --elmo-weights."),
+        ({"elmo_weights": "w"}, "--elmo-weights requires --elmo-config."),
+        ({"elmo_config": "o"}, "--elmo-config requires --elmo-weights."),
         ({"train_vectors": "v", "test": ["t"]}, "--train-vectors requires --test-vectors."),
-        ({"train_vectors": "v", "dev": ["t"]}, "--train-vectors requires --dev-vectors."),
+        (
+            {"train_vectors": "v", "validation": ["t"]},
+            "--train-vectors requires --validation-vectors.",
+        ),
         ({"encoder": "bert"}, "--bert is missing: run folder of 'tfreps pretrain-bert' or"),
         ({"bert": "b"}, "--bert has no effect with --encoder bilstm; it applies to bert."),
         ({"freeze_blocks": 1}, "--freeze-blocks has no effect with --encoder bilstm; it"),
@@ -164,7 +167,10 @@ def test_poolings_are_those_of_the_classifier():
         ({"layer_decay": 0.9}, "--layer-decay requires --bert."),
         ({"bert_learning_rate": 0.1}, "--bert-learning-rate requires --bert."),
         ({"test_vectors": "v", "test": ["t"]}, "--test-vectors requires --train-vectors."),
-        ({"train_vectors": "v", "dev_vectors": "v"}, "--dev-vectors requires --dev."),
+        (
+            {"train_vectors": "v", "validation_vectors": "v"},
+            "--validation-vectors requires --validation.",
+        ),
         *(
             ({"encoder": "linear", name: value}, "has no effect with --encoder linear; it applies")
             for name, value in {
@@ -198,7 +204,7 @@ def test_options_that_contradict_each_other(given, message):
         {"vectors": "v", "embedding_learning_rate": 0.1},
         {"linear_features": True, "linear_learning_rate": 0.1},
         {"ngrams": 2, "linear_learning_rate": 0.1, "linear_dropout": 0.5},
-        {"elmo_options": "o", "elmo_weights": "w"},
+        {"elmo_config": "o", "elmo_weights": "w"},
         {"train_vectors": "v", "test_vectors": "v", "test": ["t"]},
     ],
 )

@@ -20,8 +20,8 @@ def options(**given):
     defaults = {"tokens": "words", "max_length": None, "too_long": None, "format": "tab"}
     defaults |= {"text_field": "text", "label_field": "label", "encoding": "utf-8"}
     defaults |= {"quotes": None, "first_row": None}
-    defaults |= {"dev_share": 0.25, "seed": 0}
-    for part in ("train", "dev", "test"):
+    defaults |= {"validation_split": 0.25, "seed": 0}
+    for part in ("train", "validation", "test"):
         defaults |= {part: None, f"{part}_vectors": None}
     return argparse.Namespace(**{**defaults, **given})
 
@@ -40,12 +40,12 @@ def test_texts_are_cut_or_refused(bert):
     assert cut() == ([["dogs", "sat"], ["sat"] * 9], 0)
     assert cut(max_length=5) == cut()  # the batches truncate them
     with pytest.raises(ValueError, match="f.tsv, line 7: the text has 9 tokens; .* most 5"):
-        cut(max_length=5, too_long="refuse")
+        cut(max_length=5, too_long="error")
     whole = [["[CLS]", "dogs", "sat", "[SEP]"], ["[CLS]", *["sat"] * 9, "[SEP]"]]
     assert cut(bert) == (whole, 0)
     assert cut(bert, max_length=5) == ([whole[0], ["[CLS]", *["sat"] * 3, "[SEP]"]], 1)
     with pytest.raises(ValueError, match="the text has 11 tokens; expected at most 5"):
-        cut(bert, max_length=5, too_long="refuse")
+        cut(bert, max_length=5, too_long="error")
     with pytest.raises(ValueError, match="leave room for text alongside 2 special tokens; got 2"):
         cut(bert, max_length=2)
 
@@ -55,13 +55,13 @@ def test_some_of_the_training_texts_are_held_out(tmp_path):
     (tmp_path / "train.tsv").write_text("\n".join(lines))
     given = {"train": [str(tmp_path / "train.tsv")], "train_vectors": "v"}
     data = read_parts(options(**given))
-    assert {part: len(texts.texts) for part, texts in data.items()} == {"train": 6, "dev": 2}
-    assert sorted(data["dev"].labels) == ["a", "b"]
+    assert {part: len(texts.texts) for part, texts in data.items()} == {"train": 6, "validation": 2}
+    assert sorted(data["validation"].labels) == ["a", "b"]
     for part in data.values():
         numbers = part.stored["vector_numbers"]
         assert [tokens[1] for tokens in part.tokens] == [str(n) for n in numbers]
         assert part.stored["vectors"] == "v"
-    whole = read_parts(options(**given, dev_share=0.0))
+    whole = read_parts(options(**given, validation_split=0.0))
     assert list(whole) == ["train"] and len(whole["train"].texts) == 8
 
 
@@ -70,23 +70,25 @@ def labeled(*labels):
 
 
 @pytest.mark.parametrize(
-    "train, dev, monitor, message",
+    "train, validation, monitor, message",
     [
         ("aa", "a", "val_accuracy", "All texts of --train have the label 'a'"),
         ("abc", "a", "val_auc", "--monitor val_auc needs exactly two labels; got 3"),
         ("ab", "bb", "val_auc", "needs held-out texts of both labels; .* have the label 'b'"),
     ],
 )
-def test_labels_that_cannot_be_told_apart(train, dev, monitor, message):
+def test_labels_that_cannot_be_told_apart(train, validation, monitor, message):
     label_set = TagSet.from_sequences([list(train)], word="label")
     with pytest.raises(ValueError, match=message):
-        check_labels(label_set, {"train": labeled(*train), "dev": labeled(*dev)}, monitor)
+        check_labels(
+            label_set, {"train": labeled(*train), "validation": labeled(*validation)}, monitor
+        )
 
 
 def test_labels_that_can():
     label_set = TagSet.from_sequences([["a", "b"]], word="label")
     check_labels(label_set, {"train": labeled("a", "b")}, "val_auc")
-    check_labels(label_set, {"train": labeled("a", "b"), "dev": labeled("a")}, "val_loss")
+    check_labels(label_set, {"train": labeled("a", "b"), "validation": labeled("a")}, "val_loss")
 
 
 def test_texts_in_the_column_of_the_labels(tmp_path):
@@ -96,9 +98,9 @@ def test_texts_in_the_column_of_the_labels(tmp_path):
     with pytest.raises(ValueError, match=message):
         read_parts(options(train=[str(path)]))
     swapped = {"label_field": "1", "text_field": "0"}
-    assert set(read_parts(options(train=[str(path)], dev_share=0, **swapped))["train"].labels) == {
-        "good"
-    }
+    assert set(
+        read_parts(options(train=[str(path)], validation_split=0, **swapped))["train"].labels
+    ) == {"good"}
 
 
 def format_options(**given):

@@ -20,7 +20,7 @@ def test_the_end_of_a_run(tmp_path, monkeypatch, capsys):
     run.write_results({"training": {"tokens": 9}})
     draw = types.SimpleNamespace(plot_run=lambda *given: drawn.append(given) or ["No pictures."])
     monkeypatch.setattr(labeling, "plots", draw)
-    measured = {"dev": {"sentences": 1, "accuracy": 0.5, "confusion": [[1]]}}
+    measured = {"validation": {"sentences": 1, "accuracy": 0.5, "confusion": [[1]]}}
     labeling.finish(run, "the model", {"f1": 0.25, "step": 3}, measured, "tag")
     best = {"f1": 0.25, "step": 3}
     assert run.results() == {"training": {"tokens": 9}, "best": best, **measured}
@@ -38,7 +38,7 @@ def test_results_of_taggers_and_of_classifiers(tmp_path, monkeypatch, capsys):
     scores = {"precision": 0.5, "recall": 1.0, "f1": 2 / 3, "support": 4}
     report = {"labels": {"X": scores}, "micro": scores, "macro": scores, "weighted": scores}
     measured = {
-        "dev": {"sentences": 3, "accuracy": 0.5},
+        "validation": {"sentences": 3, "accuracy": 0.5},
         "test": {"texts": 3, "accuracy": 0.75, "auc": 0.625, **report},
     }
     labeling.finish(run, "the model", {}, measured, "classify")

@@ -13,16 +13,16 @@ TABLE = {
     "steps": Option(int, 9, "Steps.", needs="encoder=gru"),
     "bert": Option(str, None, "The folder.", required="encoder=bert", needs="encoder=bert"),
     "layer_decay": Option(float, None, "Factor.", needs="bert"),
-    "elmo": Option(str, None, "A run.", excludes=("elmo_options", "elmo_weights")),
-    "elmo_options": Option(str, None, "A file.", needs="elmo_weights"),
-    "elmo_weights": Option(str, None, "A file.", needs="elmo_options"),
+    "elmo": Option(str, None, "A run.", excludes=("elmo_config", "elmo_weights")),
+    "elmo_config": Option(str, None, "A file.", needs="elmo_weights"),
+    "elmo_weights": Option(str, None, "A file.", needs="elmo_config"),
     "top": Option(bool, False, "Top layer.", needs="elmo or elmo_weights or absent"),
     "decay": Option(float, 1.0, "Factor.", excludes=("warmup", "schedule=linear")),
     "warmup": Option(int, 0, "Steps."),
     "schedule": Option(str, "constant", "Schedule.", ["constant", "linear"]),
-    "dev": Option(str, None, "A file."),
-    "train_vectors": Option(str, None, "A file.", needs="dev_vectors if dev"),
-    "dev_vectors": Option(str, None, "A file.", needs=("dev", "train_vectors")),
+    "validation": Option(str, None, "A file."),
+    "train_vectors": Option(str, None, "A file.", needs="validation_vectors if validation"),
+    "validation_vectors": Option(str, None, "A file.", needs=("validation", "train_vectors")),
     "use_crf": Option(bool, True, "A CRF.", excludes="encoder=cnn"),
     "transition_rate": Option(float, 1.0, "Rate.", excludes="no_use_crf"),
     "tokens": Option(str, "spaces", "Tokens.", needs="encoder=bert if tokens=pieces"),
@@ -45,7 +45,7 @@ def options(**given):
         ({"bert": "b"}, "--bert has no effect with --encoder lstm; it applies to bert."),
         ({"layer_decay": 0.9}, "--layer-decay requires --bert."),
         ({"elmo": "r", "elmo_weights": "w"}, "--elmo cannot be combined with --elmo-weights."),
-        ({"elmo_weights": "w"}, "--elmo-weights requires --elmo-options."),
+        ({"elmo_weights": "w"}, "--elmo-weights requires --elmo-config."),
         ({"top": True}, "--top requires --elmo or --elmo-weights."),
         ({"decay": 0.9, "warmup": 4}, "--decay cannot be combined with --warmup."),
         (
@@ -60,9 +60,18 @@ def options(**given):
             {"use_crf": False, "encoder": "cnn"},
             "--no-use-crf cannot be combined with --encoder cnn.",
         ),
-        ({"dev": "d", "train_vectors": "v"}, "--train-vectors requires --dev-vectors."),
-        ({"dev_vectors": "v", "train_vectors": "v"}, "--dev-vectors requires --dev."),
-        ({"dev_vectors": "v", "dev": "d"}, "--dev-vectors requires --train-vectors."),
+        (
+            {"validation": "d", "train_vectors": "v"},
+            "--train-vectors requires --validation-vectors.",
+        ),
+        (
+            {"validation_vectors": "v", "train_vectors": "v"},
+            "--validation-vectors requires --validation.",
+        ),
+        (
+            {"validation_vectors": "v", "validation": "d"},
+            "--validation-vectors requires --train-vectors.",
+        ),
         (
             {"tokens": "pieces"},
             "--tokens pieces has no effect with --encoder lstm; it applies to bert.",
@@ -81,9 +90,9 @@ def test_each_rule_in_words(given, message):
         {},
         {"units": 9, "encoder": "cnn"},
         {"units": 200, "encoder": "bert", "bert": "b", "layer_decay": 0.9},  # the default value
-        {"elmo_options": "o", "elmo_weights": "w", "top": True},
+        {"elmo_config": "o", "elmo_weights": "w", "top": True},
         {"train_vectors": "v"},
-        {"dev": "d", "train_vectors": "v", "dev_vectors": "v"},
+        {"validation": "d", "train_vectors": "v", "validation_vectors": "v"},
         {"tokens": "pieces", "encoder": "bert", "bert": "b"},
         {"decay": 0.9},
         {"top": False},
@@ -120,18 +129,18 @@ def test_options_that_do_not_apply_or_are_not_set():
         "rate": Option(float, 1.0, "Rate.", excludes="no_crf"),
         "cased": Option(bool, False, "Case."),
         "files": Option(str, None, "Files.", many=True),
-        "dev_files": Option(str, "v", "Files.", needs="dev if files"),
-        "dev": Option(str, None, "Files."),
+        "validation_files": Option(str, "v", "Files.", needs="validation if files"),
+        "validation": Option(str, None, "Files."),
     }
 
     def unused(**given):
         values = {name: option.default for name, option in table.items()} | given
         return unused_options(argparse.Namespace(**values), table)
 
-    empty = ["vectors", "cased", "files", "dev"]
+    empty = ["vectors", "cased", "files", "validation"]
     assert unused() == empty  # 0 is a value
-    assert unused(encoder="bert", vectors="v") == ["units", "dim", "cased", "files", "dev"]
-    assert unused(decay=0.9) == ["vectors", "warmup", "cased", "files", "dev"]
-    assert unused(warmup=3) == ["vectors", "decay", "cased", "files", "dev"]
-    assert unused(crf=False, cased=True) == ["vectors", "rate", "files", "dev"]
-    assert unused(files=["a"]) == ["vectors", "cased", "dev_files", "dev"]
+    assert unused(encoder="bert", vectors="v") == ["units", "dim", "cased", "files", "validation"]
+    assert unused(decay=0.9) == ["vectors", "warmup", "cased", "files", "validation"]
+    assert unused(warmup=3) == ["vectors", "decay", "cased", "files", "validation"]
+    assert unused(crf=False, cased=True) == ["vectors", "rate", "files", "validation"]
+    assert unused(files=["a"]) == ["vectors", "cased", "validation_files", "validation"]

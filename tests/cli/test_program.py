@@ -24,10 +24,10 @@ TABLE = {
 RUN = {"run": Option(str, None, "Folder.", required=True, metavar="RUN")}
 OF_A_RUN = {
     "resume": Option(bool, False, "Go on."),
-    "minutes": Option(float, None, "Minutes."),
+    "time_limit_minutes": Option(float, None, "Minutes."),
     "steps": Option(int, None, "Steps."),
     "epochs": Option(int, None, "Epochs."),
-    "dev": Option(str, None, "Held-out files.", required=True),
+    "validation": Option(str, None, "Held-out files.", required=True),
 }
 TEXT = {"text": Option(str, None, "Text.")}
 
@@ -55,18 +55,24 @@ def test_flags_beat_the_file_which_beats_defaults(tmp_path):
 
 
 def parse_resumed(*flags, **more):
-    return program(TABLE | OF_A_RUN, {}, **more).parse(["--dev", "d", *flags])
+    return program(TABLE | OF_A_RUN, {}, **more).parse(["--validation", "d", *flags])
 
 
 def test_a_run_that_goes_on_knows_its_options(tmp_path):
     kept = {"run": "elsewhere", "resume": False, "batch_size": 8, "rate": 0.5, "tie": True}
-    kept |= {"minutes": 3.0, "gone_since": 1, "train": ["b"], "filters": [[1, 2]], "steps": 9}
+    kept |= {
+        "time_limit_minutes": 3.0,
+        "gone_since": 1,
+        "train": ["b"],
+        "filters": [[1, 2]],
+        "steps": 9,
+    }
     (tmp_path / "options.json").write_text(json.dumps({"options": kept}))
     line = ["--run", str(tmp_path), "--rate", "0.1"]
     options = parse_resumed(*line, "--resume")
     assert (options.rate, options.batch_size, options.tie) == (0.1, 8, True)
     assert (options.train, options.filters, options.steps) == (["b"], [[1, 2]], 9)
-    assert (options.run, options.resume, options.minutes) == (str(tmp_path), True, None)
+    assert (options.run, options.resume, options.time_limit_minutes) == (str(tmp_path), True, None)
     assert parse_resumed(*line).batch_size == 32
     either = {"either": ("steps", "epochs")}
     assert parse_resumed(*line, "--resume", **either).steps == 9
@@ -108,7 +114,7 @@ def test_a_damaged_run_is_named(tmp_path, text, message):
 
 def test_options_that_are_missing(tmp_path, capsys):
     resumes = program(TABLE | OF_A_RUN, {})
-    with pytest.raises(ValueError, match="^--dev is missing: held-out files.$"):
+    with pytest.raises(ValueError, match="^--validation is missing: held-out files.$"):
         resumes.parse(["--run", "r"])
     with pytest.raises(ValueError, match="held-out files. There is no run in r to resume.$"):
         resumes.parse(["--run", "r", "--resume"])

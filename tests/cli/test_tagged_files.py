@@ -78,9 +78,11 @@ def test_illegal_transitions(capsys):
         "first such sentence starts in line 3 of a.txt.\n"
     )
     impossible = "The loss treats them as impossible. Correct them, or use --constrain decode.\n"
-    check_tags({"train": sentences, "dev": sentences}, "bio")
-    assert capsys.readouterr().out == warning.format("train") + warning.format("dev")
-    check_tags({"train": sentences, "dev": sentences}, "bio", loss_forbids=True)
-    assert capsys.readouterr().out == (warning.format("train") + impossible + warning.format("dev"))
+    check_tags({"train": sentences, "validation": sentences}, "bio")
+    assert capsys.readouterr().out == warning.format("train") + warning.format("validation")
+    check_tags({"train": sentences, "validation": sentences}, "bio", loss_forbids=True)
+    assert capsys.readouterr().out == (
+        warning.format("train") + impossible + warning.format("validation")
+    )
     with pytest.raises(ValueError, match="a.txt, line 3, token 2: "):
         check_tags({"train": [sentences[1]._replace(tags=["O", "X"])]}, "bio")

@@ -10,8 +10,8 @@ PROGRAM = Program("train", "Trains.", {}, [RUN_GROUP, Group("training", "Length.
 
 def test_taggers_and_classifiers_have_all_of_them():
     assert set(OPTIMIZER) | set(SHARED) < set(LABELING)
-    options = PROGRAM.parse(["--run", "r", "--distribute", "none", "--average", "0.9"])
-    assert (options.run, options.distribute, options.average) == ("r", "none", 0.9)
+    options = PROGRAM.parse(["--run", "r", "--distribute", "none", "--ema-momentum", "0.9"])
+    assert (options.run, options.distribute, options.ema_momentum) == ("r", "none", 0.9)
     assert options.precision == PRECISION.default == "auto"
 
 

@@ -23,12 +23,12 @@ from tfreps._src.runs.run_manifest import has_data
 
 DATA = {
     "train": Option(str, None, "Files.", many=True, required=True),
-    "dev": Option(str, None, "Files.", many=True),
+    "validation": Option(str, None, "Files.", many=True),
 }
 TRAINING = {
     "epochs": Option(int, 3, "Passes.", at_least=1),
     "schedule": Option(str, "constant", "Schedule.", ["constant", "linear"]),
-    "minutes": Option(float, None, "Time."),
+    "time_limit_minutes": Option(float, None, "Time."),
     "keep_checkpoints": Option(bool, False, "Keep."),
     "test": Option(str, None, "File."),
 }
@@ -66,7 +66,9 @@ def test_a_run_and_its_resumption(tmp_path):
     options, is_earlier = run(tmp_path / "run", "--epochs", "2")
     assert not is_earlier and options["epochs"] == 2 and options["train"] == ["a.txt"]
     assert stop_signals._state.way_on.endswith(f"train-tagger --run {tmp_path / 'run'} --resume")
-    options, is_earlier = run(tmp_path / "run", "--resume", "--epochs", "4", "--minutes", "1")
+    options, is_earlier = run(
+        tmp_path / "run", "--resume", "--epochs", "4", "--time-limit-minutes", "1"
+    )
     assert is_earlier and options["epochs"] == 4  # the rate is constant
     with pytest.raises(ValueError, match="started with different options: test"):
         run(tmp_path / "run", "--resume", "--test", "b.txt")
@@ -101,7 +103,7 @@ def test_the_checkpoints_of_a_run_that_has_ended_are_removed(tmp_path, capsys):
         run_training(PROGRAM, options, None, free=["test"])
 
     resume()
-    resume("--minutes", "3")
+    resume("--time-limit-minutes", "3")
     assert f"The run in {folder} has ended: there is nothing to train." in capsys.readouterr().out
     with pytest.raises(
         ValueError, match="^--epochs cannot change: .* a longer run .*resumed for m"
@@ -146,9 +148,11 @@ def test_a_resumed_run_needs_the_data_that_it_was_started_with(tmp_path, text):
     text.write_text("a rose is a rose")
     with pytest.raises(ValueError, match="^--train: a.txt .*expected 6 bytes; found 16 bytes"):
         run(folder, "--resume", "--epochs", "9")
-    with pytest.raises(ValueError, match="^--dev must be the data that .*expected no files; got 1"):
+    with pytest.raises(
+        ValueError, match="^--validation must be the data that .*expected no files; got 1"
+    ):
         text.write_text("a rose")
-        run(folder, "--resume", "--dev", "a.txt")
+        run(folder, "--resume", "--validation", "a.txt")
     assert (folder / "options.json").read_text() == before
 
 
@@ -180,14 +184,14 @@ def test_the_paths_of_a_run_without_a_record_must_stay(tmp_path, text):
 
 def test_data_files(tmp_path, text):
     (tmp_path / "texts").mkdir()
-    given = {"train": ["texts"], "dev": ["*.txt"], "vectors": "a.txt", "test": ["absent"]}
+    given = {"train": ["texts"], "validation": ["*.txt"], "vectors": "a.txt", "test": ["absent"]}
     found = data_files(argparse.Namespace(run="r", **given, validation=None))
-    assert found == {"train": ["texts"], "dev": ["a.txt"], "vectors": ["a.txt"]}
+    assert found == {"train": ["texts"], "validation": ["a.txt"], "vectors": ["a.txt"]}
 
 
 def test_options_without_effect_are_named(tmp_path):
-    run(tmp_path / "run", "--minutes", "3")
-    assert RunFolder.open(tmp_path / "run").unused == ["dev", "keep_checkpoints", "test"]
+    run(tmp_path / "run", "--time-limit-minutes", "3")
+    assert RunFolder.open(tmp_path / "run").unused == ["validation", "keep_checkpoints", "test"]
 
 
 def test_the_command_that_goes_on(tmp_path):

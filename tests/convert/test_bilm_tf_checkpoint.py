@@ -100,7 +100,7 @@ def test_options(tmp_path):
     folder = write_training_folder(tmp_path, options, training_arrays(options))
     model = bilm_tf_checkpoint.read_training_folder(folder).model
     assert (model.vocabulary_size, model.num_sampled, model.batch_size) == (SIZE, 8, 3)
-    assert (model.clip_norm, model.tied, model.bilm.dropout) == (7.5, False, 0.25)
+    assert (model.clip_norm, model.tie_embeddings, model.bilm.dropout) == (7.5, False, 0.25)
     assert model.bilm.bidirectional and model.bilm.cell_clip == 0.4
     changed = bilm_tf_checkpoint.read_training_folder(
         folder, {"dropout": 0.5}, num_sampled=None, batch_size=2

@@ -58,10 +58,14 @@ def test_the_card_of_a_bilm(tmp_path):
 def test_own_cards_are_replaced_and_others_are_not(tmp_path):
     model = encoder()
     model.save_pretrained(tmp_path)
-    known = {"training": {"seed": 7}, "metrics": {"dev": {"f1": 0.5}}}
+    known = {"training": {"seed": 7}, "metrics": {"validation": {"f1": 0.5}}}
     assert write_model_card(model, tmp_path, "better", known)
     text = (tmp_path / "README.md").read_text()
-    assert "# better\n" in text and "| `seed` | `7` |" in text and "| dev | f1 | 0.5000 |" in text
+    assert (
+        "# better\n" in text
+        and "| `seed` | `7` |" in text
+        and "| validation | f1 | 0.5000 |" in text
+    )
     (tmp_path / "README.md").write_text("My own words.")
     assert not write_model_card(model, tmp_path)
     model.save_pretrained(tmp_path)

@@ -6,8 +6,8 @@ from hypothesis import strategies
 from tfreps._src.data.length_plan import LengthPlan
 
 
-def plan(lengths, batch_tokens=100, batch_rows=None, multiple=1, shuffle=True, seed=0):
-    return LengthPlan(np.array(lengths), batch_tokens, batch_rows, multiple, shuffle, seed)
+def plan(lengths, batch_tokens=100, batch_size=None, multiple=1, shuffle=True, seed=0):
+    return LengthPlan(np.array(lengths), batch_tokens, batch_size, multiple, shuffle, seed)
 
 
 def test_unshuffled():
@@ -31,7 +31,7 @@ def test_multiples():
 
 
 def test_most_rows():
-    batches = plan([1] * 10, batch_rows=4).batches(0)
+    batches = plan([1] * 10, batch_size=4).batches(0)
     assert sorted(len(batch.sentences) for batch in batches) == [2, 4, 4]
 
 
@@ -51,9 +51,9 @@ def test_empty_sentences():
     strategies.sampled_from([1, 8]),
     strategies.booleans(),
 )
-def test_properties(lengths, batch_tokens, batch_rows, multiple, shuffle):
+def test_properties(lengths, batch_tokens, batch_size, multiple, shuffle):
     lengths = np.array(lengths)
-    made = LengthPlan(lengths, batch_tokens, batch_rows, multiple, shuffle, seed=5)
+    made = LengthPlan(lengths, batch_tokens, batch_size, multiple, shuffle, seed=5)
     shapes = set()
     for epoch in (0, 1, 7):
         batches = made.batches(epoch)
@@ -64,7 +64,7 @@ def test_properties(lengths, batch_tokens, batch_rows, multiple, shuffle):
             longest = max(1, lengths[sentences].max())
             assert length % multiple == 0 and longest <= length < longest + multiple
             assert len(sentences) == 1 or len(sentences) * length <= batch_tokens
-            assert batch_rows is None or len(sentences) <= batch_rows
+            assert batch_size is None or len(sentences) <= batch_size
         sizes = [(len(b.sentences), b.length if multiple > 1 else 0) for b in batches]
         shapes.add(tuple(sorted(sizes)))
     assert len(shapes) == 1  # the same in every epoch

@@ -159,7 +159,7 @@ MODELS = {
         lambda: bilm_pretrainer(
             BiLM(units=6, projection_dim=4, vocabulary_size=V, num_layers=1),
             num_sampled=5,
-            tied=True,
+            tie_embeddings=True,
         ),
         lm_batch,
         lambda: TF1Adagrad(0.2),

@@ -69,7 +69,7 @@ def test_fewer_files_than_workers(share):
 
 
 def test_a_part_of_a_size(share):
-    assert share.part("batch_size", 12) == 4 and share.part("batch_rows", None) is None
+    assert share.part("batch_size", 12) == 4 and share.part("batch_size", None) is None
     expected = "`batch_size` must be a multiple of 3.* got 10. The next such number is 12"
     with pytest.raises(ValueError, match=expected):
         share.part("batch_size", 10)

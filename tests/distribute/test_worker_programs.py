@@ -34,7 +34,7 @@ def test_two_workers_train_like_one_process(tmp_path):
     check_same_training(tmp_path / "two", tmp_path / "one")
     assert done.stdout.count("Wrote ") == 1  # only worker 0 prints
     measured = [json.loads((tmp_path / r / "results.json").read_text()) for r in ("one", "two")]
-    assert measured[0]["dev"] == measured[1]["dev"]
+    assert measured[0]["validation"] == measured[1]["validation"]
     names = [sorted(p.name for p in (tmp_path / run).iterdir()) for run in ("one", "two")]
     assert names[0] == names[1]
 

@@ -17,7 +17,7 @@ from tests.training import bert_corpus, labeling, pretraining
 
 # Dropout 0, because its random numbers depend on the number of replicas.
 LABELING = ["--encoder", "bilstm", "--units", "8", "--embedding-dim", "6", "--dropout", "0"]
-LABELING += ["--batch-rows", "7", "--checkpoint-every", "5", "--learning-rate", "0.01"]
+LABELING += ["--batch-size", "7", "--checkpoint-every", "5", "--learning-rate", "0.01"]
 MIRRORED = """
 import sys
 import tensorflow as tf
@@ -36,7 +36,7 @@ def tagger_line(folder, sizes=(60, 20, 10), epochs=3):
 
 def classifier_line(folder):
     given = labeling.write_labeled(folder)
-    return ["train-classifier", *given, *LABELING, "--epochs", "1", "--batch-rows", "33"]
+    return ["train-classifier", *given, *LABELING, "--epochs", "1", "--batch-size", "33"]
 
 
 def elmo_line(folder):

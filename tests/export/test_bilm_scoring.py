@@ -72,7 +72,7 @@ def test_scores_and_states(tmp_path, initial_state):
 def test_one_direction_token_ids_and_a_tied_softmax(tmp_path):
     options = {"vocabulary_size": len(VOCABULARY), "bidirectional": False, "num_layers": 1}
     pretrainer = type(make_pretrainer())(
-        make_pretrainer(**options).bilm, len(VOCABULARY), tied=True, batch_size=1
+        make_pretrainer(**options).bilm, len(VOCABULARY), tie_embeddings=True, batch_size=1
     )
     scoring = make_scoring(pretrainer, tmp_path)
     answer = scoring.score(TOKENS, LENGTHS, **scoring.initial_states(3))

@@ -6,7 +6,7 @@ from tfreps._src.files.model_card import ModelCard, measured
 
 RESULTS = {
     "training": {"tokens": 9},
-    "dev": {
+    "validation": {
         "accuracy": 0.875,
         "confusion": [[1]],
         "spans": {"micro": {"precision": 0.5, "recall": 0.25, "f1": 1 / 3, "support": 4}},
@@ -39,8 +39,11 @@ def test_a_full_card():
     assert "| Parameters | 1,234,567 |\n| Tags | O, B-X |" in text
     assert "| train | `a.conll`, `b.conll` |" in text
     assert '| `units` | `12` |\n| `scheme` | `"bio"` |' in text
-    assert "| dev | accuracy | 0.8750 |\n| dev | span precision (micro) | 0.5000 |" in text
-    assert "| dev | span f1 (micro) | 0.3333 |\n| test | perplexity | 12.5000 |" in text
+    assert (
+        "| validation | accuracy | 0.8750 |\n| validation | span precision (micro) | 0.5000 |"
+        in text
+    )
+    assert "| validation | span f1 (micro) | 0.3333 |\n| test | perplexity | 12.5000 |" in text
     assert "## License\n\napache-2.0" in text
 
 
@@ -58,7 +61,7 @@ def test_what_is_not_known_is_said():
 
 def test_metrics_of_results():
     assert measured(RESULTS) == {
-        "dev": {
+        "validation": {
             "accuracy": 0.875,
             "span precision (micro)": 0.5,
             "span recall (micro)": 0.25,
@@ -66,4 +69,4 @@ def test_metrics_of_results():
         },
         "test": {"perplexity": 12.5},
     }
-    assert measured({}) == {} and measured({"dev": "none"}) == {}
+    assert measured({}) == {} and measured({"validation": "none"}) == {}

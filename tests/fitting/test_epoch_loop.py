@@ -123,7 +123,7 @@ def test_a_killed_run_ends_as_if_nothing_had_happened(tmp_path, monkeypatch, ste
 @pytest.mark.slow
 def test_minutes_end_a_run_that_can_go_on(tmp_path):
     run = make_run(tmp_path)
-    _, _, result = fit(run, minutes=1e-9)
+    _, _, result = fit(run, time_limit_minutes=1e-9)
     assert result["steps"] == 1 and len(run.saved) == 1  # there is no better one
     assert run.results() == {"unfinished": {"unit": "epoch", "done": 0, "planned": 4}}
     model, _, result = fit(run, resume=True)
@@ -140,7 +140,7 @@ def test_an_epoch_in_several_parts_is_judged_once(tmp_path):
     _, _, expected = fit(whole, still(), epochs=3, patience=3)
     run = make_run(tmp_path / "parts")
     for step in range(1, 5):
-        assert fit(run, still(), epochs=3, patience=3, minutes=1e-9, resume=True)[2] == {
+        assert fit(run, still(), epochs=3, patience=3, time_limit_minutes=1e-9, resume=True)[2] == {
             "steps": step
         }
     assert not (tmp_path / "parts" / "history.jsonl").exists()
@@ -282,6 +282,6 @@ def test_results_say_how_far_an_unfinished_run_has_come(tmp_path, monkeypatch, c
 def test_a_run_that_is_counted_in_steps(tmp_path):
     run, batches = make_run(tmp_path), Batches()
     batches.total_steps = 18
-    plan = FitPlan(4, "val_mae", minutes=1e-9, measure_when_over=True)
+    plan = FitPlan(4, "val_mae", time_limit_minutes=1e-9, measure_when_over=True)
     fit_epochs(make_model(), batches, Batches(), run, plan, [EpochLog(run.logs_path)])
     assert run.results() == {"unfinished": {"unit": "step", "done": 1, "planned": 18}}

@@ -20,7 +20,7 @@ SENTENCES = [["The", "dog", "7"], ["the", "cat", "8"], ["the", "dog", "9"]]
 
 
 def options(**given):
-    parts = {"train": ["train.txt"], "dev": None, "test": None}
+    parts = {"train": ["train.txt"], "validation": None, "test": None}
     return argparse.Namespace(**{**DEFAULTS, **parts, **given})
 
 
@@ -111,11 +111,11 @@ def test_a_bert_of_new_weights(bert):
 def test_sentences_have_to_fit(bert):
     bert = bert_inputs.read_bert(options(encoder="bert", bert=bert), print)
     fits = TaggedSentence(["dogs"] * 22, ["O"] * 22, "f.conll", 1)
-    bert_inputs.check_sentences({"train": [fits], "dev": []}, bert)
+    bert_inputs.check_sentences({"train": [fits], "validation": []}, bert)
     longer = TaggedSentence(["dogs"] * 23, ["O"] * 23, "f.conll", 30)
     bert_inputs.check_sentences({"train": [longer]}, None)
     with pytest.raises(ValueError, match="f.conll, line 30: .* at most 22 pieces .* got 23"):
-        bert_inputs.check_sentences({"train": [fits], "dev": [longer]}, bert)
+        bert_inputs.check_sentences({"train": [fits], "validation": [longer]}, bert)
 
 
 def test_what_a_run_keeps(tmp_path, bert):

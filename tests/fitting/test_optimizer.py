@@ -22,7 +22,7 @@ def test_the_optimizer_is_what_the_options_say():
     assert type(adam) is FusedAdam and adam.global_clipnorm == 2.0
     assert float(adam.learning_rate) == 0.5 and adam.weight_decay is None
     assert make_optimizer(options(clip_norm=0.0), model, 10).global_clipnorm is None
-    grouped = make_optimizer(options(clip_norm=2.0, average=0.5), model, 10)
+    grouped = make_optimizer(options(clip_norm=2.0, ema_momentum=0.5), model, 10)
     assert grouped.global_clipnorm == 2.0 and grouped.default.global_clipnorm is None
     adam = make_optimizer(options(learning_rate=0.5, decay=0.5), model, 10)
     adam.build(model.trainable_variables)
@@ -74,10 +74,10 @@ def test_l2_is_a_part_of_the_loss_and_leaves_biases_alone():
 
 def test_averages_are_taken_by_every_part_of_the_optimizer():
     model = Tagger(embedder(), ["A", "B"])
-    optimizer = make_optimizer(options(embedding_learning_rate=0.5, average=0.9), model, 10)
+    optimizer = make_optimizer(options(embedding_learning_rate=0.5, ema_momentum=0.9), model, 10)
     assert [(part.use_ema, part.ema_momentum) for part in optimizer.optimizers] == [(True, 0.9)] * 2
     assert not make_optimizer(options(), model, 10).use_ema
-    assert make_optimizer(options(average=0.9), model, 10).default.use_ema
+    assert make_optimizer(options(ema_momentum=0.9), model, 10).default.use_ema
 
 
 def test_weight_decay_leaves_biases_alone():

@@ -213,7 +213,9 @@ def test_eager_calls_decode_ties_as_plain_operations_do(shape, scale, jit_compil
 
 @pytest.mark.slow
 @eager_xla
-@pytest.mark.parametrize("options", [{}, {"allowed": None}, {"transition_learning_rate": 8.0}])
+@pytest.mark.parametrize(
+    "options", [{}, {"allowed": None}, {"transition_learning_rate_factor": 8.0}]
+)
 def test_eager_calls_of_all_functions(options, jit_compile):
     crf, plain = bio_crf(**options)
     problem = Problem.random([[*row, 1] for row in MASKS])
@@ -305,7 +307,7 @@ def test_the_learning_rate_of_transitions_is_multiplied(optimizer):
     tags = np.random.default_rng(1).integers(0, K, problem.mask.shape)
     moved = []
     for rate in (1.0, 10.0):
-        crf = random_crf(problem, transition_learning_rate=rate)
+        crf = random_crf(problem, transition_learning_rate_factor=rate)
         start = crf.transitions.numpy()
         gradients = value_and_gradients(crf, problem, tags)[2:]
         step = keras.optimizers.get({"class_name": optimizer, "config": {"learning_rate": 1e-3}})
@@ -317,7 +319,7 @@ def test_the_learning_rate_of_transitions_is_multiplied(optimizer):
 def test_initial_scores_and_l2_are_of_scores():
     crf = CRF(
         2,
-        transition_learning_rate=8.0,
+        transition_learning_rate_factor=8.0,
         start_initializer=keras.initializers.Constant(0.5),
         transition_initializer={"class_name": "Constant", "config": {"value": -2.0}},
         end_initializer="ones",
@@ -379,7 +381,7 @@ def test_low_precision_emissions_are_added_up_in_float32(dtype):
         ({"num_tags": 0}, "`num_tags` must be"),
         ({"num_tags": 2.5}, "`num_tags` must be"),
         ({"num_tags": 2, "constrain": "loss"}, "must be one of"),
-        ({"num_tags": 2, "transition_learning_rate": 0.0}, "above 0"),
+        ({"num_tags": 2, "transition_learning_rate_factor": 0.0}, "above 0"),
         ({"num_tags": 2, "jit_compile": "never"}, '"auto", True or False'),
         ({"num_tags": 2, "allowed_transitions": np.ones([2, 2], bool)}, r"\[4, 4\]"),
     ],

@@ -35,7 +35,7 @@ def make(tmp_path, characters=(), num_sampled=None, softmax_scale=1.0, dtype=Non
     model = BiLMPretrainer(
         bilm, SIZE, num_sampled, **{"batch_size": ROWS, "seed": 5, "dtype": dtype, **kwargs}
     )
-    if not model.tied:
+    if not model.tie_embeddings:
         kernel = np.random.default_rng(1).normal(size=(SIZE, 4)) * softmax_scale
         model.softmax.kernel.assign(kernel)
     model.softmax.bias.assign(np.random.default_rng(2).normal(size=SIZE))
@@ -121,8 +121,8 @@ CASES = {
         {"characters": None, "num_sampled": 8, "softmax_scale": 30.0},
         True,
     ),
-    "tied": ({"characters": None, "tied": True}, False),
-    "tied, sampled": ({"characters": None, "tied": True, "num_sampled": 8}, False),
+    "tied": ({"characters": None, "tie_embeddings": True}, False),
+    "tied, sampled": ({"characters": None, "tie_embeddings": True, "num_sampled": 8}, False),
     "padding": ({}, False),
 }
 
@@ -400,8 +400,16 @@ def test_fit_and_evaluate_under_stock_keras(tmp_path):
     [
         ({"initial_state": "carry"}, {}, "The pretrainer carries the states itself"),
         ({}, {"num_sampled": SIZE}, "smaller than the vocabulary; got 20 for a vocabulary of 20"),
-        ({"vocabulary_size": None, "filters": [[1, 4]]}, {"tied": True}, "no word embedding"),
-        ({"vocabulary_size": SIZE + 1}, {"tied": True}, "must be that of the biLM, 21; got 20"),
+        (
+            {"vocabulary_size": None, "filters": [[1, 4]]},
+            {"tie_embeddings": True},
+            "no word embedding",
+        ),
+        (
+            {"vocabulary_size": SIZE + 1},
+            {"tie_embeddings": True},
+            "must be that of the biLM, 21; got 20",
+        ),
         ({}, {"reset_probability": 1.5}, r"`reset_probability` must be in \[0, 1\]; got 1.5"),
     ],
 )

@@ -12,20 +12,20 @@ def test_options_data_and_metrics(tmp_path):
     options = {
         "run": "runs/a",
         "train": ["/home/me/a.conll", "b.conll"],
-        "dev": ["data\\dev.conll"],
+        "validation": ["data\\dev.conll"],
         "test": None,
         "units": 12,
         "lowercase": True,
         "vectors": None,
-        "minutes": 3,
+        "time_limit_minutes": 3,
     }
     run = RunFolder.create(tmp_path / "run", "train-tagger", options)
     assert run_card(run)["metrics"] == {}
-    run.write_results({"dev": {"accuracy": 0.5}, "training": {"tokens": 3}})
+    run.write_results({"validation": {"accuracy": 0.5}, "training": {"tokens": 3}})
     assert run_card(run) == {
         "training": {"program": "tfreps train-tagger", "units": 12, "lowercase": True},
-        "data": {"train": ["a.conll", "b.conll"], "dev": ["dev.conll"]},
-        "metrics": {"dev": {"accuracy": 0.5}},
+        "data": {"train": ["a.conll", "b.conll"], "validation": ["dev.conll"]},
+        "metrics": {"validation": {"accuracy": 0.5}},
     }
 
 
@@ -49,14 +49,14 @@ def test_no_path_of_this_machine(tmp_path):
     options = {
         **{"vectors": "/home/me/glove.txt", "bert": "/data/bert/", "elmo": "runs/elmo"},
         **{"unlabeled": ["/home/me/a.txt", "b.txt"], "vocabulary": None, "to_run": "/home/me/r"},
-        **{"init_options": "/home/me/options.json", "weights": "/home/me/w.hdf5"},
+        **{"init_config": "/home/me/options.json", "weights": "/home/me/w.hdf5"},
     }
     card = run_card(RunFolder.create(tmp_path / "run", "convert", options))
     assert card["training"] == {
         "program": "tfreps convert",
         **{"vectors": "glove.txt", "bert": "bert", "elmo": "elmo"},
         **{"unlabeled": ["a.txt", "b.txt"]},
-        **{"init_options": "options.json", "weights": "w.hdf5"},
+        **{"init_config": "options.json", "weights": "w.hdf5"},
     }
 
 

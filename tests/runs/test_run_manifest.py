@@ -34,13 +34,13 @@ def files(tmp_path):
 
 
 def test_the_record_of_data(files, tmp_path):
-    record_data(tmp_path, {"train": files(a="one", b="two"), "dev": []})
+    record_data(tmp_path, {"train": files(a="one", b="two"), "validation": []})
     found = read_manifest(tmp_path)["data"]
     assert [(entry["name"], entry["bytes"]) for entry in found["train"]] == [
         ("a.txt", 3),
         ("b.txt", 3),
     ]
-    assert found["dev"] == [] and str(tmp_path) not in (tmp_path / MANIFEST).read_text()
+    assert found["validation"] == [] and str(tmp_path) not in (tmp_path / MANIFEST).read_text()
     check_data(tmp_path / "none", {"train": ["absent"]})  # nothing was recorded
 
 
@@ -74,8 +74,8 @@ def test_more_and_fewer_files(files, tmp_path):
         check_data(tmp_path, {"train": paths[:1]})
     with pytest.raises(ValueError, match=r"`train` .* expected 2 files .*; got no files."):
         check_data(tmp_path, {})
-    with pytest.raises(ValueError, match=r"`dev` .* expected no files; got 1 file"):
-        check_data(tmp_path, {"train": paths, "dev": paths[:1]})
+    with pytest.raises(ValueError, match=r"`validation` .* expected no files; got 1 file"):
+        check_data(tmp_path, {"train": paths, "validation": paths[:1]})
     with pytest.raises(ValueError, match=r"got 7 files \(a.txt, .*, ...\)"):
         check_data(tmp_path, {"train": paths[:1] * 7})
 

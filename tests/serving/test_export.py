@@ -93,7 +93,7 @@ def test_a_run_without_its_vocabulary(tmp_path, capsys):
 @pytest.mark.slow
 def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys):
     run, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("the", "dog", "left"))
-    command = ["export", str(run), "--to", str(tmp_path / "out"), "--weights-as", "int8"]
+    command = ["export", str(run), "--to", str(tmp_path / "out"), "--weight-dtype", "int8"]
     asked = [*command, "--explain", "--check"]
     assert main([*asked, "--check-python", "no-python"]) == 2
     assert "The export failed its check by no-python: " in capsys.readouterr().err
@@ -180,7 +180,7 @@ def test_the_readme_of_an_interrupted_run(tmp_path, capsys):
     """It says where the run stopped, and names options that apply and files without folders."""
     files = labeling.write_tagged(tmp_path, sizes=(40, 10, 10))
     more = ["--units", "4", "--embedding-dim", "4", "--dropout", "0", "--epochs", "5"]
-    run = labeling.train_tagger(files, tmp_path / "run", *more, "--minutes", "1e-9")
+    run = labeling.train_tagger(files, tmp_path / "run", *more, "--time-limit-minutes", "1e-9")
     capsys.readouterr()
     assert main(["export", str(run), "--to", str(tmp_path / "out")]) == 0
     assert capsys.readouterr().err.count("warning: The run stopped in epoch 1 of 5.\n") == 1

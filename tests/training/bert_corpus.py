@@ -13,9 +13,9 @@ SIZES += ["--max-positions", "32", "--max-length", "24"]
 
 
 def write_documents(folder):
-    """Writes train.txt, dev.txt (documents of some sentences) and vocab.txt."""
+    """Writes train.txt, validation.txt (documents of some sentences) and vocab.txt."""
     rng = np.random.default_rng(0)
-    for name, count in ("train.txt", 40), ("dev.txt", 10):
+    for name, count in ("train.txt", 40), ("validation.txt", 10):
         documents = []
         for _ in range(count):
             letters = rng.choice(list("abcdefgh"), 3)  # the topic of the document
@@ -31,7 +31,7 @@ def write_documents(folder):
 
 def files(folder):
     """Returns `--train FILE --validation FILE --tokens wordpiece --vocabulary FILE`."""
-    names = {"--train": "train.txt", "--validation": "dev.txt", "--vocabulary": "vocab.txt"}
+    names = {"--train": "train.txt", "--validation": "validation.txt", "--vocabulary": "vocab.txt"}
     flags = [part for flag, name in names.items() for part in (flag, str(folder / name))]
     return [*flags, "--tokens", "wordpiece"]
 

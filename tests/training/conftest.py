@@ -24,7 +24,7 @@ def trained(corpus, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def tagged(tmp_path_factory):
-    """`--train FILE --dev FILE --test FILE` of tagged sentences with numbers."""
+    """`--train FILE --validation FILE --test FILE` of tagged sentences with numbers."""
     return labeling.write_tagged(tmp_path_factory.mktemp("tagged"), numbers=True)
 
 
@@ -40,7 +40,7 @@ def tagger(tagged, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def names_only(tmp_path_factory):
-    """`--train FILE --dev FILE --test FILE` of tagged sentences without numbers: known words."""
+    """`--train FILE --validation FILE --test FILE` of tagged sentences of known words."""
     return labeling.write_tagged(tmp_path_factory.mktemp("names"), sizes=(480, 60, 60))
 
 
@@ -56,7 +56,7 @@ def word_tagger(names_only, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def labeled(tmp_path_factory):
-    """`--train FILE --dev FILE --test FILE` of labeled texts."""
+    """`--train FILE --validation FILE --test FILE` of labeled texts."""
     return labeling.write_labeled(tmp_path_factory.mktemp("labeled"))
 
 

@@ -54,9 +54,9 @@ def sentence(rng, numbers=False):
 
 
 def write_tagged(folder, numbers=False, sizes=(240, 60, 60)):
-    """Returns `--train`, `--dev` and `--test` with their files of columns."""
+    """Returns `--train`, `--validation` and `--test` with their files of columns."""
     flags = []
-    for seed, (part, size) in enumerate(zip(("train", "dev", "test"), sizes, strict=True)):
+    for seed, (part, size) in enumerate(zip(("train", "validation", "test"), sizes, strict=True)):
         rng = np.random.default_rng(seed)
         sentences = [sentence(rng, numbers) for _ in range(size)]
         flags += [
@@ -105,9 +105,9 @@ def text(rng):
 
 
 def write_labeled(folder, sizes=(320, 60, 60)):
-    """Returns `--train`, `--dev` and `--test` with their files of `label<TAB>text`."""
+    """Returns `--train`, `--validation` and `--test` with their files of `label<TAB>text`."""
     flags = []
-    for seed, (part, size) in enumerate(zip(("train", "dev", "test"), sizes, strict=True)):
+    for seed, (part, size) in enumerate(zip(("train", "validation", "test"), sizes, strict=True)):
         rng = np.random.default_rng(seed)
         path = folder / f"{part}.tsv"
         path.write_text("".join("\t".join(text(rng)) + "\n" for _ in range(size)))

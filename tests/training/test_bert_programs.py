@@ -20,7 +20,7 @@ SPEED = ["--learning-rate", "0.01", "--dropout", "0", "--batch-tokens", "256"]
 def files(tmp_path_factory):
     """Texts whose label is one of their characters, and sentences whose characters have tags."""
     folder, rng, found = tmp_path_factory.mktemp("files"), np.random.default_rng(0), {}
-    for part, size in (("train", 120), ("dev", 30), ("test", 30)):
+    for part, size in (("train", 120), ("validation", 30), ("test", 30)):
         labeled, tagged = [], []
         for _ in range(size):
             label = rng.integers(2)
@@ -134,7 +134,7 @@ def test_the_recipe_of_aespressos_stopped_and_gone_on_with(characters, files, tm
     train("train-classifier", ["--epochs", "6"], run, "--resume")
     assert results(run)["best"]["steps"] == 3 * steps and results(run)["test"]["auc"] > 0.8
     kept = json.loads((run / "options.json").read_text())["options"]
-    assert (kept["cut_share"], kept["l2"], kept["hidden_units"]) == (0.1, 0.001, 384)
+    assert (kept["truncation_rate"], kept["l2"], kept["hidden_units"]) == (0.1, 0.001, 384)
 
 
 @pytest.mark.slow
@@ -180,10 +180,16 @@ def test_a_word_of_several_pieces_has_one_tag(pieces, tmp_path):
 @pytest.mark.slow
 def test_texts_that_are_too_long(characters, tmp_path, capsys):
     (tmp_path / "train").write_text("1\t好\n0\t差\n" * 5 + f"1\t{'好' * 30}\n")
-    line = ["--train", tmp_path / "train", "--dev-share", "0", *flags(characters, "--epochs", "1")]
+    line = [
+        "--train",
+        tmp_path / "train",
+        "--validation-split",
+        "0",
+        *flags(characters, "--epochs", "1"),
+    ]
     train("train-classifier", line, tmp_path / "run")
     assert "(1 texts were truncated)" in capsys.readouterr().out
-    line += ["--run", tmp_path / "other", "--too-long", "refuse"]
+    line += ["--run", tmp_path / "other", "--too-long", "error"]
     error = refused(capsys, "train-classifier", *line)
     assert "train, line 11: the text has 32 tokens; expected at most 24. Shorten it" in error
     (tmp_path / "tagged").write_text("房 O\n" * 30)

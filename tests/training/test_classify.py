@@ -57,13 +57,13 @@ def test_a_threshold(run, tmp_path, capsys):
     assert labels("0.5") == ["bad", "good", "good"]
     for wrong in ("2", "-1", "nan", "best"):
         error = refused(capsys, "classify", run, "--threshold", wrong)
-        assert f"--threshold must be dev or a number from 0 to 1; got {wrong}" in error
-    error = refused(capsys, "classify", run, "--threshold", "dev")
-    assert "--threshold dev needs the threshold" in error
+        assert f"--threshold must be validation or a number from 0 to 1; got {wrong}" in error
+    error = refused(capsys, "classify", run, "--threshold", "validation")
+    assert "--threshold validation needs the threshold" in error
     results = run / "results.json"
-    results.write_text('{"dev": {"threshold": 0.6}}')
+    results.write_text('{"validation": {"threshold": 0.6}}')
     try:
-        assert labels("dev") == ["bad", "bad", "good"]
+        assert labels("validation") == ["bad", "bad", "good"]
     finally:
         results.unlink()
 

@@ -41,12 +41,14 @@ def test_tagger(tags, tmp_path):
 def test_classifier_at_the_threshold_of_dev(labels, tmp_path):
     run, data = labels
     assert "accuracy 0.7500, AUC 1.0000" in ask("evaluate", run, "--data", data)
-    assert "at_threshold" not in results(run)["evaluation"]  # dev gave no threshold
+    assert "at_threshold" not in results(run)["evaluation"]  # the validation data gave no threshold
     swapped = ["\t".join(line.split("\t")[::-1]) for line in TABLE.splitlines()]
     (tmp_path / "swapped.tsv").write_text("\n".join(swapped))
     columns = ["--text-field", "0", "--label-field", "1"]
     assert "accuracy 0.7500" in ask("evaluate", run, "--data", tmp_path / "swapped.tsv", *columns)
-    (run / "results.json").write_text(json.dumps({"dev": {"threshold": 0.5}, "best": {"step": 3}}))
+    (run / "results.json").write_text(
+        json.dumps({"validation": {"threshold": 0.5}, "best": {"step": 3}})
+    )
     ask("evaluate", run, "--data", data)
     found = results(run)
     assert_close(found["evaluation"]["at_threshold"]["f1"], 2 * 2 / 5)

@@ -65,18 +65,20 @@ def test_files_of_another_format_name_the_flag(files, tmp_path, capsys):
     assert "Set --input to json." in err
 
 
-@pytest.mark.parametrize("part", ["--train", "--dev", "--test"])
+@pytest.mark.parametrize("part", ["--train", "--validation", "--test"])
 @pytest.mark.parametrize("case", TAGGED)
 def test_tagged_text(files, tmp_path, capsys, part, case):
     text, message = TAGGED[case]
-    paths = {name: files(f"{name[2:]}.conll", GOOD) for name in ("--train", "--dev", "--test")}
+    paths = {
+        name: files(f"{name[2:]}.conll", GOOD) for name in ("--train", "--validation", "--test")
+    }
     paths[part] = files("bad.conll", text)
     flags = [word for pair in paths.items() for word in pair]
     err = refuse(capsys, tmp_path, "train-tagger", *flags, "--scheme", "bio")
     assert "bad.conll" in err and message in err
 
 
-@pytest.mark.parametrize("part", ["--dev", "--test"])
+@pytest.mark.parametrize("part", ["--validation", "--test"])
 def test_a_new_tag(files, tmp_path, capsys, part):
     held_out = files("b", GOOD + "\nMax B-ORG\n")
     flags = ["--train", files("a", GOOD), part, held_out, "--scheme", "bio"]
@@ -123,29 +125,34 @@ LABELED = {
 def test_too_few_texts_to_hold_some_out(files, tmp_path, capsys):
     path = files("two.tsv", "good\tfine\nbad\tpoor\n")
     err = refuse(capsys, tmp_path, "train-classifier", "--train", path)
-    assert "--dev-share 0.1 of 2 texts leaves no texts for training or none for evaluation" in err
+    assert (
+        "--validation-split 0.1 of 2 texts leaves no texts for training or none for evaluation"
+        in err
+    )
 
 
-@pytest.mark.parametrize("part", ["--train", "--dev", "--test"])
+@pytest.mark.parametrize("part", ["--train", "--validation", "--test"])
 @pytest.mark.parametrize("case", LABELED)
 def test_labeled_texts(files, tmp_path, capsys, part, case):
     text, message = LABELED[case]
     if part == "--train" and case == "new label":
         pytest.skip("is none there")
-    paths = {name: files(f"{name[2:]}.tsv", TEXTS) for name in ("--train", "--dev", "--test")}
+    paths = {
+        name: files(f"{name[2:]}.tsv", TEXTS) for name in ("--train", "--validation", "--test")
+    }
     paths[part] = files("bad.tsv", text)
     flags = [word for pair in paths.items() for word in pair]
     assert message in refuse(capsys, tmp_path, "train-classifier", *flags)
 
 
 def test_an_area_under_the_curve_needs_both_labels(files, tmp_path, capsys):
-    flags = ["--train", files("a", TEXTS), "--dev", files("b", "good\tfine\ngood\tx\n")]
+    flags = ["--train", files("a", TEXTS), "--validation", files("b", "good\tfine\ngood\tx\n")]
     err = refuse(capsys, tmp_path, "train-classifier", *flags, "--monitor", "val_auc")
     assert "needs held-out texts of both labels; all held-out texts have the label 'good'" in err
 
 
 def test_a_single_label(files, tmp_path, capsys):
-    flags = ["--train", files("a", "good\tfine\ngood\tx\n"), "--dev-share", "0"]
+    flags = ["--train", files("a", "good\tfine\ngood\tx\n"), "--validation-split", "0"]
     err = refuse(capsys, tmp_path, "train-classifier", *flags)
     assert "All texts of --train have the label 'good'; expected at least two labels" in err
 
@@ -171,9 +178,9 @@ BOTH = [
     ("--dropout nan", "--dropout must be a finite number, at least 0 and below 1; got nan."),
     ("--epochs 0", "--epochs must be at least 1"),
     ("--patience 0", "--patience must be at least 1"),
-    ("--minutes 0", "--minutes must be above 0"),
+    ("--time-limit-minutes 0", "--time-limit-minutes must be above 0"),
     ("--batch-tokens 0", "--batch-tokens must be at least 1"),
-    ("--batch-rows -1", "--batch-rows must be at least 1"),
+    ("--batch-size -1", "--batch-size must be at least 1"),
     ("--learning-rate -1", "--learning-rate must be above 0"),
     ("--learning-rate inf", "--learning-rate must be a finite number, above 0; got inf"),
     ("--decay 0", "--decay must be above 0"),
@@ -191,7 +198,7 @@ BOTH = [
     ("--no-trainable-embeddings", "--no-trainable-embeddings requires --vectors."),
     ("--elmo-fine-tune", "--elmo-fine-tune requires --elmo or --elmo-weights."),
     ("--elmo absent", "absent does not exist"),
-    ("--elmo-weights a.hdf5", "--elmo-weights requires --elmo-options"),
+    ("--elmo-weights a.hdf5", "--elmo-weights requires --elmo-config"),
     ("--vectors absent.txt", "absent.txt"),
     (
         "--encoder linear --characters cnn",
@@ -208,15 +215,15 @@ BOTH = [
 TAGGERS = [
     ("--token-column 5", "line 1: expected a token in column 5"),
     ("--token-column 1", "line 1: expected a token in column 1 and a tag in a different one"),
-    ("--transition-learning-rate 0", "--transition-learning-rate must be above 0"),
+    ("--transition-learning-rate-factor 0", "--transition-learning-rate-factor must be above 0"),
     (
-        "--transition-learning-rate 5 --no-use-crf",
+        "--transition-learning-rate-factor 5 --no-use-crf",
         "rate cannot be combined with --no-use-crf.",
     ),
 ]
 CLASSIFIERS = [
-    ("--dev-share 1", "--dev-share must be at least 0 and below 1"),
-    ("--dev-share -0.1", "--dev-share must be at least 0"),
+    ("--validation-split 1", "--validation-split must be at least 0 and below 1"),
+    ("--validation-split -0.1", "--validation-split must be at least 0"),
     ("--max-length 0", "--max-length must be at least 1"),
     ("--hidden-units 0", "--hidden-units must be at least 1"),
     (
@@ -262,7 +269,7 @@ def test_what_is_required(files, tmp_path, capsys):
     [
         ("train-tagger", ["--encoder", "cnn"]),
         ("train-tagger", ["--num-filters", "9"]),
-        ("train-tagger", ["--dev-share", "0.1"]),
+        ("train-tagger", ["--validation-split", "0.1"]),
         ("train-tagger", ["--scheme", "conll"]),
         ("train-tagger", ["a.conll"]),
         ("train-classifier", ["--scheme", "bio"]),
@@ -365,9 +372,9 @@ def test_resuming_on_changed_and_moved_data(files, tmp_path, capsys, program):
     lines = text.strip().split("\n")
     changed = "\n".join(lines[::-1]) + "\n"
     run, train = tmp_path / "run", files("a", text)
-    dev = files("dev", good)
+    held_out = files("validation", good)
     vectors = files("v.txt", "Ada 1 2\nfine 1 2\n")
-    data = ["--train", train, "--dev", dev, "--vectors", vectors]
+    data = ["--train", train, "--validation", held_out, "--vectors", vectors]
     line = [program, *data, *scheme, "--encoder", "embeddings", "--epochs", "1", "--run", str(run)]
     assert main([*line, "--keep-checkpoints"]) == 0
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
@@ -376,9 +383,9 @@ def test_resuming_on_changed_and_moved_data(files, tmp_path, capsys, program):
     files("a", changed)
     assert "--train: " in (err := refused(capsys, *resume)) and "content with the SHA-256" in err
     files("a", text)
-    files("dev", good + "\n")
-    assert "--dev: " in refused(capsys, *resume)
-    files("dev", good)
+    files("validation", good + "\n")
+    assert "--validation: " in refused(capsys, *resume)
+    files("validation", good)
     files("v.txt", "Ada 1 3\nfine 1 2\n")
     assert "--vectors: " in refused(capsys, *resume)
     files("v.txt", "Ada 1 2\nfine 1 2\n")
@@ -399,10 +406,10 @@ def test_resuming_on_changed_and_moved_data(files, tmp_path, capsys, program):
         (["--decay", "0.9", "--warmup-steps", "2"], "--decay cannot be combined with --"),
         (["--decay", "0.9", "--schedule", "linear"], "--decay cannot be combined with --"),
         (
-            ["--cut-share", "0.1", "--train-vectors", "x", "--test-vectors", "y"],
-            "--cut-share cannot be combined with --train-vectors.",
+            ["--truncation-rate", "0.1", "--train-vectors", "x", "--test-vectors", "y"],
+            "--truncation-rate cannot be combined with --train-vectors.",
         ),
-        (["--cut-share", "1.5"], "--cut-share must be at least 0 and below 1"),
+        (["--truncation-rate", "1.5"], "--truncation-rate must be at least 0 and below 1"),
         (["--plateau-decay", "0"], "--plateau-decay must be above 0"),
     ],
 )

@@ -42,7 +42,7 @@ CLASSIFIER += [
     "val_auc",
     "--plateau-decay",
     "0.5",
-    "--cut-share",
+    "--truncation-rate",
     "0.5",
     "--l2",
     "0.001",

@@ -94,7 +94,7 @@ def test_a_demo_corpus_is_not_made_over_its_own_text(tmp_path, capsys):
 
 def test_a_run_is_not_trained_over_what_it_reads(place, tmp_path, capsys):
     (tmp_path / "a.conll").write_text("Ada\tB-PER\nsaw\tO\n\n" * 9)
-    data = ["--train", str(tmp_path / "a.conll"), "--dev", str(tmp_path / "a.conll")]
+    data = ["--train", str(tmp_path / "a.conll"), "--validation", str(tmp_path / "a.conll")]
     line = ["train-tagger", *data, "--scheme", "bio", "--overwrite"]
     elmo = str(place / "elmo")
     assert main([*line, "--elmo", elmo, "--run", elmo]) == 2

@@ -123,10 +123,10 @@ def test_full_softmax_adam_and_cosine(corpus, tmp_path):
 @pytest.mark.slow
 def test_words_tied(corpus, tmp_path):
     sizes = ["--units", "8", "--projection-dim", "4"]
-    more = ["--word-input", "--tied"]
+    more = ["--word-input", "--tie-embeddings"]
     run = pretrain(corpus, tmp_path / "run", *more, steps=2, sizes=sizes, validation=False)
     model = RunFolder.open(run).load_model()
-    assert model.tied and model.bilm.vocabulary_size == 119 and model.bilm.bidirectional
+    assert model.tie_embeddings and model.bilm.vocabulary_size == 119 and model.bilm.bidirectional
     assert (model.bilm.sentence_start_id, model.bilm.sentence_end_id) == (1, 2)
     assert not hasattr(model.softmax, "kernel")
 
@@ -169,7 +169,7 @@ def test_float16_resumes_with_its_loss_scale(corpus, tmp_path):
 def test_minutes_stop_a_run_that_then_goes_on(corpus, tmp_path):
     run, more = tmp_path / "run", [*LEAST, "--keep-checkpoints"]
     options = {"sizes": [], "steps": 10}
-    pretrain(corpus, run, *more, "--minutes", "1e-9", **options)
+    pretrain(corpus, run, *more, "--time-limit-minutes", "1e-9", **options)
     assert json.loads((run / "results.json").read_text())["steps"] == 1
     pretrain(corpus, run, *more, "--resume", **options)
     assert list(losses(run)) == [2, 4, 6, 8, 10]
@@ -228,7 +228,7 @@ def test_the_training_sample_has_sentences_of_all_lengths(tmp_path):
     Vocabulary(["<S>", "</S>", "<UNK>", "a"]).write(tmp_path / "vocabulary.txt")
     arguments = ["--train", str(text), "--validation", str(text), "--run", "unused"]
     options = pretrain_elmo.PROGRAM.parse([*arguments, "--batch-size", "8"])
-    options.num_sampled, options.any_order = 1, True
+    options.num_sampled, options.allow_unsorted_vocabulary = 1, True
     bilm = BiLM(vocabulary_size=4, units=4, projection_dim=4, bidirectional=False)
     vocabulary = Vocabulary.read(tmp_path / "vocabulary.txt")
     model = BiLMPretrainer(bilm, 4, num_sampled=1, batch_size=8)

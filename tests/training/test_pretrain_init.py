@@ -94,7 +94,7 @@ def test_from_a_training_folder_of_bilm_tf(corpus, tmp_path):
 @pytest.mark.parametrize(
     "more, message",
     [
-        (["--units", "3", "--tied"], "--units cannot be combined with --init"),
+        (["--units", "3", "--tie-embeddings"], "--units cannot be combined with --init"),
         (["--size", "elmo_small"], "--size cannot be combined with --init"),
         (["--init", "no/such/place"], "no/such/place does not exist"),
     ],

@@ -21,9 +21,9 @@ def accuracy(run, part="test"):
 
 
 def test_it_learns_the_rule_and_says_how_well(classifier):
-    assert accuracy(classifier, "dev") >= 0.98 and accuracy(classifier) >= 0.98
+    assert accuracy(classifier, "validation") >= 0.98 and accuracy(classifier) >= 0.98
     assert (classifier / "labels.txt").read_text() == "bad\ngood\n"
-    assert_close(results(classifier)["best"]["accuracy"], accuracy(classifier, "dev"))
+    assert_close(results(classifier)["best"]["accuracy"], accuracy(classifier, "validation"))
     assert results(classifier)["training"]["sentences"] == 320
     pictures = {path.stem for path in (classifier / "pictures").iterdir()}
     assert pictures == {"learning_curves", "confusion"}
@@ -49,13 +49,15 @@ def test_its_figures_are_those_of_its_answers(classifier, labeled, tmp_path):
     bad = [share for share, label in shares if label == "bad"]
     above = [(g > b) + (g == b) / 2 for g in good for b in bad]
     assert test["auc"] == pytest.approx(np.mean(above), abs=0.01)  # they are rounded
-    assert test["threshold"] == results(classifier)["dev"]["threshold"]
+    assert test["threshold"] == results(classifier)["validation"]["threshold"]
 
 
 @pytest.mark.slow
 def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
     files = labeling.write_labeled(tmp_path, sizes=(32, 8, 8))
-    run = train_classifier(files, tmp_path / "run", "--minutes", "1e-9", sizes=EMBEDDINGS)
+    run = train_classifier(
+        files, tmp_path / "run", "--time-limit-minutes", "1e-9", sizes=EMBEDDINGS
+    )
     out = capsys.readouterr().out
     assert "\ndev: accuracy" in out and "\ntest: accuracy" in out
     assert results(run)["best"] == {"steps": 1} and results(run)["test"]["texts"] == 8
@@ -105,11 +107,11 @@ def test_vectors_that_were_stored_before_and_a_part_held_out(tmp_path):
                 file[str(number)] = np.full([3, 2], 2.0 * label - 1)  # one layer
         flags += [f"--{part}", str(tmp_path / f"{part}.tsv")]
         flags += [f"--{part}-vectors", str(tmp_path / f"{part}.hdf5")]
-    more = ["--no-words", "--dev-share", "0.3", "--epochs", "5"]
+    more = ["--no-words", "--validation-split", "0.3", "--epochs", "5"]
     run = train_classifier(flags, tmp_path / "run", *more, sizes=EMBEDDINGS)
-    assert accuracy(run, "dev") == accuracy(run) == 1.0
+    assert accuracy(run, "validation") == accuracy(run) == 1.0
     found = results(run)
-    assert (found["training"]["sentences"], found["dev"]["texts"]) == (70, 30)
+    assert (found["training"]["sentences"], found["validation"]["texts"]) == (70, 30)
     line = ["evaluate", run, "--data", flags[5], "--vectors", flags[7]]
     assert "accuracy 1.0000, AUC 1.0000" in ask(*line)
 
@@ -118,12 +120,12 @@ def test_vectors_that_were_stored_before_and_a_part_held_out(tmp_path):
 def test_the_ingredients_of_a_recipe(labeled, tmp_path):
     """AUC as the monitor, warmup, plateau decay, cut texts and L2 have an effect."""
     more = ["--monitor", "val_auc", "--plateau-decay", "0.5", "--warmup-steps", "4", "--l2", "1e-4"]
-    more += ["--cut-share", "0.3", "--epochs", "6", "--learning-rate", "0.04"]
+    more += ["--truncation-rate", "0.3", "--epochs", "6", "--learning-rate", "0.04"]
     run = train_classifier(labeled, tmp_path / "run", *more, sizes=EMBEDDINGS)
     best, lines = results(run)["best"], labeling.history(run)
     found = [line["auc"] for line in lines if line["run"] == "validation"]
     # Half a pair of about 900, in case two scores differ only by rounding.
-    assert best["auc"] == max(found) == pytest.approx(results(run)["dev"]["auc"], abs=6e-4)
+    assert best["auc"] == max(found) == pytest.approx(results(run)["validation"]["auc"], abs=6e-4)
     rates = [line["training/learning_rate"] for line in lines if line["run"] == "train"]
     cuts, expected = 0, []
     for number, auc in enumerate(found):  # written before the rate is reduced
@@ -139,7 +141,16 @@ def test_balanced_weights(tmp_path, capsys):
     shares = {}
     for flag in ([], ["--balance"]):
         run = tmp_path / f"run{len(flag)}"
-        more = ["--epochs", "30", "--dev-share", "0", "--learning-rate", "0.1", "--dropout", "0"]
+        more = [
+            "--epochs",
+            "30",
+            "--validation-split",
+            "0",
+            "--learning-rate",
+            "0.1",
+            "--dropout",
+            "0",
+        ]
         flags = ["--train", str(tmp_path / "train"), *flag]
         train_classifier(flags, run, *more, sizes=EMBEDDINGS)
         line = ask("classify", run, "--format", "json", stdin=b"x\n")
@@ -168,5 +179,5 @@ def test_tables_with_a_header(tmp_path):
     flags = ["--train", str(tmp_path / "train.csv"), "--format", "csv", "--epochs", "6"]
     more = ["--text-field", "review", "--label-field", "stars"]
     run = train_classifier(flags, tmp_path / "run", *more, sizes=EMBEDDINGS)
-    assert accuracy(run, "dev") == 1.0 and results(run)["dev"]["texts"] == 4
+    assert accuracy(run, "validation") == 1.0 and results(run)["validation"]["texts"] == 4
     assert ask("classify", run, stdin=b"so good\n").startswith("1\t")

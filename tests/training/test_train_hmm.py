@@ -32,7 +32,7 @@ def write(path, lines):
 
 @pytest.fixture
 def corpus(tmp_path):
-    parts = {"train": sentences(40, 0), "dev": sentences(15, 1), "test": sentences(15, 2)}
+    parts = {"train": sentences(40, 0), "validation": sentences(15, 1), "test": sentences(15, 2)}
     files = {part: write(tmp_path / f"{part}.conll", lines) for part, lines in parts.items()}
     return [word for part, path in files.items() for word in (f"--{part}", path)]
 
@@ -90,7 +90,7 @@ def test_json_lines_without_a_scheme(tmp_path):
     run = tmp_path / "run"
     assert train_hmm.main([*files, *options, "--run", str(run)]) == 0
     found = results(run)
-    assert found["smoothing"]["emission"] == 0.5 and "dev" not in found
+    assert found["smoothing"]["emission"] == 0.5 and "validation" not in found
     assert "spans" not in found["test"] and found["test"]["accuracy"] > 0.9
 
 
@@ -98,7 +98,7 @@ def test_json_lines_without_a_scheme(tmp_path):
 def test_the_search_never_ends_below_where_it_began(short_grid, corpus, tmp_path):
     tuned = results(train(corpus, tmp_path))
     fixed = results(train(corpus, tmp_path, "--smoothing", "0.1", "--overwrite"))
-    assert tuned["dev"]["weighted"]["f1"] >= fixed["dev"]["weighted"]["f1"]
+    assert tuned["validation"]["weighted"]["f1"] >= fixed["validation"]["weighted"]["f1"]
 
 
 @pytest.mark.slow
@@ -139,12 +139,12 @@ def test_bad_options(corpus, tmp_path, options, message):
     assert not (tmp_path / "run").exists()
 
 
-def test_tuning_needs_dev_data(corpus, tmp_path):
-    with pytest.raises(ValueError, match="Give --dev, or a number"):
+def test_tuning_needs_validation_data(corpus, tmp_path):
+    with pytest.raises(ValueError, match="Give --validation, or a number"):
         train(corpus[:2], tmp_path)
 
 
-@pytest.mark.parametrize("part", ["dev", "test"])
+@pytest.mark.parametrize("part", ["validation", "test"])
 def test_a_new_tag(corpus, tmp_path, part):
     write(tmp_path / f"{part}.conll", [[("Ada", "S-PER")], [("1", "S-NUM")]])
     with pytest.raises(ValueError, match=rf"{part}.conll, .*line 3.*'S-NUM'"):
@@ -181,11 +181,12 @@ def test_a_folder_in_use(corpus, tmp_path):
 
 @pytest.mark.slow
 def test_the_goal_on_resume_ner(tfreps_data, tmp_path):
-    """Smoothing tuned on dev: at least .9255 over tokens and .8736 over entities."""
+    """Smoothing tuned on validation data: at least .9255 over tokens and .8736 over entities."""
     folder = tfreps_data / "resume_ner"
     if not folder.is_dir():
         pytest.skip(f"needs {folder}")
-    files = [[f"--{part}", str(folder / f"{part}.char.bmes")] for part in ("train", "dev", "test")]
+    names = {"train": "train", "validation": "dev", "test": "test"}.items()
+    files = [[f"--{part}", str(folder / f"{name}.char.bmes")] for part, name in names]
     found = results(train(sum(files, []), tmp_path))["test"]
     assert round(found["weighted"]["f1"], 4) >= 0.9255
     assert round(found["spans"]["micro"]["f1"], 4) >= 0.8736

@@ -34,7 +34,7 @@ def test_it_learns_the_rule_and_says_how_well(trained_on, request):
     has_numbers = trained_on == "tagged"
     tagged = request.getfixturevalue(trained_on)
     tagger = request.getfixturevalue("tagger" if has_numbers else "word_tagger")
-    assert f1(tagger, "dev") >= 0.97 and f1(tagger) >= 0.95
+    assert f1(tagger, "validation") >= 0.97 and f1(tagger) >= 0.95
     names = {path.name for path in tagger.iterdir()}
     assert names == {
         *("options.json", "results.json", "model.keras", "vocabulary.txt", "tags.txt"),
@@ -46,7 +46,11 @@ def test_it_learns_the_rule_and_says_how_well(trained_on, request):
     pictures = {path.stem for path in (tagger / "pictures").iterdir()}
     assert pictures == {"learning_curves", "confusion", *["transitions"] * has_numbers}
     measured = [line["span_f1"] for line in history(tagger) if line["run"] == "validation"]
-    assert results(tagger)["best"]["span_f1"] == max(measured) == pytest.approx(f1(tagger, "dev"))
+    assert (
+        results(tagger)["best"]["span_f1"]
+        == max(measured)
+        == pytest.approx(f1(tagger, "validation"))
+    )
     training = results(tagger)["training"]
     sentences = labeling.read_columns(Path(tagged[1]).read_text() + "\n")
     assert training["sentences"] == len(sentences) == (240 if has_numbers else 480)
@@ -194,7 +198,7 @@ def test_the_top_layer_of_elmo_beside_trained_words(few, tmp_path):
 def test_vectors_that_were_stored_before(tmp_path):
     """All sentences are equal: the tags follow only from the vectors, by number."""
     flags = []
-    for part, size in (("train", 64), ("dev", 16), ("test", 16)):
+    for part, size in (("train", 64), ("validation", 16), ("test", 16)):
         tags = np.random.default_rng(len(part) + size).integers(0, 2, [size, 4])
         names = [["AB"[tag] for tag in row] for row in tags]
         path = labeling.write_columns(tmp_path / part, [["x"] * 4] * size, names)
@@ -248,7 +252,7 @@ def test_what_breaks_the_scheme_is_told(tmp_path, capsys):
 @pytest.mark.slow
 def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
     files = labeling.write_tagged(tmp_path, sizes=(64, 4, 4))
-    more = ["--minutes", "1e-9", "--no-use-crf"]
+    more = ["--time-limit-minutes", "1e-9", "--no-use-crf"]
     run = train_tagger(files, tmp_path / "run", *more, sizes=EMBEDDINGS)
     out = capsys.readouterr().out
     assert "\ndev: accuracy" in out and "\ntest: accuracy" in out
@@ -284,7 +288,7 @@ def test_signals_before_the_first_step_and_in_the_evaluation(tmp_path, monkeypat
     }
     assert set(results(run)) == {"training"}
     assert main(["train-tagger", "--run", str(run), "--resume"]) == 0
-    assert set(results(run)) == {"training", "best", "dev", "test"}
+    assert set(results(run)) == {"training", "best", "validation", "test"}
 
 
 @pytest.mark.slow

@@ -161,7 +161,7 @@ def test_cut():
 
 
 def test_few_shapes():
-    batches = make(shuffle=True, length_multiple=8, batch_rows=5)
+    batches = make(shuffle=True, length_multiple=8, batch_size=5)
     shapes = [{y.shape for _, y, _ in arrays(batches.dataset(epoch))} for epoch in range(4)]
     assert shapes[0] == shapes[1] == shapes[2] == shapes[3] and len(shapes[0]) <= 6
 
@@ -216,7 +216,7 @@ def test_one_sentence():
             "`targets`, sentence 0 .*: expected 0 values, .* got 1",
         ),
         ({"batch_tokens": 0}, "`batch_tokens` must be at least 1; got 0"),
-        ({"batch_rows": 0}, "`batch_rows` must be at least 1"),
+        ({"batch_size": 0}, "`batch_size` must be at least 1"),
         ({"max_length": 0}, "`max_length` must be at least 1"),
         ({"length_multiple": 0}, "`length_multiple` must be at least 1"),
         ({"seed": -1}, "`seed` must be at least 0; got -1"),

@@ -132,7 +132,7 @@ def test_masks_are_new_in_every_epoch_and_with_every_seed():
     [
         ({"max_length": 4}, "`max_length` must be at least 5; got 4"),
         ({"max_length": 2, "next_sentence": False}, "`max_length` must be at least 3"),
-        ({"batch_rows": 0}, "`batch_rows` must be at least 1"),
+        ({"batch_size": 0}, "`batch_size` must be at least 1"),
         ({"seed": -1}, "`seed` must be at least 0"),
         ({"next_label": 2}, "`next_label` must be 0 or 1; got 2"),
         ({"mask_rate": 1.0}, "`mask_rate` must be in .0, 1.; got 1.0"),

@@ -84,7 +84,7 @@ def test_pack():
 def test_a_batch_is_what_pack_says_padded():
     words, others = ["x a", "", "a a a"], ["a", "x x", ""]
     for second, length in ((None, 5), (others, 6)):
-        found = TOKENIZER.batch(words, second, too_long="cut", max_length=length)
+        found = TOKENIZER.batch(words, second, too_long="truncate", max_length=length)
         assert {name: array.dtype.name for name, array in found.items()} == {
             "token_ids": "int32",
             "segment_ids": "int32",
@@ -92,7 +92,7 @@ def test_a_batch_is_what_pack_says_padded():
         }
         for row, text in enumerate(words):
             other = None if second is None else TOKENIZER.ids(second[row])
-            ids, segments = TOKENIZER.pack(TOKENIZER.ids(text), other, length, "cut")
+            ids, segments = TOKENIZER.pack(TOKENIZER.ids(text), other, length, "truncate")
             fill = found["mask"].shape[1] - len(ids)
             assert found["token_ids"][row].tolist() == ids + [TOKENIZER.padding_id] * fill
             assert found["segment_ids"][row].tolist() == segments + [0] * fill
@@ -114,7 +114,7 @@ def test_batches_that_are_none():
 def test_what_is_too_long_is_refused_or_cut():
     with pytest.raises(ValueError, match="3 pieces, but at most 2 fit .*`max_length` is 4"):
         TOKENIZER.pack([0, 6, 6], max_length=4)
-    assert TOKENIZER.pack([0, 6, 6], max_length=4, too_long="cut")[0] == [3, 0, 6, 4]
+    assert TOKENIZER.pack([0, 6, 6], max_length=4, too_long="truncate")[0] == [3, 0, 6, 4]
     with pytest.raises(ValueError, match="one of refuse, cut; got 'split'"):
         TOKENIZER.pack([0], too_long="split")
     with pytest.raises(ValueError, match="leave room for text alongside 2 special tokens; got 2"):
@@ -132,6 +132,6 @@ def test_pairs_are_cut_as_googles_are():
                 while sum(sizes) > room:
                     sizes[sizes[1] >= sizes[0]] -= 1
                 texts = [0] * size, [6] * other
-                ids, segments = TOKENIZER.pack(*texts, max_length=room + 3, too_long="cut")
+                ids, segments = TOKENIZER.pack(*texts, max_length=room + 3, too_long="truncate")
                 assert ids == [3, *[0] * sizes[0], 4, *[6] * sizes[1], 4]
                 assert segments == [0] * (sizes[0] + 2) + [1] * (sizes[1] + 1)

@@ -42,8 +42,8 @@ class Checkpoints(CountedSteps):
         callbacks: dict from a name to a callback with `state()` and `restore_state(state)`, such as
             `BestModel`. Their states are saved and restored under these names. If `None` (the
             default), no states of other callbacks are saved.
-        minutes: float. Time limit of training in minutes, from the creation of this callback. If
-            `None` (the default) or 0, there is no limit.
+        time_limit_minutes: float. Time limit of training in minutes, from the creation of this
+            callback. If `None` (the default) or 0, there is no limit.
         measure_when_over: bool. Whether the epoch in which the limit is reached ends at once and is
             evaluated. If `False`, `TimeLimitReached` ends `fit` without an evaluation, and a
             resumed run continues within the epoch. Defaults to `False`.
@@ -89,7 +89,7 @@ class Checkpoints(CountedSteps):
         position=None,
         every=1000,
         callbacks=None,
-        minutes=None,
+        time_limit_minutes=None,
         measure_when_over=False,
         writes=True,
         agree=None,
@@ -98,7 +98,7 @@ class Checkpoints(CountedSteps):
         self.writes, self.agree = writes, agree or (lambda asked: asked)
         self.folder, self.every, self.callbacks = folder, every, callbacks or {}
         self.position = (lambda step: step) if position is None else position
-        self.minutes, self.measure_when_over = minutes, measure_when_over
+        self.time_limit_minutes, self.measure_when_over = time_limit_minutes, measure_when_over
         self.begin = time.monotonic()
         self.metrics_to_restore, self.unmeasured = None, None
         self.is_due = False  # whether the end of an epoch must be saved
@@ -186,7 +186,10 @@ class Checkpoints(CountedSteps):
 
     def on_train_batch_end(self, batch, logs=None):
         is_last = batch + 1 == self.params["steps"]
-        is_over = bool(self.minutes) and time.monotonic() - self.begin > 60 * self.minutes
+        is_over = (
+            bool(self.time_limit_minutes)
+            and time.monotonic() - self.begin > 60 * self.time_limit_minutes
+        )
         is_over, is_stop = self.agree((is_over, is_asked()))
         if is_stop:
             ask()  # another worker may have received the signal

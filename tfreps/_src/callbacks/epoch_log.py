@@ -19,8 +19,8 @@ class EpochLog(MetricLog):
             `fit` is used.
         tokens_per_epoch: int. Number of tokens per epoch, without padding. If `None` (the default),
             or if the number of batches is unknown, the speed and the remaining time are not shown.
-        minutes: float. Time limit of the run in minutes, which is used only to estimate the
-            remaining time. If `None` (the default), there is no limit.
+        time_limit_minutes: float. Time limit of the run in minutes, which is used only to estimate
+            the remaining time. If `None` (the default), there is no limit.
         every: int. Number of steps between two log entries within an epoch. Each entry contains the
             metrics of the epoch so far. If `None` (the default), entries are written only at the
             end of an epoch.
@@ -48,10 +48,20 @@ class EpochLog(MetricLog):
     """
 
     def __init__(
-        self, folder, epochs=None, tokens_per_epoch=None, minutes=None, every=None, say=None
+        self,
+        folder,
+        epochs=None,
+        tokens_per_epoch=None,
+        time_limit_minutes=None,
+        every=None,
+        say=None,
     ):
         super().__init__(folder, say)
-        self.epochs, self.tokens_per_epoch, self.minutes = epochs, tokens_per_epoch, minutes
+        self.epochs, self.tokens_per_epoch, self.time_limit_minutes = (
+            epochs,
+            tokens_per_epoch,
+            time_limit_minutes,
+        )
         self.every = every
         self.begin, self.said = time.monotonic(), 0.0
         self.seconds, self.batches, self.rate = 0.0, 0, 0.0
@@ -119,8 +129,8 @@ class EpochLog(MetricLog):
         epochs = self.epochs or self.params["epochs"]
         left = (epochs - self.epoch) * self.tokens_per_epoch - done
         seconds = left / max(self.rate, 1e-9)
-        if self.minutes:
-            seconds = min(seconds, 60 * self.minutes - (time.monotonic() - self.begin))
+        if self.time_limit_minutes:
+            seconds = min(seconds, 60 * self.time_limit_minutes - (time.monotonic() - self.begin))
         return [f"{self.rate:,.0f} tokens/s | {clock(max(seconds, 0))} left"]
 
 

@@ -30,8 +30,8 @@ class TrainingLog(MetricLog):
         total_steps: int. Number of steps of the run.
         every: int. Number of steps between two log entries; each entry contains the means over
             these steps. Defaults to 100.
-        minutes: float. Time limit of the run in minutes, which is used only to estimate the
-            remaining time. If `None` (the default), there is no limit.
+        time_limit_minutes: float. Time limit of the run in minutes, which is used only to estimate
+            the remaining time. If `None` (the default), there is no limit.
         train_sample: `tf.data.Dataset` of training text on which the full-softmax perplexity of the
             run `train` is measured after each epoch. If `None` (the default), it is not measured.
         histograms: bool. Whether to write histograms of all weights after each epoch.
@@ -61,14 +61,14 @@ class TrainingLog(MetricLog):
         tokens_per_step,
         total_steps,
         every=100,
-        minutes=None,
+        time_limit_minutes=None,
         train_sample=None,
         histograms=False,
         say=None,
     ):
         super().__init__(folder, say)
         self.tokens_per_step, self.total_steps = tokens_per_step, total_steps
-        self.every, self.minutes = every, minutes
+        self.every, self.time_limit_minutes = every, time_limit_minutes
         self.train_sample, self.histograms = train_sample, histograms
         self.begin = time.monotonic()
         self.window_step, self.window_begin = None, self.begin
@@ -146,8 +146,8 @@ class TrainingLog(MetricLog):
 
     def _seconds_left(self, step, rate):
         left = (self.total_steps - step) * self.tokens_per_step / rate
-        if self.minutes:
-            left = min(left, 60 * self.minutes - (time.monotonic() - self.begin))
+        if self.time_limit_minutes:
+            left = min(left, 60 * self.time_limit_minutes - (time.monotonic() - self.begin))
         return max(left, 0)
 
 

@@ -108,7 +108,7 @@ TRAINING = {
     "epochs": Option(int, 40, "Maximum number of passes over the training text.", at_least=1),
     "patience": LABELING["patience"]._replace(default=None, needs="validation"),
     "batch_tokens": LABELING["batch_tokens"]._replace(default=4096),
-    "batch_rows": Option(
+    "batch_size": Option(
         int, None, "Maximum number of texts in a batch. By default, only --batch-tokens limits the "
         "size of a batch.", at_least=1,
     ),

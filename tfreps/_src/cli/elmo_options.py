@@ -75,7 +75,7 @@ MODEL = {
         str, None, "Run folder, published biLM or bilm-tf training folder from which training "
         "continues, by path, name ('tfreps presets') or hf:// address.",
     ),
-    "init_options": Option(
+    "init_config": Option(
         str, None, "options.json of the --init weights. Defaults to options.json in their folder.",
         needs="init",
     ),
@@ -91,7 +91,7 @@ MODEL = {
         bool, True, "Train both directions instead of only the forward direction."
     ),
     "word_input": Option(bool, False, "Read token ids instead of character ids."),
-    "tied": Option(
+    "tie_embeddings": Option(
         bool, False, "Share weights between the embedding and the softmax. Requires --word-input."
     ),
     "precision": PRECISION._replace(choices=[*PRECISION.choices, "float16"]),
@@ -107,12 +107,12 @@ TRAINING = {
         excludes="steps",
     ),
     "steps": Option(int, None, "Number of updates, as an alternative to --epochs.", at_least=1),
-    "minutes": SHARED["minutes"],
+    "time_limit_minutes": SHARED["time_limit_minutes"],
     "num_sampled": Option(
         int, None, "Number of negative samples of the sampled softmax; 0 computes the full "
         "softmax. Defaults to 8192, or to 0 if the vocabulary has at most 8192 tokens.", at_least=0,
     ),
-    "any_order": Option(
+    "allow_unsorted_vocabulary": Option(
         bool, False, "Allow the sampled softmax with a vocabulary that is not sorted by frequency."
     ),
     "optimizer": Option(
@@ -157,7 +157,7 @@ GROUPS = [
     Group(
         "model",
         "Sizes of the biLM, or the model from which training continues.",
-        brought_by("init", MODEL, ("init_options", *CHANGEABLE)),
+        brought_by("init", MODEL, ("init_config", *CHANGEABLE)),
     ),
     Group("training", "Length of training, batches and optimizer.", TRAINING),
     Group("logs", "Intervals of logs, checkpoints and evaluations.", LOGS),

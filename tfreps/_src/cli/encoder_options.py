@@ -47,15 +47,15 @@ WORDS = {
 ELMO = {
     "elmo": Option(
         str, None, "Run folder, name ('tfreps presets') or address of a biLM whose vectors are "
-        "concatenated with the word vectors.", excludes=("elmo_options", "elmo_weights"),
+        "concatenated with the word vectors.", excludes=("elmo_config", "elmo_weights"),
     ),
-    "elmo_options": Option(
+    "elmo_config": Option(
         str, None, "options.json of a biLM from bilm-tf or AllenNLP, in place of --elmo.",
         needs="elmo_weights",
     ),
     "elmo_weights": Option(
-        str, None, "HDF5 file with the weights of the biLM that --elmo-options describes.",
-        needs="elmo_options",
+        str, None, "HDF5 file with the weights of the biLM that --elmo-config describes.",
+        needs="elmo_config",
     ),
     "elmo_initial_state": Option(
         str, "zero", "LSTM state of the biLM at the start of each sentence: zeros (zero), or the "
@@ -82,11 +82,11 @@ VECTORS = {
     **ELMO,
     "train_vectors": Option(
         str, None, "File of vectors for the sentences of --train, written by 'tfreps embed'.",
-        needs=("dev_vectors if dev", "test_vectors if test"),
+        needs=("validation_vectors if validation", "test_vectors if test"),
     ),
-    "dev_vectors": Option(
-        str, None, "File of vectors for the sentences of --dev, written by 'tfreps embed'.",
-        needs=("dev", "train_vectors"),
+    "validation_vectors": Option(
+        str, None, "File of vectors for the sentences of --validation, written by 'tfreps embed'.",
+        needs=("validation", "train_vectors"),
     ),
     "test_vectors": Option(
         str, None, "File of vectors for the sentences of --test, written by 'tfreps embed'.",

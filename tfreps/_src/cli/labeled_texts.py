@@ -77,7 +77,7 @@ def read_files(files: list[str], options, kept=None) -> list[LabeledText]:
 
 
 def read_parts(options, bert=None) -> dict[str, TextPart]:
-    """Reads all parts of the data, and holds out `--dev-share` of the texts without `--dev`."""
+    """Reads all parts of the data; without --validation, holds out a share of the texts."""
     parts = {}
     for part in PARTS:
         if given := getattr(options, part):
@@ -92,13 +92,14 @@ def read_parts(options, bert=None) -> dict[str, TextPart]:
             f"{labels[0][:60]!r}. Expected several texts of each label. If the labels are in "
             "another column, select the columns with --label-field and --text-field."
         )
-    if "dev" not in parts and options.dev_share:
-        places = stratified_split(labels, options.dev_share, options.seed, single="keep")
-        held_out = dict(zip(("train", "dev"), map(parts["train"].take, places), strict=True))
+    if "validation" not in parts and options.validation_split:
+        places = stratified_split(labels, options.validation_split, options.seed, single="keep")
+        held_out = dict(zip(("train", "validation"), map(parts["train"].take, places), strict=True))
         if not all(part.texts for part in held_out.values()):
             raise ValueError(
-                f"--dev-share {options.dev_share} of {len(labels)} texts leaves no texts for "
-                "training or none for evaluation. Give more texts, use --dev, or set --dev-share 0."
+                f"--validation-split {options.validation_split} of {len(labels)} texts leaves no "
+                "texts for training or none for evaluation. Give more texts, use --validation, or "
+                "set --validation-split 0."
             )
         parts = held_out | {part: texts for part, texts in parts.items() if part == "test"}
     return parts
@@ -130,10 +131,10 @@ def cut_texts(options, texts, bert=None) -> tuple[list[list[str]], int]:
     for text, own in zip(texts, tokens, strict=True):
         if longest is None or len(own) <= longest:
             continue
-        if options.too_long == "refuse":
+        if options.too_long == "error":
             raise ValueError(
                 f"{text.file}, line {text.line}: the text has {len(own):,} tokens; expected at "
-                f"most {longest:,}. Shorten it, or use --too-long cut."
+                f"most {longest:,}. Shorten it, or use --too-long truncate."
             )
         if bert is not None:
             del own[longest - 1 : -1]  # the separator stays
@@ -155,9 +156,9 @@ def check_labels(label_set, parts, monitor) -> None:
             f"--monitor val_auc needs exactly two labels; got {len(label_set)}. Use val_accuracy "
             "or val_loss."
         )
-    of_dev = set(parts["dev"].labels) if "dev" in parts else set()
-    if len(of_dev) == 1:
+    held_out = set(parts["validation"].labels) if "validation" in parts else set()
+    if len(held_out) == 1:
         raise ValueError(
             f"--monitor val_auc needs held-out texts of both labels; all held-out texts have the "
-            f"label {of_dev.pop()!r}."
+            f"label {held_out.pop()!r}."
         )

@@ -11,7 +11,7 @@ def prepare(options, earlier):
     """Sets the precision for the encoder, the seed and determinism, before weights are created."""
     name = ENCODERS[options.encoder].width
     width = getattr(options, name) if name else None
-    training.prepare(options, earlier, options.encoder, options.batch_rows, print, width)
+    training.prepare(options, earlier, options.encoder, options.batch_size, print, width)
 
 
 def fit(model, batches, held_out, run, monitor, options):
@@ -31,7 +31,7 @@ def finish(run, model, best, measured, program):
     model.
     """
     run.write_results({**run.results(), "best": best, **measured})
-    last = measured.get("test") or measured.get("dev") or {}
+    last = measured.get("test") or measured.get("validation") or {}
     for note in plots.plot_run(run, model, last.get("confusion")):
         print(note)
     for part, results in measured.items():

@@ -15,7 +15,7 @@ from tfreps._src.cli.options import Option, as_clause, as_flag, check_value, fro
 from tfreps._src.cli.start_tensorflow import start_tensorflow
 from tfreps._src.files.json_files import read_json
 
-OF_A_COMMAND = "run", "resume", "overwrite", "minutes"  # not inherited by a resumed run
+OF_A_COMMAND = "run", "resume", "overwrite", "time_limit_minutes"  # not inherited by a resumed run
 METAVARS = {int: "N", float: "X"}
 
 

@@ -15,7 +15,7 @@ def separator(text):
 
 
 SCHEMES = ["bio", "iob1", "bioes", "bilou", "bmes", "none"]
-PARTS = "train", "dev", "test"
+PARTS = "train", "validation", "test"
 COLUMNS = {
     "token_column": Option(
         column, None, "Column of the tokens, counted from 0, or from the end if negative, or its "
@@ -39,7 +39,7 @@ OPTIONS = {
     "train": Option(
         str, None, "Files with tagged sentences, or glob patterns.", many=True, required=True
     ),
-    "dev": Option(
+    "validation": Option(
         str, None, "Files with held-out tagged sentences, or glob patterns. The sentences are "
         "used to select the best weights.", many=True,
     ),
@@ -90,7 +90,7 @@ def read_tagged_files(
 
 
 def read_parts(options) -> dict[str, list[TaggedSentence]]:
-    """Returns the sentences of --train, --dev and --test; `[]` for those that are not given."""
+    """Returns the sentences of --train, --validation and --test; `[]` for options not given."""
     given = {part: getattr(options, part) for part in PARTS}
     return {
         part: read_tagged_files(options, files) if files else [] for part, files in given.items()

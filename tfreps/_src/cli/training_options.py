@@ -32,7 +32,7 @@ PRECISION = Option(
 )  # fmt: skip
 # Options of every program that trains with gradients.
 SHARED = {
-    "minutes": Option(float, None, "Stop after this many minutes.", above=0),
+    "time_limit_minutes": Option(float, None, "Stop after this many minutes.", above=0),
     "precision": PRECISION,
     "checkpoint_every": Option(int, 500, "Number of steps between two checkpoints.", at_least=1),
     "keep_checkpoints": Option(
@@ -54,7 +54,7 @@ OPTIMIZER = {
     ),
     "plateau_decay": Option(
         float, 1.0, "Factor that multiplies the learning rate after each epoch without a better "
-        "dev metric.", above=0,
+        "validation metric.", above=0,
     ),
     "warmup_steps": Option(
         int, 0, "Number of batches over which the learning rate rises linearly from 0.", at_least=0
@@ -95,7 +95,7 @@ OPTIMIZER = {
         float, None, "Learning rate of each BERT layer divided by that of the next layer. Values "
         "below 1 give earlier layers lower learning rates. Defaults to 1.", above=0, needs="bert",
     ),
-    "average": Option(
+    "ema_momentum": Option(
         float, 0.0, "Momentum of the moving averages of the weights. The averages are evaluated "
         "and saved instead of the weights; 0.99 averages over about 100 updates, and 0 turns "
         "averaging off.", at_least=0, below=1,
@@ -113,7 +113,7 @@ LABELING = {
     "batch_tokens": Option(
         int, 2048, "Maximum number of tokens in a batch, padding included.", at_least=1
     ),
-    "batch_rows": Option(int, 32, "Maximum number of sentences or texts in a batch.", at_least=1),
+    "batch_size": Option(int, 32, "Maximum number of sentences or texts in a batch.", at_least=1),
     **OPTIMIZER,
     **SHARED,
 }

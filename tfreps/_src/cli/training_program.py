@@ -23,7 +23,7 @@ from tfreps._src.runs.run_manifest import TRAINING_DATA, check_data, has_data, r
 # Options that may differ when a run is resumed. `LENGTHS` may differ only if the learning rate does
 # not depend on the length of the run, and `TRAINING_DATA` only if the content of the files is that
 # which the run was started with.
-MAY_CHANGE = {"minutes", "checkpoint_every", "keep_checkpoints"}
+MAY_CHANGE = {"time_limit_minutes", "checkpoint_every", "keep_checkpoints"}
 LENGTHS = {"epochs", "steps"}
 
 

@@ -57,7 +57,7 @@ def read_training_folder(
     options = bilm_tf_options.from_json(raw, str(options_file))
     training = bilm_tf_options.training_options(raw, str(options_file))
     vocabulary_size = training["vocabulary_size"]
-    tied = training["tied"]
+    tied = training["tie_embeddings"]
     options["bidirectional"] = training.pop("bidirectional")
     options["dropout"] = training.pop("dropout")
     if options["vocabulary_size"] is not None:

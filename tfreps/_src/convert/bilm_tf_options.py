@@ -55,7 +55,7 @@ TRAINING = (
     BIDIRECTIONAL._replace(default=False),
     DROPOUT,
     VOCABULARY,
-    Key("share_embedding_softmax", "tied", flag, False),
+    Key("share_embedding_softmax", "tie_embeddings", flag, False),
     Key("batch_size", "batch_size", size, 128),
     Key("all_clip_norm_val", "clip_norm", clip, 10.0),
 )

@@ -16,7 +16,7 @@ class LengthPlan:
     """Plan that divides sentences into batches of at most `batch_tokens` tokens, padding included.
 
     Sentences are sorted by length. Starting with the shortest, sentences are added to a batch as
-    long as it has at most `batch_rows` sentences and their number times the longest length is at
+    long as it has at most `batch_size` sentences and their number times the longest length is at
     most `batch_tokens`. A longer sentence forms a batch of its own. Lengths are first rounded up:
     to a multiple of `length_multiple` if it is greater than 1, otherwise in steps of about 10 % if
     `shuffle` is `True`.
@@ -30,7 +30,7 @@ class LengthPlan:
         self,
         lengths: np.ndarray,
         batch_tokens: int,
-        batch_rows: int | None,
+        batch_size: int | None,
         length_multiple: int,
         shuffle: bool,
         seed: int,
@@ -40,7 +40,7 @@ class LengthPlan:
         self.shuffle = shuffle
         self.seed = seed
         self._steps = self._round(np.maximum(lengths, 1))  # [N]
-        self._cuts = _cut(np.sort(self._steps), batch_tokens, batch_rows or len(lengths))
+        self._cuts = _cut(np.sort(self._steps), batch_tokens, batch_size or len(lengths))
 
     @property
     def num_batches(self) -> int:
@@ -75,11 +75,11 @@ class LengthPlan:
         return ends[np.searchsorted(ends, lengths)]
 
 
-def _cut(lengths: np.ndarray, batch_tokens: int, batch_rows: int) -> list[int]:
+def _cut(lengths: np.ndarray, batch_tokens: int, batch_size: int) -> list[int]:
     """Returns the boundaries of the batches in an array of sorted lengths."""
     cuts = [0]
     for place, length in enumerate(lengths.tolist()):
         rows = place + 1 - cuts[-1]
-        if rows > 1 and (rows * length > batch_tokens or rows > batch_rows):
+        if rows > 1 and (rows * length > batch_tokens or rows > batch_size):
             cuts.append(place)
     return [*cuts, len(lengths)]

@@ -95,6 +95,6 @@ class Scoring:
         """Returns the NLL in nats, float32 `[N, T]`, of `targets` `[N, T]` given `features`."""
         shape = tf.shape(targets)
         features = tf.reshape(features, [1, -1, self.bilm.projection_dim])
-        kernel = self.bilm.token_encoder.embeddings[1:] if self.pretrainer.tied else None
+        kernel = self.bilm.token_encoder.embeddings[1:] if self.pretrainer.tie_embeddings else None
         nll = self.pretrainer.softmax(features, tf.reshape(targets, [1, -1]), kernel=kernel)
         return tf.reshape(nll, shape)

@@ -92,7 +92,7 @@ class ModelCard:
 def measured(results: Mapping) -> dict:
     """Returns the metrics in the `results.json` of a run for `ModelCard`, by part of the data."""
     found = {}
-    for part in ("validation", "dev", "test"):
+    for part in ("validation", "test"):
         values = results.get(part)
         if not isinstance(values, Mapping):
             continue

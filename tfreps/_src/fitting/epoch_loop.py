@@ -30,7 +30,7 @@ class FitPlan:
     epochs: int  # maximum number of passes over the data
     monitor: str  # metric that determines the best model, such as "val_f1"
     patience: int | None = None  # epochs without improvement after which training stops
-    minutes: float | None = None  # time limit
+    time_limit_minutes: float | None = None
     measure_when_over: bool = False  # whether to evaluate an epoch that the time limit ended
     checkpoint_every: int = 500  # steps between checkpoints; one is also saved after each epoch
     resume: bool = False  # whether to continue from the newest checkpoint in the run folder
@@ -114,7 +114,7 @@ class _Training:
             self.place.position,
             plan.checkpoint_every,
             {name: each for name, each in stateful.items() if each is not None},
-            plan.minutes,
+            plan.time_limit_minutes,
             plan.measure_when_over,
             run.writes,
             self.workers.any,

@@ -43,12 +43,12 @@ def read_inputs(options, sentences, num_classes, say, bert=None, words=True):
 
 def read_elmo(options):
     """Returns an `Elmo` of the biLM that the options name; `None` if they name none."""
-    if not (options.elmo or options.elmo_options or options.elmo_weights):
+    if not (options.elmo or options.elmo_config or options.elmo_weights):
         return None
     how = {"weights_file": options.elmo_weights}
     if options.elmo_initial_state != "zero":  # the default of `load`
         how["initial_state"] = options.elmo_initial_state
-    bilm = load_as(TextBiLM, options.elmo or options.elmo_options, **how).bilm
+    bilm = load_as(TextBiLM, options.elmo or options.elmo_config, **how).bilm
     if bilm.vocabulary_size is not None:
         name = "elmo" if options.elmo else "elmo_weights"
         raise ValueError(

@@ -12,7 +12,7 @@ def make_optimizer(options, model, steps_per_epoch, factor=None):
     `factor` is a `tf.Variable` that multiplies all learning rates, or `None`.
     """
     groups = part_rates(options, model)
-    is_grouped, clip = bool(groups or options.average), options.clip_norm or None
+    is_grouped, clip = bool(groups or options.ema_momentum), options.clip_norm or None
     steps = steps_per_epoch, None if is_grouped else clip, factor
     has_norms = model.find(BertEncoder) is not None
     base = make_adam(options, options.learning_rate, *steps, has_norms)
@@ -40,7 +40,9 @@ def make_adam(options, rate, steps_per_epoch, clip=None, factor=None, has_norms=
     if factor is not None:
         rate = ReducibleLearningRate(rate, factor)
     decay = options.weight_decay or None
-    average = {"use_ema": True, "ema_momentum": options.average} if options.average else {}
+    average = (
+        {"use_ema": True, "ema_momentum": options.ema_momentum} if options.ema_momentum else {}
+    )
     optimizer = FusedAdam(rate, weight_decay=decay, global_clipnorm=clip, **average)
     if decay:
         norms = ["gamma", "beta"] if has_norms else []

@@ -49,14 +49,14 @@ def fit(model, batches, validation, run, monitor, options, say=None):
         options.epochs,
         monitor,
         options.patience,
-        options.minutes,
+        options.time_limit_minutes,
         checkpoint_every=options.checkpoint_every,
         resume=options.resume,
     )
-    length = options.epochs, batches.num_tokens, options.minutes
+    length = options.epochs, batches.num_tokens, options.time_limit_minutes
     callbacks = [EpochLog(run.logs_path, *length, say=say)]
     if factor is not None:
         callbacks.append(ReduceLearningRate(factor, options.plateau_decay, monitor))
-    if options.average:
+    if options.ema_momentum:
         callbacks.append(WeightAverages(run.save_model))
     return fit_epochs(model, batches, validation, run, plan, callbacks)

@@ -81,7 +81,7 @@ class TextBert(LoadedModel):
         answers = []
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             some = texts[start : start + TEXTS_AT_ONCE]
-            batch = self.tokenizer.batch(some, max_length=self.max_length, too_long="cut")
+            batch = self.tokenizer.batch(some, max_length=self.max_length, too_long="truncate")
             trace_once(self.encoder, BATCH)
             out = self.encoder.predict_on_batch(batch)
             for row, mask in enumerate(batch["mask"]):

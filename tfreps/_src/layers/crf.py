@@ -41,10 +41,11 @@ class CRF(Configurable, keras.layers.Layer):
             are allowed. Defaults to `None`.
         constrain: str. `"both"` applies the constraints to the loss and to decoding, `"decode"` to
             decoding only. Has no effect without `allowed_transitions`. Defaults to `"both"`.
-        transition_learning_rate: float. Factor that multiplies the learning rate of the start, end
-            and transition scores, with any optimizer. The weights store the scores divided by it,
-            and the gradient of the scores is passed to the weights unscaled. Values of 10 to 1000
-            help with an encoder that is fine-tuned at a learning rate near 1e-5. Defaults to 1.0.
+        transition_learning_rate_factor: float. Factor that multiplies the learning rate of the
+            start, end and transition scores, with any optimizer. The weights store the scores
+            divided by it, and the gradient of the scores is passed to the weights unscaled. Values
+            of 10 to 1000 help with an encoder that is fine-tuned at a learning rate near 1e-5.
+            Defaults to 1.0.
         start_initializer: str, config or Keras initializer of the start scores. Defaults to
             `"zeros"`.
         transition_initializer: str, config or Keras initializer of the transition scores.
@@ -107,7 +108,7 @@ class CRF(Configurable, keras.layers.Layer):
         num_tags,
         allowed_transitions=None,
         constrain="both",
-        transition_learning_rate=1.0,
+        transition_learning_rate_factor=1.0,
         start_initializer="zeros",
         transition_initializer="zeros",
         end_initializer="zeros",
@@ -118,7 +119,7 @@ class CRF(Configurable, keras.layers.Layer):
         super().__init__(autocast=False, **kwargs)
         check_integers(1, num_tags=num_tags)
         check_choice(CONSTRAIN, constrain=constrain)
-        check_positive(transition_learning_rate=transition_learning_rate)
+        check_positive(transition_learning_rate_factor=transition_learning_rate_factor)
         if jit_compile not in ("auto", True, False):
             raise ValueError(f'`jit_compile` must be "auto", True or False; got {jit_compile!r}.')
         if allowed_transitions is not None:
@@ -127,7 +128,7 @@ class CRF(Configurable, keras.layers.Layer):
         self.num_tags = num_tags
         self.allowed_transitions = allowed_transitions
         self.constrain = constrain
-        self.transition_learning_rate = transition_learning_rate
+        self.transition_learning_rate_factor = transition_learning_rate_factor
         self.start_initializer = start_initializer
         self.transition_initializer = transition_initializer
         self.end_initializer = end_initializer
@@ -145,7 +146,7 @@ class CRF(Configurable, keras.layers.Layer):
         self.end_weights = self._add_of("end_weights", 1, self.end_initializer)
 
     def _add_of(self, name, rank, initializer):
-        rate = self.transition_learning_rate
+        rate = self.transition_learning_rate_factor
         initializer = keras.initializers.get(initializer)
         return self.add_weight(
             name=name,
@@ -158,17 +159,17 @@ class CRF(Configurable, keras.layers.Layer):
     @property
     def start_scores(self):
         """Score of each tag as the first tag: float32 `[K]`."""
-        return _times(self._scores_in("start_weights"), self.transition_learning_rate)
+        return _times(self._scores_in("start_weights"), self.transition_learning_rate_factor)
 
     @property
     def transitions(self):
         """Learned transition scores without the constraints: float32 `[K, K]`, [from, to]."""
-        return _times(self._scores_in("transition_weights"), self.transition_learning_rate)
+        return _times(self._scores_in("transition_weights"), self.transition_learning_rate_factor)
 
     @property
     def end_scores(self):
         """Score of each tag as the last tag: float32 `[K]`."""
-        return _times(self._scores_in("end_weights"), self.transition_learning_rate)
+        return _times(self._scores_in("end_weights"), self.transition_learning_rate_factor)
 
     def set_scores(self, transitions=None, start_scores=None, end_scores=None):
         """Sets the scores of a built layer. Scores that are `None` stay unchanged.
@@ -192,7 +193,7 @@ class CRF(Configurable, keras.layers.Layer):
                         f"`{name}` must have the shape {tuple(weight.shape)}, because the layer "
                         f"has {self.num_tags} tags; got shape {scores.shape}."
                     )
-                weight.assign(scores / self.transition_learning_rate)
+                weight.assign(scores / self.transition_learning_rate_factor)
 
     def _scores_in(self, name):
         """Returns the weight with the given name; raises a ValueError if the layer is not built."""

@@ -34,8 +34,8 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
             Defaults to 128.
         clip_norm: float. Bound on the global norm of the gradient. If `None`, gradients are not
             clipped. Defaults to 10.0.
-        tied: bool. Whether the word embedding also serves as the softmax kernel. Requires a biLM
-            that reads token ids and has the same `vocabulary_size`. Defaults to `False`.
+        tie_embeddings: bool. Whether the word embedding also serves as the softmax kernel. Requires
+            a biLM that reads token ids and has the same `vocabulary_size`. Defaults to `False`.
         seed: int. Random seed for negative samples, resets and the dropout before the softmax. It
             does not determine the dropout inside the biLM. Defaults to 0.
         reset_probability: float in [0, 1]. Probability that a row starts a training batch from the
@@ -67,8 +67,8 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
 
     Raises:
         ValueError: If `reset_probability` is outside [0, 1], `num_sampled` is negative or not
-            smaller than `vocabulary_size`, `tied` is `True` for a biLM that reads characters or has
-            a different `vocabulary_size`, or the biLM carries its own states.
+            smaller than `vocabulary_size`, `tie_embeddings` is `True` for a biLM that reads
+            characters or has a different `vocabulary_size`, or the biLM carries its own states.
         tf.errors.InvalidArgumentError: If an input id is out of range, or a batch has
             `character_rows` and `set_character_table` was not called.
 
@@ -96,20 +96,20 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         num_sampled=None,
         batch_size=128,
         clip_norm=10.0,
-        tied=False,
+        tie_embeddings=False,
         seed=0,
         reset_probability=0.0,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)  # states stay float32
-        if tied and bilm.vocabulary_size is None:
+        if tie_embeddings and bilm.vocabulary_size is None:
             raise ValueError(
-                "`tied` shares the word embedding with the softmax, but a biLM that reads "
-                "characters has no word embedding. Omit `tied`."
+                "`tie_embeddings` shares the word embedding with the softmax, but a biLM that "
+                "reads characters has no word embedding. Omit `tie_embeddings`."
             )
-        if tied and bilm.vocabulary_size != vocabulary_size:
+        if tie_embeddings and bilm.vocabulary_size != vocabulary_size:
             raise ValueError(
-                "With `tied`, `vocabulary_size` must be that of the biLM, "
+                "With `tie_embeddings`, `vocabulary_size` must be that of the biLM, "
                 f"{bilm.vocabulary_size}; got {vocabulary_size}."
             )
         if bilm.initial_state == "carry":
@@ -125,12 +125,17 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         self.num_sampled = num_sampled
         self.batch_size = batch_size
         self.clip_norm = clip_norm
-        self.tied = tied
+        self.tie_embeddings = tie_embeddings
         self.seed = seed
         self.reset_probability = reset_probability
         # Layers.
         self.softmax = SampledSoftmax(
-            vocabulary_size, num_sampled, seed, tied, dtype=self.dtype_policy, name="softmax"
+            vocabulary_size,
+            num_sampled,
+            seed,
+            tie_embeddings,
+            dtype=self.dtype_policy,
+            name="softmax",
         )
         self.softmax.build((None, None, bilm.projection_dim))
         self.seed_generator = keras.random.SeedGenerator(seed)
@@ -179,7 +184,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         nll = self.softmax(
             tf.ensure_shape(tf.reshape(features, [groups, -1, dim]), [groups, None, dim]),
             tf.reshape(self._of_directions(batch, "next_token_id"), [groups, -1]),
-            kernel=self.bilm.token_encoder.embeddings[1:] if self.tied else None,
+            kernel=self.bilm.token_encoder.embeddings[1:] if self.tie_embeddings else None,
             training=training,
         )  # [G, B*T]
         return tf.reshape(nll, shape[:3]), tuple(states)

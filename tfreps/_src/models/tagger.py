@@ -40,8 +40,8 @@ class Tagger(SentenceLossModel, keras.Model):
             allow are forbidden in the CRF's loss and in decoding, in decoding only, or not at all.
             Has no effect without a `scheme`. Defaults to `"both"`.
         dropout: float in [0, 1). Dropout rate of the encoder's output. Defaults to 0.5.
-        transition_learning_rate: float. Factor by which the learning rate of the CRF's scores is
-            multiplied. Defaults to 1.0.
+        transition_learning_rate_factor: float. Factor by which the learning rate of the CRF's
+            scores is multiplied. Defaults to 1.0.
         use_projection: bool. Whether to apply a dense layer. Pass `False` if the encoder's output
             already has one score per tag; then only the bias is added. Defaults to `True`.
         crf_jit_compile: bool. Whether to compile the CRF's loss with XLA. A training step then
@@ -95,7 +95,7 @@ class Tagger(SentenceLossModel, keras.Model):
         use_crf=True,
         constrain="both",
         dropout=0.5,
-        transition_learning_rate=1.0,
+        transition_learning_rate_factor=1.0,
         use_projection=True,
         crf_jit_compile=False,
         linear=None,
@@ -109,7 +109,7 @@ class Tagger(SentenceLossModel, keras.Model):
         self.use_crf = use_crf
         self.constrain = constrain
         self.dropout = dropout
-        self.transition_learning_rate = transition_learning_rate
+        self.transition_learning_rate_factor = transition_learning_rate_factor
         self.use_projection = use_projection
         self.crf_jit_compile = crf_jit_compile
         self.linear = linear
@@ -125,7 +125,7 @@ class Tagger(SentenceLossModel, keras.Model):
             len(self.tags),
             allowed_transitions=None if is_free else allowed_transitions(self.tags, scheme),
             constrain="both" if constrain == "both" else "decode",
-            transition_learning_rate=transition_learning_rate,
+            transition_learning_rate_factor=transition_learning_rate_factor,
             jit_compile=crf_jit_compile,
             trainable=use_crf and self.trainable,  # else zeros: softmax, decoded as a CRF
             dtype="float32",

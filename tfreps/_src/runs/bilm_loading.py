@@ -56,8 +56,9 @@ def continue_pretraining(
 
     `options_file` is the `options.json` of HDF5 weights, which is next to them by default.
     `bilm_options` replace those of the source; with HDF5 weights, `dropout` defaults to 0.1.
-    `tied` of `BiLMPretrainer` depends on the source. The result is a tuple of the pretrainer and a
-    dict from paths of weights to Adagrad's accumulators, which is empty without them.
+    `tie_embeddings` of `BiLMPretrainer` depends on the source. The result is a tuple of the
+    pretrainer and a dict from paths of weights to Adagrad's accumulators, which is empty without
+    them.
     """
     changes = dict(bilm_options or {})
     with locate(source, RUN, *BILM) as found:
@@ -137,8 +138,8 @@ def _from_bilm(old, own, source, vocabulary, changes, pretrainer_options) -> BiL
     config = {**theirs.get_config(), "initial_state": "zero", **changes}
     bilm = BiLM.from_config({**config, "trainable": True, "frozen": []})
     keeps_softmax = is_same and isinstance(old, BiLMPretrainer)
-    tied = keeps_softmax and old.tied
-    model = BiLMPretrainer(bilm, len(vocabulary), tied=tied, **pretrainer_options)
+    tied = keeps_softmax and old.tie_embeddings
+    model = BiLMPretrainer(bilm, len(vocabulary), tie_embeddings=tied, **pretrainer_options)
     copy_weights(bilm, theirs, ["token_encoder", "bilstm"])
     if keeps_softmax:  # everything except the number of draws, which restarts at 0
         model.softmax.bias.assign(old.softmax.bias)

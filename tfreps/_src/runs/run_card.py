@@ -5,13 +5,21 @@ import logging
 from tfreps._src.files.model_card import measured
 from tfreps._src.runs.run_folder import INPUTS, RunFolder
 
-DATA = ("train", "dev", "validation", "test")  # options that name data files
+DATA = ("train", "validation", "test")  # options that name data files
 # Options that say where files are or how the process ran, but nothing about the model.
-NOT_SHOWN = {*DATA, "run", "config", "resume", "overwrite", "minutes", "checkpoint_every"}
+NOT_SHOWN = {
+    *DATA,
+    "run",
+    "config",
+    "resume",
+    "overwrite",
+    "time_limit_minutes",
+    "checkpoint_every",
+}
 NOT_SHOWN |= {"keep_checkpoints"}
 NOT_SHOWN |= {"to_run", "to_bilm_tf", "to_hugging_face"}
 # Options that name other files or folders.
-PATHS = {*INPUTS, "init_options", "model", "weights", "checkpoint"} - set(DATA)
+PATHS = {*INPUTS, "init_config", "model", "weights", "checkpoint"} - set(DATA)
 
 
 def run_card(run: RunFolder) -> dict:

@@ -23,9 +23,9 @@ CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TOKENIZER, TAGS, LABELS)
 CONTENTS += (CHECKPOINTS, LOGS, PICTURES, MANIFEST)  # removed in reverse order
 
 # Options that name input files or folders, which a new run must not overwrite.
-INPUTS = "train", "dev", "test", "validation", "unlabeled", "vocabulary", "vectors", "init"
-INPUTS += ("elmo", "elmo_options", "elmo_weights", "bert", "options")
-INPUTS += ("train_vectors", "dev_vectors", "test_vectors")
+INPUTS = "train", "validation", "test", "unlabeled", "vocabulary", "vectors", "init"
+INPUTS += ("elmo", "elmo_config", "elmo_weights", "bert", "options")
+INPUTS += ("train_vectors", "validation_vectors", "test_vectors")
 
 
 class RunFolder:

@@ -15,7 +15,7 @@ from tfreps._src.files.json_files import read_json, write_json
 MANIFEST = "manifest.json"
 # Options that name data files which are read during training. Other names for the same content are
 # allowed when a run is resumed.
-TRAINING_DATA = "train", "dev", "validation", "vectors", "train_vectors", "dev_vectors"
+TRAINING_DATA = "train", "validation", "vectors", "train_vectors", "validation_vectors"
 
 Files = Mapping[str, Sequence[str | os.PathLike[str]]]
 _FIELDS = {"name": str, "bytes": int, "sha256": str}

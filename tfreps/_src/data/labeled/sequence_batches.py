@@ -51,7 +51,7 @@ class SequenceBatches:
             independently of the others.
         batch_tokens: int. Maximum number of tokens in a batch, padding included. A longer
             sentence forms a batch of its own. Defaults to 4096.
-        batch_rows: int or None. Maximum number of sentences in a batch. If `None`, the number
+        batch_size: int or None. Maximum number of sentences in a batch. If `None`, the number
             is not limited. Defaults to `None`.
         shuffle: bool. Whether to shuffle. If `False`, batches are sorted from short to long and
             are the same in every epoch. Defaults to `False`.
@@ -113,7 +113,7 @@ class SequenceBatches:
         indexer: Callable,
         batch_tokens: int = 4096,
         *,
-        batch_rows: int | None = None,
+        batch_size: int | None = None,
         shuffle: bool = False,
         seed: int = 0,
         max_length: int | None = None,
@@ -125,7 +125,7 @@ class SequenceBatches:
         cuts: RandomTruncation | None = None,
     ):
         check_integers(1, batch_tokens=batch_tokens, length_multiple=length_multiple)
-        check_integers(1, or_none=True, batch_rows=batch_rows, max_length=max_length)
+        check_integers(1, or_none=True, batch_size=batch_size, max_length=max_length)
         check_integers(0, seed=seed)
         if not len(tokens):
             raise ValueError("`tokens` must contain at least one sentence; got none.")
@@ -149,7 +149,7 @@ class SequenceBatches:
             stored = SentenceVectors(vectors, tokens, cut_lengths, vector_numbers)
             self._vectors, self.vector_shape = stored, (stored.num_layers, stored.dim)
         self._plan = LengthPlan(
-            cut_lengths, batch_tokens, batch_rows, length_multiple, shuffle, seed
+            cut_lengths, batch_tokens, batch_size, length_multiple, shuffle, seed
         )
 
     def dataset(

@@ -39,8 +39,8 @@ def stratified_split(
     Example:
         >>> from tfreps.data import stratified_split
         >>> labels = ["good", "bad", "good", "bad", "good", "good"]
-        >>> train, dev = stratified_split(labels, 1 / 3)
-        >>> sorted(labels[place] for place in dev), len(train)
+        >>> train, validation = stratified_split(labels, 1 / 3)
+        >>> sorted(labels[place] for place in validation), len(train)
         (['bad', 'good'], 4)
     """
     if not 0 < fraction < 1:

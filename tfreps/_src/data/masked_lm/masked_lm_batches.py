@@ -46,7 +46,7 @@ class MaskedLMBatches:
             tokens in a text, special tokens included. A sentence that is too long is split into
             several texts if `next_sentence` is `False`; pairs that are too long are truncated.
             Defaults to 128.
-        batch_rows: int or None. Maximum number of texts in a batch. If `None`, the number is not
+        batch_size: int or None. Maximum number of texts in a batch. If `None`, the number is not
             limited. Defaults to `None`.
         next_sentence: bool. Whether texts are pairs of segments, for next-sentence prediction.
             Defaults to `True`.
@@ -97,7 +97,7 @@ class MaskedLMBatches:
         batch_tokens: int = 4096,
         *,
         max_length: int = 128,
-        batch_rows: int | None = None,
+        batch_size: int | None = None,
         next_sentence: bool = True,
         next_label: int = 0,
         mask_rate: float = 0.15,
@@ -108,7 +108,7 @@ class MaskedLMBatches:
         num_special = 3 if next_sentence else 2
         check_integers(num_special + (2 if next_sentence else 1), max_length=max_length)
         check_integers(1, batch_tokens=batch_tokens)
-        check_integers(1, or_none=True, batch_rows=batch_rows)
+        check_integers(1, or_none=True, batch_size=batch_size)
         check_integers(0, seed=seed)
         if seed >= 2**31:
             raise ValueError(f"`seed` must be below 2^31; got {seed}.")
@@ -119,7 +119,7 @@ class MaskedLMBatches:
         self.documents = documents
         self.tokenizer = tokenizer
         self.batch_tokens = batch_tokens
-        self.batch_rows = batch_rows
+        self.batch_size = batch_size
         self.next_sentence = next_sentence
         self.next_label = next_label
         self.shuffle = shuffle
@@ -174,7 +174,7 @@ class MaskedLMBatches:
         if key not in self._plans:
             texts = self._pairs.texts(epoch)
             lengths = texts.lengths() + self._num_special
-            options = self.batch_tokens, self.batch_rows, 1, self.shuffle, self.seed
+            options = self.batch_tokens, self.batch_size, 1, self.shuffle, self.seed
             self._plans[key] = texts, LengthPlan(lengths, *options)
             for old in list(self._plans)[:-2]:
                 del self._plans[old]

@@ -10,7 +10,7 @@ from tfreps._src.files.argument_checks import check_list
 from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.utf8_files import read_utf8, split_lines
 
-TOO_LONG = ("refuse", "cut")
+TOO_LONG = ("error", "truncate")
 NONE = type(None)
 
 
@@ -109,7 +109,7 @@ class PieceTokenizer(abc.ABC):
         ids: Sequence[int],
         second: Sequence[int] | None = None,
         max_length: int | None = None,
-        too_long: str = "refuse",
+        too_long: str = "error",
     ) -> tuple[list[int], list[int]]:
         """Joins the ids of one or two texts as `[CLS] text [SEP]` or `[CLS] text [SEP] text [SEP]`.
 
@@ -118,16 +118,16 @@ class PieceTokenizer(abc.ABC):
             second: sequence of int or None. Ids of a second text. Defaults to `None`.
             max_length: int or None. Maximum number of ids of the result, special tokens included.
                 If `None`, the number is not limited. Defaults to `None`.
-            too_long: str. Treatment of longer results: `"refuse"` raises an error. `"cut"`
+            too_long: str. Treatment of longer results: `"error"` raises an error. `"truncate"`
                 repeatedly removes the last id of the longer text, or of the second if both have
-                the same length. Defaults to `"refuse"`.
+                the same length. Defaults to `"error"`.
 
         Returns:
             Tuple `(token_ids, segment_ids)` of two lists of int. `token_ids` are the joined ids.
             `segment_ids` are 0 up to and including the first separator and 1 after it.
 
         Raises:
-            ValueError: If there are more than `max_length` ids and `too_long="refuse"`,
+            ValueError: If there are more than `max_length` ids and `too_long="error"`,
                 `max_length` leaves no room for text, or `too_long` is invalid.
         """
         texts = [list(ids)] if second is None else [list(ids), list(second)]
@@ -136,11 +136,11 @@ class PieceTokenizer(abc.ABC):
         room = self.room(max_length, len(texts))
         size = sum(map(len, texts))
         if room is not None and size > room:
-            if too_long == "refuse":
+            if too_long == "error":
                 have = "The text has" if second is None else "The two texts together have"
                 raise ValueError(
                     f"{have} {size} pieces, but at most {room} fit (`max_length` is "
-                    f'{max_length}). Shorten the input, or set `too_long="cut"`.'
+                    f'{max_length}). Shorten the input, or set `too_long="truncate"`.'
                 )
             texts = _cut(texts, room)
         token_ids = [self.start_id]
@@ -155,7 +155,7 @@ class PieceTokenizer(abc.ABC):
         texts: Sequence[str],
         second: Sequence[str] | None = None,
         max_length: int | None = None,
-        too_long: str = "refuse",
+        too_long: str = "error",
     ) -> dict[str, np.ndarray]:
         """Converts texts, or pairs of texts, to the input arrays of `BertEncoder`.
 
