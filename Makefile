@@ -50,7 +50,7 @@ demo: install
 	$(TFREPS) evaluate-lm demo/run --text demo/corpus/test.txt \
 	  --unigram-from 'demo/corpus/train*.txt'
 	$(TFREPS) neighbors demo/run --text demo/corpus/test.txt $(if $(TEXT),,--word left)
-	$(TFREPS) export demo/run --to demo/exports/elmo --explain
+	$(TFREPS) export demo/run --output demo/exports/elmo --explain
 	$(TFREPS) predict demo/exports/elmo "The function returns a list of names ."
 	$(TFREPS) demo-tags --output demo/tags --overwrite --max-sentences 6000
 	$(TFREPS) train-hmm --train demo/tags/train.conll --validation demo/tags/dev.conll \
@@ -59,7 +59,7 @@ demo: install
 	  --test demo/tags/test.conll --scheme bio --tokens words --elmo demo/run --lowercase \
 	  --min-count 2 --embedding-dim 50 --units 64 --epochs 5 --batch-size 16 \
 	  --learning-rate 0.004 --schedule linear --warmup-steps 20 --run demo/tagger
-	$(TFREPS) export demo/tagger --to demo/exports/tagger --explain
+	$(TFREPS) export demo/tagger --output demo/exports/tagger --explain
 	$(TFREPS) serve demo/exports/tagger demo/exports/elmo --rest-port 0 --grpc-port 0 \
 	  --try "Call get_config before you pass the result to from_config."
 	@echo

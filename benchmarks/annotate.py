@@ -57,7 +57,7 @@ def measure(task, run, text, folder, options):
     """Yields the rows of a model."""
     log, export = folder / "log.txt", folder / f"{task}-export"
     program, outputs = TASKS[task]
-    run_tfreps(["export", run, "--to", export], log)
+    run_tfreps(["export", run, "--output", export], log)
     outputs = outputs.format(top=f"lstm_outputs{num_lstm_layers(run)}").split()
     commands = {"program": program.format(run=run, text=text, out=folder / f"{task}.out").split()}
     for workers in options.workers:

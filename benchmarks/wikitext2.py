@@ -27,7 +27,7 @@ TRAIN = (
     *("--units", "512", "--projection-dim", "128", "--dropout", "0.1", "--batch-size", "32"),
     *("--unroll-steps", "20", "--num-sampled", "2048", "--epochs", "6", "--reset-probability", "0"),
 )
-MEASURE = ("--state", "carry", "--batch-size", "32", "--unroll-steps", "1")
+MEASURE = ("--carry-state", "--batch-size", "32", "--unroll-steps", "1")
 
 
 def main(argv=None):

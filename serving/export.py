@@ -39,7 +39,7 @@ PROGRAM = Program(
             ),
         }),
         Group("export", "Folder and contents of the export.", {
-            "to": Option(
+            "output": Option(
                 str, None, "Folder to export to. Each export is written as the next version in "
                 "this folder: DIR/1, DIR/2 and so on.", required=True, metavar="DIR",
             ),
@@ -74,9 +74,10 @@ PROGRAM = Program(
         }),
     ],
     (
-        "tfreps export runs/ner --to exports/ner --explain --check",
-        "tfreps export published/bert-ner --scheme bio --to exports/bert-ner",
-        "tfreps export --options options.json --weights weights.hdf5 --to exports/elmo",
+        "tfreps export runs/ner --output exports/ner --explain --check",
+        "tfreps export published/bert-ner --scheme bio --output exports/bert-ner",
+        "tfreps export --elmo-config options.json --elmo-weights weights.hdf5 \\\n"
+        "    --output exports/elmo",
     ),
     flags={**bilm_options.FLAGS, "core_ops=False": "--wordpiece"},
 )  # fmt: skip
@@ -93,11 +94,11 @@ def export(options):
     from tfreps._src.export.notes import check_notes
     from tfreps.export import open_for_export, weight_changes, write_export
 
-    check_notes(options.to, options.overwrite)
+    check_notes(options.output, options.overwrite)
     signatures = open_for_export(path, options.explain, not options.wordpiece, **how)
     changes = weight_changes(signatures, options.weight_dtype)
     check = options.check_python or options.check
-    written = write_export(signatures, options.to, check, options.overwrite)
+    written = write_export(signatures, options.output, check, options.overwrite)
     notes = [f"Note: {notice}" for notice in signatures.notices]
     say(options, written, [*([changes] if changes else []), *notes])
 
@@ -117,8 +118,8 @@ def say(options, written, remarks):
     if written.num_warm_up is None:
         print("The export has no warm-up requests, which need tensorflow-serving-api.")
     if "default" in written.functions:
-        print(f"Its inputs and outputs are described in {options.to}/README.md.")
-        print(f'Next: tfreps predict {options.to} "The dog sat on the mat ."')
+        print(f"Its inputs and outputs are described in {options.output}/README.md.")
+        print(f'Next: tfreps predict {options.output} "The dog sat on the mat ."')
     else:
         print("It reads token ids only. Give --vocabulary FILE for an export that reads text.")
-        print(f"Its inputs and outputs are described in {options.to}/README.md.")
+        print(f"Its inputs and outputs are described in {options.output}/README.md.")

@@ -1,7 +1,7 @@
 """Serves SavedModels over gRPC and REST with the API of TensorFlow Serving.
 
-Every DIR is the base path of a model: it contains numbered versions, such as those written by
-`tfreps export --to DIR`. By default, the newest version is served. When a newer version appears, it
+Every DIR is the base path of a model: it contains numbered versions, such as those that
+`tfreps export` writes. By default, the newest version is served. When a newer version appears, it
 is loaded and warmed up, and then replaces the previous one. If the new version cannot be loaded,
 the error is reported and the previous version is still served. --page adds a web page that shows
 the outputs of all models for a text. For exports that were made with --explain, the outputs include

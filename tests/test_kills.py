@@ -83,8 +83,8 @@ def test_folders_of_programs_are_whole_or_absent(tmp_path, number):
     vectors, export, files = place / "v.hdf5", place / "export", place / "files"
     cases = {
         "embed": ["embed", tmp_path / "elmo", tmp_path / "text.txt", "--output", vectors],
-        "export": ["export", tmp_path / "elmo", "--to", export],
-        "convert": ["convert", tmp_path / "elmo", "--to-bilm-tf", files],
+        "export": ["export", tmp_path / "elmo", "--output", export],
+        "convert": ["convert", tmp_path / "elmo", "--output-format", "bilm-tf", "--output", files],
     }
     for name, line in cases.items():
         killed = killed_program(place, number, *line)

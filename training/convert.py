@@ -2,36 +2,35 @@
 
 A run folder of a biLM is created from `options.json` and HDF5 weights of bilm-tf or AllenNLP, or
 from a folder that contains both; these weights do not include the softmax. It can also be created
-from a training folder of bilm-tf (TensorFlow 1), which includes the softmax. --to-bilm-tf writes
-files for bilm-tf and AllenNLP: `options.json`, `weights.hdf5`, a model card (`README.md`) and, if
-the model has a vocabulary, `vocabulary.txt`.
+from a training folder of bilm-tf (TensorFlow 1), which includes the softmax. With --output-format
+bilm-tf, files for bilm-tf and AllenNLP are written: `options.json`, `weights.hdf5`, a model card
+(`README.md`) and, if the model has a vocabulary, `vocabulary.txt`.
 
 A run folder can also be created from a published BERT model with a label or tag head; the other
-programs can then evaluate, apply and export the model. --to-hugging-face writes the BERT model of a
-run, with its head, in the format of Hugging Face transformers. A BERT model without a head needs no
-conversion: pass its folder to --bert or to tfreps export.
+commands can then evaluate, apply and export the model. With --output-format hugging-face, the BERT
+model of a run is written, with its head, in the format of Hugging Face transformers. A BERT model
+without a head needs no conversion: pass its folder to --bert or to tfreps export.
 """
 
 import pathlib
 import warnings
 
 from tfreps._src.cli import bilm_options
-from tfreps._src.cli.options import Option, as_flag
+from tfreps._src.cli.options import Option, as_flag, listed
 from tfreps._src.cli.program import Group, Program
 from tfreps._src.cli.tagged_files import SCHEMES
 from tfreps._src.files.atomic_files import is_free, replacing
 from tfreps._src.files.json_files import read_json
 from tfreps._src.runs.run_folder import RunFolder
 
-# Options that may be given together. Checkpoints and biLMs of token ids need a vocabulary.
-WAYS = (
-    {"model", "to_bilm_tf"},
-    {"model", "to_run"},
-    {"model", "to_run", "scheme"},
-    {"model", "to_hugging_face"},
-    {"options", "weights", "to_run"},
-    {"options", "weights", "to_run", "vocabulary"},
-    {"checkpoint", "to_run", "vocabulary"},
+# Options of a source that may be given together. Checkpoints and biLMs of token ids need a
+# vocabulary.
+SOURCES = (
+    {"model"},
+    {"model", "scheme"},
+    {"elmo_config", "elmo_weights"},
+    {"elmo_config", "elmo_weights", "vocabulary"},
+    {"checkpoint", "vocabulary"},
 )
 PROGRAM = Program(
     "convert",
@@ -40,46 +39,41 @@ PROGRAM = Program(
         "model": Option(
             str, None, "Run folder, or published model by path, name ('tfreps presets') or hf:// "
             "address: a BERT model with a label or tag head, or a biLM (options.json and HDF5 "
-            "weights).", metavar="FOLDER",
+            "weights).", metavar="MODEL",
         )
     },
     [
         Group("from", "Model to convert.", {
-            "options": Option(
-                str, None, "options.json of a biLM from bilm-tf or AllenNLP.", metavar="FILE.json"
-            ),
-            "weights": bilm_options.OPTIONS["weights"],
+            "elmo_config": bilm_options.OPTIONS["elmo_config"],
+            "elmo_weights": bilm_options.OPTIONS["elmo_weights"],
             "checkpoint": Option(
                 str, None, "Folder in which bilm-tf saved the options and checkpoints of a "
-                "training run.", metavar="FOLDER",
+                "training run.", metavar="DIR",
             ),
             "vocabulary": Option(
-                str, None, "Vocabulary file. Required with --checkpoint, and with --weights if the "
-                "biLM reads token ids.", metavar="FILE",
+                str, None, "Vocabulary file. Required with --checkpoint, and with --elmo-weights "
+                "if the biLM reads token ids.", metavar="FILE",
             ),
             "scheme": Option(
                 str, None, "Tag scheme of a published BERT model with a tag head. If config.json "
                 "names no architecture, this option also marks the model as a tagger.", SCHEMES,
             ),
         }),
-        Group("to", "Folder to write; exactly one is required.", {
-            "to_run": Option(str, None, "Run folder to create.", metavar="RUN"),
-            "to_bilm_tf": Option(
-                str, None, "New folder in which to write the model in the format of bilm-tf and "
-                "AllenNLP.", metavar="FOLDER",
-            ),
-            "to_hugging_face": Option(
-                str, None, "New folder in which to write the model in the format of Hugging Face "
-                "transformers.", metavar="FOLDER",
+        Group("to", "Folder to write, and its format.", {
+            "output": Option(str, None, "New folder to write.", required=True, metavar="DIR"),
+            "output_format": Option(
+                str, "run", "Format of the folder: a run folder (run), or the format of bilm-tf "
+                "and AllenNLP (bilm-tf) or of Hugging Face transformers (hugging-face).",
+                ["run", "bilm-tf", "hugging-face"],
             ),
         }),
     ],
     (
-        "tfreps convert --options options.json --weights weights.hdf5 --to-run runs/elmo",
-        "tfreps convert runs/elmo --to-bilm-tf published",
-        "tfreps convert published/bert-for-reviews --to-run runs/reviews",
+        "tfreps convert --elmo-config options.json --elmo-weights weights.hdf5 --output runs/elmo",
+        "tfreps convert runs/elmo --output published --output-format bilm-tf",
+        "tfreps convert published/bert-for-reviews --output runs/reviews",
     ),
-    flags={"weights_file": "--weights"},
+    flags=bilm_options.FLAGS,
 )  # fmt: skip
 
 
@@ -89,31 +83,26 @@ def main(argv=None):
 
 def convert(options):
     check(options)
-    if options.to_bilm_tf:
-        published(options)
-    elif options.to_hugging_face:
-        published_bert(options)
-    else:
-        create_run(options)
+    {"run": create_run, "bilm-tf": published, "hugging-face": published_bert}[
+        options.output_format
+    ](options)
 
 
 def check(options):
-    given = {name for name, value in vars(options).items() if value}
-    if given not in WAYS:
-        flags = {name: as_flag(name) for name in given} | {"model": "FOLDER"}
-        raise ValueError(
-            "Expected RUN --to-bilm-tf FOLDER, or RUN --to-hugging-face FOLDER, or FOLDER --to-run "
-            "RUN [--scheme SCHEME], or --options FILE.json --weights FILE.hdf5 --to-run RUN "
-            "[--vocabulary FILE], or --checkpoint FOLDER --vocabulary FILE --to-run RUN; got "
-            + (", ".join(flags[name] for name in sorted(given)) or "nothing")
-            + "."
+    given = {n for n, value in vars(options).items() if value and not n.startswith("output")}
+    if given not in (SOURCES if options.output_format == "run" else SOURCES[:1]):
+        flags = [as_flag(name) if name != "model" else "MODEL" for name in sorted(given)]
+        expected = (
+            "MODEL [--scheme NAME], or --elmo-config FILE --elmo-weights FILE [--vocabulary FILE], "
+            "or --checkpoint DIR --vocabulary FILE"
         )
-    name = next(name for name in ("to_run", "to_bilm_tf", "to_hugging_face") if name in given)
-    target = getattr(options, name)
-    if not is_free(target):
+        if options.output_format != "run":
+            expected = f"only MODEL with --output-format {options.output_format}"
+        raise ValueError(f"Expected {expected}; got {listed(flags) or 'no source'}.")
+    if not is_free(options.output):
         raise ValueError(
-            f"{as_flag(name)} must be a new or empty folder; {target} is neither. Choose "
-            "another folder."
+            f"--output must be a new or empty folder; {options.output} is neither. Choose another "
+            "folder."
         )
 
 
@@ -124,7 +113,7 @@ def published(options):
     from tfreps._src.inference.text_bilm import TextBiLM
     from tfreps._src.runs.run_card import run_card
 
-    found, target = load_as(TextBiLM, options.model), options.to_bilm_tf
+    found, target = load_as(TextBiLM, options.model), options.output
     with warnings.catch_warnings(record=True) as noted, replacing(target, parents=True) as folder:
         warnings.simplefilter("always", UserWarning)
         folder.mkdir()
@@ -147,9 +136,9 @@ def published_bert(options):
     from tfreps._src.text.bert.tokenizer_files import OWN
 
     run = RunFolder.open(options.model)
-    with replacing(options.to_hugging_face, parents=True) as folder:
-        kind = write_published(run, folder, pathlib.Path(options.to_hugging_face).name)
-    folder = options.to_hugging_face
+    with replacing(options.output, parents=True) as folder:
+        kind = write_published(run, folder, pathlib.Path(options.output).name)
+    folder = options.output
     files = ", ".join(sorted(path.name for path in pathlib.Path(folder).iterdir()))
     print(f'Wrote {folder}: {files}.\nNext, in transformers: {kind}.from_pretrained("{folder}")')
     if OWN in files:
@@ -167,17 +156,17 @@ def create_run(options):
     from tfreps.text import Vocabulary
 
     vocabulary = Vocabulary.read(options.vocabulary) if options.vocabulary else None
-    if options.options:
+    if options.elmo_config:
         # The vocabulary of a biLM that reads characters is only copied.
-        reads_words = "char_cnn" not in read_json(pathlib.Path(options.options))
+        reads_words = "char_cnn" not in read_json(pathlib.Path(options.elmo_config))
         own = vocabulary if reads_words else None
-        trained = load(options.options, weights_file=options.weights, vocabulary=own)
+        trained = load(options.elmo_config, weights_file=options.elmo_weights, vocabulary=own)
     else:
         source = options.model or options.checkpoint
         trained = load(source, scheme=options.scheme, vocabulary=vocabulary)
     if trained.run is not None:
         raise ValueError(
-            f"FOLDER must contain a published model; {options.model} is already a run folder."
+            f"MODEL must be a published model; {options.model} is already a run folder."
         )
     if isinstance(trained, TextBiLM):
         run_from_bilm(options, trained, vocabulary)
@@ -195,7 +184,7 @@ def run_from_bilm(options, trained, vocabulary):
     from tfreps.models import BiLMPretrainer
     from tfreps.text import Vocabulary
 
-    model, run, vocabulary = trained.model, options.to_run, vocabulary or trained.vocabulary
+    model, run, vocabulary = trained.model, options.output, vocabulary or trained.vocabulary
     has_softmax = isinstance(model, BiLMPretrainer)
     if options.checkpoint and not has_softmax:
         raise ValueError(
@@ -206,9 +195,10 @@ def run_from_bilm(options, trained, vocabulary):
         vocabulary = Vocabulary.read(beside)
     if vocabulary is None and trained.bilm.vocabulary_size is not None:
         raise ValueError(
-            f"--vocabulary is missing. The biLM of {options.model or options.weights} reads token "
-            "ids and needs the vocabulary file with which it was trained. Give --options, "
-            "--weights and --vocabulary, or a folder that contains the file as vocabulary.txt."
+            f"--vocabulary is missing. The biLM of {options.model or options.elmo_weights} reads "
+            "token ids and needs the vocabulary file with which it was trained. Give "
+            "--elmo-config, --elmo-weights and --vocabulary, or a folder that contains the file as "
+            "vocabulary.txt."
         )
     with replacing(run, parents=True) as folder:
         created = RunFolder.create(folder, PROGRAM.name, vars(options))
@@ -220,14 +210,14 @@ def run_from_bilm(options, trained, vocabulary):
         print(
             f"softmax over {len(vocabulary):,} tokens included.\n"
             f"Next: tfreps evaluate-lm {run} --text FILES, tfreps embed {run}, or tfreps export "
-            f"{run} --to DIR. The run folder does not\ninclude the accumulators of Adagrad. To "
+            f"{run} --output DIR. The run folder does not\ninclude the accumulators of Adagrad. To "
             f"continue training with them: tfreps pretrain-elmo --init {options.checkpoint}."
         )
     else:
         print(
             "without the softmax.\n"
-            f"Next: tfreps embed {run} FILE --output FILE, tfreps export {run} --to DIR, or tfreps "
-            f"pretrain-elmo --init {run} to train it on your own text."
+            f"Next: tfreps embed {run} FILE --output FILE, tfreps export {run} --output DIR, or "
+            f"tfreps pretrain-elmo --init {run} to train it on your own text."
         )
 
 
@@ -237,7 +227,7 @@ def run_from_bert(options, trained):
     from tfreps.models import BertEncoder
 
     model, tokenizer = trained.model, trained.tokenizer
-    run, given = options.to_run, {"bert": options.model, "scheme": options.scheme}
+    run, given = options.output, {"bert": options.model, "scheme": options.scheme}
     with replacing(run, parents=True) as folder:
         write_labeling_run(model, tokenizer, folder, given)
     ask = "tag" if trained.is_tagger else "classify"
@@ -247,5 +237,5 @@ def run_from_bert(options, trained):
     print(
         f"Wrote {run}: {model.count_params():,} parameters and the tokenizer.\n"
         f"Next: tfreps {ask} {run} FILE, tfreps evaluate {run} --data FILES, or tfreps export "
-        f"{run} --to DIR."
+        f"{run} --output DIR."
     )

@@ -97,7 +97,8 @@ PROGRAM = Program(
     (
         "tfreps embed runs/elmo text.txt --output vectors.hdf5",
         "tfreps embed runs/elmo eng.train --format conll --layers top --output vectors.hdf5",
-        "tfreps embed --options options.json --weights weights.hdf5 text.txt --output vectors.hdf5",
+        "tfreps embed --elmo-config options.json --elmo-weights weights.hdf5 text.txt \\\n"
+        "    --output vectors.hdf5",
     ),
     flags=bilm_options.FLAGS,
 )  # fmt: skip
@@ -134,7 +135,7 @@ def embed(options):
 
 def inputs(options):
     """Returns the files that the program reads, which must not be the output."""
-    given = [options.text, options.options, options.weights, options.vocabulary]
+    given = [options.text, options.elmo_config, options.elmo_weights, options.vocabulary]
     return [path for path in given if path] + (run_files(options.model) if options.model else [])
 
 
@@ -189,9 +190,9 @@ def marker(options, bilm, text_digest):
     digest = hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode())
     for weight in bilm.weights:
         digest.update(np.ascontiguousarray(weight.numpy()))
-    names = "layers", "mix", "gamma", "state", "dtype", "forget_sentences"
+    names = "layers", "mix", "gamma", "dtype", "forget_sentences"
     chosen = {name: getattr(options, name) for name in names}
-    chosen["state"] = options.state or "zero"
+    chosen["initial_state"] = options.elmo_initial_state or "zero"
     return {**chosen, "model": digest.hexdigest()[:16], "text": text_digest[:16]}
 
 

@@ -1,7 +1,7 @@
 """Measures the perplexity of a biLM on text, over the full softmax.
 
 By default, each sentence starts from the model's fixed state (zeros, or the warm state of the
-biLM), so that the perplexity does not depend on the batch size. For comparison, --state carry
+biLM), so that the perplexity does not depend on the batch size. For comparison, --carry-state
 starts each sentence from the state after the previous sentence in the same row of the batch, as
 bilm-tf does.
 """
@@ -32,17 +32,17 @@ PROGRAM = Program(
                 str, None, "Files with one tokenized sentence per line, or glob patterns.",
                 many=True, required=True,
             ),
-            "state": Option(
-                str, "fixed", "LSTM state at the start of a sentence: the model's fixed state "
-                "(fixed), or the state after the previous sentence (carry).", ["fixed", "carry"],
+            "carry_state": Option(
+                bool, False, "Start each sentence from the LSTM state after the previous sentence "
+                "instead of the model's fixed state.",
             ),
             "batch_size": Option(
-                int, 32, "Number of rows in a batch. A row is one sentence or, with --state carry, "
+                int, 32, "Number of rows in a batch. A row is one sentence or, with --carry-state, "
                 "a stream of sentences.", at_least=1,
             ),
             "unroll_steps": Option(
-                int, 20, "Number of tokens in each row of a batch with --state carry.", at_least=1,
-                needs="state=carry",
+                int, 20, "Number of tokens in each row of a batch with --carry-state.", at_least=1,
+                needs="carry_state",
             ),
             "unigram_from": Option(
                 str, None, "Text files or glob patterns from which to estimate a unigram model, "
@@ -52,7 +52,7 @@ PROGRAM = Program(
     ],
     (
         "tfreps evaluate-lm runs/elmo --text test.txt",
-        "tfreps evaluate-lm runs/elmo --text test.txt --state carry --batch-size 32",
+        "tfreps evaluate-lm runs/elmo --text test.txt --carry-state --batch-size 32",
         "tfreps evaluate-lm runs/elmo --text test.txt --unigram-from train.txt",
     ),
 )  # fmt: skip
@@ -88,13 +88,13 @@ def evaluate(options):
         unigrams = data.count_corpus(options.unigram_from, vocabulary, skip_blank=True)
 
     begin, full_totals = time.monotonic(), None
-    if options.state == "carry":
+    if options.carry_state:
         totals, full_totals = carried_totals(model, vocabulary, options)
     else:
         totals = sentence_totals(model, vocabulary, options)
     results = {
         "text": options.text,
-        "state": options.state,
+        "carry_state": options.carry_state,
         **perplexities(totals),
         "predicted_tokens_per_direction": counts.positions,
         "tokens": counts.tokens,
@@ -102,7 +102,7 @@ def evaluate(options):
         "sentences": counts.sentences,
         "seconds": round(time.monotonic() - begin, 2),
     }
-    if options.state == "carry":
+    if options.carry_state:
         results["batch_size"] = options.batch_size
     if full_totals is not None:
         results["full_batches"] = {
@@ -209,7 +209,7 @@ def _with_ends(vocabulary, counts):
 def say(results):
     share = results["unknown_tokens"] / results["tokens"]
     how = "each sentence starts from the fixed state"
-    if results["state"] == "carry":
+    if results["carry_state"]:
         how = f"state carried from sentence to sentence in {results['batch_size']} rows"
     print(
         f"{results['sentences']:,} sentences, {results['tokens']:,} tokens, {share:.2%} outside "

@@ -46,7 +46,7 @@ PROGRAM = Program(
     (
         "tfreps neighbors runs/elmo --text test.txt",
         "tfreps neighbors runs/elmo --text test.txt --word left --count 3",
-        "tfreps neighbors --options options.json --weights weights.hdf5 --text test.txt",
+        "tfreps neighbors --elmo-config options.json --elmo-weights weights.hdf5 --text test.txt",
     ),
     flags=bilm_options.FLAGS,
 )  # fmt: skip

@@ -8,7 +8,7 @@ evaluate, classify and export read the run folder.
 import pathlib
 
 from tfreps import data, text
-from tfreps._src.cli import encoder_options, labeled_texts
+from tfreps._src.cli import bilm_options, encoder_options, labeled_texts
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.program import Group, Program
 from tfreps._src.text.bert.piece_tokenizer import TOO_LONG
@@ -88,7 +88,7 @@ PROGRAM = Program(
         "tfreps train-classifier --run runs/reviews --resume",
     ),
     recipes=pathlib.Path(__file__).with_name("recipes") / "train-classifier",
-    flags=encoder_options.FLAGS,
+    flags=bilm_options.FLAGS,
 )
 
 

@@ -288,7 +288,7 @@ def say(run, train, model, results):
     print(
         f"Wrote {run.model_path} and {run.results_path}.\n"
         f"Next: tfreps tag {run.path} FILE, tfreps evaluate {run.path} --data FILES, or "
-        f"tfreps export {run.path} --to DIR."
+        f"tfreps export {run.path} --output DIR."
     )
 
 

@@ -8,7 +8,7 @@ interrupted run from its last checkpoint. tfreps evaluate, tag and export read t
 import pathlib
 
 from tfreps import data, text
-from tfreps._src.cli import encoder_options, tagged_files
+from tfreps._src.cli import bilm_options, encoder_options, tagged_files
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.program import Group, Program
 from tfreps._src.text.tokenizers import TOKENIZERS
@@ -51,7 +51,7 @@ PROGRAM = Program(
         "tfreps train-tagger --run runs/ner --resume",
     ),
     recipes=pathlib.Path(__file__).with_name("recipes") / "train-tagger",
-    flags=encoder_options.FLAGS,
+    flags=bilm_options.FLAGS,
 )
 
 

@@ -132,8 +132,9 @@ tfreps_program("""
 # - ``tfreps train-tagger --encoder bert --bert runs/bert`` and ``train-classifier``;
 #   ``--num-layers`` for the first blocks, ``--freeze-blocks``, ``--layer-decay 0.9``,
 #   ``--bert-learning-rate``.
-# - ``tfreps convert runs/bert-reviews --to-hugging-face FOLDER`` writes what transformers reads.
-# - ``tfreps convert published/bert-ner --to-run runs/bert-ner --scheme bio`` converts a published
+# - ``tfreps convert runs/bert-reviews --output DIR --output-format hugging-face`` writes what
+#   transformers reads.
+# - ``tfreps convert published/bert-ner --output runs/bert-ner --scheme bio`` converts a published
 #   tagger to a run folder, which can be evaluated, used and exported.
 
 model = tfreps.load(folder / "runs" / "bert")

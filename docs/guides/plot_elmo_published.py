@@ -142,7 +142,8 @@ from tfreps.__main__ import main
 os.chdir(folder)
 main(
     shlex.split(
-        "embed --options options.json --weights weights.hdf5 sentences.txt --output vectors.hdf5"
+        "embed --elmo-config options.json --elmo-weights weights.hdf5 sentences.txt "
+        "--output vectors.hdf5"
     )
 )
 with h5py.File(folder / "vectors.hdf5") as file:

@@ -97,7 +97,7 @@ plt.tight_layout()
 # ``evaluate-lm`` computes ``exp`` of the mean negative log-likelihood per predicted token over
 # the full softmax, for each direction and their mean. No token is dropped at the end of the text,
 # and each sentence starts from the model's fixed state, so that the result does not depend on the
-# batch size. ``--state carry --batch-size N`` measures as bilm-tf does. ``--unigram-from`` adds a
+# batch size. ``--carry-state --batch-size N`` measures as bilm-tf does. ``--unigram-from`` adds a
 # baseline: the perplexity of the token frequencies alone.
 
 tfreps_program("evaluate-lm runs/elmo --text corpus/test.txt --unigram-from corpus/train-*.txt")
@@ -118,8 +118,8 @@ tfreps_program("neighbors runs/elmo --text corpus/test.txt --word value")
 # - ``tfreps embed runs/elmo sentences.txt --output vectors.hdf5`` writes vectors.
 # - ``tfreps train-tagger --elmo runs/elmo`` and ``train-classifier --elmo runs/elmo`` use the
 #   model.
-# - ``tfreps convert runs/elmo --to-bilm-tf published`` writes files that bilm-tf and AllenNLP
-#   read.
+# - ``tfreps convert runs/elmo --output published --output-format bilm-tf`` writes files that
+#   bilm-tf and AllenNLP read.
 # - ``tfreps pretrain-elmo --init`` continues on new text, from HDF5 weights, a training folder of
 #   bilm-tf or an earlier run.
 #

@@ -44,7 +44,7 @@ tfreps_program("""
 # with the k best paths and marginals of a tagger, the attention of a BERT, or the surprise per
 # token of a language model.
 
-tfreps_program("export runs/hmm --to exports/code --explain")
+tfreps_program("export runs/hmm --output exports/code --explain")
 for path in sorted((folder / "exports").rglob("*")):
     if path.is_file():
         print(path.relative_to(folder))
@@ -78,7 +78,7 @@ print(answer["tags"].numpy()[0])
 #
 # .. code-block:: bash
 #
-#    tfreps export runs/hmm --to exports/code --check
+#    tfreps export runs/hmm --output exports/code --check
 #
 # Smaller files
 # -------------
@@ -139,7 +139,7 @@ stopped = server.stop()
 # Roll out and back
 # -----------------
 #
-# 1. ``tfreps export RUN --to exports/code --check`` writes version 2. The server loads it, runs
+# 1. ``tfreps export RUN --output exports/code --check`` writes version 2. The server loads it, runs
 #    its warm-up requests, and sends it every new request; version 1 finishes what it has
 #    accepted.
 # 2. To go back to version 1, rename the folder of version 2 to a name that is not a number (``mv

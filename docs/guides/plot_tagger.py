@@ -106,7 +106,7 @@ print(answer.spans)
 # An export is a SavedModel that takes raw strings and needs only TensorFlow. Each export is a new
 # version in its folder.
 
-tfreps_program("export runs/code --to exports/code")
+tfreps_program("export runs/code --output exports/code")
 tfreps_program('predict exports/code "Use numpy.dot when both arguments are arrays."')
 
 # %%

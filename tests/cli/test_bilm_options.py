@@ -17,8 +17,8 @@ def parse(*arguments):
 
 def test_a_run_folder_or_published_files():
     assert chosen_model(parse("runs/elmo")) == ("runs/elmo", {})
-    files = ["--options", "o.json", "--weights", "w.hdf5"]
-    found = chosen_model(parse(*files, "--vocabulary", "v.txt", "--state", "warm"))
+    files = ["--elmo-config", "o.json", "--elmo-weights", "w.hdf5"]
+    found = chosen_model(parse(*files, "--vocabulary", "v.txt", "--elmo-initial-state", "warm"))
     how = {"weights_file": "w.hdf5", "vocabulary": "v.txt", "initial_state": "warm"}
     assert found == ("o.json", how)
 
@@ -27,18 +27,18 @@ def test_a_run_folder_or_published_files():
     "arguments",
     [
         [],
-        ["RUN", "--options", "o.json"],
-        ["RUN", "--weights", "w.hdf5"],
-        ["--options", "o.json"],
-        ["RUN", "--options", "o.json", "--weights", "w.hdf5"],
+        ["RUN", "--elmo-config", "o.json"],
+        ["RUN", "--elmo-weights", "w.hdf5"],
+        ["--elmo-config", "o.json"],
+        ["RUN", "--elmo-config", "o.json", "--elmo-weights", "w.hdf5"],
     ],
 )
 def test_one_place_and_no_other(arguments):
-    with pytest.raises(ValueError, match="either a run folder, or both --options FILE.json and"):
+    with pytest.raises(ValueError, match="either MODEL, or both --elmo-config FILE and"):
         chosen_model(parse(*arguments))
 
 
 def test_carried_states_are_an_error_with_its_reason(capsys):
     with pytest.raises(SystemExit):
-        parse("RUN", "--state", "carry")
+        parse("RUN", "--elmo-initial-state", "carry")
     assert "would depend on the sentences before it" in " ".join(capsys.readouterr().err.split())

@@ -221,10 +221,10 @@ def test_errors_of_the_library_name_flags(monkeypatch, needs_tensorflow):
 
     started = []
     monkeypatch.setattr(program_module, "start_tensorflow", lambda: started.append(True))
-    flags = {"weights_file": "--weights"}
+    flags = {"weights_file": "--elmo-weights"}
     with pytest.raises(ValueError) as raised:
         program(flags=flags, tensorflow=needs_tensorflow).run(work, ["--run", "r"])
-    assert str(raised.value) == "--batch-size with --tie, --weights and `fit` of `text`."
+    assert str(raised.value) == "--batch-size with --tie, --elmo-weights and `fit` of `text`."
     assert bool(started) is needs_tensorflow
     assert program(tensorflow=False).run(lambda options: options.batch_size, ["--run", "r"]) == 32
     with pytest.raises(UnicodeDecodeError):  # keeps its type

@@ -61,21 +61,22 @@ def write_bert(folder):
     tokenizer.write_vocabulary(folder / "vocab.txt")
 
 
-FILES = "--options", "CASE/options.json", "--weights", "CASE/weights.hdf5"
-TO_RUN, TO_FILE = ("--to-run", "OUT"), ("--output", "OUT")
+FILES = "--elmo-config", "CASE/options.json", "--elmo-weights", "CASE/weights.hdf5"
+TO = "--output", "OUT"
+TO_BILM_TF = *TO, "--output-format", "bilm-tf"
 INIT = "--init", "CASE/weights.hdf5", "--vocabulary", "CASE/vocabulary.txt"
 TRAINED = "--checkpoint", "CASE", "--vocabulary", "CASE/vocabulary.txt"
 # Number of cases, function that writes the folder CASE, and program that reads it.
 PROGRAMS = {
-    "convert, HDF5": (150, write_published, "convert", *FILES, *TO_RUN),
-    "convert, folder of bilm-tf": (80, write_trained, "convert", *TRAINED, *TO_RUN),
-    "convert, BERT": (150, write_bert, "convert", "CASE", "--scheme", "bio", *TO_RUN),
-    "convert, run folder": (80, write_run, "convert", "CASE", "--to-bilm-tf", "OUT"),
-    "embed, HDF5": (150, write_published, "embed", *FILES, "TEXT", *TO_FILE),
-    "embed, run folder": (150, write_run, "embed", "CASE", "TEXT", *TO_FILE),
-    "tag": (150, known_models.tagger_run, "tag", "CASE", "TEXT", *TO_FILE),
-    "classify": (100, known_models.classifier_run, "classify", "CASE", "TEXT", *TO_FILE),
-    "export": (40, write_run, "export", "CASE", "--to", "OUT"),
+    "convert, HDF5": (150, write_published, "convert", *FILES, *TO),
+    "convert, folder of bilm-tf": (80, write_trained, "convert", *TRAINED, *TO),
+    "convert, BERT": (150, write_bert, "convert", "CASE", "--scheme", "bio", *TO),
+    "convert, run folder": (80, write_run, "convert", "CASE", *TO_BILM_TF),
+    "embed, HDF5": (150, write_published, "embed", *FILES, "TEXT", *TO),
+    "embed, run folder": (150, write_run, "embed", "CASE", "TEXT", *TO),
+    "tag": (150, known_models.tagger_run, "tag", "CASE", "TEXT", *TO),
+    "classify": (100, known_models.classifier_run, "classify", "CASE", "TEXT", *TO),
+    "export": (40, write_run, "export", "CASE", *TO),
     "pretrain-elmo --init": (
         *(40, write_published, "pretrain-elmo", *INIT, "--train", "TEXT", *TRAINING),
         *("--run", "OUT"),

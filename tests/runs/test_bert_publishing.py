@@ -21,6 +21,7 @@ from tfreps.text.bert import WordPieceTokenizer, checkpoint_tokenizer, write_tok
 
 WORDS = "the room was terrible lovely Paris Lisbon".split()
 TAGS = ["O", "B-LOC", "I-LOC"]
+HUGGING_FACE = "--output-format", "hugging-face"
 
 
 def tokenizer():
@@ -63,7 +64,7 @@ def convert(*words):
 
 def test_a_published_classifier_answers_raw_text(classifier, tmp_path, capsys):
     model, folder = classifier
-    convert(folder, "--to-run", tmp_path / "run")
+    convert(folder, "--output", tmp_path / "run")
     assert f"tfreps classify {tmp_path / 'run'}" in capsys.readouterr().out
     text = "the room was terrible"
     ids = [tokenizer().pack(tokenizer().ids(text))[0]]
@@ -79,7 +80,7 @@ def test_where_the_files_name_no_class_a_scheme_does(tagger, tmp_path):
     del config["architectures"]
     path.write_text(json.dumps(config))
     for number, scheme in enumerate(("bio", "none")):
-        convert(tagger[1], "--to-run", tmp_path / str(number), "--scheme", scheme)
+        convert(tagger[1], "--output", tmp_path / str(number), "--scheme", scheme)
         opened = load(tmp_path / str(number))
         assert opened.is_tagger and opened.scheme == (None if scheme == "none" else "bio")
 
@@ -88,7 +89,7 @@ def test_where_the_files_name_no_class_a_scheme_does(tagger, tmp_path):
 def test_a_published_tagger_answers_words(tagger, tmp_path):
     """A word gets the tag of its first piece, as in the NER example of transformers."""
     model, folder = tagger
-    convert(folder, "--to-run", tmp_path / "run", "--scheme", "bio")
+    convert(folder, "--output", tmp_path / "run", "--scheme", "bio")
     opened = load(tmp_path / "run")
     assert opened.tokenize(["Paris, lovely"]) == [["Paris", ",", "lovely"]]
     words = ["Lisbon", "was", "terrible"]
@@ -113,7 +114,7 @@ def test_a_published_tagger_cuts_words_as_its_tokenizer(tmp_path):
     model = randomized(Tagger(tiny_bert.make_encoder(cut), TAGS, use_crf=False))
     model.save_pretrained(tmp_path / "tagger")
     cut.write_vocabulary(tmp_path / "tagger" / "vocab.txt")
-    convert(tmp_path / "tagger", "--to-run", tmp_path / "run", "--scheme", "bio")
+    convert(tmp_path / "tagger", "--output", tmp_path / "run", "--scheme", "bio")
     opened, text = load(tmp_path / "run"), "the\u200b 住在北京!"
     words = ["the", *"住在北京", "!"]
     assert opened.tokenize([text]) == [words]
@@ -126,7 +127,7 @@ def test_a_published_tagger_cuts_words_as_its_tokenizer(tmp_path):
     assert_close(
         TextTagger(plain, opened.indexer, "bert").tag([words])[0].confidences, shares.max(-1)
     )
-    main(["export", str(tmp_path / "run"), "--to", str(tmp_path / "export")])
+    main(["export", str(tmp_path / "run"), "--output", str(tmp_path / "export")])
     served = tf.saved_model.load(tmp_path / "export" / "1").signatures["default"]
     answer = served(text=tf.constant([text]))
     assert [token.decode() for token in answer["tokens"].numpy()[0]] == words
@@ -139,20 +140,20 @@ def test_the_longest_text_goes_along(classifier, tmp_path):
     """`model_max_length` in transformers is the tokenizer's `max_length`."""
     folder, text = classifier[1], "the room was terrible " * 9
     run, out = tmp_path / "run", tmp_path / "hf"
-    convert(folder, "--to-run", run)
+    convert(folder, "--output", run)
     assert len(load(run).tokenize([text])[0]) == tiny_bert.SIZES["max_positions"]
-    convert(run, "--to-hugging-face", out)
+    convert(run, *HUGGING_FACE, "--output", out)
     config = json.loads((out / "tokenizer_config.json").read_text())
     assert config["model_max_length"] == tiny_bert.SIZES["max_positions"]
     config["model_max_length"] = 9
     (out / "tokenizer_config.json").write_text(json.dumps(config))
-    convert(out, "--to-run", tmp_path / "short")
+    convert(out, "--output", tmp_path / "short")
     opened = load(tmp_path / "short")
     assert len(opened.tokenize([text])[0]) == 9 and opened.num_cut == 1
     options = json.loads((tmp_path / "short" / "options.json").read_text())
     options["options"]["max_length"] = 8  # from --max-length
     (tmp_path / "short" / "options.json").write_text(json.dumps(options))
-    convert(tmp_path / "short", "--to-hugging-face", tmp_path / "again")
+    convert(tmp_path / "short", *HUGGING_FACE, "--output", tmp_path / "again")
     again = json.loads((tmp_path / "again" / "tokenizer_config.json").read_text())
     assert again["model_max_length"] == 8
 
@@ -163,16 +164,16 @@ def test_the_vocabulary_of_another_model(request, tmp_path, capsys, kind):
     path = folder / "vocab.txt"
     pieces = path.read_text()
     path.write_text(pieces + "more\n")
-    convert_error = refused(capsys, "convert", folder, "--to-run", tmp_path / "run")
+    convert_error = refused(capsys, "convert", folder, "--output", tmp_path / "run")
     assert "vocab.txt has" in convert_error and "the vocabulary of another model" in convert_error
     path.write_text(pieces.removesuffix(pieces.splitlines()[-1] + "\n"))
-    convert(folder, "--to-run", tmp_path / "run")
+    convert(folder, "--output", tmp_path / "run")
     assert "1 rows of the embedding table belong to no token" in capsys.readouterr().out
 
 
 def test_characters_are_told_to_be_of_no_tokenizer_there(tmp_path, capsys):
     path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.characters("房间"))
-    convert(path, "--to-hugging-face", tmp_path / "hf")
+    convert(path, *HUGGING_FACE, "--output", tmp_path / "hf")
     assert "transformers has no tokenizer for this model" in capsys.readouterr().out
 
 
@@ -180,8 +181,8 @@ def test_characters_are_told_to_be_of_no_tokenizer_there(tmp_path, capsys):
 @pytest.mark.parametrize("kind", ["classifier", "tagger"])
 def test_there_and_back(request, tmp_path, kind):
     model, folder = request.getfixturevalue(kind)
-    convert(folder, "--to-run", tmp_path / "run")
-    convert(tmp_path / "run", "--to-hugging-face", tmp_path / "again")
+    convert(folder, "--output", tmp_path / "run")
+    convert(tmp_path / "run", *HUGGING_FACE, "--output", tmp_path / "again")
     again = type(model).from_pretrained(tmp_path / "again")
     for ours, theirs in zip(again.weights, model.weights, strict=True):
         np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
@@ -197,7 +198,7 @@ def test_a_pretrained_run_with_its_tokenizer(tmp_path, capsys, lowercase, strip)
         tiny_bert.pieces(*WORDS).vocabulary, lowercase, strip, split_chinese=lowercase
     )
     write_tokenizer(own, path / TOKENIZER)
-    convert(path, "--to-hugging-face", tmp_path / "hf")
+    convert(path, *HUGGING_FACE, "--output", tmp_path / "hf")
     assert "BertForPreTraining.from_pretrained" in capsys.readouterr().out
     again = BertPretrainer.from_pretrained(tmp_path / "hf").encoder
     for ours, theirs in zip(again.weights, encoder.weights, strict=True):
@@ -210,7 +211,7 @@ def test_a_pretrained_run_with_its_tokenizer(tmp_path, capsys, lowercase, strip)
 
 def test_a_published_folder_has_label_zero_for_the_next_sentence(tmp_path):
     path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces(*WORDS), next_label=1)
-    convert(path, "--to-hugging-face", tmp_path / "hf")
+    convert(path, *HUGGING_FACE, "--output", tmp_path / "hf")
     features = {"token_ids": [[2, 5, 3, 6, 3]], "segment_ids": [[0, 0, 0, 1, 1]]}
     features = {name: np.array(ids) for name, ids in features.items()}
     own = RunFolder.open(path).load_model()
@@ -222,25 +223,25 @@ def test_a_published_folder_has_label_zero_for_the_next_sentence(tmp_path):
 
 @pytest.mark.slow
 def test_what_transformers_has_no_place_for(classifier, tagger, tmp_path, capsys):
-    convert(classifier[1], "--to-run", tmp_path / "run")
+    convert(classifier[1], "--output", tmp_path / "run")
     run = RunFolder.open(tmp_path / "run")
     model = run.load_model()
     other = Classifier(model.encoder, model.labels, "mean_max")
     run.save_model(other)
-    words = ["convert", run.path, "--to-hugging-face", tmp_path / "no"]
+    words = ["convert", run.path, *HUGGING_FACE, "--output", tmp_path / "no"]
     assert "`pooling` must be 'pooled'" in refused(capsys, *words)
     inputs = keras.Input([2])
     run.save_model(keras.Model(inputs, keras.layers.Identity()(inputs)))
     assert "Expected a model with a BERT encoder" in refused(capsys, *words)
     assert not (tmp_path / "no").exists()
-    scheme = ["convert", classifier[1], "--to-run", tmp_path / "no", "--scheme", "bio"]
+    scheme = ["convert", classifier[1], "--output", tmp_path / "no", "--scheme", "bio"]
     assert "is a classifier, which has no tag scheme" in refused(capsys, *scheme)
     headless = tiny_bert.write_checkpoint(tmp_path / "plain", tokenizer())[0]
-    line = refused(capsys, "convert", headless, "--to-run", tmp_path / "no")
+    line = refused(capsys, "convert", headless, "--output", tmp_path / "no")
     assert "has no label or tag head" in line and not (tmp_path / "no").exists()
     for path, expected in (headless, False), (classifier[1], True):
         with locate(path, *BERT) as found:
             assert has_head(found.open()) == expected
     (tagger[1] / "vocab.txt").unlink()
-    line = refused(capsys, "convert", tagger[1], "--to-run", tmp_path / "no")
+    line = refused(capsys, "convert", tagger[1], "--output", tmp_path / "no")
     assert "contains no vocab.txt" in line and not (tmp_path / "no").exists()

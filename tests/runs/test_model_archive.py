@@ -86,7 +86,10 @@ def lambda_config():
 def test_code_is_refused_without_advice_to_allow_it(whole, tmp_path, capsys):
     run = RunFolder.create(tmp_path / "run", "train-tagger", {})
     packed(run.model_path, {**whole[1], "config.json": json.dumps(lambda_config())})
-    for line in (["tag", str(run.path)], ["export", str(run.path), "--to", str(tmp_path / "e")]):
+    for line in (
+        ["tag", str(run.path)],
+        ["export", str(run.path), "--output", str(tmp_path / "e")],
+    ):
         assert main(line) == 2
         err = capsys.readouterr().err
         assert "model.keras contains code or refers to files outside the archive, which" in err

@@ -48,15 +48,15 @@ def test_options_that_do_not_apply_are_left_out_and_zeros_are_not(tmp_path):
 def test_no_path_of_this_machine(tmp_path):
     options = {
         **{"vectors": "/home/me/glove.txt", "bert": "/data/bert/", "elmo": "runs/elmo"},
-        **{"unlabeled": ["/home/me/a.txt", "b.txt"], "vocabulary": None, "to_run": "/home/me/r"},
-        **{"init_config": "/home/me/options.json", "weights": "/home/me/w.hdf5"},
+        **{"unlabeled": ["/home/me/a.txt", "b.txt"], "vocabulary": None, "output": "/home/me/r"},
+        **{"init_config": "/home/me/options.json", "elmo_weights": "/home/me/w.hdf5"},
     }
     card = run_card(RunFolder.create(tmp_path / "run", "convert", options))
     assert card["training"] == {
         "program": "tfreps convert",
         **{"vectors": "glove.txt", "bert": "bert", "elmo": "elmo"},
         **{"unlabeled": ["a.txt", "b.txt"]},
-        **{"init_config": "options.json", "weights": "w.hdf5"},
+        **{"init_config": "options.json", "elmo_weights": "w.hdf5"},
     }
 
 

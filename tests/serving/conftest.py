@@ -21,5 +21,17 @@ def export(folder):
     path, _ = make_run(folder / "run")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        assert main(["export", path, "--state", "warm", "--to", str(folder / "deep/export")]) == 0
+        assert (
+            main(
+                [
+                    "export",
+                    path,
+                    "--elmo-initial-state",
+                    "warm",
+                    "--output",
+                    str(folder / "deep/export"),
+                ]
+            )
+            == 0
+        )
     (folder / "printed.txt").write_text(printed.getvalue(), encoding="utf-8")

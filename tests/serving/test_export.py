@@ -56,8 +56,8 @@ def test_published_files(run, tmp_path, capsys):
     bilm_tf.write_weights(bilm, *files)
     folder = tmp_path / "base" / "8"
     (tmp_path / "base" / "7").mkdir(parents=True)
-    to = ["--to", str(folder.parent), "--explain"]
-    assert main(["export", "--options", files[0], "--weights", files[1], *to]) == 0
+    to = ["--output", str(folder.parent), "--explain"]
+    assert main(["export", "--elmo-config", files[0], "--elmo-weights", files[1], *to]) == 0
     expected = bilm(tf.constant(SENTENCES))["sequence_output"]
     assert_close(answer(folder)["lstm_outputs2"], expected)
     out = capsys.readouterr().out
@@ -71,7 +71,15 @@ def test_published_files_of_words(tmp_path, capsys):
     bilm = make_pretrainer(vocabulary_size=len(VOCABULARY)).bilm
     bilm_tf.write_weights(bilm, *files[:2])
     VOCABULARY.write(files[2])
-    command = ["export", "--options", files[0], "--weights", files[1], "--to", str(tmp_path)]
+    command = [
+        "export",
+        "--elmo-config",
+        files[0],
+        "--elmo-weights",
+        files[1],
+        "--output",
+        str(tmp_path),
+    ]
     assert main(command) == 0
     out = capsys.readouterr().out
     assert "tfreps predict" not in out and "Give --vocabulary FILE" in out
@@ -86,14 +94,14 @@ def test_published_files_of_words(tmp_path, capsys):
 def test_a_run_without_its_vocabulary(tmp_path, capsys):
     path, _ = make_run(tmp_path / "run")
     (tmp_path / "run" / "vocabulary.txt").unlink()
-    assert main(["export", path, "--to", str(tmp_path)]) == 2
+    assert main(["export", path, "--output", str(tmp_path)]) == 2
     assert "no vocabulary.txt" in capsys.readouterr().err and not (tmp_path / "1").exists()
 
 
 @pytest.mark.slow
 def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys):
     run, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("the", "dog", "left"))
-    command = ["export", str(run), "--to", str(tmp_path / "out"), "--weight-dtype", "int8"]
+    command = ["export", str(run), "--output", str(tmp_path / "out"), "--weight-dtype", "int8"]
     asked = [*command, "--explain", "--check"]
     assert main([*asked, "--check-python", "no-python"]) == 2
     assert "The export failed its check by no-python: " in capsys.readouterr().err
@@ -112,16 +120,16 @@ def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys):
 @pytest.mark.parametrize(
     "more, message",
     [
-        (["--state", "warm"], "--state applies only to a biLM, but"),
-        (["--options", "o.json"], "either a run folder, or both --options"),
-        (["--weights", "w.hdf5"], "either a run folder, or both --options"),
+        (["--elmo-initial-state", "warm"], "--elmo-initial-state applies only to a biLM, but"),
+        (["--elmo-config", "o.json"], "either MODEL, or both --elmo-config"),
+        (["--elmo-weights", "w.hdf5"], "either MODEL, or both --elmo-config"),
         (["--vocabulary", "v"], "--vocabulary applies only to a biLM"),
         (["--scheme", "bio"], "--scheme applies only to a published BERT model with a tag head"),
         (["--check-python", "python"], "--check-python requires --check"),
     ],
 )
 def test_flags_that_a_bert_would_not_see(bert_run, tmp_path, capsys, more, message):
-    assert main(["export", str(bert_run), "--to", str(tmp_path / "out"), *more]) == 2
+    assert main(["export", str(bert_run), "--output", str(tmp_path / "out"), *more]) == 2
     assert message in capsys.readouterr().err and not (tmp_path / "out").exists()
 
 
@@ -129,7 +137,7 @@ def test_flags_that_a_bert_would_not_see(bert_run, tmp_path, capsys, more, messa
 def test_pieces_by_tensorflow_text(tmp_path, capsys):
     pytest.importorskip("tensorflow_text")
     run, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("the", "dog"))
-    command = ["export", str(run), "--to", str(tmp_path / "out"), "--check", "--wordpiece"]
+    command = ["export", str(run), "--output", str(tmp_path / "out"), "--check", "--wordpiece"]
     assert main(command) == 0
     notes = (tmp_path / "out" / "README.md").read_text()
     assert "FastWordpieceTokenizeWithOffsets" in notes
@@ -141,7 +149,7 @@ def test_pieces_by_tensorflow_text(tmp_path, capsys):
 @pytest.mark.slow
 def test_a_published_bert(tmp_path, capsys):
     published, encoder = tiny_bert.write_checkpoint(tmp_path / "bert", tiny_bert.pieces("the"))
-    assert main(["export", str(published), "--to", str(tmp_path / "out")]) == 0
+    assert main(["export", str(published), "--output", str(tmp_path / "out")]) == 0
     assert "default, tokens (serving_default is the same as default).\n" in capsys.readouterr().out
     answer = tf.saved_model.load(str(tmp_path / "out" / "1")).signatures["default"]
     answer = answer(text=tf.constant(["the cat"]))
@@ -154,12 +162,15 @@ def test_a_published_bert(tmp_path, capsys):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["RUN", "--to", "OUT", "--wordpiece"], "applies only to BERT models; a biLM reads whole"),
-        (["no/such/run", "--to", "OUT"], "no/such/run does not exist"),
-        (["--to", "OUT"], "either a run folder, or both"),
-        (["RUN", "--to", "OUT", "--options", "options.json"], "either a run folder, or both"),
-        (["--options", "options.json", "--to", "OUT"], "either a run folder, or both"),
-        (["RUN", "--to", "FULL/file"], "is a file"),
+        (
+            ["RUN", "--output", "OUT", "--wordpiece"],
+            "applies only to BERT models; a biLM reads whole",
+        ),
+        (["no/such/run", "--output", "OUT"], "no/such/run does not exist"),
+        (["--output", "OUT"], "either MODEL, or both"),
+        (["RUN", "--output", "OUT", "--elmo-config", "options.json"], "either MODEL, or both"),
+        (["--elmo-config", "options.json", "--output", "OUT"], "either MODEL, or both"),
+        (["RUN", "--output", "FULL/file"], "is a file"),
     ],
 )
 def test_what_cannot_be(run, tmp_path, capsys, arguments, message):
@@ -182,7 +193,7 @@ def test_the_readme_of_an_interrupted_run(tmp_path, capsys):
     more = ["--units", "4", "--embedding-dim", "4", "--dropout", "0", "--epochs", "5"]
     run = labeling.train_tagger(files, tmp_path / "run", *more, "--time-limit-minutes", "1e-9")
     capsys.readouterr()
-    assert main(["export", str(run), "--to", str(tmp_path / "out")]) == 0
+    assert main(["export", str(run), "--output", str(tmp_path / "out")]) == 0
     assert capsys.readouterr().err.count("warning: The run stopped in epoch 1 of 5.\n") == 1
     text = (tmp_path / "out" / "README.md").read_text()
     training = text[text.index("## Training") : text.index("## Evaluation")]
@@ -194,6 +205,6 @@ def test_the_readme_of_an_interrupted_run(tmp_path, capsys):
 
     assert labeling.main(["train-tagger", "--run", str(run), "--resume", "--epochs", "1"]) == 0
     capsys.readouterr()
-    assert main(["export", str(run), "--to", str(tmp_path / "out")]) == 0
+    assert main(["export", str(run), "--output", str(tmp_path / "out")]) == 0
     assert "stopped" not in capsys.readouterr().err
     assert "stopped" not in (tmp_path / "out" / "README.md").read_text()

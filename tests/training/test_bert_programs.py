@@ -87,7 +87,7 @@ assert "tensorflow_text" not in sys.modules and "tfreps" not in sys.modules
 
 def served(run, folder, texts):
     """Returns the answers of an export in a process that only has TensorFlow."""
-    assert main(["export", str(run), "--to", str(folder)]) == 0
+    assert main(["export", str(run), "--output", str(folder)]) == 0
     command = [sys.executable, "-c", ASK, str(folder / "1"), json.dumps(texts)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

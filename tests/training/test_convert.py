@@ -17,6 +17,7 @@ from tfreps.models import BiLM, BiLMPretrainer
 TEXT = "The dog left the bank .\nher hand\n"
 WORDS = {"filters": [], "vocabulary_size": len(VOCABULARY), "num_layers": 1}
 TWENTY = [*VOCABULARY.tokens, "zebra"]
+TO_BILM_TF = "--output-format", "bilm-tf"
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,7 @@ def vectors(tmp_path, name, *arguments):
 def test_there_and_back(run, text, tmp_path, capsys):
     path, model = run
     files = tmp_path / "deep" / "published"
-    convert(path, "--to-bilm-tf", files)
+    convert(path, *TO_BILM_TF, "--output", files)
     assert names(files) == ["README.md", "options.json", "vocabulary.txt", "weights.hdf5"]
     card = (files / "README.md").read_text()
     assert "# published\n" in card and 'tfreps.load("published")' in card
@@ -71,10 +72,10 @@ def test_there_and_back(run, text, tmp_path, capsys):
         and "Next" in out
     )
 
-    pair = ["--options", files / "options.json", "--weights", files / "weights.hdf5"]
+    pair = ["--elmo-config", files / "options.json", "--elmo-weights", files / "weights.hdf5"]
     back = tmp_path / "back"
     back.mkdir()  # an empty folder is allowed
-    convert(*pair, "--to-run", back)
+    convert(*pair, "--output", back)
     assert f"Wrote {back}: " in (out := capsys.readouterr().out) and "tfreps embed" in out
     folder = RunFolder.open(back, "convert")
     bilm = folder.load_model()
@@ -97,7 +98,7 @@ def test_there_and_back(run, text, tmp_path, capsys):
 def test_files_that_allennlp_cannot_load(tmp_path, capsys):
     bilm = BiLM(filters=[[1, 4]], units=4, projection_dim=4, max_characters=10)
     RunFolder.create(tmp_path / "run", "convert", {}).save_model(bilm)
-    convert(tmp_path / "run", "--to-bilm-tf", tmp_path / "files")
+    convert(tmp_path / "run", *TO_BILM_TF, "--output", tmp_path / "files")
     out = capsys.readouterr().out
     assert "warning: bilm-tf can load weights.hdf5, but AllenNLP cannot: the model has LSTMs" in out
     assert "Next, in AllenNLP" not in out
@@ -105,16 +106,16 @@ def test_files_that_allennlp_cannot_load(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_an_export_of_a_converted_run(run, tmp_path):
-    convert(run[0], "--to-bilm-tf", tmp_path / "files")
+    convert(run[0], *TO_BILM_TF, "--output", tmp_path / "files")
     pair = (
-        "--options",
+        "--elmo-config",
         tmp_path / "files/options.json",
-        "--weights",
+        "--elmo-weights",
         tmp_path / "files/weights.hdf5",
     )
-    convert(*pair, "--vocabulary", tmp_path / "files/vocabulary.txt", "--to-run", tmp_path / "run")
+    convert(*pair, "--vocabulary", tmp_path / "files/vocabulary.txt", "--output", tmp_path / "run")
     assert RunFolder.open(tmp_path / "run").vocabulary().tokens == VOCABULARY.tokens
-    assert main(["export", str(tmp_path / "run"), "--to", str(tmp_path / "export")]) == 0
+    assert main(["export", str(tmp_path / "run"), "--output", str(tmp_path / "export")]) == 0
     assert main(["predict", str(tmp_path / "export"), "the dog left"]) == 0
 
 
@@ -132,7 +133,7 @@ def training_folder(tmp_path_factory):
 def test_a_training_folder(training_folder, text, tmp_path, capsys):
     old, vocabulary = training_folder / "run", training_folder / "vocabulary.txt"
     run = tmp_path / "run"
-    convert("--checkpoint", old, "--vocabulary", vocabulary, "--to-run", run)
+    convert("--checkpoint", old, "--vocabulary", vocabulary, "--output", run)
     out = capsys.readouterr().out
     assert f"tfreps evaluate-lm {run} --text FILES" in out and "over 20 tokens" in out
     assert f"tfreps pretrain-elmo --init {old}" in out
@@ -156,27 +157,25 @@ def test_a_training_folder(training_folder, text, tmp_path, capsys):
     "arguments",
     [
         [],
-        ["RUN"],
-        ["--to-run", "OUT"],
-        ["RUN", "--to-run", "OUT", "--options", "O"],
-        ["RUN", "--to-bilm-tf", "OUT", "--to-run", "OUT2"],
-        ["RUN", "--to-bilm-tf", "OUT", "--vocabulary", "V"],
-        ["--options", "O", "--to-run", "OUT"],
-        ["--options", "O", "--weights", "W", "--to-bilm-tf", "OUT"],
-        ["--options", "O", "--weights", "W", "--checkpoint", "C", "--to-run", "OUT"],
-        ["--checkpoint", "C", "--to-run", "OUT"],
+        ["MODEL", "--elmo-config", "O"],
+        ["MODEL", *TO_BILM_TF, "--vocabulary", "V"],
+        ["--elmo-config", "O"],
+        ["--elmo-config", "O", "--elmo-weights", "W", *TO_BILM_TF],
+        ["--elmo-config", "O", "--elmo-weights", "W", "--checkpoint", "C"],
+        ["--checkpoint", "C"],
     ],
 )
 def test_what_belongs_together(capsys, arguments):
-    err = refused(capsys, *arguments)
-    assert "Expected RUN --to-bilm-tf FOLDER, or" in err and "got " in err
+    err = refused(capsys, *arguments, "--output", "OUT")
+    expected = "only MODEL with --output-format" if TO_BILM_TF[0] in arguments else "MODEL [--sch"
+    assert f"Expected {expected}" in err and "; got " in err
 
 
 def spoiled(tmp_path, model, spoil):
     files = tmp_path / "options.json", tmp_path / "weights.hdf5"
     bilm_tf.write_weights(model, *files)
     spoil(*files)
-    return ["--options", files[0], "--weights", files[1]]
+    return ["--elmo-config", files[0], "--elmo-weights", files[1]]
 
 
 def drop(options, weights):
@@ -211,7 +210,7 @@ def misname(options, weights):
 def test_broken_files_leave_nothing(run, tmp_path, capsys, spoil, message):
     source = spoiled(tmp_path, run[1].bilm, spoil)
     before = names(tmp_path)
-    assert message in refused(capsys, *source, "--to-run", tmp_path / "run")
+    assert message in refused(capsys, *source, "--output", tmp_path / "run")
     assert names(tmp_path) == before
 
 
@@ -220,22 +219,22 @@ def test_a_full_disk_leaves_nothing(run, tmp_path, capsys, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(BiLM, "save_pretrained", full)
-    assert "No space left" in refused(capsys, run[0], "--to-bilm-tf", tmp_path / "out")
+    assert "No space left" in refused(capsys, run[0], *TO_BILM_TF, "--output", tmp_path / "out")
     assert names(tmp_path) == []
 
 
 def test_the_target_is_taken(run, tmp_path, capsys):
     (tmp_path / "thesis.tex").write_text("mine")
     for target in (tmp_path, tmp_path / "thesis.tex"):
-        assert "Choose another" in refused(capsys, run[0], "--to-bilm-tf", target)
+        assert "Choose another" in refused(capsys, run[0], *TO_BILM_TF, "--output", target)
     assert names(tmp_path) == ["thesis.tex"]
 
 
 def test_bad_runs(tmp_path, capsys):
     out = tmp_path / "out"
-    assert "does not exist" in refused(capsys, tmp_path / "nowhere", "--to-bilm-tf", out)
+    assert "does not exist" in refused(capsys, tmp_path / "nowhere", *TO_BILM_TF, "--output", out)
     path, _ = make_run(tmp_path / "run", bidirectional=False, **WORDS)
-    assert "one direction" in refused(capsys, path, "--to-bilm-tf", out)
+    assert "one direction" in refused(capsys, path, *TO_BILM_TF, "--output", out)
     assert not out.exists()
 
 
@@ -244,34 +243,34 @@ def test_vocabularies(training_folder, tmp_path, capsys):
     path, model = make_run(tmp_path / "run", **WORDS)
     pair = spoiled(tmp_path, model.bilm, lambda *_: None)
     new = tmp_path / "new"
-    assert "--vocabulary is missing. " in refused(capsys, *pair, "--to-run", new)
+    assert "--vocabulary is missing. " in refused(capsys, *pair, "--output", new)
     vocabulary = training_folder / "vocabulary.txt"
-    err = refused(capsys, *pair, "--vocabulary", vocabulary, "--to-run", new)
+    err = refused(capsys, *pair, "--vocabulary", vocabulary, "--output", new)
     assert "weights.hdf5 has 19 tokens, but" in err and "vocabulary.txt has 20" in err
     own = RunFolder.open(path).vocabulary_path
     err = refused(
-        capsys, "--checkpoint", training_folder / "run", "--vocabulary", own, "--to-run", new
+        capsys, "--checkpoint", training_folder / "run", "--vocabulary", own, "--output", new
     )
     assert "a vocabulary of 20 tokens" in err
-    err = refused(capsys, "--checkpoint", path, "--vocabulary", own, "--to-run", new)
+    err = refused(capsys, "--checkpoint", path, "--vocabulary", own, "--output", new)
     assert "--vocabulary applies only to" in err and "its own vocabulary" in err
     assert not new.exists()
-    convert(*pair, "--vocabulary", own, "--to-run", new)
+    convert(*pair, "--vocabulary", own, "--output", new)
     bilm = RunFolder.open(new).load_model()
     assert (bilm.sentence_start_id, bilm.sentence_end_id) == (1, 2)
 
 
 def test_a_folder_of_a_published_bilm(run, tmp_path, capsys):
     files, back = tmp_path / "published", tmp_path / "back"
-    convert(run[0], "--to-bilm-tf", files)
-    convert(files, "--to-run", back)
+    convert(run[0], *TO_BILM_TF, "--output", files)
+    convert(files, "--output", back)
     assert f"Wrote {back}: " in capsys.readouterr().out
     folder = RunFolder.open(back, "convert")
     assert isinstance(folder.load_model(), BiLM)
     assert folder.vocabulary().tokens == VOCABULARY.tokens
-    err = refused(capsys, back, "--to-run", tmp_path / "again")
+    err = refused(capsys, back, "--output", tmp_path / "again")
     assert "is already a run folder" in err
     words = tmp_path / "words"
     BiLM(units=8, projection_dim=4, vocabulary_size=9).save_pretrained(words)
-    err = refused(capsys, words, "--to-run", tmp_path / "again")
+    err = refused(capsys, words, "--output", tmp_path / "again")
     assert "vocabulary" in err and not (tmp_path / "again").exists()

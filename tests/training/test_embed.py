@@ -88,8 +88,8 @@ def test_warm_float16_and_published_files(run, text, tmp_path, capsys):
     bilm, output = run[1].bilm, tmp_path / "v.hdf5"
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
     bilm_tf.write_weights(bilm, *files)
-    flags = ["--state", "warm", "--dtype", "float16", "--forget-sentences"]
-    tfreps("--options", files[0], "--weights", files[1], text, "--output", output, *flags)
+    flags = ["--elmo-initial-state", "warm", "--dtype", "float16", "--forget-sentences"]
+    tfreps("--elmo-config", files[0], "--elmo-weights", files[1], text, "--output", output, *flags)
     with h5py.File(output) as file:
         assert "sentence_to_index" not in file and file["2"].dtype == np.float16
         expected = layers_of(bilm.with_initial_state("warm"), LINES[2])
@@ -262,7 +262,7 @@ def test_published_files_of_words(text, tmp_path, capsys):
     bilm, output = make_pretrainer(**WORDS).bilm, tmp_path / "v.hdf5"
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5")]
     bilm_tf.write_weights(bilm, *files)
-    command = ["--options", files[0], "--weights", files[1], text, "--output", str(output)]
+    command = ["--elmo-config", files[0], "--elmo-weights", files[1], text, "--output", str(output)]
     assert main(["embed", *command]) == 2
     assert "this biLM reads token ids" in capsys.readouterr().err
     assert not list(tmp_path.glob("v.hdf5*"))  # nothing begun

@@ -111,11 +111,11 @@ def test_carried_state(run, heldout, nlls):
                 row += [pair for pair in zip(*parts, strict=True) if pair[0] is not None]
         both.append([nll for row in rows for nll in of(row, direction)])
     results = evaluate(
-        run, "--text", heldout, "--state", "carry", "--batch-size", 2, "--unroll-steps", 5
+        run, "--text", heldout, "--carry-state", "--batch-size", 2, "--unroll-steps", 5
     )
     for name, value in expected(*both).items():
         assert_close(results[name], value, name=name)
-    assert results["state"] == "carry" and results["batch_size"] == 2
+    assert results["carry_state"] and results["batch_size"] == 2
 
 
 @pytest.mark.slow
@@ -170,7 +170,7 @@ def test_unigrams_and_one_direction(one_direction, tmp_path, capsys):
 def test_a_carried_state_without_a_full_batch(one_direction, tmp_path):
     (tmp_path / "test.txt").write_text("the cat\n")
     run = RunFolder.open(one_direction[0])
-    results = evaluate(run.path, "--text", tmp_path / "test.txt", "--state", "carry")
+    results = evaluate(run.path, "--text", tmp_path / "test.txt", "--carry-state")
     assert results["perplexity"] > 1 and "full_batches" not in results
 
 
@@ -200,14 +200,14 @@ def test_bad_text(one_direction, tmp_path, capsys, data, message):
 
 
 def test_bad_numbers(one_direction, heldout, capsys):
-    for more in (["--batch-size", 0], ["--state", "carry", "--unroll-steps", 0]):
+    for more in (["--batch-size", 0], ["--carry-state", "--unroll-steps", 0]):
         err = refused(capsys, one_direction[0], "--text", heldout, *more)
         assert "must be at least 1" in err
 
 
 def test_unroll_steps_belong_to_a_carried_state(one_direction, heldout, capsys):
     err = refused(capsys, one_direction[0], "--text", heldout, "--unroll-steps", 5)
-    assert "--unroll-steps has no effect with --state fixed; it applies to carry." in err
+    assert "--unroll-steps requires --carry-state." in err
 
 
 def test_bad_runs(heldout, tmp_path, capsys):

@@ -59,7 +59,7 @@ def test_published_files_of_words(small_corpus, tmp_path, capsys):
     files = [str(tmp_path / name) for name in ("options.json", "weights.hdf5", "words.txt")]
     bilm_tf.write_weights(make_pretrainer(vocabulary_size=len(VOCABULARY)).bilm, *files[:2])
     VOCABULARY.write(files[2])
-    flags = ["--options", files[0], "--weights", files[1], "--vocabulary", files[2]]
+    flags = ["--elmo-config", files[0], "--elmo-weights", files[1], "--vocabulary", files[2]]
     text = small_corpus / "train-00.txt"
     assert "'bank' occurs 4 times" in tfreps(capsys, "--text", text, "--word", "bank", *flags)
 

@@ -109,8 +109,8 @@ PROGRAMS = {
     "publish": ("tagger", "publish MODEL OUT"),
     "embed": ("elmo", "embed MODEL text.txt --output OUT"),
     "embed, preset": ("bilm", "embed MODEL text.txt --output OUT"),
-    "export": ("elmo", "export MODEL --to OUT"),
-    "convert": ("elmo", "convert MODEL --to-run OUT"),
+    "export": ("elmo", "export MODEL --output OUT"),
+    "convert": ("elmo", "convert MODEL --output OUT"),
     "plot": ("bert", "plot attention MODEL --text ada --output OUT.png"),
     "train-tagger, --elmo": (
         "elmo",

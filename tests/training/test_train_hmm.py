@@ -201,7 +201,7 @@ def test_a_run_with_another_vocabulary_is_neither_asked_nor_exported(
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join([*lines[:-2], lines[-1], lines[-2]]))  # equal lines and bytes
     capsys.readouterr()
-    for line in (["tag", str(run)], ["export", str(run), "--to", str(tmp_path / "export")]):
+    for line in (["tag", str(run)], ["export", str(run), "--output", str(tmp_path / "export")]):
         assert main(line) == 2
         assert f"{path} is not the file that the run was created with" in capsys.readouterr().err
     assert not (tmp_path / "export").exists()

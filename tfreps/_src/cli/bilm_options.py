@@ -6,7 +6,7 @@ from tfreps._src.cli.options import Option, listed
 
 
 def _state(value):
-    """Returns the value of --state. If it is `carry`, raises an error with the reason."""
+    """Returns the value; if it is `carry`, raises an error with the reason."""
     if value == "carry":
         raise argparse.ArgumentTypeError(
             "must be zero or warm; with carry, the vectors of a sentence would depend on the "
@@ -20,27 +20,27 @@ MODEL = Option(
     str, None, "Run folder of a biLM, or published biLM, by path, name ('tfreps presets') or hf:// "
     "address.", metavar="MODEL",
 )  # fmt: skip
-# A user gives either the argument MODEL, or both --options and --weights.
+# A user gives either the argument MODEL, or both --elmo-config and --elmo-weights.
 OPTIONS = {
-    "options": Option(
-        str, None, "options.json of a published biLM, in place of MODEL. Requires --weights.",
-        metavar="FILE.json",
+    "elmo_config": Option(
+        str, None, "options.json of a biLM from bilm-tf or AllenNLP, in place of MODEL. Requires "
+        "--elmo-weights.", metavar="FILE",
     ),
-    "weights": Option(
-        str, None, "HDF5 file with the weights of the biLM that --options describes.",
-        metavar="FILE.hdf5",
+    "elmo_weights": Option(
+        str, None, "HDF5 file with the weights of the biLM that --elmo-config describes.",
+        metavar="FILE",
     ),
     "vocabulary": Option(
         str, None, "Vocabulary file of the published biLM. A biLM that reads token ids needs it to "
         "read text.", metavar="FILE",
     ),
-    "state": Option(
+    "elmo_initial_state": Option(
         _state, None, "LSTM state at the start of each sentence: zeros (zero), or the state after "
         "a fixed sentence (warm). Defaults to zero.", ["zero", "warm"],
     ),
 }  # fmt: skip
 # Arguments of the library whose flag has another name.
-FLAGS = {"weights_file": "--weights", "initial_state": "--state"}
+FLAGS = {"weights_file": "--elmo-weights", "initial_state": "--elmo-initial-state"}
 
 
 def reading_options(bilm) -> dict:
@@ -54,18 +54,18 @@ def reading_options(bilm) -> dict:
 
 def chosen_model(options) -> tuple[str, dict]:
     """Returns the path and the keyword arguments of `tfreps.load` for the model of the options."""
-    files = {"--options": options.options, "--weights": options.weights}
+    files = {"--elmo-config": options.elmo_config, "--elmo-weights": options.elmo_weights}
     if (None in files.values()) if options.model is None else any(files.values()):
-        given = [] if options.model is None else [f"run folder {options.model}"]
+        given = [] if options.model is None else [f"MODEL {options.model}"]
         given += [f"{flag} {value}" for flag, value in files.items() if value is not None]
         raise ValueError(
-            "Expected either a run folder, or both --options FILE.json and --weights FILE.hdf5; "
-            f"got {listed(given) or 'neither'}."
+            "Expected either MODEL, or both --elmo-config FILE and --elmo-weights FILE; got "
+            f"{listed(given) or 'neither'}."
         )
     given = {
-        "weights_file": options.weights,
+        "weights_file": options.elmo_weights,
         "vocabulary": options.vocabulary,
-        "initial_state": options.state,
+        "initial_state": options.elmo_initial_state,
     }
     given = {name: value for name, value in given.items() if value is not None}
-    return options.model or options.options, given
+    return options.model or options.elmo_config, given

@@ -2,12 +2,11 @@
 
 from typing import NamedTuple
 
+from tfreps._src.cli import bilm_options
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.program import Group
 from tfreps._src.cli.training_options import LABELING, OPTIMIZER, RUN_GROUP
 
-# Arguments of the library whose flag has another name.
-FLAGS = {"weights_file": "--elmo-weights", "initial_state": "--elmo-initial-state"}
 MAY_CHANGE = "test", "test_vectors"  # options that may differ when a run is resumed
 TAGGER, CLASSIFIER = HEADS = "tagger", "classifier"
 DEFAULT = "bilstm"
@@ -49,17 +48,16 @@ ELMO = {
         str, None, "Run folder, name ('tfreps presets') or address of a biLM whose vectors are "
         "concatenated with the word vectors.", excludes=("elmo_config", "elmo_weights"),
     ),
-    "elmo_config": Option(
-        str, None, "options.json of a biLM from bilm-tf or AllenNLP, in place of --elmo.",
+    "elmo_config": bilm_options.OPTIONS["elmo_config"]._replace(
+        about="options.json of a biLM from bilm-tf or AllenNLP, in place of --elmo.",
         needs="elmo_weights",
     ),
-    "elmo_weights": Option(
-        str, None, "HDF5 file with the weights of the biLM that --elmo-config describes.",
-        needs="elmo_config",
-    ),
-    "elmo_initial_state": Option(
-        str, "zero", "LSTM state of the biLM at the start of each sentence: zeros (zero), or the "
-        "state after a fixed sentence (warm).", ["zero", "warm"], needs="elmo or elmo_weights",
+    "elmo_weights": bilm_options.OPTIONS["elmo_weights"]._replace(needs="elmo_config"),
+    "elmo_initial_state": bilm_options.OPTIONS["elmo_initial_state"]._replace(
+        default="zero",
+        about="LSTM state of the biLM at the start of each sentence: zeros (zero), or the state "
+        "after a fixed sentence (warm).",
+        needs="elmo or elmo_weights",
     ),
     "elmo_top_only": Option(
         bool, False, "Use the top layer of the biLM instead of a learned mix of all layers.",

@@ -43,5 +43,5 @@ def finish(run, model, best, measured, program):
     print(
         f"\nWrote {run.model_path}, {run.results_path} and {run.pictures_path}.\n"
         f"Next: tfreps {program} {run.path} FILE, tfreps evaluate {run.path} --data FILES, or "
-        f"tfreps export {run.path} --to DIR."
+        f"tfreps export {run.path} --output DIR."
     )

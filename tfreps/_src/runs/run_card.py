@@ -15,11 +15,12 @@ NOT_SHOWN = {
     "overwrite",
     "time_limit_minutes",
     "checkpoint_every",
+    "keep_checkpoints",
+    "output",
+    "output_format",
 }
-NOT_SHOWN |= {"keep_checkpoints"}
-NOT_SHOWN |= {"to_run", "to_bilm_tf", "to_hugging_face"}
 # Options that name other files or folders.
-PATHS = {*INPUTS, "init_config", "model", "weights", "checkpoint"} - set(DATA)
+PATHS = {*INPUTS, "init_config", "model", "checkpoint"} - set(DATA)
 
 
 def run_card(run: RunFolder) -> dict:

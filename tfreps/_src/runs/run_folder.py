@@ -24,7 +24,7 @@ CONTENTS += (CHECKPOINTS, LOGS, PICTURES, MANIFEST)  # removed in reverse order
 
 # Options that name input files or folders, which a new run must not overwrite.
 INPUTS = "train", "validation", "test", "unlabeled", "vocabulary", "vectors", "init"
-INPUTS += ("elmo", "elmo_config", "elmo_weights", "bert", "options")
+INPUTS += ("elmo", "elmo_config", "elmo_weights", "bert")
 INPUTS += ("train_vectors", "validation_vectors", "test_vectors")
 
 
