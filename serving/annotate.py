@@ -30,6 +30,7 @@ READING = {
     "field": Option(
         str, None, "Field of the records that contains the text, or the list of its tokens with "
         "--signature tokens. Defaults to the name of that input: text or tokens.", needs=RECORDS,
+        metavar="NAME",
     ),
     "signature": Option(
         str, "default", "Signature of the export: default, which reads raw text, or tokens, which "
@@ -50,12 +51,15 @@ WRITING = {
     "outputs": Option(
         str, None, "Outputs of the signature to write, or spans. Defaults to the tags and "
         "spans of a tagger, the labels of a classifier, or the vector of the text (default).",
-        many=True,
+        many=True, metavar="NAME",
     ),
-    "prefix": Option(str, None, "Prefix of the names of the fields that the answers add."),
+    "prefix": Option(
+        str, None, "Prefix of the names of the fields that the answers add.",
+        metavar="TEXT",
+    ),
     "keep": Option(
         str, None, "Fields of the input to write in addition to the text. Defaults to all fields.",
-        many=True,
+        many=True, metavar="NAME",
     ),
     "shards": Option(
         int, 0, "Number of files to write. With 0, the runner decides.", at_least=0
@@ -65,7 +69,7 @@ WRITING = {
 RUNNING = {
     "runner": Option(
         str, "local", "Runner of Beam: local, DataflowRunner, FlinkRunner, SparkRunner, "
-        "PortableRunner or PrismRunner.",
+        "PortableRunner or PrismRunner.", metavar="NAME",
     ),
     "workers": Option(
         int, 1, "Number of worker processes of the local runner, each with a copy of the model. "
@@ -93,11 +97,11 @@ PROGRAM = Program(
     {
         "export": Option(
             str, None, "Folder written by tfreps export, whose newest version answers, or one "
-            "version.", required=True, metavar="EXPORT",
+            "version.", required=True, metavar="DIR",
         ),
         "inputs": Option(
             str, None, "Files or glob patterns, on this machine or as an address such as "
-            "gs://mine/*.txt.", many=True, required=True, metavar="INPUT",
+            "gs://mine/*.txt.", many=True, required=True, metavar="FILE",
         ),
     },
     [
@@ -113,7 +117,7 @@ PROGRAM = Program(
         "tfreps annotate exports/elmo texts.jsonl --input-format jsonl --outputs elmo --workers 4 "
         "\\\n    --output vectors --output-format parquet",
     ),
-    usage="tfreps annotate EXPORT INPUT [INPUT ...] --output DIR [options] [-- BEAM OPTIONS]",
+    usage="tfreps annotate DIR FILE [FILE ...] --output DIR [options] [-- BEAM OPTIONS]",
 )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Prints the outputs of an exported SavedModel for raw sentences.
 
-EXPORT_FOLDER is a version, such as exports/elmo/1, or a folder of versions, such as exports/elmo,
+DIR is a version, such as exports/elmo/1, or a folder of versions, such as exports/elmo,
 of which the newest is used.
 
 The program prints one JSON object per sentence, which contains the sentence as `text`. For a biLM
@@ -32,7 +32,7 @@ PROGRAM = Program(
     "a SavedModel is a program (see SECURITY.md).",
     {
         "folder": Option(
-            str, None, "Folder written by 'tfreps export'.", required=True, metavar="EXPORT_FOLDER"
+            str, None, "Folder written by 'tfreps export'.", required=True, metavar="DIR"
         ),
         "sentences": SENTENCES,
     },
@@ -43,7 +43,7 @@ PROGRAM = Program(
         Group("output", "Outputs to print.", {
             "signature": Option(
                 str, "default", "Signature to call: default, which reads raw text, or tokens, "
-                "which reads tokens that are split at white space.",
+                "which reads tokens that are split at white space.", metavar="NAME",
             ),
             "full": Option(
                 bool, False, "Print all numbers of the outputs of a biLM or BERT model, or the "

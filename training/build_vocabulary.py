@@ -30,7 +30,7 @@ PROGRAM = Program(
     {
         "files": Option(
             str, None, "Text files, optionally gzipped, or glob patterns.", many=True,
-            required=True, metavar="FILES",
+            required=True, metavar="FILE",
         )
     },
     [
@@ -83,7 +83,7 @@ def build(options):
     print(
         f"Wrote {options.output}: {what}, out of {len(counts):,} distinct tokens.\n"
         f"Text: {total:,} tokens, {100 * known / total:.2f} % of them in the vocabulary.\n"
-        f"Next: tfreps {program} --vocabulary {options.output} --train FILES ... "
+        f"Next: tfreps {program} --vocabulary {options.output} --train FILE ... "
         f"(see tfreps {program} --help)."
     )
 
@@ -115,5 +115,5 @@ def characters_of_bert(options, progress):
 def checked(counts, options):
     """Returns the counts; raises ValueError if there are none."""
     if not counts:
-        raise ValueError(f"FILES must contain text; found no tokens in {' '.join(options.files)}.")
+        raise ValueError(f"FILE must contain text; found no tokens in {' '.join(options.files)}.")
     return counts

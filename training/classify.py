@@ -19,12 +19,13 @@ PROGRAM = Program(
     "classify",
     __doc__,
     {
-        "run": Option(
+        "model": Option(
             str, None, "Run folder of a classifier, or published BERT model with a label head, by "
-            "path, name ('tfreps presets') or hf:// address.", required=True,
+            "path, name ('tfreps presets') or hf:// address.", required=True, metavar="MODEL",
         ),
         "text": Option(
-            str, "-", "File with one text per line, optionally gzipped; - reads standard input."
+            str, "-", "File with one text per line, optionally gzipped; - reads standard input.",
+            metavar="FILE",
         ),
     },
     [
@@ -57,11 +58,11 @@ def main(argv=None):
 
 
 def classify(options):
-    check_output(options.output, options.overwrite, [options.text, *run_files(options.run)])
+    check_output(options.output, options.overwrite, [options.text, *run_files(options.model)])
     from tfreps._src.inference.load import load_as
     from tfreps._src.inference.text_classifier import TextClassifier
 
-    trained = load_as(TextClassifier, options.run)
+    trained = load_as(TextClassifier, options.model)
     threshold = threshold_of(options, trained)
     write = {"tab": as_columns, "json": as_json_line}[options.format]
     progress = make_progress("texts")
@@ -90,7 +91,7 @@ def threshold_of(options, trained):
         if found is None:
             raise ValueError(
                 "--threshold validation needs the threshold that was best on the validation data, "
-                f"which {options.run} does not contain. Give a number from 0 to 1 instead."
+                f"which {options.model} does not contain. Give a number from 0 to 1 instead."
             )
         return found
     try:

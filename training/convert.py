@@ -209,7 +209,7 @@ def run_from_bilm(options, trained, vocabulary):
     if has_softmax:
         print(
             f"softmax over {len(vocabulary):,} tokens included.\n"
-            f"Next: tfreps evaluate-lm {run} --text FILES, tfreps embed {run}, or tfreps export "
+            f"Next: tfreps evaluate-lm {run} --text FILE, tfreps embed {run}, or tfreps export "
             f"{run} --output DIR. The run folder does not\ninclude the accumulators of Adagrad. To "
             f"continue training with them: tfreps pretrain-elmo --init {options.checkpoint}."
         )
@@ -236,6 +236,6 @@ def run_from_bert(options, trained):
         print(f"{spare:,} rows of the embedding table belong to no token of the vocabulary.")
     print(
         f"Wrote {run}: {model.count_params():,} parameters and the tokenizer.\n"
-        f"Next: tfreps {ask} {run} FILE, tfreps evaluate {run} --data FILES, or tfreps export "
+        f"Next: tfreps {ask} {run} FILE, tfreps evaluate {run} --data FILE, or tfreps export "
         f"{run} --output DIR."
     )

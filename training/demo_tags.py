@@ -82,7 +82,7 @@ def build(options):
               f"{tags.count('B-CODE'):7,} spans of code")  # fmt: skip
     print(
         f"Wrote {folder}.\nNext: tfreps train-tagger --train {folder}/train.conll --validation "
-        f"{folder}/dev.conll --scheme bio --tokens words --run RUN."
+        f"{folder}/dev.conll --scheme bio --tokens words --run DIR."
     )
 
 

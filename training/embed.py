@@ -34,7 +34,7 @@ PROGRAM = Program(
         "model": bilm_options.MODEL,
         "text": Option(
             str, None, "UTF-8 text file with one tokenized sentence per line, or file in another "
-            "--format; optionally gzipped.", required=True, metavar="TEXT",
+            "--format; optionally gzipped.", required=True, metavar="FILE",
         ),
     },
     [
@@ -70,7 +70,7 @@ PROGRAM = Program(
         }),
         Group("output", "File to write.", {
             "output": Option(
-                str, None, "HDF5 file to write.", required=True, metavar="FILE.hdf5",
+                str, None, "HDF5 file to write.", required=True, metavar="FILE",
                 must_be=(lambda path: not is_stream(path), "a file, since HDF5 cannot be written "
                          "to a stream"),
             ),

@@ -23,8 +23,9 @@ PROGRAM = Program(
     "evaluate",
     __doc__,
     {
-        "run": Option(
-            str, None, "Run folder of a tagger or classifier, by path or address.", required=True
+        "model": Option(
+            str, None, "Run folder of a tagger or classifier, by path or address.", required=True,
+            metavar="MODEL",
         )
     },
     [
@@ -34,7 +35,7 @@ PROGRAM = Program(
             {
                 "data": Option(
                     str, None, "Files with tagged sentences or labeled texts, or glob patterns.",
-                    many=True, required=True,
+                    many=True, required=True, metavar="FILE",
                 ),
                 "vectors": Option(
                     str, None, "File of vectors for the data, written by 'tfreps embed'. Required "
@@ -43,6 +44,7 @@ PROGRAM = Program(
                 "format": Option(
                     str, None, "Format of the files: one of the formats of 'tfreps train-tagger' "
                     "or 'tfreps train-classifier'. Defaults to the format of the training data.",
+                    metavar="NAME",
                 ),
                 "encoding": as_in_training("encoding"),
                 **FIELDS,
@@ -70,14 +72,14 @@ def main(argv=None):
 
 
 def evaluate(options):
-    read = [*options.data, *filter(None, [options.vectors]), *run_files(options.run)]
+    read = [*options.data, *filter(None, [options.vectors]), *run_files(options.model)]
     check_output(options.output, options.overwrite, read)
     from tfreps._src.inference.load import load_as
     from tfreps._src.inference.text_model import TextModel
     from tfreps._src.reports.evaluation import evaluate_classifier, evaluate_tagger
     from tfreps.presets import fetched
 
-    with fetched(options.run) as path:
+    with fetched(options.model) as path:
         run, trained = RunFolder.open(path), load_as(TextModel, path)
     check_fit(options, trained.is_tagger)
     if trained.is_tagger:

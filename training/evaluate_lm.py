@@ -23,14 +23,14 @@ PROGRAM = Program(
     {
         "model": Option(
             str, None, "Run folder of a biLM with a softmax, created by 'tfreps pretrain-elmo' or "
-            "by 'tfreps convert --checkpoint'.", required=True, metavar="RUN",
+            "by 'tfreps convert --checkpoint'.", required=True, metavar="MODEL",
         )
     },
     [
         Group("evaluation", "Text, and how it is read.", {
             "text": Option(
                 str, None, "Files with one tokenized sentence per line, or glob patterns.",
-                many=True, required=True,
+                many=True, required=True, metavar="FILE",
             ),
             "carry_state": Option(
                 bool, False, "Start each sentence from the LSTM state after the previous sentence "

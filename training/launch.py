@@ -30,7 +30,7 @@ PROGRAM = Program(
     {
         "command": Option(
             str, None, f"Program that trains ({listed(TRAINING, 'or')}) and its arguments, after "
-            "--.", many=True, required=True, metavar="PROGRAM",
+            "--.", many=True, required=True, metavar="COMMAND",
         )
     },
     [
@@ -97,7 +97,7 @@ def check_separator(argv):
 def check_command(options):
     program = options.command[0]
     if program not in TRAINING:
-        raise ValueError(f"PROGRAM must be {listed(TRAINING, 'or')}; got {program!r}.")
+        raise ValueError(f"COMMAND must be {listed(TRAINING, 'or')}; got {program!r}.")
     if os.environ.get(NAME):
         raise ValueError(
             f"{NAME} must not be set, since tfreps launch sets it for every worker. Unset it, "

@@ -35,7 +35,7 @@ PROGRAM = Program(
             ),
             "word": Option(
                 str, None, "Word of --text to look up. Defaults to a word that occurs in varied "
-                "contexts.",
+                "contexts.", metavar="TEXT",
             ),
             "count": Option(
                 int, 5, "Number of neighbors to print for each occurrence.", at_least=1

@@ -1,7 +1,7 @@
 """Draws attention, position vectors or learning curves as a PNG file.
 
 `tfreps plot KIND --help` shows the options of a kind of plot: attention, positions or curves. With
---tensorboard RUN/logs, TensorBoard shows the picture too. Plots need matplotlib: pip install
+--tensorboard DIR, TensorBoard shows the picture too. Plots need matplotlib: pip install
 matplotlib.
 """
 
@@ -13,18 +13,18 @@ from tfreps._src.cli.options import Option, as_flag
 from tfreps._src.cli.output_checks import check_output
 from tfreps._src.cli.program import Group, Program
 from tfreps._src.cli.start_tensorflow import start_tensorflow
-from tfreps._src.plots.curves import PLACES
+from tfreps._src.plots.curves import AXES
 from tfreps._src.plots.position_maps import VIEWS
 from tfreps._src.runs.run_folder import RunFolder
 
 WIDTH = 128  # of sinusoidal position vectors
 KINDS = "sinusoidal", "sinusoidal_full_index"
 PICTURE = Group("output", "Picture to write.", {
-    "output": Option(str, None, "PNG file to write.", required=True, metavar="FILE.png"),
+    "output": Option(str, None, "PNG file to write.", required=True, metavar="FILE"),
     "overwrite": Option(bool, False, "Replace the picture if it exists."),
     "tensorboard": Option(
-        str, None, "Log folder, such as RUN/logs, to which the picture is added for TensorBoard.",
-        metavar="LOGS",
+        str, None, "Log folder, such as runs/bert/logs, to which the picture is added for "
+        "TensorBoard.", metavar="DIR",
     ),
 })  # fmt: skip
 ATTENTION = Program(
@@ -40,7 +40,8 @@ ATTENTION = Program(
     [
         Group("attention", "Text, and the attention weights to draw.", {
             "text": Option(
-                str, None, "Raw text, which is tokenized as in training.", required=True
+                str, None, "Raw text, which is tokenized as in training.", required=True,
+                metavar="TEXT",
             ),
             "second": Option(
                 str, None, "Second text of a pair, for BERT models and for classifiers with "
@@ -123,16 +124,16 @@ CURVES = Program(
     "Draws metrics of runs over their epochs or steps.",
     {
         "runs": Option(
-            str, None, "Run folders of training programs.", many=True, required=True, metavar="RUN"
+            str, None, "Run folders of training programs.", many=True, required=True, metavar="DIR"
         )
     },
     [
         Group("curves", "Metrics to draw.", {
-            "over": Option(
+            "x_axis": Option(
                 str, None, "Horizontal axis: epochs or steps. Defaults to epochs if all runs have "
-                "them, and to steps otherwise.", PLACES,
+                "them, and to steps otherwise.", AXES,
             ),
-            "figures": Option(
+            "metrics": Option(
                 str, None, "Names of the metrics to draw, such as loss. Defaults to all metrics "
                 "whose names do not begin with training/, or to all metrics if there are no "
                 "others.", many=True, metavar="NAME",
@@ -142,7 +143,7 @@ CURVES = Program(
     ],
     (
         "tfreps plot curves runs/bert --output curves.png",
-        "tfreps plot curves runs/bert runs/longer --figures loss --over step --output loss.png",
+        "tfreps plot curves runs/bert runs/longer --metrics loss --x-axis step --output loss.png",
         "tfreps plot curves runs/ner --output curves.png --tensorboard runs/ner/logs",
     ),
     tensorflow=False,
@@ -230,5 +231,7 @@ def draw_curves(options):
     }
     for history in histories.values():
         if not history.is_file():
-            raise ValueError(f"RUN must be a run with logged metrics; {history} does not exist.")
-    return plots.learning_curves_figure(histories, options.figures, options.over)
+            raise ValueError(
+                f"DIR must be a run folder with logged metrics; {history} does not exist."
+            )
+    return plots.learning_curves_figure(histories, options.metrics, options.x_axis)

@@ -2,7 +2,7 @@
 
 The text has one sentence per line and blank lines between documents, or records of two sentences
 (--format records). Without --vocabulary, --tokens characters builds the vocabulary from the
-training text. --resume continues an interrupted run from its last checkpoint. --init FOLDER
+training text. --resume continues an interrupted run from its last checkpoint. --init MODEL
 continues training from the weights of another run or of a published checkpoint.
 """
 
@@ -254,5 +254,5 @@ def say_end(run, best):
     print(
         f"Wrote {run.model_path} and {run.tokenizer_path}.\n"
         f"Next: tfreps train-classifier --encoder bert --bert {run.path} ..., or tfreps "
-        f"pretrain-bert --init {run.path} --train FILES ... to train on more text."
+        f"pretrain-bert --init {run.path} --train FILE ... to train on more text."
     )

@@ -243,6 +243,6 @@ def say_end(run, best):
     if best:
         print(f"Best validation perplexity: {best['perplexity']:.2f} at step {best['step']:,}.")
     print(
-        f"Wrote {run.model_path}.\nNext: tfreps evaluate-lm {run.path} --text FILES, tfreps embed "
+        f"Wrote {run.model_path}.\nNext: tfreps evaluate-lm {run.path} --text FILE, tfreps embed "
         f"{run.path} FILE --output FILE.hdf5, or tfreps export {run.path} --output DIR."
     )

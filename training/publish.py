@@ -18,7 +18,7 @@ PROGRAM = Program(
     {
         "model": Option(
             str, None, "Run folder or published model, by path, name ('tfreps presets') or hf:// "
-            "address.", required=True, metavar="RUN",
+            "address.", required=True, metavar="MODEL",
         ),
         "target": Option(
             str, None, "Address of the form hf://owner/repository[@branch][/folder], whose branch "
@@ -27,7 +27,10 @@ PROGRAM = Program(
     },
     [
         Group("upload", "Upload to the Hugging Face Hub.", {
-            "message": Option(str, None, "Commit message. Defaults to 'Upload with tfreps'."),
+            "message": Option(
+                str, None, "Commit message. Defaults to 'Upload with tfreps'.",
+                metavar="TEXT",
+            ),
             "private": Option(
                 bool, False, "Create a private repository. Has no effect on a repository that "
                 "exists.",

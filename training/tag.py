@@ -2,7 +2,7 @@
 
 The input is raw text with one sentence per line, which is tokenized as chosen in training (see
 --tokens of tfreps train-tagger). With any other --input, it consists of tokenized sentences in a
-format of tfreps train-tagger. In Python, `tfreps.load(RUN).tag(sentences)` takes lists of tokens.
+format of tfreps train-tagger. In Python, `tfreps.load(MODEL).tag(sentences)` takes lists of tokens.
 
 With --format conll, the output has a line for each token, `token<TAB>tag<TAB>probability`, and a
 blank line after each sentence. With --format json, it has one JSON object per sentence:
@@ -34,11 +34,14 @@ PROGRAM = Program(
     "tag",
     __doc__,
     {
-        "run": Option(
+        "model": Option(
             str, None, "Run folder of a tagger, or published BERT model with a tag head, by path, "
-            "name ('tfreps presets') or hf:// address.", required=True,
+            "name ('tfreps presets') or hf:// address.", required=True, metavar="MODEL",
         ),
-        "text": Option(str, "-", "File to tag, optionally gzipped; - reads standard input."),
+        "text": Option(
+            str, "-", "File to tag, optionally gzipped; - reads standard input.",
+            metavar="FILE",
+        ),
     },
     [
         Group("input", "Format and limits of the text.", {
@@ -71,7 +74,7 @@ def main(argv=None):
 
 
 def tag(options):
-    check_output(options.output, options.overwrite, [options.text, *run_files(options.run)])
+    check_output(options.output, options.overwrite, [options.text, *run_files(options.model)])
     if options.input != "text" and options.text == "-":
         raise ValueError(
             f"--input {options.input} cannot read standard input. Give a file after the run folder."
@@ -79,7 +82,7 @@ def tag(options):
     from tfreps._src.inference.load import load_as
     from tfreps._src.inference.text_tagger import TextTagger
 
-    trained = load_as(TextTagger, options.run)
+    trained = load_as(TextTagger, options.model)
     write = {"conll": as_columns, "json": as_json_line}[options.format]
     progress = make_progress("sentences")
     with written_whole(options.output) as file:

@@ -21,7 +21,7 @@ PROGRAM = Program(
     {
         "text": Option(
             str, None, "Files with raw text, optionally gzipped, or glob patterns. With --format "
-            "folders, folders of labeled texts.", many=True, required=True,
+            "folders, folders of labeled texts.", many=True, required=True, metavar="FILE",
         )
     },
     [

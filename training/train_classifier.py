@@ -17,11 +17,11 @@ from tfreps._src.text.tokenizers import TOKENIZERS
 DATA = {
     "train": Option(
         str, None, "Files with labeled texts, or glob patterns. With --format folders, folders of "
-        "labeled texts.", many=True, required=True,
+        "labeled texts.", many=True, required=True, metavar="FILE",
     ),
     "validation": Option(
         str, None, "Files with held-out texts, or glob patterns. The texts are used to select the "
-        "best weights.", many=True,
+        "best weights.", many=True, metavar="FILE",
     ),
     "validation_split": Option(
         float, 0.1, "Share of the training texts that is held out if --validation is not given; 0 "
@@ -29,7 +29,7 @@ DATA = {
     ),
     "test": Option(
         str, None, "Files with texts on which the final metrics are measured, or glob patterns.",
-        many=True,
+        many=True, metavar="FILE",
     ),
     **labeled_texts.OPTIONS,
     "tokens": Option(

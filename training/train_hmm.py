@@ -39,6 +39,7 @@ DATA = {
     "validation": Option(
         str, None, "Files with held-out tagged sentences, or glob patterns. The sentences are "
         "used to choose the smoothing and, with --unlabeled, the best Baum-Welch step.", many=True,
+        metavar="FILE",
     ),
     "tokens": Option(
         str, "spaces", "How to split raw text into tokens in 'tfreps tag', in exported models and "
@@ -51,7 +52,7 @@ COUNTS = {
     "smoothing": Option(
         smoothing, "tuned", "Number added to every count. With tuned, the number that is best on "
         "--validation is chosen for each table of probabilities.",
-        must_be=(is_smoothing, "tuned, or a finite number that is at least 0"),
+        must_be=(is_smoothing, "tuned, or a finite number that is at least 0"), metavar="X",
     ),
     "floor": Option(
         float, None, "Number that replaces counts of 0, in place of smoothing.", above=0,
@@ -69,7 +70,7 @@ COUNTS = {
 UNLABELED = {
     "unlabeled": Option(
         str, None, "Files with additional raw training text, one sentence per line, or glob "
-        "patterns.", many=True,
+        "patterns.", many=True, metavar="FILE",
     ),
     "baum_welch_steps": Option(
         int, 5, "Number of Baum-Welch steps, each of which is a pass over --unlabeled.",
@@ -287,7 +288,7 @@ def say(run, train, model, results):
             print(figures(part, results[part]))
     print(
         f"Wrote {run.model_path} and {run.results_path}.\n"
-        f"Next: tfreps tag {run.path} FILE, tfreps evaluate {run.path} --data FILES, or "
+        f"Next: tfreps tag {run.path} FILE, tfreps evaluate {run.path} --data FILE, or "
         f"tfreps export {run.path} --output DIR."
     )
 

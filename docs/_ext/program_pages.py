@@ -11,7 +11,7 @@ from tfreps._src.cli.program import METAVARS
 
 FOLDER = "reference/programs"
 CONFIG = (
-    "``--config FILE.json`` reads options from a JSON object. Its keys are the flags without the "
+    "``--config FILE`` reads options from a JSON object. Its keys are the flags without the "
     "dashes in front, and with underscores, such as ``{}`` for ``{}``. Flags override the file."
 )
 
@@ -106,7 +106,7 @@ def index():
         "``TFREPS_DEBUG=1`` shows the traceback of an error.",
         "",
     ]
-    lines += ["Most programs also read options from a file with ``--config FILE.json``; flags"]
+    lines += ["Most programs also read options from a file with ``--config FILE``; flags"]
     lines += ["override it.", ""]
     lines += [".. list-table::", "   :widths: 30 70", ""]
     for name, (_, about) in PROGRAMS.items():

@@ -134,6 +134,6 @@ print(served.serve(ids)["sequence_output"].shape)
 
 # %%
 # ``tfreps export`` writes SavedModels that take raw strings instead:
-# :doc:`/auto_guides/plot_export`. Without code of your own, ``tfreps train-tagger --elmo RUN
+# :doc:`/auto_guides/plot_export`. Without code of your own, ``tfreps train-tagger --elmo MODEL
 # --elmo-fine-tune --elmo-learning-rate 1e-4`` trains the same kind of model:
 # :doc:`/auto_guides/plot_tagger`.

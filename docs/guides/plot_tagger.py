@@ -58,7 +58,7 @@ tfreps_program("""
 # ``--encoder`` selects the encoder: ``bilstm`` (default), ``slstm``, ``transformer``, ``linear``,
 # ``bert`` or ``embeddings``. Each token has a word vector and, with ``--characters cnn``, features
 # of its characters; ``--elmo elmo_original`` adds the vectors of a published biLM, and ``--elmo
-# RUN`` those of your own. On top is a CRF whose transitions obey the scheme. With ``--tokens
+# MODEL`` those of your own. On top is a CRF whose transitions obey the scheme. With ``--tokens
 # words``, raw text is split into words and punctuation after training.
 
 tfreps_program("""

@@ -21,7 +21,7 @@ TABLE = {
     "skip": Option(bool, True, "Skip."),
     "path": Option(str, None, "Path.", repeated=True),
 }
-RUN = {"run": Option(str, None, "Folder.", required=True, metavar="RUN")}
+RUN = {"run": Option(str, None, "Folder.", required=True, metavar="DIR")}
 OF_A_RUN = {
     "resume": Option(bool, False, "Go on."),
     "time_limit_minutes": Option(float, None, "Minutes."),
@@ -123,7 +123,7 @@ def test_options_that_are_missing(tmp_path, capsys):
             missing.parse([])
         assert "error: the following arguments are required: --run. " in capsys.readouterr().err
     shown = " ".join(resumes.parser().format_help().split())
-    assert "Held-out files. Required for a new run." in shown and "--run RUN Folder." in shown
+    assert "Held-out files. Required for a new run." in shown and "--run DIR Folder." in shown
 
 
 @pytest.mark.parametrize(

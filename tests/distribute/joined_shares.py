@@ -3,7 +3,7 @@
 This is the oracle of `--worker-data files`. A batch consists of the rows of the first worker,
 then those of the second one, and so on:
 
-    python -m tests.distribute.joined_shares N pretrain-elmo --train ... --run RUN
+    python -m tests.distribute.joined_shares N pretrain-elmo --train ... --run DIR
 """
 
 import sys

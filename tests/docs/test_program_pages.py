@@ -10,7 +10,7 @@ program_pages = extension("program_pages")
 
 @pytest.mark.parametrize("program", [name for name in PROGRAMS if "train" in name])
 def test_pages_of_training_programs_describe_files_of_options(program):
-    assert "``--config FILE.json`` reads options from" in program_pages.page(program)
+    assert "``--config FILE`` reads options from" in program_pages.page(program)
 
 
 def test_recipes_are_named():

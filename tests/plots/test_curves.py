@@ -48,11 +48,11 @@ def test_points_over_epochs(tmp_path):
     assert points(axes) == [("--", [(1, 1.0), (2, 0.5)]), ("-", [(1, 2.0)])]
     assert axes.get_xlabel() == "epoch" and axes.get_title() == "loss"
     path = history(tmp_path, *lines)
-    (axes,) = plots.learning_curves_figure({"": path}, over="step").axes
+    (axes,) = plots.learning_curves_figure({"": path}, x_axis="step").axes
     assert points(axes) == [("--", [(2, 9.0), (4, 1.0), (8, 0.5)]), ("-", [(4, 2.0)])]
     assert axes.get_xlabel() == "step"
     with pytest.raises(ValueError, match="one of epoch, step, or None; got 'hour'"):
-        plots.learning_curves_figure({"": path}, over="hour")
+        plots.learning_curves_figure({"": path}, x_axis="hour")
     runs = {"a": path, "b": history(tmp_path, line(3, loss=4.0), name="b.jsonl")}
     (axes,) = plots.learning_curves_figure(runs).axes  # one of the runs has no epochs
     assert len(axes.lines) == 3 and axes.get_xlabel() == "step"

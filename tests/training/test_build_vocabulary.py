@@ -123,7 +123,7 @@ def test_bad_options_of_characters(tmp_path, corpus):
         build(corpus, "--cased")
     (tmp_path / "blank").write_text(" \n")
     line = [str(tmp_path / "blank"), "--tokens", "bert-characters", "--output"]
-    with pytest.raises(ValueError, match="FILES must contain text; found no tokens in"):
+    with pytest.raises(ValueError, match="FILE must contain text; found no tokens in"):
         build_vocabulary.main([*line, str(tmp_path / "d.json")])
 
 

@@ -135,7 +135,7 @@ def test_a_training_folder(training_folder, text, tmp_path, capsys):
     run = tmp_path / "run"
     convert("--checkpoint", old, "--vocabulary", vocabulary, "--output", run)
     out = capsys.readouterr().out
-    assert f"tfreps evaluate-lm {run} --text FILES" in out and "over 20 tokens" in out
+    assert f"tfreps evaluate-lm {run} --text FILE" in out and "over 20 tokens" in out
     assert f"tfreps pretrain-elmo --init {old}" in out
     folder = RunFolder.open(run, "convert")
     model, expected = folder.load_model(), bilm_tf_checkpoint.read_training_folder(old).model

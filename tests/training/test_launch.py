@@ -132,8 +132,8 @@ def test_ports(calls, capsys):
 @pytest.mark.parametrize(
     "line, message",
     [
-        ("--workers 2 -- tag a", "PROGRAM must be pretrain-elmo, .* or train-class.*; got 'tag'"),
-        ("--workers 2 -- train-hmm", "PROGRAM must be .*; got 'train-hmm'"),
+        ("--workers 2 -- tag a", "COMMAND must be pretrain-elmo, .* or train-class.*; got 'tag'"),
+        ("--workers 2 -- train-hmm", "COMMAND must be .*; got 'train-hmm'"),
         ("--workers 2", "arguments are required: PROGRAM"),
         ("--workers 2 --", "arguments are required: PROGRAM"),
         ("-- train-tagger", "arguments are required: --workers. See tfreps launch"),

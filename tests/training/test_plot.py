@@ -80,7 +80,7 @@ def test_positions(view, run, tmp_path):
 def test_curves(run, tmp_path):
     assert draw("curves", run, "--output", tmp_path / "c.png") == 0
     assert is_picture(tmp_path / "c.png")
-    options = plot.CURVES.parse([str(run), "--figures", "loss", "--output", "c.png"])
+    options = plot.CURVES.parse([str(run), "--metrics", "loss", "--output", "c.png"])
     (axes,) = plot.draw_curves(options).axes
     assert axes.lines[0].get_xydata().tolist() == [[1, 1], [2, 0.5]]
 
@@ -116,7 +116,7 @@ def test_curves(run, tmp_path):
         ),
         ("positions --first -1 --view surface --output a.png", "--first must be at least 0"),
         (
-            "curves RUN --figures f1 --output a.png",
+            "curves RUN --metrics f1 --output a.png",
             "no metric 'f1'. Choose one of the metrics",
         ),
         ("curves . --output a.png", "not a run folder"),
@@ -133,7 +133,7 @@ def test_mistakes(line, message, run, tmp_path, monkeypatch, capsys):
 def test_a_run_without_figures(tmp_path, capsys):
     path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces("the"))
     assert draw("curves", path, "--output", tmp_path / "a.png") == 2
-    assert "must be a run with logged metrics" in capsys.readouterr().err
+    assert "must be a run folder with logged metrics" in capsys.readouterr().err
 
 
 def test_help(capsys):

@@ -9,11 +9,12 @@ SIZE = "bert_6x384"
 
 TEXT = {
     "train": Option(
-        str, None, "Files with training text, or glob patterns.", many=True, required=True
+        str, None, "Files with training text, or glob patterns.", many=True, required=True,
+        metavar="FILE",
     ),
     "validation": Option(
         str, None, "Files with held-out text, or glob patterns. The text is used to select the "
-        "best weights. Without it, the last weights are saved.", many=True,
+        "best weights. Without it, the last weights are saved.", many=True, metavar="FILE",
     ),
     "format": Option(
         str, "lines", "Format of the text: one sentence per line with blank lines between "
@@ -22,7 +23,7 @@ TEXT = {
     ),
     "fields": Option(
         str, ["text1", "text2"], "Names of the fields of a record that contain its sentences.",
-        many=True, needs="format=records",
+        many=True, needs="format=records", metavar="NAME",
     ),
     "max_length": Option(
         int, 128, "Maximum number of tokens in a text, special tokens included.", at_least=5
@@ -39,7 +40,7 @@ TOKENS = {
     "vocabulary": Option(
         str, None, "Vocabulary file with one piece per line or, with --tokens characters, a .json "
         "dictionary from aespresso. Required with --tokens wordpiece. With --tokens characters, "
-        "the vocabulary is built from the training text by default.",
+        "the vocabulary is built from the training text by default.", metavar="FILE",
     ),
     "cased": Option(
         bool, False, "Keep capital letters instead of converting the text to lower case. With "
@@ -69,7 +70,7 @@ TASKS = {
 MODEL = {
     "init": Option(
         str, None, "Run folder or published BERT checkpoint from which training continues, by "
-        "path, name ('tfreps presets') or hf:// address."
+        "path, name ('tfreps presets') or hf:// address.", metavar="MODEL",
     ),
     "size": Option(
         str, None, "Size of the model, by name. Flags such as --hidden-dim override individual "

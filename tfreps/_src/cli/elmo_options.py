@@ -30,16 +30,17 @@ def are_filters(pairs):
 TEXT = {
     "train": Option(
         str, None, "Files with one tokenized training sentence per line, or glob patterns.",
-        many=True, required=True,
+        many=True, required=True, metavar="FILE",
     ),
     "validation": Option(
         str, None, "Files with one tokenized held-out sentence per line, or glob patterns. They "
         "are used to measure perplexity and to select the best weights. Without them, the last "
-        "weights are saved.", many=True,
+        "weights are saved.", many=True, metavar="FILE",
     ),
     "vocabulary": Option(
         str, None, "Vocabulary file written by 'tfreps build-vocabulary'. Defaults to the "
         "vocabulary of the --init run folder. Required for a new run without such a folder.",
+        metavar="FILE",
     ),
     "worker_data": WORKER_DATA,
 }  # fmt: skip
@@ -48,11 +49,13 @@ SIZES = {
     "filters": Option(
         json_or_text, None, "Filters of the character CNN, as a JSON list of [width, count] pairs.",
         must_be=(are_filters, "a list of [width, count] pairs, as in [[1,32],[2,64]]"),
+        metavar="JSON",
     ),
     "character_dim": Option(int, None, "Width of the character vectors.", at_least=1),
     "num_highways": Option(int, None, "Number of highway layers.", at_least=0),
     "activation": Option(
-        str, None, "Activation function of the character CNN, such as relu or tanh."
+        str, None, "Activation function of the character CNN, such as relu or tanh.",
+        metavar="NAME",
     ),
     "max_characters": Option(
         int, None, "Number of character ids per token, including those that mark its start and "
@@ -73,11 +76,11 @@ SIZES = {
 MODEL = {
     "init": Option(
         str, None, "Run folder, published biLM or bilm-tf training folder from which training "
-        "continues, by path, name ('tfreps presets') or hf:// address.",
+        "continues, by path, name ('tfreps presets') or hf:// address.", metavar="MODEL",
     ),
     "init_config": Option(
         str, None, "options.json of the --init weights. Defaults to options.json in their folder.",
-        needs="init",
+        needs="init", metavar="FILE",
     ),
     "size": Option(
         str, None, "Size of the model, by name. Flags such as --units override individual sizes. "

@@ -47,6 +47,7 @@ ELMO = {
     "elmo": Option(
         str, None, "Run folder, name ('tfreps presets') or address of a biLM whose vectors are "
         "concatenated with the word vectors.", excludes=("elmo_config", "elmo_weights"),
+        metavar="MODEL",
     ),
     "elmo_config": bilm_options.OPTIONS["elmo_config"]._replace(
         about="options.json of a biLM from bilm-tf or AllenNLP, in place of --elmo.",
@@ -75,20 +76,20 @@ VECTORS = {
     ),
     "vectors": Option(
         str, None, "File of static word vectors (GloVe, word2vec or fastText), optionally gzipped "
-        "or in a zip archive, or its URL.", excludes="no_words",
+        "or in a zip archive, or its URL.", excludes="no_words", metavar="FILE",
     ),
     **ELMO,
     "train_vectors": Option(
         str, None, "File of vectors for the sentences of --train, written by 'tfreps embed'.",
-        needs=("validation_vectors if validation", "test_vectors if test"),
+        needs=("validation_vectors if validation", "test_vectors if test"), metavar="FILE",
     ),
     "validation_vectors": Option(
         str, None, "File of vectors for the sentences of --validation, written by 'tfreps embed'.",
-        needs=("validation", "train_vectors"),
+        needs=("validation", "train_vectors"), metavar="FILE",
     ),
     "test_vectors": Option(
         str, None, "File of vectors for the sentences of --test, written by 'tfreps embed'.",
-        needs=("test", "train_vectors"),
+        needs=("test", "train_vectors"), metavar="FILE",
     ),
 }  # fmt: skip
 OF_EMBEDDER = {
@@ -151,7 +152,7 @@ CNN = {
 BERT = {
     "bert": Option(
         str, None, "Run folder of 'tfreps pretrain-bert' or published BERT model, by path, name "
-        "('tfreps presets') or hf:// address.", required="encoder=bert",
+        "('tfreps presets') or hf:// address.", required="encoder=bert", metavar="MODEL",
     ),
     "bert_dropout": Option(
         float, None, "Dropout rate of the hidden vectors and the attention weights of bert. "

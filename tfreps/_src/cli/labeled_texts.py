@@ -19,11 +19,11 @@ OPTIONS = {
     ),
     "text_field": Option(
         str, "text", "Name of the column or JSON field that contains the text, or number of the "
-        "column, counted from 0.",
+        "column, counted from 0.", metavar="NAME",
     ),
     "label_field": Option(
         str, "label", "Name of the column or JSON field that contains the label, or number of the "
-        "column, counted from 0.",
+        "column, counted from 0.", metavar="NAME",
     ),
     "quotes": Option(
         str, None, "Whether double quotes enclose fields (enclose) or are part of the text (text). "
@@ -34,7 +34,7 @@ OPTIONS = {
         str, None, "Whether the first row is a header or data. Defaults to header for csv and tsv, "
         "and to data for tab.", FIRST_ROWS, needs="format=tab|csv|tsv",
     ),
-    "encoding": Option(str, "utf-8", "Encoding of the files."),
+    "encoding": Option(str, "utf-8", "Encoding of the files.", metavar="NAME"),
 }  # fmt: skip
 
 

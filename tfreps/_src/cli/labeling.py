@@ -42,6 +42,6 @@ def finish(run, model, best, measured, program):
             print(format_report(report))
     print(
         f"\nWrote {run.model_path}, {run.results_path} and {run.pictures_path}.\n"
-        f"Next: tfreps {program} {run.path} FILE, tfreps evaluate {run.path} --data FILES, or "
+        f"Next: tfreps {program} {run.path} FILE, tfreps evaluate {run.path} --data FILE, or "
         f"tfreps export {run.path} --output DIR."
     )

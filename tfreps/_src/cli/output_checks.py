@@ -13,7 +13,7 @@ OUTPUT = Option(str, None, "File to write. Defaults to standard output.", metava
 # The folder that demo-corpus and demo-tags write.
 CORPUS = {
     "output": Option(
-        str, None, "Folder in which to write the corpus.", required=True, metavar="FOLDER"
+        str, None, "Folder in which to write the corpus.", required=True, metavar="DIR"
     ),
     "overwrite": Option(bool, False, "Replace the corpus in the --output folder."),
 }

@@ -30,7 +30,7 @@ class Group(NamedTuple):
 class Program:
     """Command line of a program: its options, help and errors.
 
-    Flags override `--config FILE.json`, which overrides the defaults. If the program has the
+    Flags override `--config FILE`, which overrides the defaults. If the program has the
     options `run` and `resume`, the options of the run to resume replace the defaults, except
     those that apply to a single command (`OF_A_COMMAND`).
 
@@ -156,7 +156,7 @@ class Program:
         general.add_argument("-h", "--help", action="help", help="Show this help and exit.")
         names = f", or the name of a recipe ({', '.join(self.recipes)})" if self.recipes else ""
         about = f"JSON file with options{names}. Flags override it."
-        general.add_argument("--config", metavar="FILE.json", help=about)
+        general.add_argument("--config", metavar="FILE", help=about)
         for group in self.groups:
             into = parser.add_argument_group(group.title, group.about)
             for name, option in group.options.items():
@@ -187,7 +187,7 @@ class Program:
         about, default = option.about, default_text(option.default)
         if isinstance(option.required, str):
             about += f" Required with {Term.read(option.required).words()}."
-        elif option.required and self.resumes and option.metavar != "RUN":
+        elif option.required and self.resumes and option is not self.options["run"]:
             about += " Required for a new run."
         if default:
             first, end, rest = re.fullmatch(r"(.*?)(\.?)((?<=\.) .*)?", about, re.DOTALL).groups()

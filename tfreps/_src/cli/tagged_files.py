@@ -20,32 +20,33 @@ COLUMNS = {
     "token_column": Option(
         column, None, "Column of the tokens, counted from 0, or from the end if negative, or its "
         "name in CoNLL-U. Defaults to the first column, or form in CoNLL-U.",
-        needs="format=conll|conllu",
+        needs="format=conll|conllu", metavar="N",
     ),
     "tag_column": Option(
         column, None, "Column of the tags, counted from 0, or from the end if negative, or its "
         "name in CoNLL-U, such as xpos. Defaults to the last column, or upos in CoNLL-U.",
-        needs="format=conll|conllu",
+        needs="format=conll|conllu", metavar="N",
     ),
     "separator": Option(
         separator, None, "Separator of the columns: exactly one tab (tab) or one space (space). "
         "Defaults to any number of tabs and spaces.", needs="format=conll",
-        must_be=({"\t", " "}.__contains__, "tab or space"),
+        must_be=({"\t", " "}.__contains__, "tab or space"), metavar="{tab,space}",
     ),
-    "encoding": Option(str, "utf-8", "Encoding of the files."),
+    "encoding": Option(str, "utf-8", "Encoding of the files.", metavar="NAME"),
 }  # fmt: skip
 # Data of train-tagger and train-hmm.
 OPTIONS = {
     "train": Option(
-        str, None, "Files with tagged sentences, or glob patterns.", many=True, required=True
+        str, None, "Files with tagged sentences, or glob patterns.", many=True, required=True,
+        metavar="FILE",
     ),
     "validation": Option(
         str, None, "Files with held-out tagged sentences, or glob patterns. The sentences are "
-        "used to select the best weights.", many=True,
+        "used to select the best weights.", many=True, metavar="FILE",
     ),
     "test": Option(
         str, None, "Files with tagged test sentences, or glob patterns. The final metrics are "
-        "measured on them.", many=True,
+        "measured on them.", many=True, metavar="FILE",
     ),
     "format": Option(
         str, "conll", "Format of the files: columns (conll), CoNLL-U (conllu), JSON lines (json), "

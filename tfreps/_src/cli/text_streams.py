@@ -13,7 +13,7 @@ SENTENCES = Option(
     str, [], "Raw sentences. Defaults to the lines of --file or of standard input.", many=True,
     metavar="SENTENCE", may_be_empty=True,
 )  # fmt: skip
-FILE = Option(str, None, "UTF-8 text file with one sentence per line.")
+FILE = Option(str, None, "UTF-8 text file with one sentence per line.", metavar="FILE")
 BLOCK_CHARACTERS = 1 << 18  # a block ends after this many, so that the first results appear early
 
 

@@ -7,7 +7,7 @@ from tfreps._src.distribute.cluster import KINDS
 RUN = {
     "run": Option(
         str, None, "Run folder for the model, checkpoints, logs and results.", required=True,
-        metavar="RUN",
+        metavar="DIR",
     ),
     "resume": Option(bool, False, "Resume the run in the --run folder."),
     "distribute": Option(

@@ -85,7 +85,7 @@ def check_unchanged(run, options, names):
     changed = sorted(name for name in names & set(now) if now[name] != run.options.get(name))
     if not changed:
         return
-    measure = f", or measure the model with 'tfreps evaluate {run.path} --data FILES'"
+    measure = f", or measure the model with 'tfreps evaluate {run.path} --data FILE'"
     what = f"Omit it{measure if 'test' in changed else ''}."
     if LENGTHS & set(changed):
         init = f" or with --init {run.path}" if "init" in now else ""

@@ -7,24 +7,24 @@ import pathlib
 from tfreps._src.files.argument_checks import check_choice
 from tfreps._src.plots.canvas import new_figure
 
-PLACES = ("epoch", "step")
+AXES = ("epoch", "step")
 RUNS = {"train": "--", "validation": "-"}
 ASIDE = "training/"  # prefix of metrics of the training process, such as the learning rate
 PANELS = 4  # per row
 LOGARITHMIC = 20  # a perplexity that varies by more than this factor has a logarithmic axis
 
 
-def learning_curves_figure(histories, names=None, over=None):
+def learning_curves_figure(histories, metrics=None, x_axis=None):
     """Draws the metrics of one or more runs, with one panel per metric.
 
     Training metrics are drawn as dashed lines, and validation metrics as solid lines.
 
     Args:
         histories: dict from names of runs to the paths of their `history.jsonl` files.
-        names: List of str. The metrics to draw, such as `["loss"]`. If `None`, all metrics are
+        metrics: list of str. Names of the metrics to draw, such as `["loss"]`. If `None`, all metrics are
             drawn, except for those of the training process (such as `"training/learning_rate"`),
             which are drawn only if there are no others. Defaults to `None`.
-        over: str. The horizontal axis: `"epoch"` draws the metrics that were measured at the end of
+        x_axis: str. The horizontal axis: `"epoch"` draws the metrics that were measured at the end of
             each epoch; `"step"` also draws those that were measured in between. If `None`, it is
             `"epoch"` if every history has epochs, and `"step"` otherwise. Defaults to `None`.
 
@@ -32,8 +32,8 @@ def learning_curves_figure(histories, names=None, over=None):
         A `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: If matplotlib is not installed, if `over` is invalid, if a file is not a
-            history, if a metric in `names` does not exist, or if there are no metrics.
+        ValueError: If matplotlib is not installed, if `x_axis` is invalid, if a file is not a
+            history, if a metric in `metrics` does not exist, or if there are no metrics.
         OSError: If a history cannot be read.
 
     Example:
@@ -44,18 +44,18 @@ def learning_curves_figure(histories, names=None, over=None):
     ['loss']
     """
     runs = {label: read_history(path) for label, path in histories.items()}
-    check_choice((*PLACES, None), over=over)
+    check_choice((*AXES, None), x_axis=x_axis)
     by_epoch = all(any("epoch" in line for line in lines) for lines in runs.values())
-    place = over or ("epoch" if by_epoch else "step")
-    runs = {label: [x for x in lines if place in x] for label, lines in runs.items()}
-    names = _names(runs, names, list(histories.values()), place)
+    x_axis = x_axis or ("epoch" if by_epoch else "step")
+    runs = {label: [x for x in lines if x_axis in x] for label, lines in runs.items()}
+    names = _names(runs, metrics, list(histories.values()), x_axis)
     columns = min(len(names), PANELS)
     rows = -(-len(names) // columns)
     figure = new_figure(4.5 * columns, 3.5 * rows)
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     lines = {}
     for axes, name in zip(panels, names, strict=False):
-        lines |= _draw(axes, runs, place, name)
+        lines |= _draw(axes, runs, x_axis, name)
     for axes in panels[len(names) :]:
         axes.remove()
     columns = {"ncols": 2 * columns, "fontsize": 8}
@@ -94,7 +94,7 @@ def read_history(path: str | os.PathLike[str]) -> list[dict]:
 def _names(runs, wanted, paths, place):
     """Returns `wanted`, or the names of the metrics to draw in the order of the histories."""
     lines = [line for each in runs.values() for line in each]
-    names = list(dict.fromkeys(n for line in lines for n in line if n not in (*PLACES, "run")))
+    names = list(dict.fromkeys(n for line in lines for n in line if n not in (*AXES, "run")))
     if not names:
         files = ", ".join(map(str, paths))
         raise ValueError(
@@ -110,7 +110,7 @@ def _names(runs, wanted, paths, place):
     return wanted or [n for n in names if not n.startswith(ASIDE)] or names
 
 
-def _draw(axes, runs, place, name):
+def _draw(axes, runs, x_axis, name):
     """Draws one panel and returns a dict from legend labels to lines."""
     lines = {}
     drawn = []
