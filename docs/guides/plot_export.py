@@ -139,8 +139,9 @@ stopped = server.stop()
 # Roll out and back
 # -----------------
 #
-# 1. ``tfreps export MODEL --output exports/code --check`` writes version 2. The server loads it, runs its
-#    warm-up requests, and sends it every new request; version 1 finishes what it has accepted.
+# 1. ``tfreps export MODEL --output exports/code --check`` writes version 2. The server loads
+#    it, runs its warm-up requests, and sends it every new request; version 1 finishes what it has
+#    accepted.
 # 2. To go back to version 1, rename the folder of version 2 to a name that is not a number (``mv
 #    exports/code/2 exports/code/bad-2``): the running server loads version 1 again and drops
 #    version 2. To keep both folders, restart it with ``tfreps serve exports/code --versions

@@ -21,11 +21,12 @@ def learning_curves_figure(histories, metrics=None, x_axis=None):
 
     Args:
         histories: dict from names of runs to the paths of their `history.jsonl` files.
-        metrics: list of str. Names of the metrics to draw, such as `["loss"]`. If `None`, all metrics are
-            drawn, except for those of the training process (such as `"training/learning_rate"`),
-            which are drawn only if there are no others. Defaults to `None`.
-        x_axis: str. The horizontal axis: `"epoch"` draws the metrics that were measured at the end of
-            each epoch; `"step"` also draws those that were measured in between. If `None`, it is
+        metrics: list of str. Names of the metrics to draw, such as `["loss"]`. If `None`, all
+            metrics are drawn, except for those of the training process (such as
+            `"training/learning_rate"`), which are drawn only if there are no others. Defaults to
+            `None`.
+        x_axis: str. The horizontal axis: `"epoch"` draws the metrics that were measured at the end
+            of each epoch; `"step"` also draws those that were measured in between. If `None`, it is
             `"epoch"` if every history has epochs, and `"step"` otherwise. Defaults to `None`.
 
     Returns:
@@ -91,14 +92,14 @@ def read_history(path: str | os.PathLike[str]) -> list[dict]:
     return found
 
 
-def _names(runs, wanted, paths, place):
+def _names(runs, wanted, paths, x_axis):
     """Returns `wanted`, or the names of the metrics to draw in the order of the histories."""
     lines = [line for each in runs.values() for line in each]
     names = list(dict.fromkeys(n for line in lines for n in line if n not in (*AXES, "run")))
     if not names:
         files = ", ".join(map(str, paths))
         raise ValueError(
-            f"Found no per-{place} metrics in {files}. Choose files with such metrics or a "
+            f"Found no per-{x_axis} metrics in {files}. Choose files with such metrics or a "
             "different value of `over`."
         )
     for name in wanted or ():
@@ -116,7 +117,7 @@ def _draw(axes, runs, x_axis, name):
     drawn = []
     for number, (label, history) in enumerate(runs.items()):
         for kind, style in RUNS.items():
-            points = [(x[place], x[name]) for x in history if x["run"] == kind and name in x]
+            points = [(x[x_axis], x[name]) for x in history if x["run"] == kind and name in x]
             if not points:
                 continue
             several = len(runs) > 1
@@ -127,7 +128,7 @@ def _draw(axes, runs, x_axis, name):
             drawn += [value for _, value in points]
     if drawn and "perplexity" in name and min(drawn) > 0 and max(drawn) > LOGARITHMIC * min(drawn):
         axes.set_yscale("log")
-    if place == "epoch":
+    if x_axis == "epoch":
         axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set(xlabel=place, title=name)
+    axes.set(xlabel=x_axis, title=name)
     return lines
