@@ -23,8 +23,14 @@ from benchmarks.rows import print_table, program_parser
 COMPARED = 10_000
 # Program and its arguments, and the outputs that `annotate` writes.
 TASKS = {
-    "tagger": ("tag {run} {text} --format json --output {out}", "tokens tags confidences spans"),
-    "classifier": ("classify {run} {text} --format json --output {out}", "label probabilities"),
+    "tagger": (
+        "tag {run} {text} --output-format json --output {out}",
+        "tokens tags confidences spans",
+    ),
+    "classifier": (
+        "classify {run} {text} --output-format json --output {out}",
+        "label probabilities",
+    ),
     "bilm": ("embed {run} {text} --layers top --output {out}", "{top}"),
 }
 

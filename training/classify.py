@@ -33,7 +33,7 @@ PROGRAM = Program(
         Group("output", "File and format of the labels.", {
             "output": OUTPUT,
             "overwrite": OVERWRITE,
-            "format": Option(
+            "output_format": Option(
                 str, "tab", "Output format: columns of label, probability and text (tab), or JSON "
                 "lines (json).", ["tab", "json"],
             ),
@@ -47,7 +47,7 @@ PROGRAM = Program(
     ],
     (
         "tfreps classify runs/reviews texts.txt",
-        "tfreps classify runs/reviews texts.txt --format json --output labeled.jsonl",
+        "tfreps classify runs/reviews texts.txt --output-format json --output labeled.jsonl",
         "tfreps classify runs/reviews texts.txt --threshold validation",
     ),
 )  # fmt: skip
@@ -64,7 +64,7 @@ def classify(options):
 
     trained = load_as(TextClassifier, options.model)
     threshold = threshold_of(options, trained)
-    write = {"tab": as_columns, "json": as_json_line}[options.format]
+    write = {"tab": as_columns, "json": as_json_line}[options.output_format]
     progress = make_progress("texts")
     with written_whole(options.output) as file:
         for texts in read_texts(options.text, TEXTS_AT_ONCE, options.max_line_bytes):

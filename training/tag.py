@@ -1,11 +1,13 @@
 """Tags raw text: prints a tag and its probability for every token.
 
 The input is raw text with one sentence per line, which is tokenized as chosen in training (see
---tokens of tfreps train-tagger). With any other --input, it consists of tokenized sentences in a
-format of tfreps train-tagger. In Python, `tfreps.load(MODEL).tag(sentences)` takes lists of tokens.
+--tokens of tfreps train-tagger). With any other --input-format, it consists of tokenized sentences
+in a format of tfreps train-tagger. In Python, `tfreps.load(MODEL).tag(sentences)` takes lists of
+tokens.
 
-With --format conll, the output has a line for each token, `token<TAB>tag<TAB>probability`, and a
-blank line after each sentence. With --format json, it has one JSON object per sentence:
+With --output-format conll, the output has a line for each token, `token<TAB>tag<TAB>probability`,
+and a blank line after each sentence. With --output-format json, it has one JSON object per
+sentence:
 
     {"tokens": ["Ada", "slept"], "tags": ["B-PER", "O"], "confidences": [0.9981, 0.9995],
      "spans": [{"type": "PER", "start": 0, "end": 1, "tokens": ["Ada"], "text": "Ada",
@@ -45,16 +47,16 @@ PROGRAM = Program(
     },
     [
         Group("input", "Format and limits of the text.", {
-            "input": TEXT_OR_TAGGED,
-            "token_column": as_in_training("token_column", needs="input=conll|conllu"),
-            "separator": as_in_training("separator", needs="input=conll"),
-            "encoding": as_in_training("encoding", needs="input=conll|conllu|json|python"),
+            "input_format": TEXT_OR_TAGGED,
+            "token_column": as_in_training("token_column", needs="input_format=conll|conllu"),
+            "separator": as_in_training("separator", needs="input_format=conll"),
+            "encoding": as_in_training("encoding", needs="input_format=conll|conllu|json|python"),
             "max_line_bytes": line_limit(50_000),
         }),
         Group("output", "File and format of the tags.", {
             "output": OUTPUT,
             "overwrite": OVERWRITE,
-            "format": Option(
+            "output_format": Option(
                 str, "conll", "Output format: columns of token, tag and probability (conll), or "
                 "JSON lines (json).", ["conll", "json"],
             ),
@@ -62,10 +64,10 @@ PROGRAM = Program(
     ],
     (
         "tfreps tag runs/ner text.txt --output tagged.conll",
-        "tfreps tag runs/ner text.txt --format json",
-        "tfreps tag runs/ner untagged.conll --input conll",
+        "tfreps tag runs/ner text.txt --output-format json",
+        "tfreps tag runs/ner untagged.conll --input-format conll",
     ),
-    flags={"format": "--input"},
+    flags={"format": "--input-format"},
 )  # fmt: skip
 
 
@@ -75,15 +77,16 @@ def main(argv=None):
 
 def tag(options):
     check_output(options.output, options.overwrite, [options.text, *run_files(options.model)])
-    if options.input != "text" and options.text == "-":
+    if options.input_format != "text" and options.text == "-":
         raise ValueError(
-            f"--input {options.input} cannot read standard input. Give a file after the run folder."
+            f"--input-format {options.input_format} cannot read standard input. Give a file after "
+            "MODEL."
         )
     from tfreps._src.inference.load import load_as
     from tfreps._src.inference.text_tagger import TextTagger
 
     trained = load_as(TextTagger, options.model)
-    write = {"conll": as_columns, "json": as_json_line}[options.format]
+    write = {"conll": as_columns, "json": as_json_line}[options.output_format]
     progress = make_progress("sentences")
     with written_whole(options.output) as file:
         for places, texts, sentences in blocks(options, trained):
@@ -99,9 +102,9 @@ def blocks(options, trained):
     `places` are their locations in the file, `texts` the raw texts (`None` for tokenized input),
     and `sentences` their tokens.
     """
-    if options.input != "text":
+    if options.input_format != "text":
         kept = trained.run.options if trained.run else {}
-        sentences = read_tagged_files(options, options.text, "input", kept, read_tags=False)
+        sentences = read_tagged_files(options, options.text, "input_format", kept, read_tags=False)
         for start in range(0, len(sentences), SENTENCES_AT_ONCE):
             block = sentences[start : start + SENTENCES_AT_ONCE]
             places = [f"{s.file}, line {s.line}" for s in block]

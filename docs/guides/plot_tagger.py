@@ -98,7 +98,7 @@ print(answer.spans)
 
 # %%
 # Docstrings differ between installations, so the numbers differ between machines. The Keras model
-# is ``tagger.model``. For files, use ``tfreps tag runs/code text.txt --format json``.
+# is ``tagger.model``. For files, use ``tfreps tag runs/code text.txt --output-format json``.
 #
 # Export
 # ------

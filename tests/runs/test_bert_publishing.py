@@ -69,7 +69,9 @@ def test_a_published_classifier_answers_raw_text(classifier, tmp_path, capsys):
     text = "the room was terrible"
     ids = [tokenizer().pack(tokenizer().ids(text))[0]]
     expected = model({"token_ids": np.array(ids)})["probabilities"].numpy()[0]
-    answer = json.loads(ask("classify", tmp_path / "run", "--format", "json", stdin=text.encode()))
+    answer = json.loads(
+        ask("classify", tmp_path / "run", "--output-format", "json", stdin=text.encode())
+    )
     assert list(answer["probabilities"].values()) == pytest.approx(expected, abs=1e-4)  # 4 digits
 
 

@@ -99,7 +99,7 @@ def check_classifier(run, folder):
     assert (run / "tfreps_tokenizer.json").exists() and not (run / "vocabulary.txt").exists()
     texts = ["房间很好", "", "差" * 40, "好 X"]
     stdin = "".join(text + "\n" for text in texts).encode()
-    lines = ask("classify", run, "--format", "json", stdin=stdin).splitlines()
+    lines = ask("classify", run, "--output-format", "json", stdin=stdin).splitlines()
     expected = [list(json.loads(line)["probabilities"].values()) for line in lines]
     answer = served(run, folder, texts)
     found = np.array(answer["probabilities"])
@@ -109,7 +109,7 @@ def check_classifier(run, folder):
 
 def check_tagger(run, folder):
     assert results(run)["test"]["spans"]["micro"]["f1"] > 0.9
-    lines = ask("tag", run, "--format", "json", stdin="吃房间很\n".encode()).splitlines()
+    lines = ask("tag", run, "--output-format", "json", stdin="吃房间很\n".encode()).splitlines()
     answer = json.loads(lines[0])
     assert answer["tags"] == ["O", "B-NOUN", "I-NOUN", "O"]
     found = served(run, folder, ["吃房间很", ""])
@@ -144,7 +144,7 @@ def test_a_tagger_on_word_pieces(tagger, tmp_path, capsys):
     error = refused(capsys, "tag", tagger, tmp_path / "text")
     assert "text, line 2: the model accepts at most 22 pieces" in error
     (tmp_path / "long.conll").write_text("房\n\n" + "房\n" * 30)
-    error = refused(capsys, "tag", tagger, tmp_path / "long.conll", "--input", "conll")
+    error = refused(capsys, "tag", tagger, tmp_path / "long.conll", "--input-format", "conll")
     assert "long.conll, line 3: the model accepts at most 22 pieces" in error
     (tmp_path / "long.conll").write_text("房 O\n\n" + "房 O\n" * 30)
     error = refused(capsys, "evaluate", tagger, "--data", tmp_path / "long.conll")

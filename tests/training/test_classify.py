@@ -38,7 +38,7 @@ def test_standard_input_a_file_and_a_packed_file(run, tmp_path):
 
 
 def test_json_lines_out(run):
-    out = ask("classify", run, "--format", "json", stdin=TEXT.encode())
+    out = ask("classify", run, "--output-format", "json", stdin=TEXT.encode())
     lines = [json.loads(line) for line in out.splitlines()]
     assert [line["text"] for line in lines] == TEXT.splitlines()
     assert [line["label"] for line in lines] == LABELS

@@ -61,8 +61,8 @@ def test_files_of_another_format_name_the_flag(files, tmp_path, capsys):
     known_models.tagger_run(tmp_path / "tagger")
     err = refused(capsys, "evaluate", tmp_path / "tagger", "--data", lines)
     assert "Set --format to json." in err
-    err = refused(capsys, "tag", tmp_path / "tagger", lines, "--input", "conll")
-    assert "Set --input to json." in err
+    err = refused(capsys, "tag", tmp_path / "tagger", lines, "--input-format", "conll")
+    assert "Set --input-format to json." in err
 
 
 @pytest.mark.parametrize("part", ["--train", "--validation", "--test"])

@@ -51,37 +51,40 @@ def test_columns_in(run, tmp_path):
     """The files may have tags, and any number of empty lines between sentences."""
     (tmp_path / "a.conll").write_text("Ada X\nsaw Y\nRome Z\n\n\nslept X")
     rows = [row for number, row in enumerate(COLUMNS) if number != 4]
-    assert ask("tag", run, tmp_path / "a.conll", "--input", "conll") == expected(rows)
+    assert ask("tag", run, tmp_path / "a.conll", "--input-format", "conll") == expected(rows)
     (tmp_path / "b.conll").write_text("\ufeffAda\r\nsaw\r\nRome\r\n\r\nslept\r\n", newline="")
-    assert ask("tag", run, tmp_path / "b.conll", "--input", "conll") == expected(rows)
+    assert ask("tag", run, tmp_path / "b.conll", "--input-format", "conll") == expected(rows)
 
 
 @pytest.mark.slow
 def test_columns_are_read_as_those_of_the_run(tmp_path, capsys):
     run = known_models.tagger_run(tmp_path / "run", token_column=1, encoding="latin-1").path
     (tmp_path / "a.conll").write_bytes("1 Ada\n2 Zürich\n".encode("latin-1"))
-    lines = ask("tag", run, tmp_path / "a.conll", "--input", "conll").splitlines()
+    lines = ask("tag", run, tmp_path / "a.conll", "--input-format", "conll").splitlines()
     assert [line.split("\t")[0] for line in lines] == ["Ada", "Zürich", ""]
     (tmp_path / "b.conll").write_text("Zürich\n", encoding="utf-8")
-    more = "--input", "conll", "--token-column", 0, "--encoding", "utf-8"
+    more = "--input-format", "conll", "--token-column", 0, "--encoding", "utf-8"
     assert ask("tag", run, tmp_path / "b.conll", *more).startswith("Zürich\t")
-    assert "Give a file after the run" in refused(capsys, "tag", run, "--input", "conll")
+    assert "Give a file after MODEL" in refused(capsys, "tag", run, "--input-format", "conll")
     err = refused(capsys, "tag", run, "--token-column", 1)
-    assert "--token-column has no effect with --input text; it applies to conll and conllu" in err
+    assert (
+        "--token-column has no effect with --input-format text; it applies to conll and conllu"
+        in err
+    )
     (tmp_path / "c.conllu").write_text("# a\n1\tRome\tAda" + "\t_" * 7 + "\n")
-    lines = ask("tag", run, tmp_path / "c.conllu", "--input", "conllu")
+    lines = ask("tag", run, tmp_path / "c.conllu", "--input-format", "conllu")
     assert lines.startswith("Rome\t")  # column 1 of the run is one of other files
-    more = "--token-column", "lemma", "--input", "conllu"
+    more = "--token-column", "lemma", "--input-format", "conllu"
     assert ask("tag", run, tmp_path / "c.conllu", *more).startswith("Ada\t")
     (tmp_path / "d.json").write_text('{"text": ["Ada", "slept"]}')
-    assert ask("tag", run, tmp_path / "d.json", "--input", "json").startswith("Ada\tB-PER")
+    assert ask("tag", run, tmp_path / "d.json", "--input-format", "json").startswith("Ada\tB-PER")
 
 
 @pytest.mark.slow
 def test_json_lines_out(run):
     lines = [
         json.loads(line)
-        for line in ask("tag", run, "--format", "json", stdin=TEXT.encode()).splitlines()
+        for line in ask("tag", run, "--output-format", "json", stdin=TEXT.encode()).splitlines()
     ]
     assert [line["tokens"] for line in lines] == [["Ada", "saw", "Rome"], [], ["slept"]]
     assert lines[0]["tags"] == ["B-PER", "O", "B-LOC"] and lines[1]["tags"] == []
@@ -93,7 +96,7 @@ def test_json_lines_out(run):
     ]
     shares = [round(float(softmax(WORDS[word]).max()), 4) for word in ("Ada", "saw", "Rome")]
     assert lines[0]["confidences"] == pytest.approx(shares, abs=1e-4)
-    line = ask("tag", run, "--format", "json", stdin="Zürich 北京\n".encode())
+    line = ask("tag", run, "--output-format", "json", stdin="Zürich 北京\n".encode())
     assert "Zürich" in line and "北京" in line
 
 
@@ -146,7 +149,7 @@ def test_bad_places_and_texts(run, tmp_path, capsys):
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"Ada\n" * 99)[:-9])
     assert "damaged or not a gzip file" in refused(capsys, "tag", run, tmp_path / "a.txt.gz")
     (tmp_path / "a.conll").write_text("Ada X\nsaw\n")
-    err = refused(capsys, "tag", run, tmp_path / "a.conll", "--input", "conll")
+    err = refused(capsys, "tag", run, tmp_path / "a.conll", "--input-format", "conll")
     assert "a.conll, line 2: expected 2 columns" in err
 
 
@@ -167,7 +170,9 @@ def test_runs_of_another_kind(tmp_path, capsys):
     assert "absent does not exist" in refused(capsys, "tag", tmp_path / "absent")
 
 
-@pytest.mark.parametrize("flags", [["--formt", "json"], ["--format", "xml"], ["a", "b"], ["--k=5"]])
+@pytest.mark.parametrize(
+    "flags", [["--formt", "json"], ["--output-format", "xml"], ["a", "b"], ["--k=5"]]
+)
 def test_flags_that_it_does_not_have(run, flags, capsys):
     with pytest.raises(SystemExit) as raised:
         main(["tag", str(run), *flags])

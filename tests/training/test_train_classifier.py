@@ -34,7 +34,7 @@ def test_its_figures_are_those_of_its_answers(classifier, labeled, tmp_path):
     pairs = [line.split("\t") for line in Path(labeled[5]).read_text().splitlines()]
     text = tmp_path / "test.txt"
     text.write_text("".join(text + "\n" for _, text in pairs))
-    lines = ask("classify", classifier, text, "--format", "json").splitlines()
+    lines = ask("classify", classifier, text, "--output-format", "json").splitlines()
     answers = [json.loads(line) for line in lines]
     assert [answer["text"] for answer in answers] == [text for _, text in pairs]
     test = results(classifier)["test"]
@@ -153,7 +153,7 @@ def test_balanced_weights(tmp_path, capsys):
         ]
         flags = ["--train", str(tmp_path / "train"), *flag]
         train_classifier(flags, run, *more, sizes=EMBEDDINGS)
-        line = ask("classify", run, "--format", "json", stdin=b"x\n")
+        line = ask("classify", run, "--output-format", "json", stdin=b"x\n")
         shares[len(flag)] = list(json.loads(line)["probabilities"].values())
     assert shares[0] == pytest.approx([30 / 40, 9 / 40, 1 / 40], abs=0.06)  # after 30 epochs
     assert shares[1] == pytest.approx([1 / 3] * 3, abs=0.06)

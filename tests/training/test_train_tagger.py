@@ -232,7 +232,9 @@ def test_parts_of_speech_from_json_lines(tmp_path):
     test = results(run)["test"]
     assert test["accuracy"] == 1.0 and "spans" not in test
     assert set(test["labels"]) == {"NOUN", "VERB", "ADJ"}
-    assert json.loads(ask("tag", run, "--format", "json", stdin=b"old dogs see\n"))["tags"] == [
+    assert json.loads(ask("tag", run, "--output-format", "json", stdin=b"old dogs see\n"))[
+        "tags"
+    ] == [
         *("ADJ", "NOUN", "VERB"),
     ]
 
