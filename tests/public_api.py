@@ -1,10 +1,12 @@
 """Writes the public API of tfreps to public_api.txt, one line per name (make api)."""
 
+import ast
 import functools
 import importlib
 import inspect
 import pathlib
 import sys
+import textwrap
 import types
 
 import tfreps
@@ -60,7 +62,8 @@ def described(name, value, is_method=False):
     if isinstance(value, types.ModuleType):
         return f"{name}: module"
     if isinstance(value, property | functools.cached_property):
-        return f"{name}: property"
+        getter = value.fget if isinstance(value, property) else value.func
+        return f"{name}: {annotations(getter).get('return', 'property')}"
     if isinstance(value, classmethod):
         return f"classmethod {name}{signature(value.__func__, is_method=True)}"
     if isinstance(value, staticmethod):
@@ -77,31 +80,75 @@ def members(kind):
     fields = {*getattr(kind, "_fields", ()), *getattr(kind, "__dataclass_fields__", ())}
     found = {}
     for base in reversed(kind.__mro__):
-        if base.__module__.partition(".")[0] == "tfreps":
+        if is_own(base):
             found.update(vars(base))
     return {n: v for n, v in found.items() if not n.startswith("_") and n not in fields}
+
+
+def is_own(kind):
+    """Returns whether tfreps defines a class."""
+    return kind.__module__.partition(".")[0] == "tfreps"
 
 
 def signature_of_class(kind):
     """Returns the signature of the constructor; empty if tfreps does not define it."""
     for base in kind.__mro__:
         for name in ("__init__", "__new__"):
-            if name in vars(base) and base.__module__.partition(".")[0] == "tfreps":
+            if name in vars(base) and is_own(base):
                 function = vars(base)[name]
-                return signature(getattr(function, "__func__", function), True)
+                return signature(getattr(function, "__func__", function), True, fields(base))
     return ""
 
 
-def signature(function, is_method=False):
-    """Returns the names, kinds and defaults of the parameters, without `self`."""
+def signature(function, is_method=False, types_of=None):
+    """Returns the parameters, without `self`, and the result, with their types as written."""
     found = inspect.signature(function)
+    types_of = annotations(function) or types_of or {}
     parameters = []
     for parameter in list(found.parameters.values())[is_method:]:
         default = parameter.default
         if default is not parameter.empty:
             default = Default(default)
-        parameters.append(parameter.replace(annotation=parameter.empty, default=default))
-    return str(found.replace(parameters=parameters, return_annotation=found.empty))
+        annotation = types_of.get(parameter.name, parameter.empty)
+        parameters.append(parameter.replace(annotation=annotation, default=default))
+    result = types_of.get("return", found.empty)
+    return str(found.replace(parameters=parameters, return_annotation=result))
+
+
+def annotations(function):
+    """Returns the types of the parameters and the result, if the function has a source."""
+    try:
+        node = parsed(function)
+    except OSError:  # of a dataclass or NamedTuple
+        return {}
+    given = node.args
+    arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    types_of = {argument.arg: argument.annotation for argument in arguments if argument}
+    return {
+        name: Written(kind) for name, kind in {**types_of, "return": node.returns}.items() if kind
+    }
+
+
+def fields(kind):
+    """Returns the types of the fields of a class."""
+    lines = [line for line in parsed(kind).body if isinstance(line, ast.AnnAssign)]
+    return {line.target.id: Written(line.annotation) for line in lines}
+
+
+def parsed(value):
+    """Returns the syntax tree of a function or class."""
+    return ast.parse(textwrap.dedent(inspect.getsource(value))).body[0]
+
+
+class Written:
+    """Type with a `repr` as in its source, which is the same in every version of Python."""
+
+    def __init__(self, annotation):
+        is_text = isinstance(annotation, ast.Constant) and isinstance(annotation.value, str)
+        self.text = annotation.value if is_text else ast.unparse(annotation)
+
+    def __repr__(self):
+        return self.text
 
 
 class Default:

@@ -62,7 +62,7 @@ class Example(Base):
         """A method."""
 
     @property
-    def name(self):
+    def name(self) -> "str | None":
         """A property."""
 
     @classmethod
@@ -92,22 +92,23 @@ class Options:
 
 
 def test_lines_of_a_class(monkeypatch):
-    for kind in (Base, Example, Row, Options):
-        monkeypatch.setattr(kind, "__module__", "tfreps.example")
+    monkeypatch.setattr(public_api, "is_own", lambda kind: kind.__module__ == __name__)
     assert list(public_api.lines_of("Example", Example)) == [
         "class Example(a, *, b=(1,), c=..., d=sys.executable, e=..., **kwargs)",
         "    SIZE = 3",
         "    def inherited(y=2)",
         "    classmethod made(x=None)",
-        "    def method(x=1)",
-        "    name: property",
+        "    def method(x: int = 1) -> int",
+        "    name: str | None",
         "    staticmethod plain(x=[1.5])",
     ]
     assert list(public_api.lines_of("Row", Row)) == [
-        "class Row(text, number=0)",
+        "class Row(text: str, number: int = 0)",
         "    def shown()",
     ]
-    assert list(public_api.lines_of("Options", Options)) == ["class Options(size=3, names=...)"]
+    assert list(public_api.lines_of("Options", Options)) == [
+        "class Options(size: int = 3, names: list = ...)"
+    ]
 
 
 def test_lines_of_other_values():
@@ -115,5 +116,5 @@ def test_lines_of_other_values():
     assert list(public_api.lines_of("a.N", 7)) == ["a.N = 7"]
     assert list(public_api.lines_of("a.N", (7,))) == ["a.N: tuple"]
     assert list(public_api.lines_of("a.f", public_api.signature)) == [
-        "def a.f(function, is_method=False)"
+        "def a.f(function, is_method=False, types_of=None)"
     ]
