@@ -20,7 +20,7 @@ import sys
 import time
 
 from benchmarks.rows import print_table, program_parser
-from tfreps.__main__ import PROGRAMS
+from tfreps.__main__ import COMMANDS
 
 LINE = "The function returns a list of names ."
 IMPORTS = "keras", "tfreps.layers", "tfreps.models"
@@ -84,7 +84,7 @@ def commands(options):
     """Returns the arguments of Python for each command by name."""
     found = {f"import {name}": ["-I", "-c", f"import {name}"] for name in IMPORTS}
     found["--help"] = ["-I", "-m", "tfreps", "--help"]
-    found |= {f"{name} --help": ["-I", "-m", "tfreps", name, "--help"] for name in PROGRAMS}
+    found |= {f"{name} --help": ["-I", "-m", "tfreps", name, "--help"] for name in COMMANDS}
     clock = "process_time" if options.cpu else "perf_counter"
     if options.run:
         found["tag"] = ["-I", "-m", "tfreps", "tag", options.run]

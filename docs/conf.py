@@ -28,7 +28,7 @@ extensions = [
     "docstrings",
     "linked_names",
     "page_code",
-    "program_pages",
+    "command_pages",
     "name_pages",
     "file_pages",
 ]

@@ -1,1 +1,1 @@
-"""Programs that export, serve and query trained models."""
+"""Commands that export, serve and query trained models."""

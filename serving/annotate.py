@@ -10,7 +10,7 @@ a label and probabilities; a biLM or BERT model adds vectors. The folder --outpu
     schema.json         the fields of the records, and the number of records
 
 and appears when all of it is written. Records are not in the order of the input. By default, the
-program uses this machine; --runner uses a cluster, whose workers need TensorFlow and the export,
+command uses this machine; --runner uses a cluster, whose workers need TensorFlow and the export,
 but not tfreps. Options of Beam and its runner follow after `--`.
 """
 
@@ -18,8 +18,8 @@ import importlib.util
 import logging
 import sys
 
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.cli.progress import make_progress
 
 RECORDS = "input_format=jsonl|parquet|avro|tfrecord"  # formats whose records have fields
@@ -64,7 +64,7 @@ WRITING = {
     "shards": Option(
         int, 0, "Number of files to write. With 0, the runner decides.", at_least=0
     ),
-    "overwrite": Option(bool, False, "Replace the output folder if this program wrote it."),
+    "overwrite": Option(bool, False, "Replace the output folder if this command wrote it."),
 }  # fmt: skip
 RUNNING = {
     "runner": Option(
@@ -91,7 +91,7 @@ RUNNING = {
         "runner is killed.", at_least=1,
     ),
 }  # fmt: skip
-PROGRAM = Program(
+COMMAND = Command(
     "annotate",
     __doc__,
     {
@@ -123,7 +123,7 @@ PROGRAM = Program(
 
 def main(argv=None):
     given, pipeline_options = split_arguments(argv)
-    return PROGRAM.run(lambda options: annotate(options, pipeline_options), given)
+    return COMMAND.run(lambda options: annotate(options, pipeline_options), given)
 
 
 def annotate(options, pipeline_options):
@@ -136,7 +136,7 @@ def annotate(options, pipeline_options):
 
 
 def split_arguments(argv):
-    """Returns the arguments of this program, and those after `--`, which are Beam's."""
+    """Returns the arguments of this command, and those after `--`, which are Beam's."""
     argv = sys.argv[1:] if argv is None else list(argv)
     if "--" not in argv:
         return argv, []

@@ -17,12 +17,12 @@ which TensorFlow Serving includes.
 """
 
 from tfreps._src.cli import bilm_options
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.cli.tagged_files import SCHEMES
 
 ALIAS = "serving_default"  # name under which servers look up the signature `default`
-PROGRAM = Program(
+COMMAND = Command(
     "export",
     __doc__,
     {
@@ -58,7 +58,7 @@ PROGRAM = Program(
             ),
             "weight_dtype": Option(
                 str, "float32", "Data type of the stored weights. Smaller types give smaller files "
-                "but slower calls. The program prints how much the outputs change.",
+                "but slower calls. The command prints how much the outputs change.",
                 ["float32", "bfloat16", "int8"],
             ),
         }),
@@ -69,7 +69,7 @@ PROGRAM = Program(
             ),
             "check_python": Option(
                 str, None, "Python interpreter for --check. Defaults to the one that runs this "
-                "program.", needs="check", metavar="FILE",
+                "command.", needs="check", metavar="FILE",
             ),
         }),
     ],
@@ -84,7 +84,7 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(export, argv)
+    return COMMAND.run(export, argv)
 
 
 def export(options):

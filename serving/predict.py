@@ -3,7 +3,7 @@
 DIR is a version, such as exports/elmo/1, or a folder of versions, such as exports/elmo,
 of which the newest is used.
 
-The program prints one JSON object per sentence, which contains the sentence as `text`. For a biLM
+The command prints one JSON object per sentence, which contains the sentence as `text`. For a biLM
 or BERT model, the object also contains the number of tokens (for BERT, the pieces and their
 number), the shapes of all outputs and the first numbers of `default` (with --full, all numbers of
 all outputs). For a tagger, it contains the tokens, tags, confidences and, with a tag scheme, spans.
@@ -11,7 +11,7 @@ For a classifier, it contains the number of tokens, the label and its probabilit
 those of all labels). Sentences are read from the command line, from --file, or from standard input,
 one per line (UTF-8).
 
-Load only exports that you trust: a SavedModel is a program, and this program does not check it (see
+Load only exports that you trust: a SavedModel is a program, and this command does not check it (see
 SECURITY.md).
 """
 
@@ -19,14 +19,14 @@ import json
 import logging
 import pathlib
 
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.cli.text_streams import FILE, SENTENCES, read_sentences
 from tfreps._src.files.version_folders import version_folder, versions_of
 
 BATCH = 32
 FIRST = 5  # numbers shown without --full
-PROGRAM = Program(
+COMMAND = Command(
     "predict",
     "Prints the outputs of an exported SavedModel as JSON lines. Load only exports that you trust: "
     "a SavedModel is a program (see SECURITY.md).",
@@ -60,7 +60,7 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(predict, argv)
+    return COMMAND.run(predict, argv)
 
 
 def predict(options):

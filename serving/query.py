@@ -9,14 +9,14 @@ object per sentence. REST does not need TensorFlow on the client.
 
 import json
 
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.cli.start_tensorflow import start_tensorflow
 from tfreps._src.cli.text_streams import FILE, SENTENCES, read_sentences
 from tfreps._src.server.answers import as_lines
 
 BATCH = 32
-PROGRAM = Program(
+COMMAND = Command(
     "query",
     __doc__,
     {
@@ -70,7 +70,7 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(query, argv)
+    return COMMAND.run(query, argv)
 
 
 def query(options):

@@ -23,7 +23,7 @@ import threading
 import time
 
 from tfreps._src.cli import server_options
-from tfreps._src.cli.program import Program
+from tfreps._src.cli.command import Command
 from tfreps._src.cli.server_log import server_log
 from tfreps._src.cli.start_tensorflow import start_tensorflow
 from tfreps._src.cli.text_streams import read_texts
@@ -45,7 +45,7 @@ STOPS = (
     "Ctrl-C or SIGTERM stops the server with exit code 0 once all accepted requests are answered; "
     "a second signal stops it at once."
 )
-PROGRAM = Program(
+COMMAND = Command(
     "serve",
     f"Serves SavedModels. {TRUST} {NOTE} {STOPS}",
     server_options.ARGUMENTS,
@@ -61,7 +61,7 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(serve, argv)
+    return COMMAND.run(serve, argv)
 
 
 def serve(options):
@@ -73,7 +73,7 @@ def serve(options):
     stopped = threading.Event()
     stop_on_signals(stopped)
     start_tensorflow()
-    with server_log(PROGRAM) as log:
+    with server_log(COMMAND) as log:
         server = start_server(options, log)
         print(report(server, options), flush=True)
         if options.sentence is not None:

@@ -13,7 +13,7 @@ COMMENTS = {
     "pyproject.toml": "The build system and the settings of ruff and pytest",
     "training/kubernetes/": "Job, service, network, storage of training on several workers; Slurm",
     "training/kubernetes/gpu/": "A component of Kustomize: a GPU for each worker",
-    "training/recipes/": "Option files of papers and articles, for `--config` of the programs",
+    "training/recipes/": "Option files of papers and articles, for `--config` of the commands",
     "serving/beam/": "Images, Job and storage of `tfreps annotate`",
     "serving/config/": "TensorFlow Serving's own options: models, batches, monitoring, a canary",
     "serving/kubernetes/": "Deployment, service, scaling and storage of TensorFlow Serving",

@@ -42,13 +42,13 @@ LEAST = {
 
 def options_of(name):
     """Returns the options of a program that take a value, by flag."""
-    module = command.import_program(command.PROGRAMS[name.split()[0]][0])
-    program = module.PROGRAMS[name.split()[1]] if name.startswith("plot ") else module.PROGRAM
+    module = command.import_command(command.COMMANDS[name.split()[0]][0])
+    program = module.COMMANDS[name.split()[1]] if name.startswith("plot ") else module.COMMAND
     return {as_flag(n): o for n, o in program.options.items() if o.kind is not bool}
 
 
 def test_every_program_is_there():
-    assert {name.split()[0] for name in LEAST} == set(command.PROGRAMS)
+    assert {name.split()[0] for name in LEAST} == set(command.COMMANDS)
 
 
 @pytest.fixture

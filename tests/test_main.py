@@ -1,4 +1,4 @@
-"""The `tfreps` command finds programs and reports user errors in one line."""
+"""The `tfreps` command finds commands and reports user errors in one line."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import CHECKOUT
 from tfreps import __main__ as command
-from tfreps._src.cli import program as program_module
+from tfreps._src.cli import command as command_module
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def program(monkeypatch):
     """Returns a function that replaces the main function of `demo-corpus`."""
 
     def install(main):
-        monkeypatch.setattr(command, "import_program", lambda _: types.SimpleNamespace(main=main))
+        monkeypatch.setattr(command, "import_command", lambda _: types.SimpleNamespace(main=main))
 
     monkeypatch.delenv("TFREPS_DEBUG", raising=False)
     return install
@@ -30,10 +30,10 @@ def raising(error):
     return main
 
 
-def test_help_lists_every_program(capsys):
+def test_help_lists_every_command(capsys):
     assert command.main([]) == command.main(["--help"]) == 0
     text = capsys.readouterr().out
-    for name, (_, about) in command.PROGRAMS.items():
+    for name, (_, about) in command.COMMANDS.items():
         assert name in text and about in text
 
 
@@ -47,7 +47,7 @@ def test_version(capsys):
 @pytest.mark.parametrize(
     "name, message", [("pretrain-emlo", "did you mean `tfreps pretrain-elmo`"), ("zz", "--help")]
 )
-def test_unknown_program(capsys, name, message):
+def test_unknown_command(capsys, name, message):
     assert command.main([name]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
@@ -125,7 +125,7 @@ def test_errors_of_ours_keep_their_traceback(program):
 def test_misspelled_flags_are_reported_before_tensorflow_is_imported(
     command_line, flag, monkeypatch, capsys
 ):
-    monkeypatch.setattr(program_module, "start_tensorflow", raising(AssertionError("imported")))
+    monkeypatch.setattr(command_module, "start_tensorflow", raising(AssertionError("imported")))
     words = command_line.split()
     with pytest.raises(SystemExit) as stopped:
         command.main(words)
@@ -149,19 +149,19 @@ def test_exit_code_and_arguments_pass_through(program):
 
 HELP = """
 import contextlib, io, sys, tfreps.__main__ as m
-for name in m.PROGRAMS:
+for name in m.COMMANDS:
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
         m.main([name, "--help"])
     assert out.getvalue().startswith(f"usage: tfreps {name}"), out.getvalue()
     assert not {"tensorflow", "keras"} & {*sys.modules}, name
-print(len(m.PROGRAMS))
+print(len(m.COMMANDS))
 """
 
 
 def test_programs_show_their_help_without_tensorflow():
     """The help of a program imports neither TensorFlow nor Keras."""
     found = run("-c", HELP, cwd=CHECKOUT)
-    assert found == (0, f"{len(command.PROGRAMS)}\n", "")
+    assert found == (0, f"{len(command.COMMANDS)}\n", "")
 
 
 def test_a_missing_package_is_not_mistaken_for_a_missing_program(monkeypatch):
@@ -170,7 +170,7 @@ def test_a_missing_package_is_not_mistaken_for_a_missing_program(monkeypatch):
 
     monkeypatch.setattr(command.importlib, "import_module", import_module)
     with pytest.raises(ModuleNotFoundError, match="h5py"):
-        command.import_program("training.embed")
+        command.import_command("training.embed")
 
 
 def run(*arguments, **options):
@@ -191,7 +191,7 @@ LONG = "main=lambda argv: print('x' * 10_000_000)"
 def as_a_process(shell, main="main=lambda argv: print('said')", arguments="demo-corpus", **more):
     """Runs a program with shell redirections and returns its exit code and stderr."""
     code = "import sys, tfreps.__main__ as m; import types; " + (
-        f"m.import_program = lambda _: types.SimpleNamespace({main}); sys.exit(m.main())"
+        f"m.import_command = lambda _: types.SimpleNamespace({main}); sys.exit(m.main())"
     )
     line = f'"$0" -c "$1" {arguments} {shell}'
     done = subprocess.run(

@@ -10,7 +10,7 @@ import zipfile
 import pytest
 
 from tests.conftest import CHECKOUT
-from tfreps.__main__ import PROGRAMS
+from tfreps.__main__ import COMMANDS
 
 pytestmark = pytest.mark.slow
 
@@ -86,7 +86,7 @@ def test_installed_programs_live_inside_tfreps(site, tmp_path):
     assert out.split() == [str(site / "tfreps/training/demo_corpus.py"), "None"]
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", COMMANDS)
 def test_installed_commands_show_their_help(site, tmp_path, program):
     out = run(site / "bin" / "tfreps", program, "--help", cwd=tmp_path, path=site)
     assert f"tfreps {program}" in out

@@ -14,7 +14,7 @@ ELSEWHERE = {"--help", "--resume", "--format"}  # flags of other programs
 
 
 def test_flags_that_it_names():
-    flags = set(serve.PROGRAM.flags.values())
+    flags = set(serve.COMMAND.flags.values())
     named = set(re.findall(r"--[a-z][a-z-]+", TEXT))
     assert len(named) > 6 and named - ELSEWHERE <= flags
 
@@ -40,7 +40,7 @@ def test_readers_are_sent_there(path):
 
 @pytest.mark.parametrize("program", [serve, predict])
 def test_programs_say_what_a_saved_model_is(program):
-    text = " ".join(program.PROGRAM.parser().format_help().split())
+    text = " ".join(program.COMMAND.parser().format_help().split())
     assert "only exports that you trust" in text and "SECURITY.md" in text
 
 

@@ -1,4 +1,4 @@
-"""The `tfreps` command: runs a program by name and reports its errors on one line."""
+"""The `tfreps` command: runs a command by name and reports its errors on one line."""
 
 import difflib
 import importlib
@@ -9,8 +9,8 @@ import tfreps
 from tfreps._src.cli import standard_streams
 from tfreps._src.files.tensorflow_errors import essence
 
-# Program -> module (inside the installed package, or next to it in a clone) and description.
-PROGRAMS = {
+# Command -> module (inside the installed package, or next to it in a clone) and description.
+COMMANDS = {
     "demo-corpus": ("training.demo_corpus", "builds a corpus from Python's documentation"),
     "demo-tags": ("training.demo_tags", "builds a tagged corpus from Python docstrings"),
     "tokenize": ("training.tokenize_text", "tokenizes raw texts, one text per line"),
@@ -29,7 +29,7 @@ PROGRAMS = {
         "training.train_classifier",
         "trains a classifier on labeled texts",
     ),
-    "launch": ("training.launch", "starts a training program as several worker processes"),
+    "launch": ("training.launch", "starts a training command as several worker processes"),
     "evaluate": ("training.evaluate", "evaluates a tagger or classifier on held-out data"),
     "tag": ("training.tag", "tags the tokens of raw text"),
     "classify": ("training.classify", "classifies raw texts"),
@@ -49,7 +49,7 @@ OUT_OF_MEMORY = {"ResourceExhaustedError", "MemoryError"}
 
 
 def main(argv=None):
-    """Runs `tfreps <program> ...`; returns the exit code.
+    """Runs `tfreps COMMAND ...`; returns the exit code.
 
     Errors that the user can correct (ValueError, OSError, OverflowError, MemoryError, and errors of
     TensorFlow for invalid arguments and exhausted memory) are printed on one line, with exit code
@@ -63,36 +63,36 @@ def main(argv=None):
     name, *rest = (sys.argv[1:] if argv is None else argv) or ["--help"]
     standard_streams.prepare()
     try:
-        if name in PROGRAMS:
-            return run(f"tfreps {name}", lambda: import_program(PROGRAMS[name][0]).main(rest))
+        if name in COMMANDS:
+            return run(f"tfreps {name}", lambda: import_command(COMMANDS[name][0]).main(rest))
         return run("tfreps", lambda: answer(name))
     finally:  # also after help, which raises SystemExit
         standard_streams.drop_unwritable()
 
 
 def answer(word):
-    """Handles `tfreps` without a program, such as `tfreps --help`; returns the exit code."""
+    """Handles `tfreps` without a command, such as `tfreps --help`; returns the exit code."""
     if word in ("-h", "--help", "help"):
         print(overview())
     elif word == "--version":
         print("tfreps", tfreps.__version__)
     else:
-        raise ValueError(unknown_program(word))
+        raise ValueError(unknown_command(word))
 
 
 def overview():
     """Returns the text of `tfreps --help`."""
-    width = max(map(len, PROGRAMS))
-    lines = [f"  {name:{width}}  {about}" for name, (_, about) in PROGRAMS.items()]
-    usage = "usage: tfreps <program> [options]      tfreps <program> --help\n\nprograms:"
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:{width}}  {about}" for name, (_, about) in COMMANDS.items()]
+    usage = "usage: tfreps COMMAND [options]      tfreps COMMAND --help\n\ncommands:"
     return "\n".join([usage, *lines])
 
 
-def unknown_program(name):
-    """Returns the error message for a program that does not exist."""
-    close = difflib.get_close_matches(name, PROGRAMS, n=1)
-    hint = f"did you mean `tfreps {close[0]}`?" if close else "`tfreps --help` lists the programs."
-    return f"there is no program {name!r}; {hint}"
+def unknown_command(name):
+    """Returns the error message for a command that does not exist."""
+    close = difflib.get_close_matches(name, COMMANDS, n=1)
+    hint = f"did you mean `tfreps {close[0]}`?" if close else "`tfreps --help` lists the commands."
+    return f"there is no command {name!r}; {hint}"
 
 
 def run(command, main):
@@ -126,14 +126,14 @@ def is_for_the_user(error):
     return isinstance(error, kinds) or bool(names & TENSORFLOW_ERRORS)
 
 
-def import_program(module):
-    """Imports the module of a program: `tfreps.training.x`, or `training.x` in a clone."""
+def import_command(module):
+    """Imports the module of a command: `tfreps.training.x`, or `training.x` in a clone."""
     installed = f"tfreps.{module}"
     try:
         return importlib.import_module(installed)
     except ModuleNotFoundError as error:
         if error.name not in (installed, installed.rpartition(".")[0]):
-            raise  # the program exists, but a module that it imports does not
+            raise  # the command exists, but a module that it imports does not
     return importlib.import_module(module)
 
 

@@ -1,1 +1,1 @@
-"""Programs that build corpora and vocabularies, and train, evaluate and apply models."""
+"""Commands that build corpora and vocabularies, and train, evaluate and apply models."""

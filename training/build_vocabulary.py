@@ -13,9 +13,9 @@ tokens, such as `#NUM#` for numbers; characters and whole Latin words follow. An
 has one token per line.
 """
 
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.output_checks import OVERWRITE, check_output
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.cli.progress import make_progress, of_totals
 from tfreps._src.data.text_files import find_files, read_blocks
 from tfreps._src.text.bert.character_tokens import count_tokens as count_characters
@@ -24,7 +24,7 @@ from tfreps.text import CharacterTokenizer, Vocabulary
 
 BOUNDARIES = ("<S>", "</S>")
 UNKNOWN = "<UNK>"
-PROGRAM = Program(
+COMMAND = Command(
     "build-vocabulary",
     __doc__,
     {
@@ -70,7 +70,7 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(build, argv)
+    return COMMAND.run(build, argv)
 
 
 def build(options):
@@ -79,12 +79,12 @@ def build(options):
     is_for_elmo = options.tokens == "spaces"
     kind = tokens_of_elmo if is_for_elmo else characters_of_bert
     counts, known, what = kind(options, lambda tokens, distinct: progress(distinct, tokens))
-    total, program = sum(counts.values()), "pretrain-elmo" if is_for_elmo else "pretrain-bert"
+    total, command = sum(counts.values()), "pretrain-elmo" if is_for_elmo else "pretrain-bert"
     print(
         f"Wrote {options.output}: {what}, out of {len(counts):,} distinct tokens.\n"
         f"Text: {total:,} tokens, {100 * known / total:.2f} % of them in the vocabulary.\n"
-        f"Next: tfreps {program} --vocabulary {options.output} --train FILE ... "
-        f"(see tfreps {program} --help)."
+        f"Next: tfreps {command} --vocabulary {options.output} --train FILE ... "
+        f"(see tfreps {command} --help)."
     )
 
 

@@ -6,16 +6,16 @@ Texts are tokenized in the same way as in training (see --tokens of tfreps train
 import json
 import sys
 
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.output_checks import OUTPUT, OVERWRITE, check_output
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.cli.progress import make_progress
 from tfreps._src.cli.text_streams import line_limit, read_texts
 from tfreps._src.files.atomic_files import written_whole
 from tfreps._src.runs.run_folder import run_files
 
 TEXTS_AT_ONCE = 1024
-PROGRAM = Program(
+COMMAND = Command(
     "classify",
     __doc__,
     {
@@ -54,7 +54,7 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(classify, argv)
+    return COMMAND.run(classify, argv)
 
 
 def classify(options):

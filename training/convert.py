@@ -16,8 +16,8 @@ import pathlib
 import warnings
 
 from tfreps._src.cli import bilm_options
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option, as_flag, listed
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.cli.tagged_files import SCHEMES
 from tfreps._src.files.atomic_files import is_free, replacing
 from tfreps._src.files.json_files import read_json
@@ -32,7 +32,7 @@ SOURCES = (
     {"elmo_config", "elmo_weights", "vocabulary"},
     {"checkpoint", "vocabulary"},
 )
-PROGRAM = Program(
+COMMAND = Command(
     "convert",
     __doc__,
     {
@@ -78,7 +78,7 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(convert, argv)
+    return COMMAND.run(convert, argv)
 
 
 def convert(options):
@@ -201,7 +201,7 @@ def run_from_bilm(options, trained, vocabulary):
             "vocabulary.txt."
         )
     with replacing(run, parents=True) as folder:
-        created = RunFolder.create(folder, PROGRAM.name, vars(options))
+        created = RunFolder.create(folder, COMMAND.name, vars(options))
         if vocabulary is not None:
             created.keep(created.vocabulary_path, vocabulary.write)
         created.save_model(model)

@@ -11,9 +11,9 @@ import os
 import pathlib
 import re
 
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.output_checks import CORPUS, check_overwrite
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.data.python_text import SENTENCE_END, paragraphs, python_documents
 from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.utf8_files import decode_utf8
@@ -28,7 +28,7 @@ MARKUP = (
 )
 SHORTEST, LONGEST = 4, 120  # tokens of a sentence
 LINES_PER_DOCUMENT = 200  # of your own text: each block of lines counts as a document
-PROGRAM = Program(
+COMMAND = Command(
     "demo-corpus",
     __doc__,
     {},
@@ -57,7 +57,7 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(build, argv)
+    return COMMAND.run(build, argv)
 
 
 def build(options):

@@ -12,9 +12,9 @@ import hashlib
 import pathlib
 import re
 
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option, listed
 from tfreps._src.cli.output_checks import CORPUS, check_overwrite
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.data.python_text import SENTENCE_END, docstring_documents, paragraphs
 from tfreps._src.files.atomic_files import write_text
 
@@ -25,7 +25,7 @@ TOKEN = re.compile(rf"[{BEGIN}{END}]|\w+|[^\w\s]")
 SHORTEST, LONGEST = 5, 60  # tokens of a sentence
 MOST_CODE = 0.5  # largest share of code among the tokens of a sentence of prose
 PARTS = {"dev": 0.1, "test": 0.1, "train": 0.8}
-PROGRAM = Program(
+COMMAND = Command(
     "demo-tags",
     __doc__,
     {},
@@ -48,7 +48,7 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(build, argv)
+    return COMMAND.run(build, argv)
 
 
 def build(options):

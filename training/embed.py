@@ -17,9 +17,9 @@ import json
 import numpy as np
 
 from tfreps._src.cli import bilm_options
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.output_checks import OVERWRITE, check_overwrite
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.cli.progress import make_progress, of_totals
 from tfreps._src.cli.tagged_files import COLUMNS, TEXT_OR_TAGGED, read_tagged_files
 from tfreps._src.data.text_files import stream_lines
@@ -27,7 +27,7 @@ from tfreps._src.files.atomic_files import is_stream
 from tfreps._src.runs.run_folder import run_files
 
 WINDOW = 1 << 16  # tokens that are sorted by length and written to the file together
-PROGRAM = Program(
+COMMAND = Command(
     "embed",
     __doc__,
     {
@@ -105,7 +105,7 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(embed, argv)
+    return COMMAND.run(embed, argv)
 
 
 def embed(options):
@@ -134,7 +134,7 @@ def embed(options):
 
 
 def inputs(options):
-    """Returns the files that the program reads, which must not be the output."""
+    """Returns the files that the command reads, which must not be the output."""
     given = [options.text, options.elmo_config, options.elmo_weights, options.vocabulary]
     return [path for path in given if path] + (run_files(options.model) if options.model else [])
 

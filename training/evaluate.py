@@ -4,9 +4,9 @@ The files are read with the options of the run's training data unless flags over
 """
 
 from tfreps._src.cli import labeled_texts
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option, as_clause, as_flag
 from tfreps._src.cli.output_checks import OVERWRITE, check_output
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.cli.tagged_files import as_in_training, read_tagged_files
 from tfreps._src.files.json_files import as_json, write_json
 from tfreps._src.runs.run_folder import RunFolder, run_files
@@ -19,7 +19,7 @@ FIELDS = {
     for name, option in labeled_texts.OPTIONS.items()
     if name not in ("format", "encoding")
 }
-PROGRAM = Program(
+COMMAND = Command(
     "evaluate",
     __doc__,
     {
@@ -68,7 +68,7 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(evaluate, argv)
+    return COMMAND.run(evaluate, argv)
 
 
 def evaluate(options):
@@ -96,7 +96,7 @@ def evaluate(options):
     if options.output:
         write_json(options.output, as_json(results))
         print(f"\nWrote {options.output}.")
-    print(run.add_evaluation(PROGRAM.name, {"data": options.data, **results}))
+    print(run.add_evaluation(COMMAND.name, {"data": options.data, **results}))
 
 
 def check_fit(options, is_tagger):

@@ -13,11 +13,11 @@ import numpy as np
 
 from tfreps import data
 from tfreps._src.cli.bilm_options import reading_options
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.runs.run_folder import RunFolder
 
-PROGRAM = Program(
+COMMAND = Command(
     "evaluate-lm",
     __doc__,
     {
@@ -59,7 +59,7 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(evaluate, argv)
+    return COMMAND.run(evaluate, argv)
 
 
 def evaluate(options):
@@ -112,7 +112,7 @@ def evaluate(options):
     if unigrams:
         results["unigram_perplexity"] = unigram_perplexity(vocabulary, unigrams, counts)
     say(results)
-    print(run.add_evaluation(PROGRAM.name, results))
+    print(run.add_evaluation(COMMAND.name, results))
 
 
 def sentence_totals(model, vocabulary, options):

@@ -1,4 +1,4 @@
-"""Starts a training program as several worker processes on this machine.
+"""Starts a training command as several worker processes on this machine.
 
 With --workers N, the command after -- is run N times with --distribute multiworker. In each
 process, the environment variable TF_CONFIG specifies which worker it is. The output of worker 0 is
@@ -16,20 +16,20 @@ weights drift apart, because the optimizer enlarges this rounding.
 import os
 import sys
 
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option, listed
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.cli.standard_streams import say
 from tfreps._src.distribute.cluster import NAME
 from tfreps._src.distribute.local_workers import local_addresses, run_workers, threads_per_worker
 
 TRAINING = ["pretrain-elmo", "pretrain-bert", "train-tagger", "train-classifier"]
 DISTRIBUTE = ["--distribute", "multiworker"]
-PROGRAM = Program(
+COMMAND = Command(
     "launch",
     __doc__,
     {
         "command": Option(
-            str, None, f"Program that trains ({listed(TRAINING, 'or')}) and its arguments, after "
+            str, None, f"Command that trains ({listed(TRAINING, 'or')}) and its arguments, after "
             "--.", many=True, required=True, metavar="COMMAND",
         )
     },
@@ -57,7 +57,7 @@ PROGRAM = Program(
         "    --train train.conll --validation dev.conll --scheme bio --run runs/ner",
         "tfreps launch --workers 2 -- pretrain-elmo --run runs/elmo --resume",
     ),
-    usage="tfreps launch --workers N [options] -- PROGRAM [ARGUMENTS ...]",
+    usage="tfreps launch --workers N [options] -- COMMAND [ARGUMENTS ...]",
     tensorflow=False,
 )  # fmt: skip
 
@@ -65,7 +65,7 @@ PROGRAM = Program(
 def main(argv=None):
     argv = sys.argv[1:] if argv is None else list(argv)
     check_separator(argv)
-    return PROGRAM.run(launch, argv)
+    return COMMAND.run(launch, argv)
 
 
 def launch(options):
@@ -82,26 +82,26 @@ def launch(options):
 
 
 def check_separator(argv):
-    """Raises ValueError if the options of a program would be read as options of the launcher."""
-    program = next((word for word in argv if word in TRAINING), None)
-    if program is None or "--" in argv[: argv.index(program)]:
+    """Raises ValueError if the options of a command would be read as options of the launcher."""
+    command = next((word for word in argv if word in TRAINING), None)
+    if command is None or "--" in argv[: argv.index(command)]:
         return
-    place = argv.index(program)
+    place = argv.index(command)
     if any(word.startswith("-") for word in argv[place + 1 :]):
         raise ValueError(
-            f"The program and its options must follow --; got {program} without --. Write: tfreps "
-            f"launch {' '.join(argv[:place]) or '--workers N'} -- {program} ..."
+            f"The command and its options must follow --; got {command} without --. Write: tfreps "
+            f"launch {' '.join(argv[:place]) or '--workers N'} -- {command} ..."
         )
 
 
 def check_command(options):
-    program = options.command[0]
-    if program not in TRAINING:
-        raise ValueError(f"COMMAND must be {listed(TRAINING, 'or')}; got {program!r}.")
+    command = options.command[0]
+    if command not in TRAINING:
+        raise ValueError(f"COMMAND must be {listed(TRAINING, 'or')}; got {command!r}.")
     if os.environ.get(NAME):
         raise ValueError(
             f"{NAME} must not be set, since tfreps launch sets it for every worker. Unset it, "
-            f"or run tfreps {program} {' '.join(DISTRIBUTE)} to train as the worker that it "
+            f"or run tfreps {command} {' '.join(DISTRIBUTE)} to train as the worker that it "
             "describes."
         )
 

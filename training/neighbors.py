@@ -1,6 +1,6 @@
 """Prints the nearest neighbors of a word in several contexts.
 
-The program embeds sentences and selects a word (by default, one that occurs in varied contexts).
+The command embeds sentences and selects a word (by default, one that occurs in varied contexts).
 For the most different occurrences of the word, it prints the nearest tokens of other sentences.
 Tokens are ranked by the cosine of their top-layer vectors, after the mean of all vectors is
 subtracted.
@@ -13,16 +13,16 @@ import itertools
 import numpy as np
 
 from tfreps._src.cli import bilm_options
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.data.text_files import stream_lines
 
 SHOWN = 3  # occurrences of the word
 AROUND = 5  # words shown on either side
 LONGEST = 200  # tokens; longer sentences are skipped
-OFTEN = 10  # minimum occurrences of a word that the program chooses
+OFTEN = 10  # minimum occurrences of a word that the command chooses
 COMMON = 0.004  # maximum share of that word among all tokens, which excludes articles and commas
-PROGRAM = Program(
+COMMAND = Command(
     "neighbors",
     __doc__,
     {"model": bilm_options.MODEL},
@@ -53,7 +53,7 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(find_neighbors, argv)
+    return COMMAND.run(find_neighbors, argv)
 
 
 def find_neighbors(options):

@@ -9,9 +9,9 @@ import pathlib
 import sys
 
 from tfreps import plots
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option, as_flag
 from tfreps._src.cli.output_checks import check_output
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.cli.start_tensorflow import start_tensorflow
 from tfreps._src.plots.curves import AXES
 from tfreps._src.plots.position_maps import VIEWS
@@ -27,7 +27,7 @@ PICTURE = Group("output", "Picture to write.", {
         "TensorBoard.", metavar="DIR",
     ),
 })  # fmt: skip
-ATTENTION = Program(
+ATTENTION = Command(
     "plot attention",
     "Draws attention weights between the tokens of a text as a heat map.",
     {
@@ -68,7 +68,7 @@ ATTENTION = Program(
         'tfreps plot attention runs/bert --text "I left." --second "He stayed." --output pair.png',
     ),
 )  # fmt: skip
-POSITIONS = Program(
+POSITIONS = Command(
     "plot positions",
     "Draws position vectors as a heat map, as curves, or as the surface of their products.",
     {
@@ -119,12 +119,12 @@ POSITIONS = Program(
         "tfreps plot positions runs/bert --output learned.png",
     ),
 )  # fmt: skip
-CURVES = Program(
+CURVES = Command(
     "plot curves",
     "Draws metrics of runs over their epochs or steps.",
     {
         "runs": Option(
-            str, None, "Run folders of training programs.", many=True, required=True, metavar="DIR"
+            str, None, "Run folders of training commands.", many=True, required=True, metavar="DIR"
         )
     },
     [
@@ -148,8 +148,8 @@ CURVES = Program(
     ),
     tensorflow=False,
 )  # fmt: skip
-PROGRAMS = {"attention": ATTENTION, "positions": POSITIONS, "curves": CURVES}
-OVERVIEW = Program(
+COMMANDS = {"attention": ATTENTION, "positions": POSITIONS, "curves": CURVES}
+OVERVIEW = Command(
     "plot",
     __doc__,
     {
@@ -157,21 +157,21 @@ OVERVIEW = Program(
             str, None, "Kind of plot. attention: attention weights between the tokens of a text "
             "as a heat map; positions: position vectors as a heat map, as curves or as the surface "
             "of their products; curves: metrics of runs over their epochs or steps.",
-            sorted(PROGRAMS), required=True, metavar="KIND",
+            sorted(COMMANDS), required=True, metavar="KIND",
         )
     },
     [],
-    tuple(program.examples[0] for program in PROGRAMS.values()),
-    usage=f"tfreps plot {{{','.join(PROGRAMS)}}} [options]",
+    tuple(command.examples[0] for command in COMMANDS.values()),
+    usage=f"tfreps plot {{{','.join(COMMANDS)}}} [options]",
 )  # fmt: skip
 
 
 def main(argv=None):
     what, *rest = (sys.argv[1:] if argv is None else argv) or ["--help"]
     draw = {"attention": draw_attention, "positions": draw_positions, "curves": draw_curves}
-    if what not in PROGRAMS:
-        OVERVIEW.parse([what])  # ends the program
-    return PROGRAMS[what].run(lambda options: write_picture(options, draw[what]), rest)
+    if what not in COMMANDS:
+        OVERVIEW.parse([what])  # ends the command
+    return COMMANDS[what].run(lambda options: write_picture(options, draw[what]), rest)
 
 
 def write_picture(options, draw):

@@ -1,13 +1,13 @@
 """Prints the published weights that can be used by name.
 
 Every option that takes a run folder or a published model also accepts one of these names. Nothing
-is downloaded by this program; the first use of a name downloads its files.
+is downloaded by this command; the first use of a name downloads its files.
 """
 
+from tfreps._src.cli.command import Command
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.program import Program
 
-PROGRAM = Program(
+COMMAND = Command(
     "presets",
     __doc__,
     {
@@ -27,7 +27,7 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(show, argv)
+    return COMMAND.run(show, argv)
 
 
 def show(options):

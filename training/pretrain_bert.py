@@ -10,10 +10,10 @@ import pathlib
 
 from tfreps import data
 from tfreps._src.cli.bert_options import GROUPS, SIZE, SIZES
-from tfreps._src.cli.program import Program
+from tfreps._src.cli.command import Command
 from tfreps.text.bert import CharacterTokenizer, WordPieceTokenizer, read_tokenizer, write_tokenizer
 
-PROGRAM = Program(
+COMMAND = Command(
     "pretrain-bert",
     __doc__,
     {},
@@ -29,18 +29,18 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(start, argv)
+    return COMMAND.run(start, argv)
 
 
 def start(options):
-    from tfreps._src.cli.training_program import run_training
+    from tfreps._src.cli.training_command import run_training
 
-    return run_training(PROGRAM, options, train)
+    return run_training(COMMAND, options, train)
 
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, and prints the results."""
-    from tfreps._src.cli import training_program
+    from tfreps._src.cli import training_command
     from tfreps._src.cli.progress import say_progress
     from tfreps._src.distribute.strategies import open_strategy
     from tfreps._src.fitting import training
@@ -75,12 +75,12 @@ def train(options, earlier):
         model.compile(make_optimizer(options, steps), jit_compile=False)
         build_optimizer(model)
 
-    run = training_program.begin_run(PROGRAM, options, earlier)
+    run = training_command.begin_run(COMMAND, options, earlier)
     run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
     sizes = {"texts": counts["texts"], "tokens": train_batches.num_tokens}
     sizes["parameters"] = model.count_params()
     run.write_results({**run.results(), "training": sizes})
-    training_program.say_start(run, model, f": {steps:,} steps")
+    training_command.say_start(run, model, f": {steps:,} steps")
     plan = FitPlan(
         options.epochs,
         "val_masked_perplexity",

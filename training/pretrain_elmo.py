@@ -13,14 +13,14 @@ import warnings
 
 from tfreps import data, text
 from tfreps._src.cli.bilm_options import reading_options
+from tfreps._src.cli.command import Command
 from tfreps._src.cli.elmo_options import GROUPS, SIZES
-from tfreps._src.cli.program import Program
 
 MAY_CHANGE = ("histograms",)
 SIZE = "elmo_small"
 NUM_SAMPLED = 8192  # as in bilm-tf
 SAMPLE_BATCHES = 40  # training sentences of all lengths, whose full-softmax perplexity is logged
-PROGRAM = Program(
+COMMAND = Command(
     "pretrain-elmo",
     __doc__,
     {},
@@ -37,20 +37,20 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(start, argv)
+    return COMMAND.run(start, argv)
 
 
 def start(options):
-    from tfreps._src.cli.training_program import run_training
+    from tfreps._src.cli.training_command import run_training
 
     # Keras warns about every data set of unknown length.
     warnings.filterwarnings("ignore", message="Your input ran out of data")
-    return run_training(PROGRAM, options, train, free=MAY_CHANGE)
+    return run_training(COMMAND, options, train, free=MAY_CHANGE)
 
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, and prints the results."""
-    from tfreps._src.cli import training_program
+    from tfreps._src.cli import training_command
     from tfreps._src.distribute.data_share import data_share
     from tfreps._src.distribute.strategies import check_rows, open_strategy
     from tfreps._src.fitting import precision
@@ -83,7 +83,7 @@ def train(options, earlier):
         build_optimizer(model)
         restore_accumulators(model, accumulators)
 
-    run = training_program.begin_run(PROGRAM, options, earlier)
+    run = training_command.begin_run(COMMAND, options, earlier)
     run.keep(run.vocabulary_path, vocabulary.write)
     plan = FitPlan(
         epochs.num_epochs,
@@ -97,7 +97,7 @@ def train(options, earlier):
 
     def begun(step):
         steps = f": step {step:,} of {total:,}, {per_pass:,} per pass"
-        training_program.say_start(run, model, steps, step)
+        training_command.say_start(run, model, steps, step)
 
     best = fit_epochs(model, share.batches(epochs), validation, run, plan, [log], begun)
     say_end(run, best)

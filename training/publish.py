@@ -2,17 +2,17 @@
 
 A published model consists of the weights, the vocabulary or tokenizer, the tags or labels, the
 training options, and a model card. It contains no data and no paths of this machine. tfreps.load
-and the programs accept its address in place of a run folder, and transformers can load published
+and the commands accept its address in place of a run folder, and transformers can load published
 BERT models. An upload needs a token: log in with `hf auth login`, or set HF_TOKEN.
 """
 
 import pathlib
 
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.files.atomic_files import is_free
 
-PROGRAM = Program(
+COMMAND = Command(
     "publish",
     __doc__,
     {
@@ -46,7 +46,7 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(publish, argv)
+    return COMMAND.run(publish, argv)
 
 
 def publish(options):

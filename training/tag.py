@@ -22,9 +22,9 @@ the input is tokenized. ``confidence`` is the lowest confidence of the tokens of
 import dataclasses
 import json
 
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.output_checks import OUTPUT, OVERWRITE, check_output
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.cli.progress import make_progress
 from tfreps._src.cli.tagged_files import TEXT_OR_TAGGED, as_in_training, read_tagged_files
 from tfreps._src.cli.text_streams import line_limit, read_texts
@@ -32,7 +32,7 @@ from tfreps._src.files.atomic_files import written_whole
 from tfreps._src.runs.run_folder import run_files
 
 SENTENCES_AT_ONCE = 1024
-PROGRAM = Program(
+COMMAND = Command(
     "tag",
     __doc__,
     {
@@ -72,7 +72,7 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(tag, argv)
+    return COMMAND.run(tag, argv)
 
 
 def tag(options):

@@ -6,16 +6,16 @@ of train-tagger and train-classifier selects among the same tokenizers.
 
 from tfreps import data
 from tfreps._src.cli import labeled_texts
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.output_checks import OVERWRITE, check_output
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.cli.progress import make_progress
 from tfreps._src.data.labeled.labeled_texts import FORMATS
 from tfreps._src.data.text_files import read_lines
 from tfreps._src.files.atomic_files import written_whole
 from tfreps._src.text.tokenizers import TOKENIZERS, blocks, tokenize
 
-PROGRAM = Program(
+COMMAND = Command(
     "tokenize",
     __doc__,
     {
@@ -59,7 +59,7 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(write_tokens, argv)
+    return COMMAND.run(write_tokens, argv)
 
 
 def write_tokens(options):

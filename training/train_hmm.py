@@ -12,10 +12,10 @@ import numpy as np
 
 from tfreps import data, text
 from tfreps._src.cli import tagged_files
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.encoder_options import WORDS
 from tfreps._src.cli.option_rules import unused_options
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.cli.training_options import RUN
 from tfreps._src.data.text_files import read_lines
 from tfreps._src.runs.run_folder import RunFolder
@@ -81,7 +81,7 @@ UNLABELED = {
         needs="unlabeled",
     ),
 }  # fmt: skip
-PROGRAM = Program(
+COMMAND = Command(
     "train-hmm",
     __doc__,
     {},
@@ -107,7 +107,7 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(start, argv)
+    return COMMAND.run(start, argv)
 
 
 def start(options):
@@ -119,14 +119,14 @@ def start(options):
             "--smoothing 0.1."
         )
     new = {**vars(options), "resume": False}
-    with RunFolder.begin(options.run, PROGRAM.name, new), stopped_by_signals():
+    with RunFolder.begin(options.run, COMMAND.name, new), stopped_by_signals():
         train(options)
 
 
 def train(options):
     """Trains the model, writes the run folder, and prints the results."""
     from tfreps._src.callbacks.stop_signals import held_back
-    from tfreps._src.cli.training_program import own_options
+    from tfreps._src.cli.training_command import own_options
     from tfreps._src.inference.text_tagger import TextTagger
     from tfreps._src.reports.evaluation import check_known_names, evaluate_tagger
     from tfreps.models import HMMTagger
@@ -172,8 +172,8 @@ def train(options):
         if parts[part]:
             results[part] = evaluate_tagger(trained, parts[part])
     with held_back():  # signals wait, so that the run folder is complete
-        unused = unused_options(options, own_options(PROGRAM))
-        run = RunFolder.create(options.run, PROGRAM.name, vars(options), options.overwrite, unused)
+        unused = unused_options(options, own_options(COMMAND))
+        run = RunFolder.create(options.run, COMMAND.name, vars(options), options.overwrite, unused)
         run.keep(run.vocabulary_path, indexer.vocabulary.write)
         run.keep(run.tags_path, tag_set.write)
         run.save_model(model)

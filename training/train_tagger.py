@@ -9,8 +9,8 @@ import pathlib
 
 from tfreps import data, text
 from tfreps._src.cli import bilm_options, encoder_options, tagged_files
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.text.tokenizers import TOKENIZERS
 
 DATA = {
@@ -36,7 +36,7 @@ HEAD = {
         excludes="no_use_crf",
     ),
 }  # fmt: skip
-PROGRAM = Program(
+COMMAND = Command(
     "train-tagger",
     __doc__,
     {},
@@ -56,19 +56,19 @@ PROGRAM = Program(
 
 
 def main(argv=None):
-    return PROGRAM.run(start, argv)
+    return COMMAND.run(start, argv)
 
 
 def start(options):
-    from tfreps._src.cli.training_program import run_training
+    from tfreps._src.cli.training_command import run_training
 
-    return run_training(PROGRAM, options, train, free=encoder_options.MAY_CHANGE)
+    return run_training(COMMAND, options, train, free=encoder_options.MAY_CHANGE)
 
 
 def train(options, earlier):
     """Trains a new run or resumes the earlier one, evaluates it, and prints the results."""
     from tfreps._src.cli import labeling
-    from tfreps._src.cli.training_program import begin_run, say_start
+    from tfreps._src.cli.training_command import begin_run, say_start
     from tfreps._src.distribute.strategies import open_strategy
     from tfreps._src.fitting import bert_inputs
     from tfreps._src.fitting import inputs as reading
@@ -93,7 +93,7 @@ def train(options, earlier):
     with strategy.scope():
         model = make_model(options, inputs, tag_set)
 
-    run = begin_run(PROGRAM, options, earlier)
+    run = begin_run(COMMAND, options, earlier)
     reading.keep(run, inputs.indexer)
     run.keep(run.tags_path, tag_set.write)
     say_start(run, model, about(batches["train"], tag_set))

@@ -1,4 +1,4 @@
-"""Links names of the public API and of programs wherever they appear as inline code.
+"""Links names of the public API and of commands wherever they appear as inline code.
 
 `tfreps.layers.CRF`, `CRF`, `BertEncoder.from_pretrained` and `tfreps train-tagger` become links
 to their pages, in Markdown, in guides and in docstrings, without markup of their own.
@@ -14,7 +14,7 @@ from public_names import documented
 from sphinx.addnodes import pending_xref
 from sphinx.transforms import SphinxTransform
 
-from tfreps.__main__ import PROGRAMS
+from tfreps.__main__ import COMMANDS
 
 # Short names that are also ordinary words in the text.
 AMBIGUOUS = {"load", "auc", "matrix", "spans", "check", "convert"}
@@ -86,21 +86,21 @@ class NameLinks(SphinxTransform):
     def link(self, node, known):
         text = node.astext()
         name = re.sub(r"\(.*\)$", "", text).removeprefix("keras.")
-        program = re.match(r"(?:tfreps )([a-z-]+)$", text)
+        command = re.match(r"(?:tfreps )([a-z-]+)$", text)
         if name in known:
             target = known[name]
             reference = pending_xref(
                 "", refdomain="py", reftype="obj", reftarget=target, refexplicit=True,
                 refwarn=True, refdoc=self.env.docname,
             )  # fmt: skip
-        elif program and program[1] in PROGRAMS:
+        elif command and command[1] in COMMANDS:
             reference = pending_xref(
                 "", refdomain="std", reftype="doc", refexplicit=True, refwarn=True,
-                reftarget=f"/reference/programs/{program[1]}", refdoc=self.env.docname,
+                reftarget=f"/reference/commands/{command[1]}", refdoc=self.env.docname,
             )  # fmt: skip
         else:
             return
-        if self.env.docname == "reference/programs/" + (program[1] if program else ""):
+        if self.env.docname == "reference/commands/" + (command[1] if command else ""):
             return
         node.replace_self(reference)
         reference += node

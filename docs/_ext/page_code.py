@@ -1,7 +1,7 @@
 """Runs the code on Markdown pages while they are built, and shows its output.
 
     ```{run-python}      Python; one namespace for a page
-    ```{run-program}     lines that begin with `tfreps`, each run as a command
+    ```{run-command}     lines that begin with `tfreps`, each run as a command
 
 All blocks of a page run in one temporary folder, with all seeds set. `:hide-output:` runs a block
 without showing its output. Code that cannot run here (old libraries, other machines) is in an
@@ -21,7 +21,7 @@ import shutil
 import tempfile
 
 BLOCK = re.compile(
-    r"^```\{(run-python|run-program)\}\n((?::[\w-]+:[^\n]*\n)*)(.*?)^```$", re.M | re.S
+    r"^```\{(run-python|run-command)\}\n((?::[\w-]+:[^\n]*\n)*)(.*?)^```$", re.M | re.S
 )
 
 
@@ -50,7 +50,7 @@ class PageSession:
         """Runs a block and returns its output, with the value of its last line as in a notebook.
 
         Args:
-            kind: "run-python" or "run-program".
+            kind: "run-python" or "run-command".
             code: str.
             line: int. Line number of the block on its page.
 
@@ -64,7 +64,7 @@ class PageSession:
                 self.seed()
             if kind == "run-python":
                 return [(None, self.run_python(code, line))]
-            return [self.run_program(command) for command in commands(code)]
+            return [self.run_command(command) for command in commands(code)]
         finally:
             os.chdir(before)
 
@@ -89,7 +89,7 @@ class PageSession:
                 print(repr(value))
         return printed.getvalue()
 
-    def run_program(self, command):
+    def run_command(self, command):
         from tfreps.__main__ import main
 
         printed = io.StringIO()
@@ -153,5 +153,5 @@ def setup(app):
 
     app.add_directive("page-picture", PagePicture)
     app.add_directive("run-python", RunBlock)
-    app.add_directive("run-program", RunBlock)
+    app.add_directive("run-command", RunBlock)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -28,7 +28,7 @@ keras.utils.set_random_seed(6)
 folder = pathlib.Path(tempfile.mkdtemp())
 
 
-def tfreps_program(command):
+def tfreps_command(command):
     """Runs `tfreps COMMAND` in the folder of this guide, as a shell does."""
     os.chdir(folder)
     if main(shlex.split(command)):
@@ -83,7 +83,7 @@ plt.axis("off")
 plt.tight_layout()
 
 # %%
-# The weights are random here, so every token attends to all others about equally. As a program:
+# The weights are random here, so every token attends to all others about equally. As a command:
 # ``tfreps plot attention RUN_OR_FOLDER --text "..." --layer 2 --head 1 --output attention.png``.
 #
 # Fine-tune it in ``fit``
@@ -115,12 +115,12 @@ print([round(loss, 3) for loss in history["loss"]], history["accuracy"][-1])
 # with two sentences. A WordPiece vocabulary comes with a checkpoint; ``build-vocabulary --tokens
 # bert-characters`` builds a vocabulary of characters and whole Latin words from your text.
 
-tfreps_program("demo-corpus --output corpus --max-tokens 12000")
-tfreps_program("""
+tfreps_command("demo-corpus --output corpus --max-tokens 12000")
+tfreps_command("""
     build-vocabulary corpus/train-*.txt --tokens bert-characters --min-count 2
     --output vocabulary.txt
 """)
-tfreps_program("""
+tfreps_command("""
     pretrain-bert --size bert_nano --train corpus/train-*.txt --validation corpus/validation.txt
     --tokens characters --vocabulary vocabulary.txt --no-next-sentence --max-length 32
     --batch-tokens 1024 --epochs 2 --learning-rate 0.002 --run runs/bert

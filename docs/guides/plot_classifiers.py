@@ -100,14 +100,14 @@ print(f"naive Bayes: {baseline:.4f} of {len(examples['test'])} test texts")
 # is saved.
 
 
-def tfreps_program(command):
+def tfreps_command(command):
     """Runs `tfreps COMMAND` in the folder of this guide, as a shell does."""
     os.chdir(folder)
     if main(shlex.split(command)):
         raise SystemExit(f"tfreps {command} failed")
 
 
-tfreps_program("""
+tfreps_command("""
     train-classifier --train train.tsv --test test.tsv --encoder cnn --num-filters 32
     --embedding-dim 50 --linear-features --epochs 4 --learning-rate 0.003 --run runs/cnn
 """)
@@ -115,7 +115,7 @@ tfreps_program("""
 # %%
 # The same with mean pooling over the word vectors alone:
 
-tfreps_program("""
+tfreps_command("""
     train-classifier --train train.tsv --test test.tsv --encoder embeddings --pooling mean
     --embedding-dim 50 --epochs 6 --learning-rate 0.01 --run runs/mean
 """)

@@ -21,7 +21,7 @@ the vectors of a whole file to HDF5.
 A published model is a pair of files, ``*_options.json`` and ``*_weights.hdf5``. The model page is
 allennlp.org/elmo, archived with AllenNLP. The page states no license for the weights; the code
 that they come from, bilm-tf and AllenNLP, is Apache-2.0. A source can also be an address or a
-path, in Python and in every program: see :doc:`/howto/presets`.
+path, in Python and in every command: see :doc:`/howto/presets`.
 
 .. list-table::
    :header-rows: 1

@@ -20,7 +20,7 @@ from tfreps.__main__ import main
 folder = pathlib.Path(tempfile.mkdtemp())
 
 
-def tfreps_program(command):
+def tfreps_command(command):
     """Runs `tfreps COMMAND` in the folder of this guide, as a shell does."""
     os.chdir(folder)
     if main(shlex.split(command)):
@@ -35,7 +35,7 @@ def tfreps_program(command):
 # same way as a later export does. ``demo-corpus`` writes training shards, a validation file and a
 # test file.
 
-tfreps_program("demo-corpus --output corpus --max-tokens 40000 --shards 2")
+tfreps_command("demo-corpus --output corpus --max-tokens 40000 --shards 2")
 print((folder / "corpus" / "test.txt").read_text().split("\n")[0])
 
 # %%
@@ -46,7 +46,7 @@ print((folder / "corpus" / "test.txt").read_text().split("\n")[0])
 # tokens ``<S>``, ``</S>`` and ``<UNK>``. The model *reads* characters, so a word outside the
 # vocabulary still has its own vector.
 
-tfreps_program("build-vocabulary corpus/train-*.txt --output vocabulary.txt --min-count 4")
+tfreps_command("build-vocabulary corpus/train-*.txt --output vocabulary.txt --min-count 4")
 
 # %%
 # Training
@@ -57,9 +57,9 @@ tfreps_program("build-vocabulary corpus/train-*.txt --output vocabulary.txt --mi
 # row of a batch is a stream of text that continues from batch to batch, in the order of bilm-tf,
 # and the loss is a sampled softmax in each direction.
 #
-# This run takes 60 updates. The demonstration ``make demo`` takes 600 with the same program.
+# This run takes 60 updates. The demonstration ``make demo`` takes 600 with the same command.
 
-tfreps_program("""
+tfreps_command("""
     pretrain-elmo --size elmo_tiny --units 64 --projection-dim 32 --train corpus/train-*.txt
     --validation corpus/validation.txt --vocabulary vocabulary.txt --num-sampled 256
     --batch-size 16 --steps 60 --evaluate-every 20 --log-every 10 --optimizer adam
@@ -100,7 +100,7 @@ plt.tight_layout()
 # batch size. ``--carry-state --batch-size N`` measures as bilm-tf does. ``--unigram-from`` adds a
 # baseline: the perplexity of the token frequencies alone.
 
-tfreps_program("evaluate-lm runs/elmo --text corpus/test.txt --unigram-from corpus/train-*.txt")
+tfreps_command("evaluate-lm runs/elmo --text corpus/test.txt --unigram-from corpus/train-*.txt")
 
 # %%
 # Neighbors in context
@@ -109,7 +109,7 @@ tfreps_program("evaluate-lm runs/elmo --text corpus/test.txt --unigram-from corp
 # Two occurrences of a word are compared by the cosine of their vectors. After 60 updates the list
 # is coarse; the command is the same for a fully trained model.
 
-tfreps_program("neighbors runs/elmo --text corpus/test.txt --word value")
+tfreps_command("neighbors runs/elmo --text corpus/test.txt --word value")
 
 # %%
 # Next steps

@@ -18,7 +18,7 @@ from tfreps.__main__ import main
 folder = pathlib.Path(tempfile.mkdtemp())
 
 
-def tfreps_program(command):
+def tfreps_command(command):
     """Runs `tfreps COMMAND` in the folder of this guide, as a shell does."""
     os.chdir(folder)
     if main(shlex.split(command)):
@@ -29,8 +29,8 @@ def tfreps_program(command):
 # A hidden Markov model is a tagger that trains in a second; the export of any other model works in
 # the same way.
 
-tfreps_program("demo-tags --output tags --max-sentences 2000")
-tfreps_program("""
+tfreps_command("demo-tags --output tags --max-sentences 2000")
+tfreps_command("""
     train-hmm --train tags/train.conll --validation tags/dev.conll --scheme bio --tokens words
     --run runs/hmm
 """)
@@ -44,7 +44,7 @@ tfreps_program("""
 # with the k best paths and marginals of a tagger, the attention of a BERT, or the surprise per
 # token of a language model.
 
-tfreps_program("export runs/hmm --output exports/code --explain")
+tfreps_command("export runs/hmm --output exports/code --explain")
 for path in sorted((folder / "exports").rglob("*")):
     if path.is_file():
         print(path.relative_to(folder))
@@ -85,7 +85,7 @@ print(answer["tags"].numpy()[0])
 #
 # ``--weight-dtype bfloat16`` or ``int8`` makes the file smaller, but not faster. For a biLM of 20
 # million parameters, the file shrank from 81 MB to 45 MB (bfloat16) or 27 MB (int8), and a call
-# took 22 ms or 29 ms instead of 16 ms. The program prints how much the answers change.
+# took 22 ms or 29 ms instead of 16 ms. The command prints how much the answers change.
 #
 # Serve it
 # --------

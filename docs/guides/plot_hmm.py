@@ -72,7 +72,7 @@ plt.ylabel("log likelihood")
 plt.tight_layout()
 
 # %%
-# As a program
+# As a command
 # ------------
 #
 # ``train-hmm`` tunes the smoothing on the validation data and writes a run folder that

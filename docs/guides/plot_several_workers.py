@@ -18,7 +18,7 @@ import tempfile
 folder = pathlib.Path(tempfile.mkdtemp())
 
 
-def tfreps_program(command):
+def tfreps_command(command):
     """Runs `tfreps COMMAND` in the folder of this guide, in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "tfreps", *shlex.split(command)],
@@ -38,8 +38,8 @@ def tfreps_program(command):
 #
 # Eight files of training text, so that each of eight workers can have its own.
 
-tfreps_program("demo-corpus --output corpus --max-tokens 40000 --shards 8")
-tfreps_program("build-vocabulary corpus/train-*.txt --output vocabulary.txt --min-count 4")
+tfreps_command("demo-corpus --output corpus --max-tokens 40000 --shards 8")
+tfreps_command("build-vocabulary corpus/train-*.txt --output vocabulary.txt --min-count 4")
 
 # %%
 # One process
@@ -61,7 +61,7 @@ options = {
     "dropout": 0.0,
 }
 (folder / "elmo.json").write_text(json.dumps(options))
-tfreps_program("pretrain-elmo --config elmo.json --run runs/one")
+tfreps_command("pretrain-elmo --config elmo.json --run runs/one")
 
 # %%
 # Two workers on this machine
@@ -71,7 +71,7 @@ tfreps_program("pretrain-elmo --config elmo.json --run runs/one")
 # of both workers together: each of them computes 8 of the 16 rows, and their gradients are summed
 # before they are clipped and applied.
 
-tfreps_program("launch --workers 2 -- pretrain-elmo --config elmo.json --run runs/two")
+tfreps_command("launch --workers 2 -- pretrain-elmo --config elmo.json --run runs/two")
 
 # %%
 # The gradients of one step differ only by the rounding of float32. Over many steps, the weights
@@ -101,7 +101,7 @@ for run in "one", "two":
 # worker 0 has the first, the third, the fifth and the seventh. The batches then differ from those
 # of one process, and the run must be resumed with the same number of workers.
 
-tfreps_program("""
+tfreps_command("""
     launch --workers 2 -- pretrain-elmo --config elmo.json --worker-data files --run runs/files
 """)
 print(f"validation perplexity {perplexity('files'):.4f}")

@@ -7,7 +7,7 @@ sentences are from Python's docstrings, and the tags say which tokens are code.
 
 .. image:: /pictures/drawn/path.svg
    :class: drawn
-   :alt: Text files, a training program, a run folder, an export, a SavedModel and a server.
+   :alt: Text files, a training command, a run folder, an export, a SavedModel and a server.
 """
 
 import os
@@ -23,7 +23,7 @@ from tfreps.__main__ import main
 folder = pathlib.Path(tempfile.mkdtemp())
 
 
-def tfreps_program(command):
+def tfreps_command(command):
     """Runs `tfreps COMMAND` in the folder of this guide, as a shell does."""
     os.chdir(folder)
     if main(shlex.split(command)):
@@ -37,7 +37,7 @@ def tfreps_program(command):
 # The files have one token per line with its tag in another column, and blank lines between
 # sentences. :doc:`/howto/data_formats` lists the other formats.
 
-tfreps_program("demo-tags --output tags --max-sentences 700")
+tfreps_command("demo-tags --output tags --max-sentences 700")
 print((folder / "tags" / "train.conll").read_text()[:160])
 
 # %%
@@ -46,7 +46,7 @@ print((folder / "tags" / "train.conll").read_text()[:160])
 #
 # A hidden Markov model trains in a second. It is the baseline that a neural tagger has to beat.
 
-tfreps_program("""
+tfreps_command("""
     train-hmm --train tags/train.conll --validation tags/dev.conll --test tags/test.conll --scheme
     bio --run runs/hmm
 """)
@@ -61,7 +61,7 @@ tfreps_program("""
 # MODEL`` those of your own. On top is a CRF whose transitions obey the scheme. With ``--tokens
 # words``, raw text is split into words and punctuation after training.
 
-tfreps_program("""
+tfreps_command("""
     train-tagger --train tags/train.conll --validation tags/dev.conll --test tags/test.conll
     --scheme bio --tokens words --lowercase --min-count 2 --characters cnn --embedding-dim 50
     --units 48 --learning-rate 0.01 --batch-size 24 --epochs 6 --run runs/code
@@ -84,7 +84,7 @@ print([path.name for path in pictures])
 #
 # Spans are counted as seqeval counts them in its strict mode.
 
-tfreps_program("evaluate runs/code --data tags/test.conll")
+tfreps_command("evaluate runs/code --data tags/test.conll")
 
 # %%
 # Use it in Python
@@ -106,8 +106,8 @@ print(answer.spans)
 # An export is a SavedModel that takes raw strings and needs only TensorFlow. Each export is a new
 # version in its folder.
 
-tfreps_program("export runs/code --output exports/code")
-tfreps_program('predict exports/code "Use numpy.dot when both arguments are arrays."')
+tfreps_command("export runs/code --output exports/code")
+tfreps_command('predict exports/code "Use numpy.dot when both arguments are arrays."')
 
 # %%
 # Serve
@@ -117,7 +117,7 @@ tfreps_program('predict exports/code "Use numpy.dot when both arguments are arra
 # over both and ends. It is for development, tests and small installations. In production, use the
 # same folder with ``tensorflow/serving``: :doc:`/auto_guides/plot_export`.
 
-tfreps_program("""
+tfreps_command("""
     serve exports/code --rest-port 0 --grpc-port 0
     --try "Call get_config before you pass the result to from_config."
 """)
@@ -135,6 +135,6 @@ tfreps_program("""
 #
 # On Resume NER (Chinese CVs, BMES over characters) a BiLSTM with a CRF has a token F1 of 0.9625 ±
 # 0.0009 over three seeds, where the published one has 0.9570; entity F1 is 0.9349 ± 0.0033. A
-# linear CRF on character features, trained by the same program with ``--encoder linear``, has an
+# linear CRF on character features, trained by the same command with ``--encoder linear``, has an
 # entity F1 of 0.9428 ± 0.0021: show the baseline next to every table.
 # :doc:`/auto_guides/plot_tables` says how to reproduce it.

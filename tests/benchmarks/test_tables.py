@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import baselines, domains, pretraining, slstm_study, tables, wikitext2
 from tests.training import labeling
-from tfreps.__main__ import PROGRAMS, main
+from tfreps.__main__ import COMMANDS, main
 from tfreps.text import Vocabulary
 
 BERTS = "bert-32", "bert", "bert3-32", "bert3"
@@ -54,7 +54,7 @@ def test_every_command_of_a_table_is_one_of_tfreps(name, capsys):
     places = {"data": "NOWHERE", "inputs": "NOWHERE", "run": "NOWHERE/run"}
     for command, _ in tables.TABLES[name].values():
         words = command.format(**places, seed=1, domain="baby", encoding="latin-1").split()
-        assert words[0] in PROGRAMS and main(words) == 2
+        assert words[0] in COMMANDS and main(words) == 2
         assert "NOWHERE/" in capsys.readouterr().err
 
 

@@ -55,7 +55,7 @@ def test_a_signal_waits_until_it_is_asked_for(capfd):
                 raise_if_asked(" at step 7")
     assert done == ["step 7"]
     assert (
-        "SIGTERM: stopping after this step; a second signal ends the program at once."
+        "SIGTERM: stopping after this step; a second signal ends the command at once."
         in capfd.readouterr().err
     )
 

@@ -10,12 +10,12 @@ from tfreps._src.data.masked_lm import token_documents
 from tfreps._src.layers import position_embedding, transformer
 from tfreps._src.models.sizes import BERT
 from tfreps._src.text.bert.tokenizer_files import KINDS
-from training.pretrain_bert import PROGRAM
+from training.pretrain_bert import COMMAND
 
 
 def check(**changes):
-    options = {**default_values(PROGRAM.options), "train": ["t"], "run": "r", **changes}
-    PROGRAM.check(argparse.Namespace(**options))
+    options = {**default_values(COMMAND.options), "train": ["t"], "run": "r", **changes}
+    COMMAND.check(argparse.Namespace(**options))
 
 
 def test_what_makes_sense():

@@ -4,15 +4,15 @@ import pytest
 
 from tfreps._src.cli import bilm_options
 from tfreps._src.cli.bilm_options import chosen_model
-from tfreps._src.cli.program import Group, Program
+from tfreps._src.cli.command import Command, Group
 
-PROGRAM = Program(
+COMMAND = Command(
     "test", "Tests.", {"model": bilm_options.MODEL}, [Group("model", "A.", bilm_options.OPTIONS)]
 )
 
 
 def parse(*arguments):
-    return PROGRAM.parse(arguments)
+    return COMMAND.parse(arguments)
 
 
 def test_a_run_folder_or_published_files():

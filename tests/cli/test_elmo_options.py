@@ -7,12 +7,12 @@ import pytest
 from tfreps._src.cli.elmo_options import MODEL, are_filters, json_or_text
 from tfreps._src.cli.options import default_values
 from tfreps._src.models.sizes import ELMO
-from training.pretrain_elmo import PROGRAM
+from training.pretrain_elmo import COMMAND
 
 
 def check(**changes):
-    options = {**default_values(PROGRAM.options), "train": ["t"], "run": "r", **changes}
-    PROGRAM.check(argparse.Namespace(**options))
+    options = {**default_values(COMMAND.options), "train": ["t"], "run": "r", **changes}
+    COMMAND.check(argparse.Namespace(**options))
 
 
 def test_what_makes_sense():

@@ -5,6 +5,7 @@ import argparse
 import pytest
 
 from tfreps._src.cli import encoder_options
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.encoder_options import (
     CLASSIFIER,
     ENCODERS,
@@ -17,20 +18,19 @@ from tfreps._src.cli.encoder_options import (
 )
 from tfreps._src.cli.option_rules import check_rules
 from tfreps._src.cli.options import Option, default_values
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.models.classifier import POOLINGS
-from training.train_classifier import HEAD, PROGRAM
+from training.train_classifier import COMMAND, HEAD
 
 OUTPUT = Group("output", "Output layer.", {})
 
 
 def program(head):
-    return Program("train", "Trains.", {}, labeling_groups(head, {}, OUTPUT))
+    return Command("train", "Trains.", {}, labeling_groups(head, {}, OUTPUT))
 
 
 def check(**given):
-    options = {**default_values(PROGRAM.options), "train": ["t"], **given}
-    check_rules(argparse.Namespace(**options), PROGRAM.options)
+    options = {**default_values(COMMAND.options), "train": ["t"], **given}
+    check_rules(argparse.Namespace(**options), COMMAND.options)
 
 
 def test_a_new_encoder_is_one_row(monkeypatch):

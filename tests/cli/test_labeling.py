@@ -6,13 +6,13 @@ import types
 from tests import known_models
 from tfreps._src.cli import labeling
 from tfreps._src.cli.options import default_values
-from training.train_classifier import PROGRAM
+from training.train_classifier import COMMAND
 
 SENTENCES = [["the", "dog"], ["a", "cat"]]
 
 
 def options(**given):
-    return argparse.Namespace(**{**default_values(PROGRAM.options), "train": ["t"], **given})
+    return argparse.Namespace(**{**default_values(COMMAND.options), "train": ["t"], **given})
 
 
 def test_the_end_of_a_run(tmp_path, monkeypatch, capsys):
@@ -27,7 +27,7 @@ def test_the_end_of_a_run(tmp_path, monkeypatch, capsys):
     assert drawn == [(run, "the model", [[1]])]
     out = capsys.readouterr().out
     assert (
-        out.startswith("No pictures.\n\ndev: accuracy 0.5000")
+        out.startswith("No pictures.\n\nvalidation: accuracy 0.5000")
         and f"Next: tfreps tag {run.path} FILE" in out
     )
 
@@ -43,7 +43,7 @@ def test_results_of_taggers_and_of_classifiers(tmp_path, monkeypatch, capsys):
     }
     labeling.finish(run, "the model", {}, measured, "classify")
     parts = capsys.readouterr().out.split("\n\n")
-    assert parts[0] == "\ndev: accuracy 0.5000"
+    assert parts[0] == "\nvalidation: accuracy 0.5000"
     assert parts[1].startswith("test: accuracy 0.7500, AUC 0.6250\n") and "0.6667" in parts[1]
 
 

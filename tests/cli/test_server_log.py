@@ -8,7 +8,7 @@ from tfreps._src.cli.server_log import server_log
 
 def test_the_log_of_the_server_names_flags(capsys):
     log = logging.getLogger("tfreps.server")
-    with server_log(serve.PROGRAM) as handler:
+    with server_log(serve.COMMAND) as handler:
         log.info("half version 1: AVAILABLE")
         log.error("a version 1 is not served: %s", ValueError("over `max_tokens`"))
         log.error("b version 1 is not served: %s", ValueError("another `allowed_hosts`"))

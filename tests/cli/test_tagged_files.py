@@ -3,8 +3,8 @@ import re
 
 import pytest
 
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import default_values
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.cli.tagged_files import COLUMNS, OPTIONS, check_tags, read_tagged_files
 from tfreps._src.data.labeled.tagged_sentences import TaggedSentence
 
@@ -21,7 +21,7 @@ def read(folder, text, name="format", kept=None, **given):
 
 def test_flags(tmp_path):
     table = {"format": OPTIONS["format"], **COLUMNS}
-    parse = Program("test", "Tests.", {}, [Group("columns", "Columns.", table)]).parse
+    parse = Command("test", "Tests.", {}, [Group("columns", "Columns.", table)]).parse
     words = "--separator tab --token-column -2 --tag-column xpos"
     given = parse(words.split())
     assert (given.separator, given.token_column, given.tag_column) == ("\t", -2, "xpos")
@@ -61,7 +61,7 @@ def test_options_of_a_run_apply_to_files_of_the_same_format(tmp_path):
     ],
 )
 def test_errors_name_flags(tmp_path, text, given, message):
-    program = Program("test", "Tests.", {}, [Group("columns", "Columns.", OPTIONS)])
+    program = Command("test", "Tests.", {}, [Group("columns", "Columns.", OPTIONS)])
     with pytest.raises(ValueError) as raised:
         read(tmp_path, text, **given)
     assert re.search(message, program.with_flags(str(raised.value)))

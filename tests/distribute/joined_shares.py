@@ -12,7 +12,7 @@ import types
 import tensorflow as tf
 
 from tfreps import data
-from tfreps.__main__ import import_program, main
+from tfreps.__main__ import import_command, main
 from tfreps.data import CorpusCounts, LMBatches, MaskedLMBatches, read_documents, sentence_batches
 
 
@@ -92,7 +92,7 @@ class JoinedMaskedLMBatches:
 
 
 def run(workers, line):
-    elmo, bert = map(import_program, ("training.pretrain_elmo", "training.pretrain_bert"))
+    elmo, bert = map(import_command, ("training.pretrain_elmo", "training.pretrain_bert"))
     replace(
         elmo,
         LMBatches=lambda *given, **options: JoinedLMBatches(workers, *given, **options),

@@ -8,7 +8,7 @@ from tests.conftest import CHECKOUT
 
 DOCS = CHECKOUT / "docs"
 GUIDES = sorted((DOCS / "guides").glob("plot_*.py"))
-WRITTEN = ("_build", "auto_guides", "reference/api", "reference/programs", "reference/files")
+WRITTEN = ("_build", "auto_guides", "reference/api", "reference/commands", "reference/files")
 PAGES = sorted(
     path
     for path in DOCS.rglob("*.md")
@@ -31,7 +31,7 @@ def extension(name):
 def commands(text):
     """`[program, word ...]` of the commands `tfreps ...` in the blocks of a page."""
     found = []
-    for block in re.findall(r"^```(?:bash|\{run-program\})\n(.*?)^```", text, re.M | re.S):
+    for block in re.findall(r"^```(?:bash|\{run-command\})\n(.*?)^```", text, re.M | re.S):
         for line in re.sub(r"\\\n\s*", "", block).splitlines():
             words = line.split("#")[0].split("tfreps ", 1)
             if len(words) == 2 and (not words[0].strip() or words[0].rstrip().endswith("|")):

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests.docs.pages import DOCS, GUIDES, PAGES, commands, extension, launched
-from tfreps.__main__ import PROGRAMS, import_program
+from tfreps.__main__ import COMMANDS, import_command
 from tfreps._src.cli.options import as_flag
 
 page_code = extension("page_code")
@@ -32,18 +32,18 @@ def test_code_runs_or_says_why_not():
 
 def test_commands_have_the_flags_of_their_programs():
     flags = {}
-    for name in set(PROGRAMS) - {"plot"}:  # kinds of plots have tables of their own
-        program = import_program(PROGRAMS[name][0]).PROGRAM
+    for name in set(COMMANDS) - {"plot"}:  # kinds of plots have tables of their own
+        program = import_command(COMMANDS[name][0]).COMMAND
         off = [f"no_{option}" for option in program.options]
         flags[name] = {"--help", "--config", *map(as_flag, [*program.options, *off])}
     for path in [*PAGES, *GUIDES]:
         text = path.read_text(encoding="utf-8")
         found = commands(text)
         if path.suffix == ".py":
-            for call in re.findall(r'tfreps_program\(\s*f?"{1,3}(.*?)"{1,3}\s*\)', text, re.S):
+            for call in re.findall(r'tfreps_command\(\s*f?"{1,3}(.*?)"{1,3}\s*\)', text, re.S):
                 found += launched(call)
         for program, *words in found:
-            assert program in PROGRAMS, (path, program)
+            assert program in COMMANDS, (path, program)
             for word in words:
                 if program in flags and re.match(r"--\w", word):
                     assert word.split("=")[0] in flags[program], (path, program, word)

@@ -13,9 +13,9 @@ from tfreps._src.runs.bert_loading import EncoderAndTokenizer
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps.data import TaggedSentence
 from tfreps.text.bert import read_tokenizer
-from training.train_tagger import PROGRAM
+from training.train_tagger import COMMAND
 
-DEFAULTS = default_values(PROGRAM.options)
+DEFAULTS = default_values(COMMAND.options)
 SENTENCES = [["The", "dog", "7"], ["the", "cat", "8"], ["the", "dog", "9"]]
 
 

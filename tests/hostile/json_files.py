@@ -1,12 +1,12 @@
-"""Hostile JSON: options of models, tokenizers, runs and programs."""
+"""Hostile JSON: options of models, tokenizers, runs and commands."""
 
 import json
 
 from tests.hostile.format import Format
 from tests.hostile.mutations import mutated, mutated_json
 from tests.text.bert.whole_tokenizers import added, whole
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.program import Group, Program
 from tfreps._src.convert import bilm_tf_options, hugging_face_config
 from tfreps._src.files.json_files import read_json
 from tfreps._src.runs.run_folder import RunFolder
@@ -56,7 +56,7 @@ TOKENIZER_CONFIG = {
     "pad_token": {"content": "[PAD]"},
     "never_split": None,
 }
-RUN = {"program": "train-tagger", "format_version": 3, "options": {"units": 8, "tokens": "words"}}
+RUN = {"command": "train-tagger", "format_version": 3, "options": {"units": 8, "tokens": "words"}}
 
 
 def json_file(name, document, read, cases=6_000):
@@ -114,7 +114,7 @@ OPTIONS = {
     "encoder": Option(str, None, "Encoder.", ["cnn", "bilstm"]),
     "lowercase": Option(bool, False, "Lower case."),
 }
-READER = Program("test", "Tests.", {}, [Group("all", "Options.", OPTIONS)])
+READER = Command("test", "Tests.", {}, [Group("all", "Options.", OPTIONS)])
 
 
 def options_of_a_program(path, random):

@@ -171,7 +171,7 @@ def test_a_run_keeps_how_it_was_trained_but_no_paths(tmp_path):
     run = tfreps.load(path)
     run.save_to_preset(tmp_path / "mine")
     options = json.loads((tmp_path / "mine/options.json").read_text())
-    assert options["program"] == "pretrain-bert"
+    assert options["command"] == "pretrain-bert"
     assert options["options"]["train"] == ["train.txt"] and options["options"]["init"] == "bert"
     text = (tmp_path / "mine/README.md").read_text()
     assert yaml.safe_load(text.split("---\n")[1])["library_name"] == "transformers"
@@ -180,7 +180,7 @@ def test_a_run_keeps_how_it_was_trained_but_no_paths(tmp_path):
     again = tfreps.load(tmp_path / "mine")
     for ours, theirs in zip(again.model.get_weights(), run.model.get_weights(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    assert again.run.program == "pretrain-bert"
+    assert again.run.command == "pretrain-bert"
 
 
 def test_a_changed_vocabulary_is_found(tmp_path):

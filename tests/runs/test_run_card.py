@@ -23,7 +23,7 @@ def test_options_data_and_metrics(tmp_path):
     assert run_card(run)["metrics"] == {}
     run.write_results({"validation": {"accuracy": 0.5}, "training": {"tokens": 3}})
     assert run_card(run) == {
-        "training": {"program": "tfreps train-tagger", "units": 12, "lowercase": True},
+        "training": {"command": "tfreps train-tagger", "units": 12, "lowercase": True},
         "data": {"train": ["a.conll", "b.conll"], "validation": ["dev.conll"]},
         "metrics": {"validation": {"accuracy": 0.5}},
     }
@@ -33,7 +33,7 @@ def test_options_that_do_not_apply_are_left_out_and_zeros_are_not(tmp_path):
     options = {"dropout": 0.0, "warmup_steps": 0, "use_crf": False, "cased": False, "window": 1}
     unused = ["cased", "window"]
     run = RunFolder.create(tmp_path / "run", "train-tagger", options, unused=unused)
-    program = {"program": "tfreps train-tagger"}
+    program = {"command": "tfreps train-tagger"}
     assert run_card(RunFolder.open(run.path))["training"] == {
         **program,
         **{"dropout": 0.0, "warmup_steps": 0, "use_crf": False},
@@ -53,7 +53,7 @@ def test_no_path_of_this_machine(tmp_path):
     }
     card = run_card(RunFolder.create(tmp_path / "run", "convert", options))
     assert card["training"] == {
-        "program": "tfreps convert",
+        "command": "tfreps convert",
         **{"vectors": "glove.txt", "bert": "bert", "elmo": "elmo"},
         **{"unlabeled": ["a.txt", "b.txt"]},
         **{"init_config": "options.json", "elmo_weights": "w.hdf5"},

@@ -23,7 +23,7 @@ def run(tmp_path):
 
 
 def head(**changes):
-    return {"program": "pretrain-elmo", "format_version": 3, "options": {}, **changes}
+    return {"command": "pretrain-elmo", "format_version": 3, "options": {}, **changes}
 
 
 def test_create_then_open(tmp_path):
@@ -32,7 +32,7 @@ def test_create_then_open(tmp_path):
     assert made.logs_path.is_dir() and not made.checkpoints_path.exists()
     opened = RunFolder.open(tmp_path / "deep" / "run", "pretrain-elmo")
     assert opened.options == {"train": "a.txt", "rate": 0.5, "filters": [[1, 32]]}
-    assert opened.program == "pretrain-elmo"
+    assert opened.command == "pretrain-elmo"
 
 
 def test_open_takes_several_programs(run):
@@ -56,7 +56,7 @@ def test_create_refuses_a_folder_that_is_no_run(tmp_path):
 
 def test_create_refuses_foreign_options(tmp_path):
     (tmp_path / "options.json").write_text('{"char_cnn": {}}')  # like published ELMo weights
-    with pytest.raises(ValueError, match="not written by a tfreps program"):
+    with pytest.raises(ValueError, match="not written by a tfreps command"):
         RunFolder.create(tmp_path, "convert", {}, overwrite=True)
 
 
@@ -90,14 +90,14 @@ def test_create_refuses_options_that_json_cannot_hold(tmp_path):
         ("{", "not a JSON file"),
         (b"\xff\xfe", "expected UTF-8 text"),
         ("[]", "expected a JSON object"),
-        ('{"batch_size": 3}', "not written by a tfreps program"),
-        (json.dumps(head(options=[])), "not written by a tfreps program"),
+        ('{"batch_size": 3}', "not written by a tfreps command"),
+        (json.dumps(head(options=[])), "not written by a tfreps command"),
         (
             json.dumps(head(format_version=1)),
             r"an earlier version of tfreps \(format 1; this version",
         ),
         (json.dumps(head(format_version=4)), r"another version of tfreps \(format 4; this ver"),
-        (json.dumps(head(program="train-tagger")), "run of `tfreps train-tagger`"),
+        (json.dumps(head(command="train-tagger")), "run of `tfreps train-tagger`"),
     ],
 )
 def test_open_refuses(tmp_path, content, message):
@@ -309,7 +309,7 @@ def test_new_options_of_a_resumed_run_are_stored_when_asked(begun):
 @pytest.mark.parametrize("unused", [None, "units", [1], {}])
 def test_open_refuses_wrong_names_of_unused_options(tmp_path, unused):
     (tmp_path / "options.json").write_text(json.dumps(head(unused=unused)))
-    with pytest.raises(ValueError, match="was not written by a tfreps program"):
+    with pytest.raises(ValueError, match="was not written by a tfreps command"):
         RunFolder.open(tmp_path)
 
 

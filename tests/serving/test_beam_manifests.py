@@ -48,9 +48,9 @@ def container(spec):
 def parsed(words):
     """The options of a command, without those of Beam."""
     program, *words = words
-    assert program == annotate.PROGRAM.name
+    assert program == annotate.COMMAND.name
     given, _ = annotate.split_arguments(words)
-    return annotate.PROGRAM.parse(given)
+    return annotate.COMMAND.parse(given)
 
 
 def stages():

@@ -182,7 +182,7 @@ def test_all_versions_and_labels(tmp_path):
     for number in (1, 2, 3):
         save_half(tmp_path / "half" / str(number), plus=float(number))
     arguments = [str(tmp_path / "half"), "--label", "half:stable=1", "--rest-port", "0"]
-    server = serve.make_server(serve.PROGRAM.parse([*arguments, "--grpc-port", "0"]))
+    server = serve.make_server(serve.COMMAND.parse([*arguments, "--grpc-port", "0"]))
     with server:
         assert server.core.pool.models["half"].available == [1, 3]
         assert not serve.reads_text(server, "half")
@@ -193,7 +193,7 @@ def test_a_page_among_whose_sentences_neighbors_are_looked_for(tmp_path):
     (tmp_path / "sentences.txt").write_text("ccc a\n\nbb\n")
     flags = ["--rest-port", "0", "--grpc-port", "0", "--poll-seconds", "0"]
     line = [str(bilm), "--page", "--sentences", str(tmp_path / "sentences.txt"), *flags]
-    options = serve.PROGRAM.parse(line)
+    options = serve.COMMAND.parse(line)
     with serve.make_server(options) as server:
         address = f"http://127.0.0.1:{server.rest_port}"
         assert "<textarea" in requests.get(address).text
@@ -202,7 +202,7 @@ def test_a_page_among_whose_sentences_neighbors_are_looked_for(tmp_path):
         assert [(w["token"], w["from"]) for w in found] == [
             *(("bb", "sentence 3"), ("ccc", "sentence 1"), ("a", "text 1"), ("a", "sentence 1")),
         ]
-    assert serve.make_routes(serve.PROGRAM.parse([str(bilm)])) is None
+    assert serve.make_routes(serve.COMMAND.parse([str(bilm)])) is None
 
 
 def test_the_time_that_stopping_took_is_the_true_one(zoo, monkeypatch, capsys):

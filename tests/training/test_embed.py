@@ -10,7 +10,7 @@ import pytest
 
 from tests.closeness import FLOAT16, assert_close
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
-from tfreps.__main__ import import_program, main
+from tfreps.__main__ import import_command, main
 from tfreps._src.convert import bilm_tf
 from tfreps._src.inference.embeddings_file import EmbeddingsFile
 from tfreps._src.inference.sentence_encoder import SentenceEncoder
@@ -152,7 +152,7 @@ main(sys.argv[1:])
 
 @pytest.mark.slow
 def test_resumes_after_a_kill(run, text, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(import_program("training.embed"), "WINDOW", 10)
+    monkeypatch.setattr(import_command("training.embed"), "WINDOW", 10)
     tfreps(run[0], text, "--output", tmp_path / "whole.hdf5")
     output = tmp_path / "v.hdf5"
     command = [sys.executable, "-c", KILLED, "embed", run[0], text, "--output", str(output)]

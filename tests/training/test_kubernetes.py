@@ -185,12 +185,12 @@ def test_options_are_those_of_the_program():
         "pretrain-elmo",
         "--distribute=multiworker",
     )
-    options = pretrain_elmo.PROGRAM.parse(words)
+    options = pretrain_elmo.COMMAND.parse(words)
     assert options.run == "/data/runs/elmo" and options.resume
     assert options.batch_size % manifests()["Job"]["spec"]["completions"] == 0
     script = slurm_script().replace("\\\n", " ")
     line = re.search(r"tfreps pretrain-elmo (.*) --distribute multiworker\n", script)[1]
-    options = pretrain_elmo.PROGRAM.parse(line.replace("'", "").split())
+    options = pretrain_elmo.COMMAND.parse(line.replace("'", "").split())
     assert options.batch_size % int(re.search(r"--nodes=(\d+)", script)[1]) == 0
 
 

@@ -12,10 +12,10 @@ import time
 import pytest
 
 from tests.conftest import CHECKOUT
-from tfreps.__main__ import PROGRAMS, import_program, main
+from tfreps.__main__ import COMMANDS, import_command, main
 from tfreps._src.distribute.local_workers import Outcome
 
-launch = import_program("training.launch")  # the module that `main` runs: see CONTRIBUTING.md
+launch = import_command("training.launch")  # the module that `main` runs: see CONTRIBUTING.md
 
 # Stands in for `python -m tfreps`, which would import TensorFlow.
 FAKE = """
@@ -35,8 +35,8 @@ if "--fail" in sys.argv or "--wait" in sys.argv:
 # Runs `tfreps launch` with the stand-in.
 COMMAND = f"""
 import sys
-from tfreps.__main__ import import_program, main
-launch, fake = import_program("training.launch"), {FAKE!r}
+from tfreps.__main__ import import_command, main
+launch, fake = import_command("training.launch"), {FAKE!r}
 run = launch.run_workers
 launch.run_workers = lambda command, *rest: run([*command[:1], "-c", fake, *command[3:]], *rest)
 sys.exit(main(["launch", *sys.argv[1:]]))
@@ -134,8 +134,8 @@ def test_ports(calls, capsys):
     [
         ("--workers 2 -- tag a", "COMMAND must be pretrain-elmo, .* or train-class.*; got 'tag'"),
         ("--workers 2 -- train-hmm", "COMMAND must be .*; got 'train-hmm'"),
-        ("--workers 2", "arguments are required: PROGRAM"),
-        ("--workers 2 --", "arguments are required: PROGRAM"),
+        ("--workers 2", "arguments are required: COMMAND"),
+        ("--workers 2 --", "arguments are required: COMMAND"),
         ("-- train-tagger", "arguments are required: --workers. See tfreps launch"),
         ("--workers 0 -- train-tagger", "--workers must be at least 1 and at most 256; got 0"),
         ("--workers 1000 -- train-tagger", "at most 256; got 1000"),
@@ -181,4 +181,4 @@ def test_a_cluster_that_is_already_set(calls, capsys, monkeypatch):
 
 
 def test_every_program_that_trains_is_known():
-    assert set(launch.TRAINING) < set(PROGRAMS) and not launch.PROGRAM.tensorflow
+    assert set(launch.TRAINING) < set(COMMANDS) and not launch.COMMAND.tensorflow

@@ -142,7 +142,7 @@ def test_help(capsys):
             draw(*arguments)
         assert end.value.code == 0
         text = capsys.readouterr().out
-        assert all(name in text for name in plot.PROGRAMS) and "tfreps plot curves runs/" in text
+        assert all(name in text for name in plot.COMMANDS) and "tfreps plot curves runs/" in text
     with pytest.raises(SystemExit) as end:
         draw("surface", "--output", "a.png")
     assert end.value.code == 2 and "invalid choice: 'surface'" in capsys.readouterr().err

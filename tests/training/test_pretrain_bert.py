@@ -182,7 +182,7 @@ def test_bad_init(finished, folder, tmp_path, capsys):
         assert "was trained with" in err and f"--next-label {label}" not in err
     other = tmp_path / "other"
     other.mkdir()
-    head = {"program": "embed", "format_version": 3, "options": {}}
+    head = {"command": "embed", "format_version": 3, "options": {}}
     (other / "options.json").write_text(json.dumps(head))
     assert "a run of `tfreps embed`" in refused(capsys, line, run, "--init", other)
 
@@ -202,7 +202,7 @@ def test_accumulated_gradients_are_an_error_on_several_replicas():
 
 def test_the_optimizer():
     words = ["--run", "r", "--train", "t", "--gradient-accumulation-steps", "3"]
-    options = pretrain_bert.PROGRAM.parse(words)
+    options = pretrain_bert.COMMAND.parse(words)
     optimizer = pretrain_bert.make_optimizer(options, 40)
     weights = [keras.Variable(tf.ones([2, 2]), name=n) for n in ("kernel", "gamma", "token_bias")]
     gradients = [tf.zeros([2, 2])] * 3

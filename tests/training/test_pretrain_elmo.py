@@ -227,7 +227,7 @@ def test_the_training_sample_has_sentences_of_all_lengths(tmp_path):
     text.write_text("\n".join(" ".join(["a"] * n) for n in lengths) + "\n", encoding="utf-8")
     Vocabulary(["<S>", "</S>", "<UNK>", "a"]).write(tmp_path / "vocabulary.txt")
     arguments = ["--train", str(text), "--validation", str(text), "--run", "unused"]
-    options = pretrain_elmo.PROGRAM.parse([*arguments, "--batch-size", "8"])
+    options = pretrain_elmo.COMMAND.parse([*arguments, "--batch-size", "8"])
     options.num_sampled, options.allow_unsorted_vocabulary = 1, True
     bilm = BiLM(vocabulary_size=4, units=4, projection_dim=4, bidirectional=False)
     vocabulary = Vocabulary.read(tmp_path / "vocabulary.txt")

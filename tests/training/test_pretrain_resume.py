@@ -279,9 +279,9 @@ def test_resuming_where_nothing_is_begins(corpus, tmp_path):
 @pytest.mark.parametrize(
     "head, message",
     [
-        ({"program": "embed", "format_version": 3, "options": {}}, "a run of `tfreps embed`"),
-        ({"program": "pretrain-elmo", "format_version": 1, "options": {}}, "an earlier version of"),
-        ({"char_cnn": {}}, "not written by a tfreps program"),
+        ({"command": "embed", "format_version": 3, "options": {}}, "a run of `tfreps embed`"),
+        ({"command": "pretrain-elmo", "format_version": 1, "options": {}}, "an earlier version of"),
+        ({"char_cnn": {}}, "not written by a tfreps command"),
     ],
 )
 @pytest.mark.parametrize("more", ["--resume", "--seed=1"])

@@ -14,10 +14,10 @@ FILES = sorted(FOLDER.glob("*/*.json"))
 @pytest.mark.parametrize("path", FILES, ids=[f"{p.parent.name}/{p.stem}" for p in FILES])
 def test_its_program_takes_it(path):
     program = importlib.import_module(f"training.{path.parent.name.replace('-', '_')}")
-    assert program.PROGRAM.recipes[path.stem].parent.name == path.parent.name
+    assert program.COMMAND.recipes[path.stem].parent.name == path.parent.name
     words = ["--run", "r", "--train", "t", "--config", path.stem]
     words += ["--scheme", "bio"] if path.parent.name == "train-tagger" else []
     words += ["--bert", "b"] if json.loads(path.read_text()).get("encoder") == "bert" else []
-    options = program.PROGRAM.parse(words)
+    options = program.COMMAND.parse(words)
     for name, value in json.loads(path.read_text()).items():
         assert getattr(options, name) == value

@@ -59,7 +59,7 @@ def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
         files, tmp_path / "run", "--time-limit-minutes", "1e-9", sizes=EMBEDDINGS
     )
     out = capsys.readouterr().out
-    assert "\ndev: accuracy" in out and "\ntest: accuracy" in out
+    assert "\nvalidation: accuracy" in out and "\ntest: accuracy" in out
     assert results(run)["best"] == {"steps": 1} and results(run)["test"]["texts"] == 8
     assert {p.stem for p in (run / "pictures").iterdir()} == {"confusion"}
 

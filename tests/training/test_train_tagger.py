@@ -257,7 +257,7 @@ def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
     more = ["--time-limit-minutes", "1e-9", "--no-use-crf"]
     run = train_tagger(files, tmp_path / "run", *more, sizes=EMBEDDINGS)
     out = capsys.readouterr().out
-    assert "\ndev: accuracy" in out and "\ntest: accuracy" in out
+    assert "\nvalidation: accuracy" in out and "\ntest: accuracy" in out
     assert not (run / "logs" / "history.jsonl").exists()
     assert results(run)["best"] == {"steps": 1} and results(run)["test"]["sentences"] == 4
     assert {p.stem for p in (run / "pictures").iterdir()} == {"confusion"}

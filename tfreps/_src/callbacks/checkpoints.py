@@ -30,7 +30,7 @@ class Checkpoints(CountedSteps):
     epoch, regardless of their order. If a checkpoint cannot be written, a warning is logged and
     training continues.
 
-    A signal that asks the program to stop (see `stop_signals`) ends `fit` after the next step, and
+    A signal that asks the command to stop (see `stop_signals`) ends `fit` after the next step, and
     a checkpoint of that step is saved. For signals during evaluation, see `saved_on_stop`.
 
     Args:

@@ -1,4 +1,4 @@
-"""stopped_by_signals: ends a program cleanly on SIGINT or SIGTERM."""
+"""stopped_by_signals: ends a command cleanly on SIGINT or SIGTERM."""
 
 import contextlib
 import os
@@ -13,10 +13,10 @@ _state = types.SimpleNamespace(number=None, is_held=False, way_on="")
 
 
 class Stopped(KeyboardInterrupt):
-    """Exception raised when a signal ends the program.
+    """Exception raised when a signal ends the command.
 
     Attributes:
-        code: int. Exit code of the program: 130 after SIGINT, 143 after SIGTERM.
+        code: int. Exit code of the command: 130 after SIGINT, 143 after SIGTERM.
     """
 
     def __init__(self, number, place=""):
@@ -67,7 +67,7 @@ def held_back():
 
 
 def is_asked():
-    """Returns True if a signal has asked the program to stop."""
+    """Returns True if a signal has asked the command to stop."""
     return _state.number is not None
 
 
@@ -93,5 +93,5 @@ def _handle(number, frame):
     # Not `print`, because the signal may have interrupted a `print`.
     name = signal.Signals(number).name
     with contextlib.suppress(OSError):
-        text = f"\n{name}: stopping after this step; a second signal ends the program at once.\n"
+        text = f"\n{name}: stopping after this step; a second signal ends the command at once.\n"
         os.write(2, text.encode())

@@ -1,8 +1,8 @@
 """Defines the options of `pretrain-bert`: text, tokens, tasks, model and training."""
 
+from tfreps._src.cli.command import Group
 from tfreps._src.cli.option_rules import brought_by
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.program import Group
 from tfreps._src.cli.training_options import LABELING, OPTIMIZER, RUN_GROUP, SHARED, WORKER_DATA
 
 SIZE = "bert_6x384"

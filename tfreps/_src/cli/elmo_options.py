@@ -2,9 +2,9 @@
 
 import json
 
+from tfreps._src.cli.command import Group
 from tfreps._src.cli.option_rules import brought_by
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.program import Group
 from tfreps._src.cli.training_options import OPTIMIZER, PRECISION, RUN_GROUP, SHARED, WORKER_DATA
 
 CHANGEABLE = "dropout", "precision"  # options of a model that can be changed with --init

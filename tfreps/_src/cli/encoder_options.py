@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from tfreps._src.cli import bilm_options
+from tfreps._src.cli.command import Group
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.program import Group
 from tfreps._src.cli.training_options import LABELING, OPTIMIZER, RUN_GROUP
 
 MAY_CHANGE = "test", "test_vectors"  # options that may differ when a run is resumed

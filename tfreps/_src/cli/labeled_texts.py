@@ -1,4 +1,4 @@
-"""Options, reading and checks of labeled texts, which all programs for classifiers share."""
+"""Options, reading and checks of labeled texts, which all commands for classifiers share."""
 
 from typing import NamedTuple
 

@@ -24,10 +24,10 @@ def fit(model, batches, held_out, run, monitor, options):
     return training.fit(model, batches, held_out, run, monitor, options, say_progress)
 
 
-def finish(run, model, best, measured, program):
+def finish(run, model, best, measured, command):
     """Writes the results and the pictures of a run, and prints a summary.
 
-    `measured` maps each part of the data, such as `"test"`, to its metrics. `program` applies the
+    `measured` maps each part of the data, such as `"test"`, to its metrics. `command` applies the
     model.
     """
     run.write_results({**run.results(), "best": best, **measured})
@@ -42,6 +42,6 @@ def finish(run, model, best, measured, program):
             print(format_report(report))
     print(
         f"\nWrote {run.model_path}, {run.results_path} and {run.pictures_path}.\n"
-        f"Next: tfreps {program} {run.path} FILE, tfreps evaluate {run.path} --data FILE, or "
+        f"Next: tfreps {command} {run.path} FILE, tfreps evaluate {run.path} --data FILE, or "
         f"tfreps export {run.path} --output DIR."
     )

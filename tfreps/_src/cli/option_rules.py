@@ -5,7 +5,7 @@ also be several terms joined by "or". The term `elmo` means that --elmo is given
 that --encoder is bert, and `encoder=bilstm|slstm` that it is one of the two. For a switch that is
 on by default, such as `use_crf`, the term `no_use_crf` holds if the switch is off. An option counts
 as given if its value is not `None` and differs from its default. A term about an option that the
-program lacks never holds.
+command lacks never holds.
 
     needs       the option has no effect unless all rules hold; "a if b" applies only if b holds
     excludes    the option cannot be given if any of these rules holds

@@ -1,4 +1,4 @@
-"""Option: one row of the table of a program's options, and checks of the values."""
+"""Option: one row of the table of a command's options, and checks of the values."""
 
 import json
 import math
@@ -13,7 +13,7 @@ JSON_TYPES = {
 
 
 class Option(NamedTuple):
-    """Option of a program. A table of options is a dict of name -> `Option`.
+    """Option of a command. A table of options is a dict of name -> `Option`.
 
     `kind` is the type of the value, or a function that converts a str to the value; `bool` makes a
     switch, with `--no-x` for a switch that is on by default. `must_be` is a pair of a function that

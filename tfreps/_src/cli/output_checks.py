@@ -1,4 +1,4 @@
-"""Checks that a program may write to its output files."""
+"""Checks that a command may write to its output files."""
 
 import glob
 import os
@@ -21,7 +21,7 @@ OVERWRITE = Option(bool, False, "Replace the output file if it exists.")
 
 
 def check_output(path: Path | None, overwrite: bool = False, inputs: Iterable[Path] = ()) -> None:
-    """Raises a ValueError unless a program may write to a file in a folder that exists.
+    """Raises a ValueError unless a command may write to a file in a folder that exists.
 
     A file that is not empty is replaced only if `overwrite` is `True`. Inputs (files, folders with
     their contents, glob patterns, `"-"` for standard input) are never replaced, also if they are

@@ -1,4 +1,4 @@
-"""Prints the progress of a program to standard error."""
+"""Prints the progress of a command to standard error."""
 
 import sys
 import time

@@ -13,19 +13,19 @@ class ServerLog(logging.Handler):
     start.
 
     Args:
-        program: `cli.program.Program`.
+        command: `cli.command.Command`.
     """
 
-    def __init__(self, program):
+    def __init__(self, command):
         super().__init__(logging.INFO)
-        self.program = program
+        self.command = command
         self.held = []
 
     def emit(self, record):
         if self.held is not None and record.levelno >= logging.ERROR:
             self.held.append(record)
         else:
-            say(self.program.with_flags(self.format(record)))
+            say(self.command.with_flags(self.format(record)))
 
     def flush_errors(self, but=""):
         """Prints the errors that were held back, except those whose exception `but` contains."""
@@ -37,9 +37,9 @@ class ServerLog(logging.Handler):
 
 
 @contextlib.contextmanager
-def server_log(program):
+def server_log(command):
     """Context manager that prints the log of the server and yields its `ServerLog`."""
-    log, handler = logging.getLogger("tfreps.server"), ServerLog(program)
+    log, handler = logging.getLogger("tfreps.server"), ServerLog(command)
     before = log.level, log.propagate
     log.addHandler(handler)
     log.setLevel(logging.INFO)
@@ -47,7 +47,7 @@ def server_log(program):
     try:
         yield handler
     finally:
-        if handler.held is not None:  # another error ended the program before the server started
+        if handler.held is not None:  # another error ended the command before the server started
             handler.flush_errors()
         log.removeHandler(handler)
         log.setLevel(before[0])

@@ -1,7 +1,7 @@
 """The options of `tfreps serve`."""
 
+from tfreps._src.cli.command import Group
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.program import Group
 
 MOST_SENTENCES = 1_000  # lines of --sentences
 MODELS = {

@@ -1,4 +1,4 @@
-"""start_tensorflow: imports TensorFlow for a program."""
+"""start_tensorflow: imports TensorFlow for a command."""
 
 import atexit
 import contextlib

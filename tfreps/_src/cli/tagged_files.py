@@ -1,4 +1,4 @@
-"""Options and reading of tagged sentences, which all programs for taggers share."""
+"""Options and reading of tagged sentences, which all commands for taggers share."""
 
 from tfreps._src.cli.options import Option
 from tfreps._src.data.labeled.tagged_sentences import FORMATS, TaggedSentence, read_tagged
@@ -75,7 +75,7 @@ def as_in_training(name: str, needs: str | tuple = ()) -> Option:
 def read_tagged_files(
     options, files, format="format", kept=None, read_tags=True
 ) -> list[TaggedSentence]:
-    """Reads tagged sentences as the options of a program describe them.
+    """Reads tagged sentences as the options of a command describe them.
 
     `format` is the name of the option that contains the format. The options `kept` of a run replace
     options that are `None`; columns and separator only if the run was trained on files of the same

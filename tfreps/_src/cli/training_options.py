@@ -1,7 +1,7 @@
-"""Options of the programs that train: run folder, precision, optimizer, length and checkpoints."""
+"""Options of the commands that train: run folder, precision, optimizer, length and checkpoints."""
 
+from tfreps._src.cli.command import Group
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.program import Group
 from tfreps._src.distribute.cluster import KINDS
 
 RUN = {
@@ -30,7 +30,7 @@ PRECISION = Option(
     "type in which this machine trains such a model fastest; the run folder stores that type.",
     [AUTO, "bfloat16", "float32"],
 )  # fmt: skip
-# Options of every program that trains with gradients.
+# Options of every command that trains with gradients.
 SHARED = {
     "time_limit_minutes": Option(float, None, "Stop after this many minutes.", above=0),
     "precision": PRECISION,

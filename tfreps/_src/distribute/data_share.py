@@ -11,9 +11,9 @@ from tfreps._src.layers.ops.replicas import SEEDS_APART
 
 
 def data_share(options):
-    """Returns the `DataShare` of this worker, for the options of a program.
+    """Returns the `DataShare` of this worker, for the options of a command.
 
-    If the program has no option `worker_data`, every worker reads everything.
+    If the command has no option `worker_data`, every worker reads everything.
     """
     divided = getattr(options, "worker_data", "rows") == "files"
     if divided and options.distribute != "multiworker":

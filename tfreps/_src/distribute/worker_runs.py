@@ -48,13 +48,13 @@ class WorkerRun(RunFolder):
 
 
 @contextlib.contextmanager
-def begin_run_folder(workers, path, program, options, free, defaults):
+def begin_run_folder(workers, path, command, options, free, defaults):
     """Checks the folder on all workers, and locks it on worker 0 with `RunFolder.begin`.
 
     The arguments after `workers` are those of `RunFolder.begin`. The context manager yields the run
     to resume, or `None` if there is none. An error on any worker is raised on all of them.
     """
-    given = path, program, options, free, defaults
+    given = path, command, options, free, defaults
     with contextlib.ExitStack() as stack:
         earlier = None
         with workers.together():
@@ -66,7 +66,7 @@ def begin_run_folder(workers, path, program, options, free, defaults):
         yield earlier
 
 
-def create_on_chief(workers, path, program, create):
+def create_on_chief(workers, path, command, create):
     """Returns the `RunFolder` that `create` makes on worker 0, and a `WorkerRun` on the others.
 
     An error on any worker is raised on all of them.
@@ -78,7 +78,7 @@ def create_on_chief(workers, path, program, create):
     with workers.together():
         if not workers.is_chief:
             try:
-                run = WorkerRun.open(path, program)
+                run = WorkerRun.open(path, command)
             except ValueError as error:
                 raise ValueError(f"{error} {SHARED}") from error
     return run

@@ -45,7 +45,7 @@ def fit_epochs(model, batches, validation, run, plan, callbacks, begun=None):
     With `plan.resume`, a run that was interrupted at any point continues from its last checkpoint
     and ends as if it had not been interrupted: weights, optimizer, dropout seeds, running metrics,
     the position in the data and the states of the callbacks are restored. A signal that asks the
-    program to stop (see `stop_signals`) ends training after the next step, and a
+    command to stop (see `stop_signals`) ends training after the next step, and a
     checkpoint is saved.
 
     Before training starts, the options of the run are stored (`RunFolder.write_options`). Until

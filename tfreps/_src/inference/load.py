@@ -40,7 +40,7 @@ from tfreps._src.runs.bilm_loading import (
     run_vocabulary,
 )
 from tfreps._src.runs.locate import BERT, BILM_FILES, KERAS_FILE, RUN, TRAINING_FOLDER, locate
-from tfreps._src.runs.model_files import NO_PROGRAM
+from tfreps._src.runs.model_files import NO_COMMAND
 from tfreps._src.runs.vocabulary_checks import check_class_names, check_token_table
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps._src.text.token_indexer import TokenIndexer
@@ -159,7 +159,7 @@ def _warn_if_slow(model, path):
 def _open_run(found, given):
     run = found.open()
     model = run.load_model()
-    if run.program == NO_PROGRAM and not _has_text(run, model):
+    if run.command == NO_COMMAND and not _has_text(run, model):
         _check_options(run.path, "a model without a vocabulary", given)
         return LoadedModel(model, run.path)
     for kinds, open_model in MODELS.items():

@@ -46,7 +46,7 @@ class LoadedModel:
     def save_to_preset(self, folder):
         """Writes the model, and everything it needs to read raw text, into a folder to publish.
 
-        `tfreps.load` returns an equivalent object for the folder, and the programs accept the
+        `tfreps.load` returns an equivalent object for the folder, and the commands accept the
         folder in place of a run folder. The folder contains the config and the weights, the
         vocabulary or the tokenizer, the tags or labels, the training options, and a model card.
         Paths of the user's files are shortened to file names. The `initial_state` that was passed

@@ -22,7 +22,7 @@ class PresetMethods:
             source: str or path-like. A name in `tfreps.presets.table()`, such as
                 `"elmo_original"`; `"hf://owner/repository[@revision][/folder]"`; a URL; a path that
                 TensorFlow reads, such as `"gs://bucket/folder"`; or a local file, folder or zip
-                archive. The source must contain what `save_to_preset` or a tfreps program wrote, a
+                archive. The source must contain what `save_to_preset` or a tfreps command wrote, a
                 `.keras` file, or published weights in a format that `from_pretrained` of the class
                 reads (for `Elmo`, `BiLM.from_pretrained`).
             **options: Options of `from_pretrained`, only for published weights. For `Elmo`, its

@@ -12,7 +12,7 @@ from tfreps._src.runs.vocabulary_checks import check_pieces
 from tfreps._src.text.bert import checkpoint_tokenizer, read_tokenizer
 from tfreps._src.text.bert.tokenizer_files import SOURCES
 
-PROGRAM = "pretrain-bert"
+COMMAND = "pretrain-bert"
 EMBEDDINGS = (  # layers of a `BertEncoder` before its blocks; some encoders lack some of them
     "token_embedding",
     "add_positions",
@@ -41,7 +41,7 @@ def load_encoder(source: str | os.PathLike[str], **changes) -> EncoderAndTokeniz
         if found.kind is not RUN:
             encoder = read_encoder(found.open(), **changes)
             return EncoderAndTokenizer(encoder, published_tokenizer(found.path, encoder))
-        run = _of_program(found.open())
+        run = _of_command(found.open())
         encoder = changed_encoder(_encoder(run), run.path, changes)
         return EncoderAndTokenizer(encoder, run_tokenizer(run, encoder))
 
@@ -61,7 +61,7 @@ def load_pretrainer(
     """
     with locate(source, RUN, *BERT) as found:
         if found.kind is RUN:
-            run = _of_program(found.open())
+            run = _of_command(found.open())
             _check_label(next_label, run.options.get("next_label", 0), run.path)
             model = _continued(_pretrainer(run.load_model(), run), run, next_sentence, changes)
             tokenizer = run_tokenizer(run, model.encoder)
@@ -148,9 +148,9 @@ def _check_label(wanted: int | None, own: int, path) -> None:
         )
 
 
-def _of_program(run):
+def _of_command(run):
     """Returns the run; raises a ValueError unless `pretrain-bert` or `save_to_preset` wrote it."""
-    return run if run.is_preset else run.check_program(PROGRAM)
+    return run if run.is_preset else run.check_command(COMMAND)
 
 
 def _continued(old, run, next_sentence, changes):
@@ -188,6 +188,6 @@ def _pretrainer(model, run):
     if not isinstance(model, BertPretrainer):
         raise ValueError(
             f"{run.path} contains a {type(model).__name__}; expected a BertPretrainer saved by "
-            f"`tfreps {PROGRAM}`."
+            f"`tfreps {COMMAND}`."
         )
     return model

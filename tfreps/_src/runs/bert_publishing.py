@@ -51,8 +51,8 @@ def has_head(checkpoint: Checkpoint) -> bool:
 
 def write_labeling_run(model, tokenizer, folder: str | os.PathLike[str], options: dict) -> None:
     """Writes a run folder like those of `tfreps train-classifier` and `tfreps train-tagger`."""
-    program = "train-tagger" if isinstance(model, Tagger) else "train-classifier"
-    run = RunFolder.create(folder, program, {**options, "encoder": "bert", "tokens": "bert"})
+    command = "train-tagger" if isinstance(model, Tagger) else "train-classifier"
+    run = RunFolder.create(folder, command, {**options, "encoder": "bert", "tokens": "bert"})
     for name, write in asset_writers(model, tokenizer=tokenizer).items():
         run.keep(run.path / name, write)
     run.save_model(model)

@@ -67,7 +67,7 @@ def refusal(path: str | os.PathLike[str], error: Exception) -> str:
     if any(word in message for word in UNSAFE):
         return (
             f"{path} contains code or refers to files outside the archive, which tfreps never runs "
-            "or reads. No tfreps program writes such a file. Get the model from a trusted source "
+            "or reads. No tfreps command writes such a file. Get the model from a trusted source "
             "or train it again."
         )
     return (

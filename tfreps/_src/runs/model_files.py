@@ -33,7 +33,7 @@ from tfreps._src.runs.run_card import run_card, shared_options
 from tfreps._src.runs.run_folder import LABELS, TAGS, TOKENIZER, VOCABULARY, RunFolder
 from tfreps._src.text.bert import write_checkpoint_tokenizer, write_tokenizer
 
-NO_PROGRAM = "save_to_preset"  # in place of the program, for models that no program trained
+NO_COMMAND = "save_to_preset"  # in place of the command, for models that no command trained
 
 
 def from_preset(cls: type, source, **options):
@@ -68,7 +68,7 @@ def save_to_preset(
     vocabulary=None,
     tokenizer=None,
 ) -> None:
-    """Writes a preset folder, which `tfreps.load` and the programs open like a run folder.
+    """Writes a preset folder, which `tfreps.load` and the commands open like a run folder.
 
         options.json            how the model was trained and how it reads text
         config.json             the model, also for transformers if it can represent it
@@ -89,10 +89,10 @@ def save_to_preset(
             f"{folder} already exists and is not an empty folder. Choose a new folder."
         )
     shared = {} if run is None else shared_options(run)
-    program = NO_PROGRAM if run is None else run.program
+    command = NO_COMMAND if run is None else run.command
     with replacing(folder, parents=True) as path:
         path.mkdir()
-        copy = RunFolder(path, program, {**shared, **(options or {})}, run and run.unused)
+        copy = RunFolder(path, command, {**shared, **(options or {})}, run and run.unused)
         copy.write_options()
         for name, write in asset_writers(model, vocabulary, tokenizer).items():
             copy.keep(path / name, write)

@@ -38,7 +38,7 @@ def run_card(run: RunFolder) -> dict:
     if unfinished:
         logging.getLogger(__name__).warning("%s", unfinished)
     return {
-        "training": {"program": f"tfreps {run.program}", **options},
+        "training": {"command": f"tfreps {run.command}", **options},
         "data": {part: _last_part(run.options[part]) for part in DATA if run.options.get(part)},
         "metrics": measured(run.results()),
         **({"unfinished": unfinished} if unfinished else {}),

@@ -31,7 +31,7 @@ INPUTS += ("train_vectors", "validation_vectors", "test_vectors")
 class RunFolder:
     """Folder with all files of one training run.
 
-        options.json           program, format version, and the options of the run
+        options.json           command, format version, and the options of the run
         vocabulary.txt         the vocabulary of the model
         tfreps_tokenizer.json  the tokenizer of a BERT model, with its vocabulary
         tags.txt               the tags of a tagger
@@ -50,7 +50,7 @@ class RunFolder:
 
     Args:
         path: str or path-like. Path of the folder.
-        program: str. Name of the program, as in `tfreps <program>`.
+        command: str. Name of the command, as in `tfreps COMMAND`.
         options: dict. Options of the run.
         unused: iterable of str. Names of the options that have no effect or no value, which model
             cards leave out. If `None` (the default), these options are not known.
@@ -74,12 +74,12 @@ class RunFolder:
     def __init__(
         self,
         path: str | os.PathLike[str],
-        program: str,
+        command: str,
         options: dict,
         unused: Iterable[str] | None = None,
     ):
         self.path = pathlib.Path(path)
-        self.program = program
+        self.command = command
         self.options = options
         self.unused = None if unused is None else sorted(unused)
         self.options_path = self.path / OPTIONS
@@ -97,7 +97,7 @@ class RunFolder:
     def create(
         cls,
         path: str | os.PathLike[str],
-        program: str,
+        command: str,
         options: dict,
         overwrite: bool = False,
         unused: Iterable[str] | None = None,
@@ -107,7 +107,7 @@ class RunFolder:
         Args:
             path: str or path-like. A folder that does not exist yet or is empty, or, if `overwrite`
                 is `True`, the folder of an earlier run.
-            program, unused: As in `RunFolder`.
+            command, unused: As in `RunFolder`.
             options: dict. Options of the run, including defaults. The values must be
                 JSON-serializable or paths. All options except `resume`, `overwrite` and
                 `distribute` are stored.
@@ -121,7 +121,7 @@ class RunFolder:
             ValueError: If `check_free` raises an error, an option names an input that would be
                 removed, or an option cannot be written as JSON.
         """
-        run = cls(path, program, _stored(options), unused)
+        run = cls(path, command, _stored(options), unused)
         run.check_free(run.path, overwrite)
         check_inputs(run.path, options)
         clear_run(run.path)
@@ -134,7 +134,7 @@ class RunFolder:
         """Updates the options of a resumed run. `write_options` writes them to options.json.
 
         Args:
-            options: dict. Options of the program. Earlier options that are not in it are kept.
+            options: dict. Options of the command. Earlier options that are not in it are kept.
             unused: As in `RunFolder`.
         """
         self.options = {**self.options, **_stored(options)}
@@ -142,7 +142,7 @@ class RunFolder:
 
     def write_options(self) -> None:
         """Writes options.json atomically, unless it already contains the options."""
-        head = {"program": self.program, "format_version": FORMAT_VERSION, "options": self.options}
+        head = {"command": self.command, "format_version": FORMAT_VERSION, "options": self.options}
         if self.unused is not None:
             head["unused"] = self.unused
         if not self.options_path.exists() or read_json(self.options_path) != head:
@@ -153,7 +153,7 @@ class RunFolder:
     def begin(
         cls,
         path: str | os.PathLike[str],
-        program: str,
+        command: str,
         options: dict,
         free: Iterable[str] = (),
         defaults: dict | None = None,
@@ -162,11 +162,11 @@ class RunFolder:
 
         Args:
             path: str or path-like. Path of the folder.
-            program: str. Name of the program that an existing run must have.
-            options: dict. Options of the program, including `resume` and `overwrite` (bool).
+            command: str. Name of the command that an existing run must have.
+            options: dict. Options of the command, including `resume` and `overwrite` (bool).
             free: iterable of str. Options that may differ from those of the resumed run. Defaults
                 to `()`.
-            defaults: dict. Values of options that were added to the program after the run was
+            defaults: dict. Values of options that were added to the command after the run was
                 started. Defaults to `None`.
 
         Yields:
@@ -177,9 +177,9 @@ class RunFolder:
                 the resumed run or names an input that would be removed, or another process writes
                 into the folder.
         """
-        earlier = path, program, options, free, defaults
+        earlier = path, command, options, free, defaults
         cls.find_earlier(*earlier)  # raises before anything is written
-        with locked(path, program):
+        with locked(path, command):
             run = cls.find_earlier(*earlier)
             if run is not None:
                 run.logs_path.mkdir(exist_ok=True)
@@ -189,7 +189,7 @@ class RunFolder:
     def find_earlier(
         cls,
         path: str | os.PathLike[str],
-        program: str,
+        command: str,
         options: dict,
         free: Iterable[str] = (),
         defaults: dict | None = None,
@@ -199,7 +199,7 @@ class RunFolder:
             cls.check_free(path, options["overwrite"])
             check_inputs(path, options)
             return None
-        run = cls.open(path, program)
+        run = cls.open(path, command)
         now = as_json(options)
         before = {**as_json(defaults or {}), **run.options}
         fixed = sorted(set(now) - {"run", *OF_ONE_COMMAND, *free})
@@ -247,33 +247,33 @@ class RunFolder:
             head = read_head(path / OPTIONS)
             if not overwrite:
                 raise ValueError(
-                    f"{path} already contains a run of `tfreps {head['program']}`. Resume or "
+                    f"{path} already contains a run of `tfreps {head['command']}`. Resume or "
                     "overwrite it, or choose another folder."
                 )
 
     @classmethod
     def open(
-        cls, path: str | os.PathLike[str], program: str | Iterable[str] | None = None
+        cls, path: str | os.PathLike[str], command: str | Iterable[str] | None = None
     ) -> "RunFolder":
         """Opens the folder of an earlier run.
 
         Args:
             path: str or path-like. Path of the folder.
-            program: str or iterable of str. Programs whose runs are accepted. If `None`, runs of
-                all programs are accepted. Defaults to `None`.
+            command: str or iterable of str. Commands whose runs are accepted. If `None`, runs of
+                all commands are accepted. Defaults to `None`.
 
         Returns:
             `RunFolder`. The run.
 
         Raises:
             ValueError: If the path is not a run folder, its options.json or manifest.json is not
-                valid, it is a run of another program or format version, or a vocabulary,
+                valid, it is a run of another command or format version, or a vocabulary,
                 tokenizer, tag or label file is missing or differs from the original.
         """
         path = pathlib.Path(path)
         if not path.is_dir():
             raise ValueError(
-                f"{path} is not a folder; expected the run folder of a tfreps program."
+                f"{path} is not a folder; expected the run folder of a tfreps command."
             )
         head = read_head(path / OPTIONS)
         version = head["format_version"]
@@ -284,18 +284,18 @@ class RunFolder:
                 f"tfreps (format {version!r}; this version reads {FORMAT_VERSION}). Train the "
                 "model again, or use the version that wrote the run."
             )
-        run = cls(path, head["program"], head["options"], head.get("unused"))
-        if program is not None:
-            run.check_program(*([program] if isinstance(program, str) else program))
+        run = cls(path, head["command"], head["options"], head.get("unused"))
+        if command is not None:
+            run.check_command(*([command] if isinstance(command, str) else command))
         check_assets(path)
         return run
 
-    def check_program(self, *programs: str) -> "RunFolder":
-        """Returns the run itself; raises a ValueError if another program trained it."""
-        if self.program not in programs:
+    def check_command(self, *commands: str) -> "RunFolder":
+        """Returns the run itself; raises a ValueError if another command trained it."""
+        if self.command not in commands:
             raise ValueError(
-                f"{self.path} is a run of `tfreps {self.program}`; expected a run of "
-                + " or ".join(f"`tfreps {name}`" for name in programs)
+                f"{self.path} is a run of `tfreps {self.command}`; expected a run of "
+                + " or ".join(f"`tfreps {name}`" for name in commands)
                 + "."
             )
         return self
@@ -334,14 +334,14 @@ class RunFolder:
         """Writes results.json, replacing an existing one."""
         write_json(self.results_path, as_json(results))
 
-    def add_evaluation(self, program: str, figures: dict) -> str:
-        """Replaces the entry `evaluation` of results.json by the metrics of another program.
+    def add_evaluation(self, command: str, figures: dict) -> str:
+        """Replaces the entry `evaluation` of results.json by the metrics of another command.
 
         The file is not changed if another process is writing into the folder, or if
         `save_to_preset` wrote the folder.
 
         Args:
-            program: str. Name of the program.
+            command: str. Name of the command.
             figures: dict. The metrics.
 
         Returns:
@@ -350,7 +350,7 @@ class RunFolder:
         if self.is_preset:
             return f"The folder {self.path} was written by `save_to_preset` and was not changed."
         try:
-            with locked(self.path, program):
+            with locked(self.path, command):
                 self.write_results({**self.results(), "evaluation": figures})
         except RunInUse as error:
             return f"{self.results_path} was not written: {error}"
@@ -404,16 +404,16 @@ def read_head(path: pathlib.Path) -> dict:
     if not path.is_file():
         raise ValueError(
             f"{path.parent} is not a run folder: it contains no {OPTIONS}. "
-            "Expected the run folder of a tfreps program."
+            "Expected the run folder of a tfreps command."
         )
     head = read_json(path)
-    unused, keys = head.get("unused", []), {"program", "format_version", "options"}
+    unused, keys = head.get("unused", []), {"command", "format_version", "options"}
     is_valid = set(head) - {"unused"} == keys and type(head["options"]) is dict
     if not is_valid or type(unused) is not list or any(type(name) is not str for name in unused):
         raise ValueError(
-            f"{path} was not written by a tfreps program: expected the keys program, "
+            f"{path} was not written by a tfreps command: expected the keys command, "
             "format_version, options (an object) and optionally unused (a list of strings); got "
-            f"the keys {sorted(head)}. Choose the run folder of a tfreps program."
+            f"the keys {sorted(head)}. Choose the run folder of a tfreps command."
         )
     return head
 

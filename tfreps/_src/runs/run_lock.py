@@ -20,16 +20,16 @@ class RunInUse(ValueError):
 
 
 @contextlib.contextmanager
-def locked(folder: str | os.PathLike[str], program: str):
+def locked(folder: str | os.PathLike[str], command: str):
     """Context manager that prevents other processes from writing into a run folder.
 
     It holds a lock of `filelock` on the file `run.lock` in the folder. The lock ends with its
     process, even if the process is killed, so a leftover file does not lock the folder. On file
     systems that support no locks, a warning is logged and nothing is locked. A folder that does not
-    exist is created, and removed at the end if it is still empty. `program` appears in the error
+    exist is created, and removed at the end if it is still empty. `command` appears in the error
     message of the other process, a `RunInUse`.
     """
-    import filelock  # only programs that write into a run need it
+    import filelock  # only commands that write into a run need it
 
     folder = pathlib.Path(folder)
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
@@ -38,7 +38,7 @@ def locked(folder: str | os.PathLike[str], program: str):
     lock = filelock.FileLock(path)
     try:
         lock.acquire(timeout=SECONDS)
-        holder = {"pid": os.getpid(), "host": socket.gethostname(), "program": program}
+        holder = {"pid": os.getpid(), "host": socket.gethostname(), "command": command}
         if os.name != "nt":  # Windows lets nobody write to a locked file
             path.write_text(json.dumps(holder), encoding="utf-8")
     except filelock.Timeout:
@@ -76,6 +76,6 @@ def _holder(path: pathlib.Path) -> str:
     try:
         holder = read_json(path)
         on = "" if holder["host"] == socket.gethostname() else f" on {holder['host']}"
-        return f"process {holder['pid']}{on} (`tfreps {holder['program']}`) is writing to it"
+        return f"process {holder['pid']}{on} (`tfreps {holder['command']}`) is writing to it"
     except (OSError, ValueError, KeyError):  # it is being written, or cannot be read on Windows
         return "another process is writing to it"

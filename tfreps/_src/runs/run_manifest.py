@@ -86,7 +86,7 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict:
     data = {} if manifest["data"] is None else manifest["data"]
     assets, back = manifest["assets"], "Put the original file back."
     if set(manifest) != {"assets", "data"} or not all(isinstance(x, dict) for x in (assets, data)):
-        raise ValueError(f"{path} was not written by a tfreps program. {back}")
+        raise ValueError(f"{path} was not written by a tfreps command. {back}")
     wrong = [
         name
         for name, entry in assets.items()
@@ -99,7 +99,7 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict:
     ]
     if wrong:
         raise ValueError(
-            f"{path} was not written by a tfreps program: its entry {wrong[0]!r} is not valid. "
+            f"{path} was not written by a tfreps command: its entry {wrong[0]!r} is not valid. "
             f"{back}"
         )
     return manifest

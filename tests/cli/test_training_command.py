@@ -7,10 +7,9 @@ import pytest
 
 from tfreps._src.callbacks import stop_signals
 from tfreps._src.callbacks.checkpoint_file import list_checkpoints, save_checkpoint
+from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.program import Group, Program
-from tfreps._src.cli.training_options import RUN_GROUP
-from tfreps._src.cli.training_program import (
+from tfreps._src.cli.training_command import (
     begin_run,
     data_files,
     is_length_free,
@@ -18,6 +17,7 @@ from tfreps._src.cli.training_program import (
     run_training,
     say_start,
 )
+from tfreps._src.cli.training_options import RUN_GROUP
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.runs.run_manifest import has_data
 
@@ -32,7 +32,7 @@ TRAINING = {
     "keep_checkpoints": Option(bool, False, "Keep."),
     "test": Option(str, None, "File."),
 }
-PROGRAM = Program(
+COMMAND = Command(
     "train-tagger",
     "Trains.",
     {},
@@ -54,11 +54,11 @@ def run(folder, *words, **more):
 
     def train(options, earlier):
         seen.append((vars(options), earlier is not None))
-        begin_run(PROGRAM, options, earlier).write_options()
+        begin_run(COMMAND, options, earlier).write_options()
 
     words = ["--run", str(folder), *words]
     words += [] if "--resume" in words else ["--train", "a.txt"]
-    PROGRAM.run(lambda options: run_training(PROGRAM, options, train, **more), words)
+    COMMAND.run(lambda options: run_training(COMMAND, options, train, **more), words)
     return seen[0]
 
 
@@ -82,14 +82,14 @@ def end(folder, *words):
     """Trains a run that ends with a model and one checkpoint, and returns its checkpoints."""
 
     def train(options, earlier):
-        begun = begin_run(PROGRAM, options, earlier)
+        begun = begin_run(COMMAND, options, earlier)
         begun.write_options()
         save_checkpoint(begun.checkpoints_path, 5, {}, {})
         begun.model_path.write_text("the model")
         begun.write_results({"best": {"steps": 5}})
 
     words = ["--run", str(folder), "--train", "a.txt", *words]
-    PROGRAM.run(lambda options: run_training(PROGRAM, options, train), words)
+    COMMAND.run(lambda options: run_training(COMMAND, options, train), words)
     return list_checkpoints(folder / "checkpoints")
 
 
@@ -99,8 +99,8 @@ def test_the_checkpoints_of_a_run_that_has_ended_are_removed(tmp_path, capsys):
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
     def resume(*words):
-        options = PROGRAM.parse(["--run", str(folder), "--resume", *words])
-        run_training(PROGRAM, options, None, free=["test"])
+        options = COMMAND.parse(["--run", str(folder), "--resume", *words])
+        run_training(COMMAND, options, None, free=["test"])
 
     resume()
     resume("--time-limit-minutes", "3")

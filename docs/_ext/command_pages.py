@@ -1,15 +1,15 @@
-"""Writes a reference page for each program from its table of options."""
+"""Writes a reference page for each command from its table of options."""
 
 import inspect
 import re
 
 from written_pages import write_pages
 
-from tfreps.__main__ import PROGRAMS, import_program
+from tfreps.__main__ import COMMANDS, import_command
+from tfreps._src.cli.command import METAVARS
 from tfreps._src.cli.options import as_flag
-from tfreps._src.cli.program import METAVARS
 
-FOLDER = "reference/programs"
+FOLDER = "reference/commands"
 CONFIG = (
     "``--config FILE`` reads options from a JSON object. Its keys are the flags without the "
     "dashes in front, and with underscores, such as ``{}`` for ``{}``. Flags override the file."
@@ -22,36 +22,36 @@ def setup(app):
 
 
 def write_all(app):
-    pages = {f"{name}.rst": page(name) for name in PROGRAMS}
+    pages = {f"{name}.rst": page(name) for name in COMMANDS}
     write_pages(app.srcdir / FOLDER, {**pages, "index.rst": index()})
 
 
 def page(name):
-    """Returns the page of a program: its docstring, and its options in groups."""
-    module = import_program(PROGRAMS[name][0])
-    kinds = getattr(module, "PROGRAMS", {"": getattr(module, "PROGRAM", None)})
+    """Returns the page of a command: its docstring, and its options in groups."""
+    module = import_command(COMMANDS[name][0])
+    kinds = getattr(module, "COMMANDS", {"": getattr(module, "COMMAND", None)})
     title, lines = f"tfreps {name}", []
-    for kind, program in kinds.items():
-        if program.arguments:
+    for kind, command in kinds.items():
+        if command.arguments:
             lines += heading(f"{kind} Arguments".strip())
-        for argument, row in program.arguments.items():
-            lines += definition(f"``{row.metavar or argument}``", program.help(row))
-        for group in program.groups:
+        for argument, row in command.arguments.items():
+            lines += definition(f"``{row.metavar or argument}``", command.help(row))
+        for group in command.groups:
             lines += [
                 *heading(f"{kind} {group.title.capitalize()}".strip()),
                 escaped(group.about),
                 "",
             ]
             for option, row in group.options.items():
-                lines += definition(flags(option, row), program.help(row))
+                lines += definition(flags(option, row), command.help(row))
         lines += [*heading(f"{kind} Examples".strip()), ".. code-block:: bash", ""]
-        for command in program.examples:
-            lines += [f"    {line}" for line in command.splitlines()]
+        for example in command.examples:
+            lines += [f"    {line}" for line in example.splitlines()]
         lines.append("")
-    names = [name for name in program.options if "_" in name] or [*program.options, "config"]
+    names = [name for name in command.options if "_" in name] or [*command.options, "config"]
     doc = f"{inspect.getdoc(module)}\n\n{CONFIG.format(names[0], as_flag(names[0]))}"
-    if program.recipes:
-        recipes = ", ".join(f"``{recipe}``" for recipe in program.recipes)
+    if command.recipes:
+        recipes = ", ".join(f"``{recipe}``" for recipe in command.recipes)
         doc += f" Instead of a file, it accepts these recipes: {recipes}."
     return "\n".join([title, "=" * len(title), "", *docstring(doc), "", *lines, ""])
 
@@ -61,7 +61,7 @@ def heading(text):
 
 
 def docstring(doc):
-    """Converts a program's docstring; indented commands become blocks of code."""
+    """Converts a command's docstring; indented commands become blocks of code."""
     lines, code = [], False
     for line in doc.splitlines():
         if line.startswith("    ") and not code and (not lines or not lines[-1].strip()):
@@ -96,20 +96,20 @@ def escaped(text):
 
 
 def index():
-    """Returns the page of all programs."""
-    title = "Programs"
+    """Returns the page of all commands."""
+    title = "Commands"
     lines = [title, "=" * len(title), ""]
-    lines += ["Every program is ``tfreps PROGRAM``; ``tfreps PROGRAM --help`` prints its options."]
+    lines += ["Every command is ``tfreps COMMAND``; ``tfreps COMMAND --help`` prints its options."]
     lines += ["Exit codes: 0 for success, 2 for a user error (one line on standard error), 130 or"]
     lines += [
         "143 after Ctrl-C or SIGTERM, which stop ``tfreps serve`` with 0.",
         "``TFREPS_DEBUG=1`` shows the traceback of an error.",
         "",
     ]
-    lines += ["Most programs also read options from a file with ``--config FILE``; flags"]
+    lines += ["Most commands also read options from a file with ``--config FILE``; flags"]
     lines += ["override it.", ""]
     lines += [".. list-table::", "   :widths: 30 70", ""]
-    for name, (_, about) in PROGRAMS.items():
+    for name, (_, about) in COMMANDS.items():
         lines += [f"   * - :doc:`{name}`", f"     - {about.replace('->', 'to')}"]
-    lines += ["", ".. toctree::", "   :hidden:", "", *(f"   {name}" for name in PROGRAMS), ""]
+    lines += ["", ".. toctree::", "   :hidden:", "", *(f"   {name}" for name in COMMANDS), ""]
     return "\n".join(lines)

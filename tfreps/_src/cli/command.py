@@ -1,4 +1,4 @@
-"""Program: the command line of a program, from one table of options."""
+"""Command: the command line of a command, from one table of options."""
 
 import argparse
 import difflib
@@ -27,10 +27,10 @@ class Group(NamedTuple):
     options: dict[str, Option]
 
 
-class Program:
-    """Command line of a program: its options, help and errors.
+class Command:
+    """Command line of a command: its options, help and errors.
 
-    Flags override `--config FILE`, which overrides the defaults. If the program has the
+    Flags override `--config FILE`, which overrides the defaults. If the command has the
     options `run` and `resume`, the options of the run to resume replace the defaults, except
     those that apply to a single command (`OF_A_COMMAND`).
 
@@ -45,15 +45,15 @@ class Program:
         either: tuple of names of options that exclude each other. If one of them is given, the
             values of all of them in the resumed run are ignored.
         flags: dict that maps further argument names of the library to flags. Error messages of the
-            library name its arguments in backticks; the program replaces them with the flags.
-        tensorflow: bool. Whether the program needs TensorFlow.
+            library name its arguments in backticks; the command replaces them with the flags.
+        tensorflow: bool. Whether the command needs TensorFlow.
 
     Example:
     >>> step = {"by": Option(int, 2, "Step. Must be positive.", at_least=1)}
-    >>> program = Program("count", "Counts.", {}, [Group("numbers", "What to count.", step)])
-    >>> program.parse(["--by", "3"])
+    >>> command = Command("count", "Counts.", {}, [Group("numbers", "What to count.", step)])
+    >>> command.parse(["--by", "3"])
     Namespace(by=3)
-    >>> program.parse(["--by", "0"])
+    >>> command.parse(["--by", "0"])
     Traceback (most recent call last):
     ValueError: --by must be at least 1; got 0.
     """
@@ -152,7 +152,7 @@ class Program:
                 name, nargs=nargs, metavar=option.metavar, default=option.default,
                 choices=option.choices, help=self.help(option),
             )  # fmt: skip
-        general = parser.add_argument_group("general", "Options that every program has.")
+        general = parser.add_argument_group("general", "Options that every command has.")
         general.add_argument("-h", "--help", action="help", help="Show this help and exit.")
         names = f", or the name of a recipe ({', '.join(self.recipes)})" if self.recipes else ""
         about = f"JSON file with options{names}. Flags override it."
@@ -195,7 +195,7 @@ class Program:
         return about.replace("%", "%%")
 
     def _check_flags(self, parser, argv):
-        """Ends the program with an error that suggests a similar flag if a flag is unknown."""
+        """Ends the command with an error that suggests a similar flag if a flag is unknown."""
         known = ["--help", "--config", *map(as_flag, self.options)]
         known += [
             as_flag(f"no_{n}") for n, option in self.options.items() if option.default is True

@@ -1,4 +1,4 @@
-"""Runs a program that trains: checks what may change, and opens the run folder."""
+"""Runs a command that trains: checks what may change, and opens the run folder."""
 
 import functools
 import os
@@ -27,24 +27,24 @@ MAY_CHANGE = {"time_limit_minutes", "checkpoint_every", "keep_checkpoints"}
 LENGTHS = {"epochs", "steps"}
 
 
-def run_training(program, options, train, free=()):
+def run_training(command, options, train, free=()):
     """Locks the run folder and calls `train` with the options and the run to resume, or `None`.
 
     `free` are names of options that may differ when a run is resumed, besides `MAY_CHANGE`. If a
-    signal ends the program, `Stopped` is raised.
+    signal ends the command, `Stopped` is raised.
     """
     may_change = MAY_CHANGE.union(free, LENGTHS if is_length_free(options) else ())
     if getattr(options, "precision", None) == AUTO:  # a resumed run keeps its own; see `settle`
         may_change.add("precision")
     if has_data(options.run):
         may_change.update(TRAINING_DATA)
-    defaults = default_values(own_options(program))
+    defaults = default_values(own_options(command))
     share = data_share(options)
     workers = share.workers
     flags = {as_flag(name): str(value) for name, value in vars(options).items()}
     same = "Start all workers with the same version of tfreps and the same options."
     workers.check_same({"the version of tfreps": __version__, **flags}, same)
-    given = options.run, program.name, vars(options), may_change, defaults
+    given = options.run, command.name, vars(options), may_change, defaults
     with (
         workers.only_chief_prints(),
         workers.naming_lost_workers(),
@@ -60,14 +60,14 @@ def run_training(program, options, train, free=()):
                 share.check_resumed(earlier.checkpoints_path)
                 check_data(earlier.path, data_files(options), {"train": share.own})
         train(options, earlier)
-        run = RunFolder(options.run, program.name, {})
+        run = RunFolder(options.run, command.name, {})
         if workers.is_chief and run.is_trained and not options.keep_checkpoints:
             shutil.rmtree(run.checkpoints_path, ignore_errors=True)
 
 
-def own_options(program):
-    """Returns the options of a program, except those about the run folder."""
-    return {name: option for name, option in program.options.items() if name not in RUN}
+def own_options(command):
+    """Returns the options of a command, except those about the run folder."""
+    return {name: option for name, option in command.options.items() if name not in RUN}
 
 
 def is_length_free(options):
@@ -124,7 +124,7 @@ def data_files(options):
     return found
 
 
-def begin_run(program, options, earlier):
+def begin_run(command, options, earlier):
     """Creates the run folder unless a run is resumed, and sets the command shown after a signal.
 
     The training data are recorded in the run folder unless this was done before. `fit_epochs`
@@ -132,12 +132,12 @@ def begin_run(program, options, earlier):
 
     Returns the `RunFolder`, which is `earlier` unless that is `None`.
     """
-    stored, unused = vars(options), unused_options(options, own_options(program))
+    stored, unused = vars(options), unused_options(options, own_options(command))
     if earlier is None:
-        given = options.run, program.name, stored, options.overwrite, unused
+        given = options.run, command.name, stored, options.overwrite, unused
         workers = Workers(open_strategy(options.distribute))
         create = functools.partial(RunFolder.create, *given)
-        run = create_on_chief(workers, options.run, program.name, create)
+        run = create_on_chief(workers, options.run, command.name, create)
     else:
         run = earlier
         run.set_options(stored, unused)
@@ -150,7 +150,7 @@ def begin_run(program, options, earlier):
 def resume_command(run, distribute=None) -> str:
     """Returns the command that resumes a run, with --distribute unless `distribute` is `None`."""
     where = f" --distribute {distribute}" if distribute else ""
-    return f"tfreps {run.program} --run {shlex.quote(str(run.path))} --resume{where}"
+    return f"tfreps {run.command} --run {shlex.quote(str(run.path))} --resume{where}"
 
 
 def say_start(run, model, what, step=0):

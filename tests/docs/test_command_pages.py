@@ -3,28 +3,28 @@
 import pytest
 
 from tests.docs.pages import extension
-from tfreps.__main__ import PROGRAMS
+from tfreps.__main__ import COMMANDS
 
-program_pages = extension("program_pages")
+command_pages = extension("command_pages")
 
 
-@pytest.mark.parametrize("program", [name for name in PROGRAMS if "train" in name])
+@pytest.mark.parametrize("program", [name for name in COMMANDS if "train" in name])
 def test_pages_of_training_programs_describe_files_of_options(program):
-    assert "``--config FILE`` reads options from" in program_pages.page(program)
+    assert "``--config FILE`` reads options from" in command_pages.page(program)
 
 
 def test_recipes_are_named():
-    assert "these recipes: ``slstm_paper``." in program_pages.page("train-tagger")
+    assert "these recipes: ``slstm_paper``." in command_pages.page("train-tagger")
 
 
 def test_options_are_described():
-    page = program_pages.page("train-tagger")
+    page = command_pages.page("train-tagger")
     assert "``--use-crf``, ``--no-use-crf``\n    Score the tags" in page
     assert "``--train TRAIN [TRAIN ...]``\n" in page and "``--epochs N``\n" in page
     assert "Encoder\n-------\n" in page and "``--characters {cnn,bilstm}``\n" in page
 
 
 def test_the_page_of_tag_describes_its_formats():
-    page = program_pages.page("tag")
+    page = command_pages.page("tag")
     for name in "tokens", "tags", "confidences", "spans":
         assert f"``{name}``" in page

@@ -6,9 +6,9 @@ import shlex
 import pytest
 
 from tfreps import __main__ as command
-from tfreps._src.cli import program as program_module
+from tfreps._src.cli import command as command_module
+from tfreps._src.cli.command import Command, Group, default_text
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.program import Group, Program, default_text
 from tfreps._src.presets.preset_table import rows
 
 TABLE = {
@@ -33,7 +33,7 @@ TEXT = {"text": Option(str, None, "Text.")}
 
 
 def program(table=TABLE, arguments=TEXT, **more):
-    return Program("test", "Tests.", arguments, [Group("all", "Options.", RUN | table)], **more)
+    return Command("test", "Tests.", arguments, [Group("all", "Options.", RUN | table)], **more)
 
 
 def parse(tmp_path, config, *flags):
@@ -153,7 +153,7 @@ def test_errors_of_flags_are_short(capsys):
 
 
 def test_words_with_spaces_and_words_after_dashes_are_no_flags():
-    texts = Program("test", "Tests.", {"texts": Option(str, None, "Texts.", many=True)}, [])
+    texts = Command("test", "Tests.", {"texts": Option(str, None, "Texts.", many=True)}, [])
     assert texts.parse(["--- a text", "--", "--text"]).texts == ["--- a text", "--text"]
     assert program().parse(["--run", "r", "--", "-a.txt"]).text == "-a.txt"
 
@@ -220,7 +220,7 @@ def test_errors_of_the_library_name_flags(monkeypatch, needs_tensorflow):
         raise ValueError("`batch_size` with `tie=True`, `weights_file` and `fit` of `text`.")
 
     started = []
-    monkeypatch.setattr(program_module, "start_tensorflow", lambda: started.append(True))
+    monkeypatch.setattr(command_module, "start_tensorflow", lambda: started.append(True))
     flags = {"weights_file": "--elmo-weights"}
     with pytest.raises(ValueError) as raised:
         program(flags=flags, tensorflow=needs_tensorflow).run(work, ["--run", "r"])
@@ -246,7 +246,7 @@ def test_errors_of_the_library_name_flags(monkeypatch, needs_tensorflow):
 def test_the_default_follows_the_first_sentence(value, expected):
     kind = bool if isinstance(value, bool) else str
     table = {"width": Option(kind, value, "Size. Above 1.5.", metavar="N")}
-    shown = Program("test", "Tests.", {}, [Group("all", "Options.", table)]).parser().format_help()
+    shown = Command("test", "Tests.", {}, [Group("all", "Options.", table)]).parser().format_help()
     assert f"Size{expected}. Above 1.5.\n" in shown
     assert default_text(value) == expected[11:-1]
 
@@ -255,7 +255,7 @@ def test_lines_break_at_spaces_and_commands_stay(monkeypatch):
     monkeypatch.setenv("COLUMNS", "50")
     long = "tfreps count --with-a-long-flag --and-another-long-flag \\\n    --last"
     about = "Number of the things, as in --with-a-long-flag and others."
-    counts = Program(
+    counts = Command(
         "count", "Counts. " * 10, {}, [Group("all", "All.", {"n": Option(int, 1, about)})], (long,)
     )
     text = counts.parser().format_help()
@@ -265,33 +265,33 @@ def test_lines_break_at_spaces_and_commands_stay(monkeypatch):
 
 def programs():
     """Yields all programs of tfreps by name."""
-    for name, (module, _) in command.PROGRAMS.items():
-        found = command.import_program(module)
+    for name, (module, _) in command.COMMANDS.items():
+        found = command.import_command(module)
         if name == "plot":
-            yield from ((f"plot {kind}", each) for kind, each in found.PROGRAMS.items())
+            yield from ((f"plot {kind}", each) for kind, each in found.COMMANDS.items())
         else:
-            yield name, found.PROGRAM
+            yield name, found.COMMAND
 
 
-PROGRAMS = dict(programs())
+COMMANDS = dict(programs())
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_has_a_sentence_and_a_group(name):
-    for group in PROGRAMS[name].groups:
+    for group in COMMANDS[name].groups:
         assert group.title and group.about.endswith("."), group.title
-    for option in (PROGRAMS[name].arguments | PROGRAMS[name].options).values():
+    for option in (COMMANDS[name].arguments | COMMANDS[name].options).values():
         about = option.about
         assert about[:1].isupper() or about.startswith(("options.json", "gRPC")), about
         assert about.endswith(".") and "None" not in about and "  " not in about, about
         assert "(default:" not in about, about
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_ends_with_three_commands_that_the_program_accepts(name):
-    assert PROGRAMS[name].parser().format_help().startswith(f"usage: tfreps {name} ")
-    assert len(PROGRAMS[name].examples) == 3
-    for example in PROGRAMS[name].examples:
+    assert COMMANDS[name].parser().format_help().startswith(f"usage: tfreps {name} ")
+    assert len(COMMANDS[name].examples) == 3
+    for example in COMMANDS[name].examples:
         words = shlex.split(example.replace("\\\n", " "))
         start = ["tfreps", *name.split()]
         assert words[: len(start)] == start
@@ -299,9 +299,9 @@ def test_the_help_ends_with_three_commands_that_the_program_accepts(name):
         if name == "annotate" and "--" in words:
             words = words[: words.index("--")]  # the rest are options of Beam
         if "--resume" in words and name != "launch":
-            PROGRAMS[name].parser().parse_args(words)  # the run to resume does not exist
+            COMMANDS[name].parser().parse_args(words)  # the run to resume does not exist
         else:
-            PROGRAMS[name].parse(words)
+            COMMANDS[name].parse(words)
         for flag in "--bert", "--init", "--elmo":
             if flag in words:
                 source = words[words.index(flag) + 1]
@@ -309,6 +309,6 @@ def test_the_help_ends_with_three_commands_that_the_program_accepts(name):
 
 
 def test_the_overview_of_plot():
-    overview = command.import_program("training.plot").OVERVIEW
+    overview = command.import_command("training.plot").OVERVIEW
     assert [example.split()[:2] for example in overview.examples] == [["tfreps", "plot"]] * 3
     assert "curves: metrics of runs" in " ".join(overview.parser().format_help().split())
