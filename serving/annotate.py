@@ -1,12 +1,12 @@
 """Annotates a corpus of any size with an exported SavedModel, on Apache Beam.
 
 The records are the lines of text files, or the records of JSON lines, Parquet, Avro or TFRecord
-files, which may be on any file system that Beam supports. Each record is written with the answer of
+files, which may be on any file system that Beam supports. Each record is written with the output of
 the model: a tagger adds tokens, tags, confidences and, with a tag scheme, spans; a classifier adds
 a label and probabilities; a biLM or BERT model adds vectors. The folder --output contains
 
     answers-*           the records, in --output-format
-    rejected-*.jsonl    the records that cannot be answered, each with its reason, if there are any
+    rejected-*.jsonl    the records that cannot be processed, each with its reason, if there are any
     schema.json         the fields of the records, and the number of records
 
 and appears when all of it is written. Records are not in the order of the input. By default, the
@@ -46,7 +46,7 @@ READING = {
 WRITING = {
     "output": Option(str, None, "Folder to write.", required=True, metavar="DIR"),
     "output_format": Option(
-        str, "jsonl", "Format of the answers.", ["jsonl", "parquet", "avro", "tfrecord"]
+        str, "jsonl", "Format of the output.", ["jsonl", "parquet", "avro", "tfrecord"]
     ),
     "outputs": Option(
         str, None, "Outputs of the signature to write, or spans. Defaults to the tags and "
@@ -54,7 +54,7 @@ WRITING = {
         many=True, metavar="NAME",
     ),
     "prefix": Option(
-        str, None, "Prefix of the names of the fields that the answers add.",
+        str, None, "Prefix of the names of the fields that are added.",
         metavar="TEXT",
     ),
     "keep": Option(
@@ -96,7 +96,7 @@ COMMAND = Command(
     __doc__,
     {
         "export": Option(
-            str, None, "Folder written by tfreps export, whose newest version answers, or one "
+            str, None, "Folder written by tfreps export, whose newest version is used, or one "
             "version.", required=True, metavar="DIR",
         ),
         "inputs": Option(
@@ -106,11 +106,11 @@ COMMAND = Command(
     },
     [
         Group("input", "Format and fields of the records.", READING),
-        Group("output", "Folder, format and fields of the answers.", WRITING),
+        Group("output", "Folder, format and fields of the output.", WRITING),
         Group("running", "Runner, workers and batches.", RUNNING),
     ],
     (
-        "tfreps annotate exports/ner 'texts/*.txt' --output answers",
+        "tfreps annotate exports/ner 'texts/*.txt' --output annotated",
         "tfreps annotate exports/reviews 'gs://mine/reviews/*.parquet' --input-format parquet \\\n"
         "    --output-format parquet --output gs://mine/labeled --runner DataflowRunner \\\n"
         "    -- --project=mine --region=europe-west1 --temp_location=gs://mine/temp",
@@ -164,7 +164,7 @@ def say(options, result):
     shards = [path for path in result.files if "/answers-" in path.replace("\\", "/")]
     again = "" if result.attempts == 1 else f" A worker was lost; attempt {result.attempts} ended."
     print(
-        f"Wrote {options.output}: {result.answered:,} answered records, {result.tokens:,} tokens, "
+        f"Wrote {options.output}: {result.answered:,} annotated records, {result.tokens:,} tokens, "
         f"in {len(shards)} files.{again}"
     )
     if result.rejected:

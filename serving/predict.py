@@ -67,8 +67,8 @@ def predict(options):
     batches = read_sentences(options, BATCH)
     signature = load_signature(saved_model_folder(options.folder), options.signature)
     for batch in batches:
-        for answer in answers(signature, batch, options.full):
-            print(json.dumps(answer, ensure_ascii=False), flush=True)
+        for output in described(signature, batch, options.full):
+            print(json.dumps(output, ensure_ascii=False), flush=True)
 
 
 def saved_model_folder(folder):
@@ -112,7 +112,7 @@ def load_signature(folder, name):
     return signature
 
 
-def answers(signature, sentences, full):
+def described(signature, sentences, full):
     """Yields a dict with the outputs of each sentence, without padding."""
     from tfreps._src.inference.export_answers import call_signature, output_names, signature_rows
 
@@ -129,36 +129,36 @@ def answers(signature, sentences, full):
 
 def of_vectors(row, length, full):
     """Returns the number of tokens of a sentence, and the shapes and values of its vectors."""
-    answer = {"tokens": length}
+    output = {"tokens": length}
     if "tokens" in row:  # a BERT model splits words into pieces
-        answer["pieces"] = row.pop("tokens")
-    answer["shapes"] = {name: list(value.shape) for name, value in row.items()}
+        output["pieces"] = row.pop("tokens")
+    output["shapes"] = {name: list(value.shape) for name, value in row.items()}
     if full:
-        return {**answer, **{name: numbers(value) for name, value in row.items()}}
-    return {**answer, "default": numbers(row["default"][:FIRST])}
+        return {**output, **{name: numbers(value) for name, value in row.items()}}
+    return {**output, "default": numbers(row["default"][:FIRST])}
 
 
 def of_tags(row, length, full):
     """Returns the tokens, tags and confidences of a tagger and, with a tag scheme, its spans."""
-    answer = {"tokens": row["tokens"], "tags": row["tags"]}
-    answer["confidences"] = [round(float(share), 4) for share in row["confidences"]]
+    output = {"tokens": row["tokens"], "tags": row["tags"]}
+    output["confidences"] = [round(float(share), 4) for share in row["confidences"]]
     if "spans" in row:
         names = "type", "start", "end", "text"
-        answer["spans"] = [
+        output["spans"] = [
             {**{name: span[name] for name in names}, "confidence": round(span["confidence"], 4)}
             for span in row["spans"]
         ]
-    return answer
+    return output
 
 
 def of_label(row, length, full):
     """Returns the number of tokens, and the label with its probability (all, with --full)."""
-    answer = {"tokens": length, "label": row["label"]}
-    answer["probability"] = round(row["probability"], 4)
+    output = {"tokens": length, "label": row["label"]}
+    output["probability"] = round(row["probability"], 4)
     if full:
         shares = numbers(row["probabilities"])
-        answer["probabilities"] = dict(zip(row["labels"], shares, strict=True))
-    return answer
+        output["probabilities"] = dict(zip(row["labels"], shares, strict=True))
+    return output
 
 
 # Output that identifies the kind of model -> function that describes its outputs.

@@ -69,9 +69,9 @@ def classify(options):
     with written_whole(options.output) as file:
         for texts in read_texts(options.text, TEXTS_AT_ONCE, options.max_line_bytes):
             tokens = trained.tokenize(texts)
-            answers = trained.classify(tokens)
-            for text, answer in zip(texts, answers, strict=True):
-                file.write(write(text, with_threshold(answer, trained.names, threshold)))
+            predictions = trained.classify(tokens)
+            for text, prediction in zip(texts, predictions, strict=True):
+                file.write(write(text, with_threshold(prediction, trained.names, threshold)))
             progress(len(texts), sum(map(len, tokens)))
     if trained.num_cut:
         print(trained.cut_notice(), file=sys.stderr)
@@ -105,18 +105,18 @@ def threshold_of(options, trained):
     return number
 
 
-def with_threshold(answer, names, threshold):
-    """Returns the answer with the label that the threshold selects."""
+def with_threshold(prediction, names, threshold):
+    """Returns the prediction with the label that the threshold selects."""
     if threshold is None:
-        return answer
-    return answer._replace(label=names[answer.probabilities[names[1]] >= threshold])
+        return prediction
+    return prediction._replace(label=names[prediction.probabilities[names[1]] >= threshold])
 
 
-def as_columns(text, answer):
-    return f"{answer.label}\t{answer.probabilities[answer.label]:.4f}\t{text}\n"
+def as_columns(text, prediction):
+    return f"{prediction.label}\t{prediction.probabilities[prediction.label]:.4f}\t{text}\n"
 
 
-def as_json_line(text, answer):
-    shares = {name: round(share, 4) for name, share in answer.probabilities.items()}
-    line = {"text": text, "label": answer.label, "probabilities": shares}
+def as_json_line(text, prediction):
+    shares = {name: round(share, 4) for name, share in prediction.probabilities.items()}
+    line = {"text": text, "label": prediction.label, "probabilities": shares}
     return json.dumps(line, ensure_ascii=False) + "\n"

@@ -1,7 +1,7 @@
 """Draws attention, position vectors or learning curves as a PNG file.
 
 `tfreps plot KIND --help` shows the options of a kind of plot: attention, positions or curves. With
---tensorboard DIR, TensorBoard shows the picture too. Plots need matplotlib: pip install
+--tensorboard DIR, TensorBoard also shows the figure. Plots need matplotlib: pip install
 matplotlib.
 """
 
@@ -19,11 +19,11 @@ from tfreps._src.runs.run_folder import RunFolder
 
 WIDTH = 128  # of sinusoidal position vectors
 KINDS = "sinusoidal", "sinusoidal_full_index"
-PICTURE = Group("output", "Picture to write.", {
+OUTPUT = Group("output", "File to write.", {
     "output": Option(str, None, "PNG file to write.", required=True, metavar="FILE"),
-    "overwrite": Option(bool, False, "Replace the picture if it exists."),
+    "overwrite": Option(bool, False, "Replace the file if it exists."),
     "tensorboard": Option(
-        str, None, "Log folder, such as runs/bert/logs, to which the picture is added for "
+        str, None, "Log folder, such as runs/bert/logs, to which the figure is added for "
         "TensorBoard.", metavar="DIR",
     ),
 })  # fmt: skip
@@ -60,7 +60,7 @@ ATTENTION = Command(
                 "installed font that has them is used.", metavar="FILE",
             ),
         }),
-        PICTURE,
+        OUTPUT,
     ],
     (
         'tfreps plot attention runs/bert --text "by the river bank" --output attention.png',
@@ -70,7 +70,7 @@ ATTENTION = Command(
 )  # fmt: skip
 POSITIONS = Command(
     "plot positions",
-    "Draws position vectors as a heat map, as curves, or as the surface of their products.",
+    "Draws position vectors as a heat map, as curves, or as the surface of their dot products.",
     {
         "model": Option(
             str, None, "Run folder of a model with a Transformer, or folder of a published BERT "
@@ -81,8 +81,9 @@ POSITIONS = Command(
     [
         Group("positions", "Position vectors, and how to draw them.", {
             "view": Option(
-                str, "map", "Kind of picture: a heat map (map), a curve for each of --dimensions "
-                "(curves), or a surface of the products of all pairs of vectors (surface).", VIEWS,
+                str, "map", "Kind of plot: a heat map (map), a curve for each of --dimensions "
+                "(curves), or a surface of the dot products of all pairs of vectors (surface).",
+                VIEWS,
             ),
             "positions": Option(
                 str, None, "Sinusoidal vectors to draw: those of the Transformer paper "
@@ -111,7 +112,7 @@ POSITIONS = Command(
                 at_least=0, needs="view=curves",
             ),
         }),
-        PICTURE,
+        OUTPUT,
     ],
     (
         "tfreps plot positions --positions sinusoidal --view surface --output surface.png",
@@ -139,7 +140,7 @@ CURVES = Command(
                 "others.", many=True, metavar="NAME",
             ),
         }),
-        PICTURE,
+        OUTPUT,
     ],
     (
         "tfreps plot curves runs/bert --output curves.png",
@@ -156,7 +157,7 @@ OVERVIEW = Command(
         "what": Option(
             str, None, "Kind of plot. attention: attention weights between the tokens of a text "
             "as a heat map; positions: position vectors as a heat map, as curves or as the surface "
-            "of their products; curves: metrics of runs over their epochs or steps.",
+            "of their dot products; curves: metrics of runs over their epochs or steps.",
             sorted(COMMANDS), required=True, metavar="KIND",
         )
     },
@@ -171,10 +172,10 @@ def main(argv=None):
     draw = {"attention": draw_attention, "positions": draw_positions, "curves": draw_curves}
     if what not in COMMANDS:
         OVERVIEW.parse([what])  # ends the command
-    return COMMANDS[what].run(lambda options: write_picture(options, draw[what]), rest)
+    return COMMANDS[what].run(lambda options: write_figure(options, draw[what]), rest)
 
 
-def write_picture(options, draw):
+def write_figure(options, draw):
     if pathlib.Path(options.output).suffix.lower() != ".png":
         raise ValueError(f"--output must end in .png; got {options.output}.")
     check_output(options.output, options.overwrite)
@@ -218,7 +219,7 @@ def draw_positions(options):
         return plots.position_map(table, title)
     if options.view == "curves":
         return plots.position_curves(table, options.dimensions, title)
-    return plots.position_surface(table, f"{title}: products", options.first)
+    return plots.position_surface(table, f"{title}: dot products", options.first)
 
 
 def draw_curves(options):

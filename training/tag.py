@@ -90,9 +90,9 @@ def tag(options):
     progress = make_progress("sentences")
     with written_whole(options.output) as file:
         for places, texts, sentences in blocks(options, trained):
-            answers = trained.tag(sentences, places)
-            for text, answer in zip(texts, answers, strict=True):
-                file.write(write(dataclasses.replace(answer, text=text)))
+            predictions = trained.tag(sentences, places)
+            for text, prediction in zip(texts, predictions, strict=True):
+                file.write(write(dataclasses.replace(prediction, text=text)))
             progress(len(sentences), sum(map(len, sentences)))
 
 
@@ -117,22 +117,22 @@ def blocks(options, trained):
         line += len(texts)
 
 
-def as_columns(answer):
+def as_columns(prediction):
     """Returns a line `token tag probability` for each token, and an empty line."""
-    rows = zip(answer.tokens, answer.tags, answer.confidences, strict=True)
+    rows = zip(prediction.tokens, prediction.tags, prediction.confidences, strict=True)
     return "".join(f"{token}\t{tag}\t{share:.4f}\n" for token, tag, share in rows) + "\n"
 
 
-def as_json_line(answer):
+def as_json_line(prediction):
     """Returns a JSON line of tokens, tags, probabilities and, with a tag scheme, spans."""
-    line = {"tokens": answer.tokens, "tags": answer.tags}
-    line["confidences"] = [round(share, 4) for share in answer.confidences]
-    if answer.scheme is not None:
+    line = {"tokens": prediction.tokens, "tags": prediction.tags}
+    line["confidences"] = [round(share, 4) for share in prediction.confidences]
+    if prediction.scheme is not None:
         line["spans"] = [
             dict(
-                type=s.type, start=s.start, end=s.end, tokens=answer.tokens[s.start : s.end],
+                type=s.type, start=s.start, end=s.end, tokens=prediction.tokens[s.start : s.end],
                 text=s.text, confidence=round(s.confidence, 4),
             )
-            for s in answer.spans
+            for s in prediction.spans
         ]  # fmt: skip
     return json.dumps(line, ensure_ascii=False) + "\n"

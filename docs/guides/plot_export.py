@@ -85,7 +85,7 @@ print(answer["tags"].numpy()[0])
 #
 # ``--weight-dtype bfloat16`` or ``int8`` makes the file smaller, but not faster. For a biLM of 20
 # million parameters, the file shrank from 81 MB to 45 MB (bfloat16) or 27 MB (int8), and a call
-# took 22 ms or 29 ms instead of 16 ms. The command prints how much the answers change.
+# took 22 ms or 29 ms instead of 16 ms. The command prints how much the outputs change.
 #
 # Serve it
 # --------

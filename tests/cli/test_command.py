@@ -1,4 +1,4 @@
-"""Tests the command line of programs: precedence, invalid files, errors, and help."""
+"""Tests the command line of commands: precedence, invalid files, errors, and help."""
 
 import json
 import shlex
@@ -7,7 +7,7 @@ import pytest
 
 from tfreps import __main__ as command
 from tfreps._src.cli import command as command_module
-from tfreps._src.cli.command import Command, Group, default_text
+from tfreps._src.cli.command import METAVARS, Command, Group, default_text
 from tfreps._src.cli.options import Option
 from tfreps._src.presets.preset_table import rows
 
@@ -263,8 +263,8 @@ def test_lines_break_at_spaces_and_commands_stay(monkeypatch):
     assert "--with-a-long-flag and" in text and max(map(len, text.splitlines()[:-3])) <= 50
 
 
-def programs():
-    """Yields all programs of tfreps by name."""
+def commands():
+    """Yields all commands of tfreps by name."""
     for name, (module, _) in command.COMMANDS.items():
         found = command.import_command(module)
         if name == "plot":
@@ -273,7 +273,7 @@ def programs():
             yield name, found.COMMAND
 
 
-COMMANDS = dict(programs())
+COMMANDS = dict(commands())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -287,8 +287,20 @@ def test_every_option_has_a_sentence_and_a_group(name):
         assert "(default:" not in about, about
 
 
+# Names of values in the help. SENTENCE and TARGET say more than TEXT and DIR.
+VALUES = {"FILE", "DIR", "PATH", "MODEL", "NAME", "TEXT", "JSON", "N", "X", "SENTENCE"}
+VALUES |= {"COMMAND", "KIND", "TARGET", "W0,W1,...", "{tab,space}"}
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"serve", "query"}))
+def test_names_of_values(name):
+    for each, option in (COMMANDS[name].arguments | COMMANDS[name].options).items():
+        if option.kind is not bool and not option.choices:
+            assert (option.metavar or METAVARS.get(option.kind)) in VALUES, each
+
+
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_help_ends_with_three_commands_that_the_program_accepts(name):
+def test_the_help_ends_with_three_examples_that_the_command_accepts(name):
     assert COMMANDS[name].parser().format_help().startswith(f"usage: tfreps {name} ")
     assert len(COMMANDS[name].examples) == 3
     for example in COMMANDS[name].examples:

@@ -81,7 +81,7 @@ def test_a_whole_run(exported, tmp_path, capsys, monkeypatch):
     flags = ["--input-format", "jsonl", "--outputs", "tags", "--prefix", "my_", "--keep", "id"]
     assert main(["annotate", exported, "in.jsonl", "--output", "out", *flags]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "Wrote out: 1 answered records, 2 tokens, in 1 files.",
+        "Wrote out: 1 annotated records, 2 tokens, in 1 files.",
         "Rejected 1 records, with a reason for each in out/rejected-*.jsonl.",
         "Next, to read the first records:",
         "  head -n 3 out/answers-00000-of-00001.jsonl",

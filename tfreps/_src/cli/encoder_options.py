@@ -25,7 +25,9 @@ class EncoderKind(NamedTuple):
     pooling: str = "mean"  # of classifiers if --pooling is not given
     gives_scores: bool = False  # whether the encoder outputs a score for each tag
     brings_tokens: bool = False  # whether the encoder has its own tokenizer and vocabulary
-    width: str | None = None  # name of the option that gives the width of its products
+    width: str | None = (
+        None  # name of the option that gives the width of its matrix multiplications
+    )
 
 
 WORDS = {

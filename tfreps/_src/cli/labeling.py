@@ -25,7 +25,7 @@ def fit(model, batches, held_out, run, monitor, options):
 
 
 def finish(run, model, best, measured, command):
-    """Writes the results and the pictures of a run, and prints a summary.
+    """Writes the results and the figures of a run, and prints a summary.
 
     `measured` maps each part of the data, such as `"test"`, to its metrics. `command` applies the
     model.
