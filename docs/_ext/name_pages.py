@@ -3,13 +3,24 @@
 import functools
 import importlib
 import inspect
+import operator
 import pathlib
 
+import keras
 from docstrings import separated
 from public_names import documented, first_sentence
 from written_pages import write_pages
 
 FOLDER = "reference/api"
+# Classes of Keras that users subclass, the narrower first, and their documentation.
+KERAS = {
+    "keras.Model": "models/model",
+    "keras.Layer": "layers/base_layer",
+    "keras.callbacks.Callback": "callbacks/base_callback",
+    "keras.metrics.Metric": "metrics/base_metric",
+    "keras.optimizers.Optimizer": "optimizers",
+    "keras.optimizers.schedules.LearningRateSchedule": "optimizers/learning_rate_schedules",
+}
 
 
 def setup(app):
@@ -40,12 +51,29 @@ def page(entry):
             is_property = isinstance(found, property | functools.cached_property)
             directive = "autoproperty" if is_property else "automethod"
             lines += [f"   .. {directive}:: {entry.name}.{member}", ""]
+        lines += inherited(value)
     elif entry.kind == "function":
         lines += [f".. autofunction:: {entry.name}", ""]
     else:
         value = getattr(importlib.import_module(entry.package), short)
         lines += [f".. py:data:: {short}", f"   :value: {value!r}", ""]
     return "\n".join(lines)
+
+
+def inherited(value):
+    """Returns lines that name the methods which a class has from Keras, with a link."""
+    known = {name: operator.attrgetter(name.partition(".")[2])(keras) for name in KERAS}
+    name, base = next((row for row in known.items() if issubclass(value, row[1])), (None, None))
+    if base is None:
+        return []
+    found = {method: getattr(base, method) for method in dir(base) if not method.startswith("_")}
+    methods = [
+        f"``{method}``"
+        for method, function in found.items()
+        if callable(function) and getattr(value, method) == function
+    ]
+    link = f"`{name} <https://keras.io/api/{KERAS[name]}/>`__"
+    return [f"   Inherited from {link}: {', '.join(methods)}.", ""]
 
 
 def overview(package, entries):
