@@ -50,6 +50,7 @@ def test_predict_prints_what_it_printed(base, capsys):
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == RECORDED
 
 
+@pytest.mark.slow
 def test_tensorflow_alone_gets_the_same_numbers(base):
     answer = tf.saved_model.load(str(base / "1")).signatures["default"](text=tf.constant(TEXTS))
     expected = [

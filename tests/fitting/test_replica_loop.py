@@ -7,7 +7,7 @@ from tests.distribute.replica_models import NUM_STEPS, batches_of, new_model
 from tfreps._src.fitting.replica_loop import ReplicaLoop, rows_of_replica
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["classifier", "bilm", "tagger"])
 def test_one_replica_does_what_fit_does(name):
     fitted = new_model(name, tf.distribute.get_strategy().scope())

@@ -87,6 +87,7 @@ def test_the_share_is_exact_on_average_for_short_texts_too():
     assert abs(where.mean() * 8 - 0.75) < 4 * 0.43 / np.sqrt(6000)
 
 
+@pytest.mark.slow
 def test_special_tokens_are_never_hidden_nor_drawn():
     ids = rows([30, 4, 12, 3, 27] * 50, low=1)
     assert (ids == 1).any()

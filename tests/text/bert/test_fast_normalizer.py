@@ -16,7 +16,7 @@ def graph_of(lowercase, **options):
     return WordPieceTokenizer([*SPECIALS, "a"], lowercase, **options).graph(core_ops=False)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_every_character_among_others(lowercase):
     graph = graph_of(lowercase)
