@@ -133,10 +133,10 @@ def test_tagged_sentences_are_those_of_training(run, tmp_path, capsys):
 
 KILLED = """
 import os, signal, sys
-from tfreps.__main__ import import_program, main
+from tfreps.__main__ import import_command, main
 from tfreps._src.inference.embeddings_file import EmbeddingsFile
 
-import_program("training.embed").WINDOW = 10
+import_command("training.embed").WINDOW = 10
 window = EmbeddingsFile.window
 
 def killing(self):
