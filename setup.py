@@ -8,9 +8,9 @@ from setuptools import find_packages, setup
 HERE = pathlib.Path(__file__).parent
 VERSION = re.search(r'^__version__ = "(.+)"', (HERE / "tfreps/__init__.py").read_text(), re.M)[1]
 
-# The program folders stay at the top of the checkout and become subpackages of tfreps once
-# installed, so that site-packages gains one name only. (CONTRIBUTING.md, "Programs")
-PROGRAMS = {"tfreps.training": "training", "tfreps.serving": "serving"}
+# The folders of commands stay at the top of the checkout and become subpackages of tfreps once
+# installed, so that site-packages gains one name only. (CONTRIBUTING.md, "Commands")
+COMMANDS = {"tfreps.training": "training", "tfreps.serving": "serving"}
 
 # Tested with TensorFlow 2.21; Keras 3.15 on Python 3.11 to 3.13, Keras 3.12 (the last) on 3.10.
 # TensorFlow has wheels for Python 3.14 from 2.22 on; tfreps was not run there.
@@ -55,8 +55,8 @@ setup(
     license="Apache-2.0",
     license_files=["LICENSE"],
     python_requires=">=3.10,<3.15",
-    packages=find_packages(include=["tfreps", "tfreps.*"]) + list(PROGRAMS),
-    package_dir={"tfreps": "tfreps", **PROGRAMS},
+    packages=find_packages(include=["tfreps", "tfreps.*"]) + list(COMMANDS),
+    package_dir={"tfreps": "tfreps", **COMMANDS},
     package_data={
         "tfreps": ["py.typed", "*.pyi"],
         "tfreps._src.presets": ["table.json"],

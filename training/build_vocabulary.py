@@ -82,7 +82,7 @@ def build(options):
     total, command = sum(counts.values()), "pretrain-elmo" if is_for_elmo else "pretrain-bert"
     print(
         f"Wrote {options.output}: {what}, out of {len(counts):,} distinct tokens.\n"
-        f"Text: {total:,} tokens, {100 * known / total:.2f} % of them in the vocabulary.\n"
+        f"Text: {total:,} tokens, {100 * known / total:.2f}% of them in the vocabulary.\n"
         f"Next: tfreps {command} --vocabulary {options.output} --train FILE ... "
         f"(see tfreps {command} --help)."
     )

@@ -147,8 +147,8 @@ def count_tokens(lines):
 def split(documents):
     """Splits documents into train, validation and test by the hash of their names.
 
-    Validation and test each get about 2 % of the tokens. If the corpus has fewer than a million
-    tokens, each gets 20,000 tokens or 10 % of the tokens, whichever is less.
+    Validation and test each get about 2% of the tokens. If the corpus has fewer than a million
+    tokens, each gets 20,000 tokens or 10% of the tokens, whichever is less.
     """
     ordered = sorted(documents, key=lambda d: hashlib.sha256(d[0].encode()).digest())
     total = sum(count_tokens(lines) for _, lines in documents)

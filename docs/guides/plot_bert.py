@@ -143,7 +143,7 @@ print(vectors.tokens, vectors.vectors.shape)
 
 # %%
 # **How much text it needs.** On 30,171 reviews, after three passes over 4.3 million tokens, a BERT
-# of 4 blocks of 256 units predicts 23 % of the masked tokens, at a perplexity of 164, which is
+# of 4 blocks of 256 units predicts 23% of the masked tokens, at a perplexity of 164, which is
 # too little to help. Formulaic text is easier: on 3,821 Chinese CVs, the same size predicts three
 # of four masked characters, which improves entity F1 by 0.021. Training on short texts first and
 # then on whole ones is faster: see :doc:`/reference/files/results`.

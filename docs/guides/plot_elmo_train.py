@@ -124,7 +124,7 @@ tfreps_command("neighbors runs/elmo --text corpus/test.txt --word value")
 #   bilm-tf or an earlier run.
 #
 # **How good it gets.** ``python -m benchmarks.wikitext2`` trains a biLM of 5.4 million weights on
-# 90 % of WikiText-2's validation text for six epochs at bilm-tf's settings. On the rest, counted
+# 90% of WikiText-2's validation text for six epochs at bilm-tf's settings. On the rest, counted
 # as bilm-tf counts, three seeds reached a perplexity of 173.0, 176.8 and 173.9 (mean 174.6);
 # bilm-tf reached 175.4. Over all tokens, which bilm-tf does not report, the mean is 180.1. The
 # whole program used 0.45 times the machine work of bilm-tf: 67,400 instead of 148,300 seconds

@@ -30,7 +30,7 @@ def test_falling_counts(corpus, capsys):
     assert build(corpus) == [*specials, "the", "a", "b", "é"]
     printed = capsys.readouterr().out
     assert "7 tokens, out of 5 distinct" in printed
-    assert "10 tokens, 90.00 % of them" in printed and "Next: tfreps pretrain-elmo" in printed
+    assert "10 tokens, 90.00% of them" in printed and "Next: tfreps pretrain-elmo" in printed
     assert build(corpus, "--min-count", "2") == [*specials, "the", "a", "b"]
     assert build(corpus, "--max-size", "5") == [*specials, "the", "a"]
 
@@ -107,7 +107,7 @@ def test_characters_of_a_bert(tmp_path, capsys):
     assert read.vocabulary[20:] == tokens
     printed = capsys.readouterr().out
     assert "26 ids, 6 of them for tokens, out of 7 distinct tokens" in printed
-    assert "10 tokens, 100.00 % of them" in printed and "Next: tfreps pretrain-bert" in printed
+    assert "10 tokens, 100.00% of them" in printed and "Next: tfreps pretrain-bert" in printed
     path = characters(tmp_path, "d.vocabulary", "--min-count", "2")
     assert CharacterTokenizer.from_vocabulary_file(path).vocabulary[20:] == tokens[:2]
     read = CharacterTokenizer.from_dictionary(characters(tmp_path, "d.json", "--max-size", "21"))
