@@ -81,7 +81,8 @@ RUNNING = {
         "cores divided by --workers. It changes results only by rounding.", at_least=1,
     ),
     "batch_size": Option(
-        int, 1024, "Number of records that are sorted by length together.", at_least=1
+        int, 1024, "Number of records in a batch, which is sorted by length and divided by "
+        "--batch-tokens.", at_least=1
     ),
     "batch_tokens": Option(
         int, 4096, "Maximum number of tokens in a call of the model, padding included.", at_least=1

@@ -96,30 +96,15 @@ def test_numbers_and_words(name, every, refused):
                 assert flag in error, (flag, value, error)
 
 
+DATA = "--train --validation --test --vectors --elmo --config --train-vectors"
 # Options that are read after those above are valid. Each gets a path that is not such a file.
 READ_LATER = {
     "train-tagger --train c.conll --scheme bio --run out": (
-        *(
-            "--train",
-            "--validation",
-            "--test",
-            "--vectors",
-            "--elmo",
-            "--config",
-            "--train-vectors",
-        ),
+        *DATA.split(),
         "--encoder bert --bert",
     ),
     "train-classifier --train c.tsv --validation-split 0 --run out": (
-        *(
-            "--train",
-            "--validation",
-            "--test",
-            "--vectors",
-            "--elmo",
-            "--config",
-            "--train-vectors",
-        ),
+        *DATA.split(),
         "--encoder bert --bert",
     ),
     "train-hmm --train c.conll --scheme bio --smoothing 1 --run out": (

@@ -53,7 +53,7 @@ COMMAND = Command(
             "min_count": Option(
                 int, 1, "Leave out tokens that occur fewer than N times.", at_least=1
             ),
-            "max_size": Option(
+            "max_vocabulary": Option(
                 int, None, "Maximum size of the vocabulary, special tokens and reserved ids "
                 "included. By default, there is no limit.", at_least=4,
             ),
@@ -62,9 +62,10 @@ COMMAND = Command(
     (
         "tfreps build-vocabulary corpus/train*.txt --output vocabulary.txt",
         "tfreps build-vocabulary train.txt.gz --output vocabulary.txt --min-count 5 "
-        "--max-size 50000",
+        "--max-vocabulary 50000",
         "tfreps build-vocabulary corpus/*.txt --tokens bert-characters --output characters.json",
     ),
+    flags={"max_size": "--max-vocabulary"},
     tensorflow=False,
 )  # fmt: skip
 
@@ -91,7 +92,7 @@ def build(options):
 def tokens_of_elmo(options, progress):
     """Writes the vocabulary; returns the counts of tokens, those in it, and a description of it."""
     counts = checked(count_tokens(options.files, BOUNDARIES, progress), options)
-    vocabulary = Vocabulary.from_counts(counts, options.min_count, options.max_size)
+    vocabulary = Vocabulary.from_counts(counts, options.min_count, options.max_vocabulary)
     vocabulary.write(options.output)
     known = sum(count for token, count in counts.items() if token in vocabulary)
     return counts, known - counts[UNKNOWN], f"{len(vocabulary):,} tokens"
@@ -100,7 +101,7 @@ def tokens_of_elmo(options, progress):
 def characters_of_bert(options, progress):
     """Does what `tokens_of_elmo` does, for a BERT model that reads characters."""
     case = {"lowercase": not options.cased}
-    sizes = options.min_count, options.max_size
+    sizes = options.min_count, options.max_vocabulary
     CharacterTokenizer.from_counts({}, *sizes, **case)  # checks the options first
     blocks = (block.text for path in find_files(options.files) for block in read_blocks(path))
     counts = checked(count_characters(blocks, progress, **case), options)

@@ -40,7 +40,7 @@ COMMAND = Command(
             "count": Option(
                 int, 5, "Number of neighbors to print for each occurrence.", at_least=1
             ),
-            "sentences": Option(int, 2000, "Maximum number of sentences to read.", at_least=2),
+            "max_sentences": Option(int, 2000, "Maximum number of sentences to read.", at_least=2),
         }),
     ],
     (
@@ -58,7 +58,7 @@ def main(argv=None):
 
 def find_neighbors(options):
     path, how = bilm_options.chosen_model(options)
-    sentences = read_sentences(options.text, options.sentences)
+    sentences = read_sentences(options.text, options.max_sentences)
     words = [word for sentence in sentences for word in sentence]
     places = [(number, i) for number, s in enumerate(sentences) for i in range(len(s))]
     if options.word is not None and options.word not in words:
@@ -91,7 +91,7 @@ def read_sentences(path, limit):
     if len(distinct) < 2:
         raise ValueError(
             f"--text must contain at least two distinct sentences among its first {limit:,} "
-            f"sentences of 1 to {LONGEST} tokens (--sentences); {path} has {len(distinct)}."
+            f"sentences of 1 to {LONGEST} tokens (--max-sentences); {path} has {len(distinct)}."
         )
     return [list(sentence) for sentence in distinct]
 
@@ -99,7 +99,7 @@ def read_sentences(path, limit):
 def missing(word, words, options):
     close = difflib.get_close_matches(word, set(words), n=3)
     hint = f"Similar words are {', '.join(close)}." if close else "Omit --word to have one chosen."
-    return f"--word: {word!r} does not occur in the first {options.sentences} sentences. {hint}"
+    return f"--word: {word!r} does not occur in the first {options.max_sentences} sentences. {hint}"
 
 
 def embed(found, sentences):

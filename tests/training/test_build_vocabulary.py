@@ -32,7 +32,7 @@ def test_falling_counts(corpus, capsys):
     assert "7 tokens, out of 5 distinct" in printed
     assert "10 tokens, 90.00% of them" in printed and "Next: tfreps pretrain-elmo" in printed
     assert build(corpus, "--min-count", "2") == [*specials, "the", "a", "b"]
-    assert build(corpus, "--max-size", "5") == [*specials, "the", "a"]
+    assert build(corpus, "--max-vocabulary", "5") == [*specials, "the", "a"]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_bad_options(tmp_path, corpus):
     files = str(corpus / "1.txt")
     for options, message in (
         ([files, "--min-count", "0"], "--min-count must be at least 1"),
-        ([files, "--max-size", "3"], "--max-size must be at least 4"),
+        ([files, "--max-vocabulary", "3"], "--max-vocabulary must be at least 4"),
         ([str(tmp_path / "none.txt")], "matches no file"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -79,7 +79,7 @@ def test_options_from_a_file(corpus):
 def test_unknown_tokens_as_evaluation_counts_them(corpus, capsys):
     output = corpus / "v.txt"
     files = [str(corpus / "1.txt"), str(corpus / "2.txt.gz")]
-    assert build_vocabulary.main([*files, "--output", str(output), "--max-size", "5"]) == 0
+    assert build_vocabulary.main([*files, "--output", str(output), "--max-vocabulary", "5"]) == 0
     counts = count_corpus(files, Vocabulary.read(output))
     share = 100 - 100 * counts.unknown_tokens / counts.tokens
     assert f"{counts.tokens} tokens, {share:.2f} %" in capsys.readouterr().out
@@ -110,15 +110,17 @@ def test_characters_of_a_bert(tmp_path, capsys):
     assert "10 tokens, 100.00% of them" in printed and "Next: tfreps pretrain-bert" in printed
     path = characters(tmp_path, "d.vocabulary", "--min-count", "2")
     assert CharacterTokenizer.from_vocabulary_file(path).vocabulary[20:] == tokens[:2]
-    read = CharacterTokenizer.from_dictionary(characters(tmp_path, "d.json", "--max-size", "21"))
+    read = CharacterTokenizer.from_dictionary(
+        characters(tmp_path, "d.json", "--max-vocabulary", "21")
+    )
     assert read.vocabulary[20:] == tokens[:1]
     read = CharacterTokenizer.from_dictionary(characters(tmp_path, "d.json", "--cased"))
     assert "Wifi" in read.vocabulary
 
 
 def test_bad_options_of_characters(tmp_path, corpus):
-    with pytest.raises(ValueError, match="--max-size must be greater than 20"):
-        characters(corpus, "d.json", "--max-size", "20")
+    with pytest.raises(ValueError, match="--max-vocabulary must be greater than 20"):
+        characters(corpus, "d.json", "--max-vocabulary", "20")
     with pytest.raises(ValueError, match="--cased has no effect with --tokens spaces; it applies"):
         build(corpus, "--cased")
     (tmp_path / "blank").write_text(" \n")

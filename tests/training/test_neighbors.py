@@ -66,7 +66,7 @@ def test_published_files_of_words(small_corpus, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_word_is_found(run, small_corpus, capsys):
-    out = tfreps(capsys, run[0], "--text", small_corpus / "train-01.txt", "--sentences", "12")
+    out = tfreps(capsys, run[0], "--text", small_corpus / "train-01.txt", "--max-sentences", "12")
     assert "12 sentences" in out and re.search(r"'[a-zA-Z]{3,}' occurs \d+ times", out)
 
 
@@ -99,7 +99,7 @@ def test_a_word_that_occurs_once(run, small_corpus, capsys):
         (b"the dog\nthe river bank\n", ["--word", "bark"], "Similar words are bank"),
         (b"the dog\nthe river\n", ["--count", "0"], "--count must be at least 1"),
         (b"the dog\n\n", [], "at least two distinct sentences"),
-        (b"a\na\nb\n", ["--sentences", "2"], "among its first 2 sentences of 1 to 200 tokens"),
+        (b"a\na\nb\n", ["--max-sentences", "2"], "among its first 2 sentences of 1 to 200 tokens"),
         (b"the d\xf6g\n\n", [], "line 1: expected UTF-8"),
         (None, [], "No such file"),
     ],
