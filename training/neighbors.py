@@ -60,7 +60,7 @@ def find_neighbors(options):
     path, how = bilm_options.chosen_model(options)
     sentences = read_sentences(options.text, options.max_sentences)
     words = [word for sentence in sentences for word in sentence]
-    places = [(number, i) for number, s in enumerate(sentences) for i in range(len(s))]
+    positions = [(number, i) for number, s in enumerate(sentences) for i in range(len(s))]
     if options.word is not None and options.word not in words:
         raise ValueError(missing(options.word, words, options))
 
@@ -76,9 +76,9 @@ def find_neighbors(options):
         f"{len(occurrences)} times. Cosines of the top-layer vectors minus their mean:\n"
     )
     for number, token in enumerate(occurrences[chosen], 1):
-        print(f"({number}) {in_context(sentences, places[token])}")
-        for other, cosine in nearest(vectors, token, places, sentences, options.count):
-            print(f"      {cosine:5.2f}  {in_context(sentences, places[other])}")
+        print(f"({number}) {in_context(sentences, positions[token])}")
+        for other, cosine in nearest(vectors, token, positions, sentences, options.count):
+            print(f"      {cosine:5.2f}  {in_context(sentences, positions[other])}")
         print()
     say_differences(word, vectors[occurrences[chosen]])
 
@@ -146,13 +146,13 @@ def most_different(vectors, count):
     return sorted(map(int, chosen))
 
 
-def nearest(vectors, token, places, sentences, count):
+def nearest(vectors, token, positions, sentences, count):
     """Yields pairs `(token, cosine)` of the nearest tokens of other sentences, one per context."""
     cosines = vectors @ vectors[token]  # [N]
-    shown = {in_context(sentences, places[token])}
+    shown = {in_context(sentences, positions[token])}
     for other in np.argsort(-cosines, kind="stable").tolist():
-        context = in_context(sentences, places[other])
-        if places[other][0] != places[token][0] and context not in shown:
+        context = in_context(sentences, positions[other])
+        if positions[other][0] != positions[token][0] and context not in shown:
             shown.add(context)
             yield other, cosines[other]
             if len(shown) > count:

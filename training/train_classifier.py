@@ -67,8 +67,8 @@ HEAD = {
     ),
     "balance": Option(bool, False, "In the loss, weight each label by its inverse frequency."),
     "monitor": Option(
-        str, "val_accuracy", "Dev metric by which the best weights are chosen; val_auc needs two "
-        "labels.", ["val_accuracy", "val_auc", "val_loss"],
+        str, "val_accuracy", "Metric of the validation data by which the best weights are chosen; "
+        "val_auc needs two labels.", ["val_accuracy", "val_auc", "val_loss"],
     ),
 }  # fmt: skip
 

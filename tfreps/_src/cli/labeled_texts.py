@@ -54,12 +54,12 @@ class TextPart(NamedTuple):
     def labels(self) -> list[str]:
         return [text.label for text in self.texts]
 
-    def take(self, places):
+    def take(self, indices):
         """Returns a `TextPart` of the texts at these indices, with their stored vectors."""
         return self._replace(
-            texts=[self.texts[i] for i in places],
-            tokens=[self.tokens[i] for i in places],
-            stored={**self.stored, "vector_numbers": places},
+            texts=[self.texts[i] for i in indices],
+            tokens=[self.tokens[i] for i in indices],
+            stored={**self.stored, "vector_numbers": indices},
         )
 
 
@@ -93,8 +93,10 @@ def read_parts(options, bert=None) -> dict[str, TextPart]:
             "another column, select the columns with --label-field and --text-field."
         )
     if "validation" not in parts and options.validation_split:
-        places = stratified_split(labels, options.validation_split, options.seed, single="keep")
-        held_out = dict(zip(("train", "validation"), map(parts["train"].take, places), strict=True))
+        indices = stratified_split(labels, options.validation_split, options.seed, single="keep")
+        held_out = dict(
+            zip(("train", "validation"), map(parts["train"].take, indices), strict=True)
+        )
         if not all(part.texts for part in held_out.values()):
             raise ValueError(
                 f"--validation-split {options.validation_split} of {len(labels)} texts leaves no "
