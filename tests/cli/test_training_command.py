@@ -185,13 +185,13 @@ def test_the_paths_of_a_run_without_a_record_must_stay(tmp_path, text):
 def test_data_files(tmp_path, text):
     (tmp_path / "texts").mkdir()
     given = {"train": ["texts"], "validation": ["*.txt"], "vectors": "a.txt", "test": ["absent"]}
-    found = data_files(argparse.Namespace(run="r", **given, validation=None))
+    found = data_files(argparse.Namespace(run="r", **given, unlabeled=None))
     assert found == {"train": ["texts"], "validation": ["a.txt"], "vectors": ["a.txt"]}
 
 
 def test_options_without_effect_are_named(tmp_path):
     run(tmp_path / "run", "--time-limit-minutes", "3")
-    assert RunFolder.open(tmp_path / "run").unused == ["validation", "keep_checkpoints", "test"]
+    assert RunFolder.open(tmp_path / "run").unused == ["keep_checkpoints", "test", "validation"]
 
 
 def test_the_command_that_goes_on(tmp_path):

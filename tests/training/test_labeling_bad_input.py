@@ -218,7 +218,7 @@ TAGGERS = [
     ("--transition-learning-rate-factor 0", "--transition-learning-rate-factor must be above 0"),
     (
         "--transition-learning-rate-factor 5 --no-use-crf",
-        "rate cannot be combined with --no-use-crf.",
+        "-factor cannot be combined with --no-use-crf.",
     ),
 ]
 CLASSIFIERS = [
