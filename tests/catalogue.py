@@ -190,7 +190,7 @@ CATALOGUE = {
             "constrain": "decode",
             "transition_learning_rate_factor": 10.0,
             "transition_initializer": "random_normal",
-            "l2": 0.1,
+            "score_regularizer": "l2",
         },
         {"emissions": (normal(B, T, 4), "BTK"), "mask": (MASK, "BT")},
         ["BT", "B"],

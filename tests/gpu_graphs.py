@@ -52,7 +52,7 @@ def of_characters():
 
 # Batches of the models that `fit` trains without a loss of the user.
 BATCHES = {
-    models.BiLMPretrainer: lambda model, _: [x for x in model.input_signatures() if "mask" in x],
+    models.BiLMPretrainer: lambda model, _: [x for x in model._input_signatures() if "mask" in x],
     models.BertPretrainer: lambda *_: [
         {
             **signature(MASKED, MASKED_AXES),

@@ -153,7 +153,7 @@ def carried_totals(model, vocabulary, options):
         passes=1,
         skip_blank=True,
     )
-    dataset, state = batches.dataset(), model.fixed_state(options.batch_size)
+    dataset, state = batches.dataset(), model._fixed_state(options.batch_size)
     state_spec = tf.nest.map_structure(tf.TensorSpec.from_tensor, state)
 
     @tf.function(input_signature=[dataset.element_spec, state_spec], autograph=False)

@@ -24,7 +24,7 @@ def test_character_ids(reader):
 
 def test_boundaries_and_targets(reader):
     tokens, lengths = tf.constant([["the", "zebra"], ["dog", ""]]), tf.constant([2, 1])
-    ids, mask = reader.bilm.with_boundaries(reader.to_ids(tokens, lengths), lengths)
+    ids, mask = reader.bilm._with_boundaries(reader.to_ids(tokens, lengths), lengths)
     expected = batch_to_ids([["<S>", "the", "zebra", "</S>"], ["<S>", "dog", "</S>"]])
     np.testing.assert_array_equal(ids, expected)
     assert mask.numpy().sum(axis=1).tolist() == [4, 3]
@@ -40,7 +40,7 @@ def test_token_ids(tmp_path):
     a, unknown = VOCABULARY.ids(["a", "<UNK>"])
     ids = reader.to_ids(tokens, lengths)
     assert ids.numpy().tolist() == [[a + 1, unknown + 1, 0]]
-    assert reader.bilm.with_boundaries(ids, lengths)[0].numpy().tolist() == [
+    assert reader.bilm._with_boundaries(ids, lengths)[0].numpy().tolist() == [
         [1, a + 1, unknown + 1, 2, 0]
     ]
 

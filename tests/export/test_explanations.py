@@ -34,7 +34,7 @@ def hmm():
 def all_paths(model, emissions, legal):
     """Returns every tag sequence and its score for one sentence `[T, K]`."""
     if isinstance(model, HMMTagger):
-        transitions, start, end = map(np.asarray, model.scores())
+        transitions, start, end = map(np.asarray, model._scores())
     else:
         crf = model.crf
         transitions, start, end = (

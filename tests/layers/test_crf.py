@@ -316,14 +316,14 @@ def test_the_learning_rate_of_transitions_is_multiplied(optimizer):
     assert moved[1] == pytest.approx(10.0 * moved[0], rel=1e-3)  # Adam adds 1e-7 to a gradient
 
 
-def test_initial_scores_and_l2_are_of_scores():
+def test_initializers_and_regularizers_are_of_scores():
     crf = CRF(
         2,
         transition_learning_rate_factor=8.0,
         start_initializer=keras.initializers.Constant(0.5),
         transition_initializer={"class_name": "Constant", "config": {"value": -2.0}},
         end_initializer="ones",
-        l2=0.1,
+        score_regularizer=keras.regularizers.L2(0.1),
     )
     crf.build((None, None, 2))
     assert_close(crf.start_scores, [0.5, 0.5])
@@ -339,6 +339,7 @@ def test_initial_scores_and_l2_are_of_scores():
     copy = CRF.from_config(crf.get_config())
     copy.build((None, None, 2))
     assert_close(copy.start_scores, crf.start_scores)
+    assert_close(sum(copy.losses), sum(crf.losses))
 
 
 @pytest.mark.few(1)
@@ -431,10 +432,10 @@ def test_a_tag_that_does_not_exist_in_fit():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("l2", [0.1, 0.0])
-def test_losses_of_other_layers_in_float64(l2, floatx64):
+@pytest.mark.parametrize("regularizer", ["l2", None])
+def test_losses_of_other_layers_in_float64(regularizer, floatx64):
     """Four tokens with equal scores and three tags, and an L2 penalty of 0.01 on six ones."""
-    model = crf_model(l2=l2)
+    model = crf_model(score_regularizer=regularizer)
     loss = model.evaluate([np.zeros([2, 4, 2]), np.ones([2, 4], int)], verbose=0)
     assert_close(loss, 4 * np.log(3) + 0.06)
     assert {term.dtype for term in model.losses} == {tf.float64}

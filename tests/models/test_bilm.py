@@ -158,7 +158,7 @@ def test_a_given_state_goes_before_the_models_own_and_is_not_kept(tmp_path, init
     shapes = {"hidden": (1, 2, 4), "cell": (1, 2, 6)}
     given = {
         name: 0.3 * rng.normal(size=shapes[name.split("_")[1]]).astype("float32")
-        for name in bilm.state_names
+        for name in bilm._state_names
     }
     start = [
         list(zip(given[f"{d}_hidden"][0], given[f"{d}_cell"][0], strict=True))
@@ -203,7 +203,7 @@ def test_one_direction_is_the_forward_half(tmp_path):
     ids = as_ids(SENTENCES)
     out, expected = single(ids), both(ids)
     np.testing.assert_array_equal(out["layer_outputs"], expected["layer_outputs"][..., :4])
-    assert single.state_names == ["forward_hidden", "forward_cell"]
+    assert single._state_names == ["forward_hidden", "forward_cell"]
     np.testing.assert_array_equal(out["forward_cell"], expected["forward_cell"])
     assert "backward_cell" not in out
 
@@ -249,7 +249,7 @@ def test_a_global_policy_lowers_products_alone(tmp_path, policy, characters):
     for a, b in zip(tf.nest.flatten(expected), tf.nest.flatten(out), strict=True):
         assert a.dtype == b.dtype
         assert_close(b, a, unit=BFLOAT16, terms=4)
-    state = {name: out[name] for name in rough.state_names}  # inputs are not rounded
+    state = {name: out[name] for name in rough._state_names}  # inputs are not rounded
     again = rough(np.zeros_like(ids)[:, :0], initial_state=state)
     carried = rough(np.zeros_like(ids)[:, :0])
     np.testing.assert_array_equal(again["forward_cell"], carried["forward_cell"])

@@ -154,7 +154,7 @@ def test_three_steps_are_those_of_tf1(tmp_path, case):
         norms.append(norm)
         for name, got in foreign_weights(model).items():
             assert_close(got, weights[name], terms=TERMS, name=name)
-        for direction, state in enumerate(model.carried_state()):
+        for direction, state in enumerate(model._carried_state()):
             for layer, (hidden, cell) in enumerate(states[direction]):
                 assert_close(state.hidden[:, layer], hidden, terms=TERMS)
                 assert_close(state.cell[:, layer], cell, terms=TERMS)

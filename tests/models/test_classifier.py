@@ -127,7 +127,7 @@ def test_token_weights_without_attention():
         ({"hidden_units": 0}, "at least 1, or None; got 0"),
         ({"class_weights": [1.0]}, r"one non-negative factor for each of .*; got \[1.0\]"),
         ({"linear": LinearEncoder(9, 3, num_buckets=9)}, r"one unit per label \(2\); got 3"),
-        ({"pooling": "pooled"}, "`pooled_dim` .*; TokenEmbedder has none"),
+        ({"pooling": "pooled"}, "`pooled_output` .*; TokenEmbedder has none"),
     ],
 )
 def test_wrong_options(options, message):

@@ -224,7 +224,7 @@ def test_wrong_options(options, message):
 
 
 def test_an_encoder_without_a_width():
-    with pytest.raises(ValueError, match="`output_dim`, .*; Dense has none"):
+    with pytest.raises(ValueError, match="got a Dense, in which no such output"):
         Tagger(keras.layers.Dense(3), TAGS)
 
 

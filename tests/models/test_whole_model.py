@@ -19,7 +19,7 @@ def words():
 
 
 def names(model):
-    return [sorted(s) if isinstance(s, dict) else s.name for s in model.input_signatures()]
+    return [sorted(s) if isinstance(s, dict) else s.name for s in model._input_signatures()]
 
 
 def assert_same(found, expected):

@@ -36,16 +36,16 @@ class Scoring:
         fits = (batch_size >= 0) & (batch_size <= MOST_SENTENCES)
         message = f"`batch_size` must be from 0 to {MOST_SENTENCES}; got"
         tf.debugging.Assert(fits, [message, batch_size])
-        states = flatten_states(self.bilm.fixed_state(batch_size))
-        return dict(zip(self.bilm.state_names, states, strict=True))
+        states = flatten_states(self.bilm._fixed_state(batch_size))
+        return dict(zip(self.bilm._state_names, states, strict=True))
 
     def score(self, tokens, sequence_len, **states):
         """Implements the signature `score`: returns the NLL of `tokens` in nats and new states."""
         bilm = self.bilm
         ids = self.reader.to_ids(tokens, sequence_len)
-        ids, known = bilm.with_boundaries(ids, sequence_len)  # [N, T+2, ...], [N, T+2]
+        ids, known = bilm._with_boundaries(ids, sequence_len)  # [N, T+2, ...], [N, T+2]
         targets = self.reader.targets(tokens, sequence_len)  # [N, T+2]
-        vectors, which = bilm.encode_distinct(ids)  # [D, P], [N, T+2]
+        vectors, which = bilm._encode_distinct(ids)  # [D, P], [N, T+2]
         mask = known[:, 1:]  # the last token of each direction is only predicted, not read
         answer = {"token_count": sequence_len + 1}
         for name, lstm in zip(("forward", "backward"), bilm.bilstm.directions, strict=False):

@@ -193,7 +193,7 @@ class SentenceEncoder:
         used, which = tf.unique(tf.reshape(rows, [-1]))
         vectors, which = self._gather(used, kept, new), tf.reshape(which, tf.shape(rows))
         tokens = tf.where(mask[..., None], tf.gather(vectors, which), 0.0)
-        states = self.bilm.fixed_state(tf.shape(rows)[0])
+        states = self.bilm._fixed_state(tf.shape(rows)[0])
         layers, _ = self.bilm.bilstm(
             tokens, mask=mask, initial_state=states, distinct=(vectors, which)
         )
@@ -205,7 +205,7 @@ class SentenceEncoder:
         tokens = self._gather(rows, self._kept, new)  # [1, T+2, P]
         outputs = []
         for number, (piece, state) in enumerate(
-            zip(self._piece, self.bilm.fixed_state(1), strict=True)
+            zip(self._piece, self.bilm._fixed_state(1), strict=True)
         ):
             x = tokens if number == 0 else reverse_tokens(tokens, None)
             parts = []

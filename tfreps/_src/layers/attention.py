@@ -88,12 +88,12 @@ class SelfAttention(Configurable, keras.layers.Layer):
         mask = as_mask(mask, x)
         if mask is not None:
             x = tf.where(mask[..., None], x, 0.0)  # [B, T, D]
-        y, probabilities = self.attend(x, mask, training, return_attention)
+        y, probabilities = self._attend(x, mask, training, return_attention)
         if mask is not None:
             y = tf.where(mask[..., None], y, 0.0)
         return (y, probabilities) if return_attention else y
 
-    def attend(self, x, mask, training=False, return_attention=False):
+    def _attend(self, x, mask, training=False, return_attention=False):
         """Computes attention without zeroing padding, for layers that zero it themselves.
 
         `x` is float32 `[B, T, D]`, finite also on padding. Returns `y`, undefined on padding, and

@@ -41,8 +41,8 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         max_characters: int. Number of character ids per token. Defaults to 50.
 
     Call arguments:
-        character_ids: int, shape `[..., max_characters]`, as created by `tfreps.text`. Each id is
-            in 0..261; all ids of a row are 0 where there is no token.
+        inputs: int, shape `[..., max_characters]`, as created by `tfreps.text`. Each id is in
+            0..261; all ids of a row are 0 where there is no token.
 
     Returns:
         float32, shape `[..., projection_dim]`, zero where there is no token.
@@ -107,11 +107,11 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
             self.projection_kernel = self._add("projection_kernel", shape, normal)
             self.projection_bias = self._add("projection_bias", shape[1:], "zeros")
 
-    def call(self, character_ids):
-        vectors, which = self.encode_distinct(character_ids)
+    def call(self, inputs):
+        vectors, which = self._encode_distinct(inputs)
         return tf.gather(vectors, which)
 
-    def encode_distinct(self, character_ids):
+    def _encode_distinct(self, character_ids):
         """Encodes each distinct token once.
 
         Returns:
@@ -122,9 +122,9 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         flat = tf.reshape(ids, [-1, self.max_characters])  # [N, C]
         distinct, which = tf.raw_ops.UniqueV2(x=flat, axis=[0])  # [D, C], [N]
         which = tf.reshape(which, tf.shape(ids)[:-1])
-        return self.encode(distinct), tf.ensure_shape(which, ids.shape[:-1])
+        return self._encode(distinct), tf.ensure_shape(which, ids.shape[:-1])
 
-    def encode(self, ids):
+    def _encode(self, ids):
         """Encodes distinct tokens: int32 `[D, C]` to float32 `[D, P]`."""
         most = NUM_CHARACTER_IDS - 1
         message = f"All character ids must lie in 0..{most}. Create them with tfreps.text."

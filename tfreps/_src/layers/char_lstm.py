@@ -24,8 +24,8 @@ class CharLSTMEncoder(Configurable, keras.layers.Layer):
         max_characters: int. Number of character ids per token. Defaults to 50.
 
     Call arguments:
-        character_ids: int, shape `[..., max_characters]`, as created by `tfreps.text`. Each id is
-            in 0..261; all ids of a row are 0 where there is no token.
+        inputs: int, shape `[..., max_characters]`, as created by `tfreps.text`. Each id is in
+            0..261; all ids of a row are 0 where there is no token.
         training: bool. Whether to store the gates of every step for the gradient. If False, the
             gradient is the same, but computing it runs the loop again. Defaults to False.
 
@@ -64,8 +64,8 @@ class CharLSTMEncoder(Configurable, keras.layers.Layer):
         self.characters = self._add("characters", shape, "glorot_uniform")
         self.bilstm.build((None, None, self.character_dim))
 
-    def call(self, character_ids, training=False):
-        ids = tf.cast(character_ids, "int32")
+    def call(self, inputs, training=False):
+        ids = tf.cast(inputs, "int32")
         flat = tf.reshape(ids, [-1, self.max_characters])  # [N, C]
         distinct, which = tf.raw_ops.UniqueV2(x=flat, axis=[0])  # [U, C], [N]
         mask = tf.logical_and(distinct != 0, distinct != PADDING_CHARACTER)

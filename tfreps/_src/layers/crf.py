@@ -21,8 +21,11 @@ class CRF(Configurable, keras.layers.Layer):
                      + end[y_n]
         p(y)       = exp(score(y)) / Z,    Z = sum over all sequences y' of exp(score(y'))
 
-    The sums run over the real tokens; masked positions are skipped, as described in
-    `layers.ops.chain`.
+    The sums run over the real tokens, and masked positions are skipped.
+
+    To train a model whose only output is the tags, use `tfreps.models.Tagger`, which has this layer
+    inside and takes the tags as `y` of `fit`. In a model with other heads, pass the tags to the
+    layer as an input; it adds its loss to the model.
 
     With `allowed_transitions`, each step from the start to a tag, from a tag to the next, or from
     a tag to the end is either allowed or forbidden. A forbidden step has the score `-inf`:
@@ -52,8 +55,10 @@ class CRF(Configurable, keras.layers.Layer):
             Defaults to `"zeros"`.
         end_initializer: str, config or Keras initializer of the end scores. Defaults to
             `"zeros"`.
-        l2: float. Factor of the L2 penalty `l2 * sum(score ** 2)` over the start, end and
-            transition scores, which is added to the losses of the model. Defaults to 0.0.
+        score_regularizer: str, config or Keras regularizer of the start, transition and end
+            scores, such as `keras.regularizers.L2(0.01)`. It is called with the scores themselves,
+            whatever `transition_learning_rate` is. If `None`, there is no penalty. Defaults to
+            `None`.
         jit_compile: bool or `"auto"`. Whether to compile the computations of the layer with XLA.
             `"auto"` always compiles the losses, including inside `fit`. It compiles decoding,
             marginals and the other scores only in eager calls, so that an export consists of
@@ -62,7 +67,7 @@ class CRF(Configurable, keras.layers.Layer):
             Defaults to False.
 
     Call arguments:
-        emissions: float, shape `[B, T, K]`. The computation uses float32 or better.
+        inputs: float, shape `[B, T, K]`: the emissions. The computation uses float32 or better.
         mask: bool, shape `[B, T]`. True on real tokens, which may be at any position. If `None`,
             the mask that Keras computes is used, for example with `Embedding(mask_zero=True)`;
             without one, all tokens are real. `loss`, `decode` and the other methods use only the
@@ -89,7 +94,7 @@ class CRF(Configurable, keras.layers.Layer):
     Reference: Lafferty, McCallum and Pereira, 2001, "Conditional Random Fields"; Huang, Xu and
     Yu, 2015, "Bidirectional LSTM-CRF Models for Sequence Tagging", for a CRF on a BiLSTM.
 
-    Example, with a model that is trained by `fit` and a tagger that shares its layers:
+    Example, with a model that takes the tags as an input and a tagger that shares its layers:
     >>> ids, tags = keras.Input([None], dtype="int32"), keras.Input([None], dtype="int32")
     >>> emissions = keras.layers.Embedding(10, 3)(ids)  # the encoder
     >>> crf = CRF(3)
@@ -112,7 +117,7 @@ class CRF(Configurable, keras.layers.Layer):
         start_initializer="zeros",
         transition_initializer="zeros",
         end_initializer="zeros",
-        l2=0.0,
+        score_regularizer=None,
         jit_compile=False,
         **kwargs,
     ):
@@ -132,7 +137,7 @@ class CRF(Configurable, keras.layers.Layer):
         self.start_initializer = start_initializer
         self.transition_initializer = transition_initializer
         self.end_initializer = end_initializer
-        self.l2 = l2
+        self.score_regularizer = score_regularizer
         self.jit_compile = jit_compile
 
     def build(self, input_shape):
@@ -148,11 +153,12 @@ class CRF(Configurable, keras.layers.Layer):
     def _add_of(self, name, rank, initializer):
         rate = self.transition_learning_rate_factor
         initializer = keras.initializers.get(initializer)
+        regularizer = keras.regularizers.get(self.score_regularizer)
         return self.add_weight(
             name=name,
             shape=(self.num_tags,) * rank,
             initializer=lambda shape, dtype: initializer(shape, dtype) / rate,
-            regularizer=_ScorePenalty(self.l2, rate) if self.l2 else None,
+            regularizer=None if regularizer is None else _ScoreRegularizer(regularizer, rate),
             autocast=False,
         )
 
@@ -204,13 +210,13 @@ class CRF(Configurable, keras.layers.Layer):
             )
         return getattr(self, name)
 
-    def call(self, emissions, mask=None, tags=None, sample_weight=None):
+    def call(self, inputs, mask=None, tags=None, sample_weight=None):
         if mask is None:  # Keras passes its own mask only to a call with one tensor
-            mask = getattr(emissions, "_keras_mask", None)
+            mask = getattr(inputs, "_keras_mask", None)
         if tags is not None:
-            loss = self.loss(emissions, tags, mask, sample_weight)
+            loss = self.loss(inputs, tags, mask, sample_weight)
             self.add_loss(tf.cast(loss, self.variable_dtype))  # like the losses of regularizers
-        return self.decode(emissions, mask)
+        return self.decode(inputs, mask)
 
     def loss(self, emissions, tags, mask=None, sample_weight=None):
         """Computes the negative log-likelihood, averaged over the sentences of the batch.
@@ -225,7 +231,8 @@ class CRF(Configurable, keras.layers.Layer):
         Keras losses, the result is not divided by the sum of the weights.
 
         Args:
-            emissions, tags, mask, sample_weight: As in a call of the layer.
+            emissions: The `inputs` of a call of the layer.
+            tags, mask, sample_weight: As in a call of the layer.
 
         Returns:
             float32 scalar, in nats.
@@ -250,7 +257,8 @@ class CRF(Configurable, keras.layers.Layer):
         """Computes `log p(y)` of the given tags.
 
         Args:
-            emissions, tags, mask: As in a call of the layer.
+            emissions: The `inputs` of a call of the layer.
+            tags, mask: As in a call of the layer.
 
         Returns:
             float32, shape `[B]`, in nats. It is 0 for a sentence without tokens. With
@@ -266,7 +274,8 @@ class CRF(Configurable, keras.layers.Layer):
             log of the sum of p(y) over all y with y_t in the set of tags allowed at token t
 
         Args:
-            emissions, mask: As in a call of the layer.
+            emissions: The `inputs` of a call of the layer.
+            mask: As in a call of the layer.
             allowed_tags: bool, shape `[B, T, K]`. True for the tags that a token may have; all
                 True if its tag is unknown.
 
@@ -284,7 +293,8 @@ class CRF(Configurable, keras.layers.Layer):
         """Computes `score(y)` of the given tags.
 
         Args:
-            emissions, tags, mask: As in a call of the layer.
+            emissions: The `inputs` of a call of the layer.
+            tags, mask: As in a call of the layer.
 
         Returns:
             float32, shape `[B]`. Each forbidden step contributes -10,000.
@@ -298,7 +308,8 @@ class CRF(Configurable, keras.layers.Layer):
         """Returns the best sequence of tags (Viterbi), or the `k` best sequences.
 
         Args:
-            emissions, mask: As in a call of the layer.
+            emissions: The `inputs` of a call of the layer.
+            mask: As in a call of the layer.
             k: int. Number of sequences to return. If `None`, only the best sequence is returned,
                 without the axis `k`. Defaults to `None`.
             jit_compile: bool or `"auto"`. Whether to compile with XLA. If `None`, the option of the
@@ -321,7 +332,8 @@ class CRF(Configurable, keras.layers.Layer):
         """Computes the probability of each tag at each token.
 
         Args:
-            emissions, mask: As in a call of the layer.
+            emissions: The `inputs` of a call of the layer.
+            mask: As in a call of the layer.
             jit_compile: As in `decode`.
 
         Returns:
@@ -335,7 +347,8 @@ class CRF(Configurable, keras.layers.Layer):
         The log probability of a legal sequence is its `path_score` minus this value.
 
         Args:
-            emissions, mask: As in a call of the layer.
+            emissions: The `inputs` of a call of the layer.
+            mask: As in a call of the layer.
             jit_compile: As in `decode`.
 
         Returns:
@@ -346,11 +359,11 @@ class CRF(Configurable, keras.layers.Layer):
     def compute_output_shape(self, input_shape):
         return tuple(input_shape[:2]), tuple(input_shape[:1])
 
-    def compute_output_spec(self, emissions, mask=None, tags=None, sample_weight=None):
-        tags_shape, score_shape = self.compute_output_shape(emissions.shape)
+    def compute_output_spec(self, inputs, mask=None, tags=None, sample_weight=None):
+        tags_shape, score_shape = self.compute_output_shape(inputs.shape)
         return keras.KerasTensor(tags_shape, "int32"), keras.KerasTensor(score_shape, "float32")
 
-    def compute_mask(self, emissions, mask=None):
+    def compute_mask(self, inputs, mask=None):
         return mask, None
 
     def _given(self, emissions, mask):
@@ -392,18 +405,18 @@ class CRF(Configurable, keras.layers.Layer):
         return crf_loss.run(function, self._compiles(jit_compile), batch, scores, **options)
 
 
-class _ScorePenalty(keras.regularizers.Regularizer):
-    """Regularizer that computes `l2 * sum(score ** 2)`.
+class _ScoreRegularizer(keras.regularizers.Regularizer):
+    """Regularizer of weights that calls another one with the scores that they store.
 
     It is a class because Keras 3.12 does not accept a plain function as a regularizer.
     """
 
-    def __init__(self, l2, rate):
-        self.l2 = l2
+    def __init__(self, regularizer, rate):
+        self.regularizer = regularizer
         self.rate = rate
 
     def __call__(self, weights):
-        return self.l2 * tf.reduce_sum(tf.square(_times(weights, self.rate)))
+        return self.regularizer(_times(weights, self.rate))
 
 
 def _times(weights, rate):

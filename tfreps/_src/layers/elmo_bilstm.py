@@ -134,7 +134,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
             distinct = tf.cast(vectors, "float32"), tf.transpose(which)  # [D, P], [T, B]
         if mask is not None:
             mask = tf.transpose(tf.cast(mask, "float32"))[:, :, None]  # [T, B, 1]
-        state = self.zero_state(tf.shape(inputs)[0]) if initial_state is None else initial_state
+        state = self.get_initial_state(tf.shape(inputs)[0]) if initial_state is None else initial_state
         outputs = []
         hidden = []
         cell = []
@@ -153,7 +153,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         outputs = tf.transpose(tf.stack(outputs), [2, 0, 1, 3])  # [B, L, T, P]
         return outputs, LSTMState(tf.stack(hidden, 1), tf.stack(cell, 1))
 
-    def zero_state(self, batch_size):
+    def get_initial_state(self, batch_size):
         """Returns an `LSTMState` of zeros for `batch_size` sentences."""
         shape = [batch_size, self.num_layers]
         return LSTMState(tf.zeros([*shape, self.projection_dim]), tf.zeros([*shape, self.units]))

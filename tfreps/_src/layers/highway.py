@@ -22,7 +22,7 @@ class Highway(Configurable, keras.layers.Layer):
             layer is to the identity. Defaults to -2.0, as in bilm-tf.
 
     Call arguments:
-        x: float, shape `[..., D]`. Input vectors.
+        inputs: float, shape `[..., D]`.
 
     Returns:
         float32, shape `[..., D]`.
@@ -50,8 +50,8 @@ class Highway(Configurable, keras.layers.Layer):
         self.gate_kernel = self._add("gate_kernel", (dim, dim), normal.clone())
         self.gate_bias_weight = self._add("gate_bias", (dim,), constant)
 
-    def call(self, x):
-        x = tf.cast(x, "float32")
+    def call(self, inputs):
+        x = tf.cast(inputs, "float32")
         gate = tf.sigmoid(self._linear(x, self.gate_kernel, self.gate_bias_weight))  # [..., D]
         transform = tf.nn.relu(
             self._linear(x, self.transform_kernel, self.transform_bias)

@@ -29,7 +29,7 @@ class Pooling(Configurable, keras.layers.Layer):
             only with `pooling="attention"`. Defaults to `None`.
 
     Call arguments:
-        sequence: float, shape `[B, T, D]`.
+        inputs: float, shape `[B, T, D]`.
         mask: bool, shape `[B, T]`. True on real tokens, which may be at any position. If `None`,
             all tokens are real.
 
@@ -69,8 +69,8 @@ class Pooling(Configurable, keras.layers.Layer):
         normal = keras.initializers.RandomNormal(stddev=units**-0.5)
         self.query = self._add("query", (units,), normal)
 
-    def call(self, sequence, mask=None):
-        x = tf.cast(sequence, "float32")
+    def call(self, inputs, mask=None):
+        x = tf.cast(inputs, "float32")
         mask = full_mask(mask, x)
         x = tf.where(mask[..., None], x, 0.0)  # [B, T, D]
         if self.pooling == "mean":
@@ -81,19 +81,11 @@ class Pooling(Configurable, keras.layers.Layer):
             return tf.concat([_mean(x, mask), _max(x, mask)], axis=-1)  # [B, 2D]
         if self.pooling == "first":
             return _weighted_sum(x, _first(mask))
-        return _weighted_sum(x, self.attention(x, mask))
+        return _weighted_sum(x, self._attention(x, mask))
 
-    def attention(self, sequence, mask):
-        """Computes the weights `a` of a built layer with `pooling="attention"`.
-
-        Args:
-            sequence: float32, shape `[B, T, D]`.
-            mask: bool, shape `[B, T]`. True on real tokens.
-
-        Returns:
-            float32, shape `[B, T]`. 0 on padding.
-        """
-        flat = tf.reshape(sequence, [-1, self.kernel.shape[0]])  # [B*T, D]
+    def _attention(self, x, mask):
+        """Computes the weights `a` of a built layer: float32 `[B, T]`, 0 on padding."""
+        flat = tf.reshape(x, [-1, self.kernel.shape[0]])  # [B*T, D]
         bias, query = (tf.cast(weight, "float32") for weight in (self.bias, self.query))
         hidden = tf.tanh(product(flat, self.kernel, self.compute_dtype) + bias)
         scores = tf.linalg.matvec(hidden, query)

@@ -33,7 +33,7 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
             layer has no kernel of its own. Defaults to False.
 
     Call arguments:
-        features: float, shape `[G, N, D]`. Features of `G` groups (directions) with `N`
+        inputs: float, shape `[G, N, D]`. Features of `G` groups (directions) with `N`
             positions each.
         targets: int, shape `[G, N]`. Token ids in `0 .. vocabulary_size - 1`.
         kernel: float, shape `[vocabulary_size, D]`. Required with `tied=True`. If `None`, the
@@ -77,8 +77,8 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
             name="draws", shape=(), dtype="int64", initializer="zeros", trainable=False
         )
 
-    def call(self, features, targets, kernel=None, training=False):
-        features = tf.cast(features, "float32")
+    def call(self, inputs, targets, kernel=None, training=False):
+        features = tf.cast(inputs, "float32")
         kernel = tf.convert_to_tensor(self.kernel if kernel is None else kernel)
         bias = tf.convert_to_tensor(self.bias)
         if training and self.num_sampled:
@@ -117,7 +117,7 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
         groups = features.shape[0]
         if groups is None:
             raise ValueError(
-                "`features` must have a known number of groups, because each group draws its own "
+                "`inputs` must have a known number of groups, because each group draws its own "
                 f"negatives; got shape {features.shape}. Set the size of the first axis, for "
                 "example with `tf.ensure_shape`."
             )

@@ -36,7 +36,7 @@ class ScalarMix(Configurable, keras.layers.Layer):
             False.
 
     Call arguments:
-        layer_outputs: float, shape `[B, L, T, D]`.
+        inputs: float, shape `[B, L, T, D]`. The outputs of the layers.
         mask: bool, shape `[B, T]`. True on real tokens. Has an effect only with `layer_norm`. If
             `None`, all tokens are real.
 
@@ -92,17 +92,17 @@ class ScalarMix(Configurable, keras.layers.Layer):
                 autocast=False,
             )
 
-    def call(self, layer_outputs, mask=None):
-        layer_outputs = tf.cast(layer_outputs, "float32")
+    def call(self, inputs, mask=None):
+        x = tf.cast(inputs, "float32")
         if self.top_only:
-            layer_outputs = layer_outputs[:, -1:]  # [B, 1, T, D]
+            x = x[:, -1:]  # [B, 1, T, D]
         if self.layer_norm:
-            layer_outputs = _normalize(layer_outputs, mask, self.layer_norm_epsilon)
+            x = _normalize(x, mask, self.layer_norm_epsilon)
         gamma = tf.cast(self.gamma, "float32")
         if self.top_only:
-            return gamma * layer_outputs[:, 0]  # [B, T, D]
+            return gamma * x[:, 0]  # [B, T, D]
         weights = gamma * tf.nn.softmax(tf.cast(self.scalar_weights, "float32"))  # [L]
-        return tf.einsum("l,bltd->btd", weights, layer_outputs)  # [B, T, D]
+        return tf.einsum("l,bltd->btd", weights, x)  # [B, T, D]
 
     def shares(self):
         """Returns the weights `s`, float32 `[L]` with sum 1, or `None` if `top_only` is True."""

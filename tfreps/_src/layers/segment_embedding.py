@@ -14,7 +14,7 @@ class SegmentEmbedding(Configurable, keras.layers.Layer):
 
     In a pair of sentences, each sentence is one segment.
 
-        y_t = table[segment_ids_t]
+        y_t = table[inputs_t]
 
     Args:
         num_segments: int. Number of segment ids: 2 in BERT, 256 in the models of
@@ -26,7 +26,7 @@ class SegmentEmbedding(Configurable, keras.layers.Layer):
         initializer_range: float. Standard deviation of `"truncated_normal"`. Defaults to 0.02.
 
     Call arguments:
-        segment_ids: int, shape `[B, T]`. Each id is in `0..num_segments-1`.
+        inputs: int, shape `[B, T]`. Each id is in `0..num_segments-1`.
 
     Returns:
         float32, shape `[B, T, units]`.

@@ -158,7 +158,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         states, first = self._start(inputs, updated, counted, ends, training)
         embedding = states[1] if self.initial_state == "embedding" else None
         masks = updated, counted
-        hidden, _, sentence, _ = self.cell.exchange(
+        hidden, _, sentence, _ = self.cell._exchange(
             inputs, states, first, masks, self.num_steps, embedding
         )
         if ends:

@@ -145,9 +145,9 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         hidden, cell = (tf.cast(state, "float32") * real for state in (hidden, cell))
         sentence = (tf.cast(state, "float32") for state in (sentence_hidden, sentence_cell))
         first = First(hidden, self.recurrent_kernel, self.word_kernel)
-        return self.exchange(inputs, (hidden, cell, *sentence), first, (real, real))
+        return self._exchange(inputs, (hidden, cell, *sentence), first, (real, real))
 
-    def exchange(self, inputs, states, first, masks, num_steps=1, embedding=None):
+    def _exchange(self, inputs, states, first, masks, num_steps=1, embedding=None):
         """Computes `num_steps` steps; see `layers.ops.slstm_steps.exchange`."""
         inputs = tf.cast(inputs, "float32")
         if self.input_term == "gate":

@@ -144,7 +144,7 @@ class TransformerBlock(Configurable, keras.layers.Layer):
             x = tf.where(mask[..., None], x, 0.0)  # [B, T, D]
         first = self.normalization == "pre"
         y = self.attention_norm(x) if first else x
-        y, probabilities = self.attention.attend(y, mask, training, return_attention)
+        y, probabilities = self.attention._attend(y, mask, training, return_attention)
         x += self.drop(y, training=training)
         x = x if first else self.attention_norm(x)
         y = self._feed_forward(self.feed_forward_norm(x) if first else x)

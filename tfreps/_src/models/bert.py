@@ -219,7 +219,7 @@ class BertEncoder(WholeModel, keras.Model):
             outputs["pooled_output"] = self.activate(tf.cast(v, "float32"))
         return outputs
 
-    def input_signatures(self):
+    def _input_signatures(self):
         """Returns the input specs: token ids, in a dict or by themselves (see `WholeModel`)."""
         ids = feature("token_ids")
         segment_ids = feature("segment_ids")

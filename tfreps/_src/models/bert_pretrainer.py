@@ -122,10 +122,10 @@ class BertPretrainer(OwnLossModel, keras.Model):
             outputs["next_sentence_logits"] = tf.cast(logits, "float32")
         return outputs
 
-    def input_signatures(self):
+    def _input_signatures(self):
         """Returns the dicts of input specs of the encoder, each with `masked_positions` added."""
         positions = feature("masked_positions")
-        read = [specs for specs in self.encoder.input_signatures() if isinstance(specs, dict)]
+        read = [specs for specs in self.encoder._input_signatures() if isinstance(specs, dict)]
         return [{**specs, "masked_positions": positions} for specs in read]
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):

@@ -73,8 +73,8 @@ class BiLM(WholeModel, keras.Model):
             stored. Defaults to 128.
 
     Call arguments:
-        ids: One of the following: an int tensor or array of character ids `[B, T, C]` or token ids
-            `[B, T]`; a string tensor of tokens `[B, T]` with `""` for padding, or of sentences
+        inputs: One of the following: an int tensor or array of character ids `[B, T, C]` or token
+            ids `[B, T]`; a string tensor of tokens `[B, T]` with `""` for padding, or of sentences
             `[B]`, which are split at white space; or a dict with `character_ids` (for a token
             model, `token_ids`) and, optionally, `mask` bool `[B, T]`, True on real tokens. A token
             model does not accept strings. Padding must come last. `C` is `max_characters`, and `T`
@@ -175,16 +175,16 @@ class BiLM(WholeModel, keras.Model):
         self.output_dim = projection_dim * len(self.bilstm.directions)
         self.built = True
 
-    def call(self, ids, initial_state=None, training=False):
-        ids = self._to_ids(ids)
+    def call(self, inputs, initial_state=None, training=False):
+        ids = self._to_ids(inputs)
         mask = tf.not_equal(ids, 0) if ids.shape.rank == 2 else tf.reduce_any(ids != 0, -1)
-        ids, full_mask = self.with_boundaries(ids, self._lengths(mask))
-        distinct = self.encode_distinct(ids)  # [D, P], [B, T+2]
+        ids, full_mask = self._with_boundaries(ids, self._lengths(mask))
+        distinct = self._encode_distinct(ids)  # [D, P], [B, T+2]
         tokens = tf.gather(*distinct)  # [B, T+2, P]
         if initial_state is None:
-            start = self.fixed_state(tf.shape(ids)[0])
+            start = self._fixed_state(tf.shape(ids)[0])
         else:
-            start = unflatten_states([initial_state[name] for name in self.state_names])
+            start = unflatten_states([initial_state[name] for name in self._state_names])
         layers, state = self.bilstm(
             tokens, mask=full_mask, initial_state=start, training=training, distinct=distinct
         )
@@ -199,11 +199,11 @@ class BiLM(WholeModel, keras.Model):
             "mask": mask,
             "layer_outputs_with_boundaries": layers,
             "mask_with_boundaries": full_mask,
-            **dict(zip(self.state_names, flatten_states(state), strict=True)),
+            **dict(zip(self._state_names, flatten_states(state), strict=True)),
         }
 
     @property
-    def ids_name(self):
+    def _ids_name(self):
         """Name of the feature that the model reads: `"character_ids"` or `"token_ids"`."""
         return "character_ids" if self.vocabulary_size is None else "token_ids"
 
@@ -213,7 +213,7 @@ class BiLM(WholeModel, keras.Model):
         return self.initial_state == "carry"
 
     @property
-    def state_names(self):
+    def _state_names(self):
         """Names of the final states in the output: a hidden and a cell state per direction."""
         return list(self._state_shapes)
 
@@ -228,10 +228,10 @@ class BiLM(WholeModel, keras.Model):
             for part, width in widths.items()
         }
 
-    def input_signatures(self):
+    def _input_signatures(self):
         """Returns the input specs: the ids, by themselves or in a dict (see `WholeModel`)."""
         sizes = [self.max_characters] if self.vocabulary_size is None else []
-        return [feature("ids", *sizes), {self.ids_name: feature(self.ids_name, *sizes)}]
+        return [feature("ids", *sizes), {self._ids_name: feature(self._ids_name, *sizes)}]
 
     def encode_tokens(self, ids):
         """Computes context-free token vectors.
@@ -245,9 +245,9 @@ class BiLM(WholeModel, keras.Model):
         Raises:
             tf.errors.InvalidArgumentError: If an id is out of range.
         """
-        return tf.gather(*self.encode_distinct(ids))
+        return tf.gather(*self._encode_distinct(ids))
 
-    def encode_distinct(self, ids):
+    def _encode_distinct(self, ids):
         """Computes the context-free vector of each distinct token once.
 
         Args:
@@ -258,7 +258,7 @@ class BiLM(WholeModel, keras.Model):
             `tf.gather(vectors, which)`.
         """
         if self.vocabulary_size is None:
-            return self.token_encoder.encode_distinct(ids)
+            return self.token_encoder._encode_distinct(ids)
         # Each distinct row is looked up once, so that the sparse gradient has distinct rows.
         distinct, which = tf.unique(tf.reshape(ids, [-1]))
         message = f"Token ids must lie in 0..{self.vocabulary_size}."
@@ -300,9 +300,9 @@ class BiLM(WholeModel, keras.Model):
         if ids is None:
             reads_text = self.vocabulary_size is None
             ids = tf.constant([WARM_UP]) if reads_text else tf.zeros([1, 0], "int32")
-        zeros = dict(zip(self.state_names, map(tf.zeros_like, self.kept_states), strict=True))
+        zeros = dict(zip(self._state_names, map(tf.zeros_like, self.kept_states), strict=True))
         output = self(ids, initial_state=zeros)
-        for name, state in zip(self.state_names, self.kept_states, strict=True):
+        for name, state in zip(self._state_names, self.kept_states, strict=True):
             state.assign(output[name])
 
     def with_initial_state(self, initial_state):
@@ -376,12 +376,12 @@ class BiLM(WholeModel, keras.Model):
         """
         model_files().save_pretrained(self, folder)
 
-    def _to_ids(self, ids):
+    def _to_ids(self, inputs):
         mask = None
-        if isinstance(ids, dict):
-            check_features(ids, [self.ids_name], self.name)
-            ids, mask = ids[self.ids_name], ids.get("mask")
-        ids = self._checked(tf.convert_to_tensor(ids))
+        if isinstance(inputs, dict):
+            check_features(inputs, [self._ids_name], self.name)
+            inputs, mask = inputs[self._ids_name], inputs.get("mask")
+        ids = self._checked(tf.convert_to_tensor(inputs))
         if mask is None:
             return ids
         mask = tf.cast(mask, "bool")
@@ -392,7 +392,7 @@ class BiLM(WholeModel, keras.Model):
         if ids.dtype == tf.string:
             if self.vocabulary_size is not None:
                 raise ValueError(
-                    "`ids` must be token ids [B, T], because this biLM has a `vocabulary_size` and "
+                    "`inputs` must be token ids [B, T], because this biLM has a `vocabulary_size` and "
                     f"does not accept strings; got strings of shape {ids.shape}. Convert tokens to "
                     "ids with `tfreps.text.TokenIndexer`."
                 )
@@ -402,22 +402,22 @@ class BiLM(WholeModel, keras.Model):
         expected = 3 if self.vocabulary_size is None else 2
         if ids.shape.rank != expected:
             wanted = "[B, T, C] (character ids)" if expected == 3 else "[B, T] (token ids)"
-            raise ValueError(f"`ids` must have shape {wanted}; got {ids.shape}.")
+            raise ValueError(f"`inputs` must have shape {wanted}; got {ids.shape}.")
         if expected == 3 and ids.shape[-1] not in (None, self.max_characters):
             raise ValueError(
-                f"`ids` must have {self.max_characters} character ids per token; "
+                f"`inputs` must have {self.max_characters} character ids per token; "
                 f"got {ids.shape[-1]}."
             )
         if not ids.dtype.is_integer:
             raise ValueError(
-                f"`ids` must be integers; got {ids.dtype.name}. For a functional model, use "
+                f"`inputs` must be integers; got {ids.dtype.name}. For a functional model, use "
                 'keras.Input(..., dtype="int32").'
             )
         # Ids beyond int32 are clipped to values that the encoder still rejects as out of range.
         largest = min(ids.dtype.max, tf.int32.max)
         return tf.cast(tf.clip_by_value(ids, max(ids.dtype.min, -1), largest), "int32")
 
-    def with_boundaries(self, ids, lengths):
+    def _with_boundaries(self, ids, lengths):
         """Adds a start and an end to sentences whose padding comes last.
 
         Args:
@@ -442,10 +442,10 @@ class BiLM(WholeModel, keras.Model):
         )
         return lengths
 
-    def fixed_state(self, batch_size):
+    def _fixed_state(self, batch_size):
         """Returns the state that `initial_state` sets for a batch: a tuple of `LSTMState`."""
         if self.initial_state == "zero":
-            return tuple(d.zero_state(batch_size) for d in self.bilstm.directions)
+            return tuple(d.get_initial_state(batch_size) for d in self.bilstm.directions)
         kept = [tf.convert_to_tensor(state) for state in self.kept_states]
         if self.initial_state == "warm":
             return unflatten_states([tf.repeat(state, batch_size, axis=0) for state in kept])

@@ -43,7 +43,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
             direction. 0 corresponds to bilm-tf's training. Defaults to 0.0.
 
     Call arguments:
-        batch: dict, such as an element of `tfreps.data.LMBatches`, with the targets `next_token_id`
+        features: dict, such as an element of `tfreps.data.LMBatches`, with the targets `next_token_id`
             int `[B, T]` and the inputs. A biLM that reads token ids needs `token_ids` int `[B, T]`.
             A biLM that reads characters needs `tokens_characters` int `[B, T, C]`, or
             `character_rows` int `[B, T]` and `unknown_characters` int `[U, C]`, which `LMBatches`
@@ -158,14 +158,14 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         self.test_perplexities = [Perplexity(name=name) for name in names]
         self.built = True
 
-    def call(self, batch, initial_state=None, training=False):
-        vectors, places = self._distinct_tokens(batch)  # [D, P], [G, B, T]
+    def call(self, features, initial_state=None, training=False):
+        vectors, positions = self._distinct_tokens(features)  # [D, P], [G, B, T]
         if initial_state is None:
-            initial_state = self.fixed_state(tf.shape(places)[1])
-        features = []
+            initial_state = self._fixed_state(tf.shape(positions)[1])
+        outputs = []
         states = []
         for direction, which, state in zip(
-            self.bilm.bilstm.directions, tf.unstack(places), initial_state, strict=True
+            self.bilm.bilstm.directions, tf.unstack(positions), initial_state, strict=True
         ):
             layers, state = direction(
                 tf.gather(vectors, which),
@@ -173,24 +173,24 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
                 training=training,
                 distinct=(vectors, which),
             )
-            features.append(layers[:, -1])  # [B, T, P]
+            outputs.append(layers[:, -1])  # [B, T, P]
             states.append(state)
-        features = tf.stack(features)  # [G, B, T, P]
+        outputs = tf.stack(outputs)  # [G, B, T, P]
         if training and self.bilm.dropout:
-            features = self._drop(features)
-        shape = tf.shape(features)
-        groups = features.shape[0]
-        dim = features.shape[-1]
+            outputs = self._drop(outputs)
+        shape = tf.shape(outputs)
+        groups = outputs.shape[0]
+        dim = outputs.shape[-1]
         nll = self.softmax(
-            tf.ensure_shape(tf.reshape(features, [groups, -1, dim]), [groups, None, dim]),
-            tf.reshape(self._of_directions(batch, "next_token_id"), [groups, -1]),
+            tf.ensure_shape(tf.reshape(outputs, [groups, -1, dim]), [groups, None, dim]),
+            tf.reshape(self._of_directions(features, "next_token_id"), [groups, -1]),
             kernel=self.bilm.token_encoder.embeddings[1:] if self.tie_embeddings else None,
             training=training,
         )  # [G, B*T]
         return tf.reshape(nll, shape[:3]), tuple(states)
 
-    def input_signatures(self):
-        """Returns the input specs; see `WholeModel.input_signatures`.
+    def _input_signatures(self):
+        """Returns the input specs; see `ExportMethods._input_signatures`.
 
         Each dict contains `next_token_id` and the input of the biLM: `token_ids`,
         `tokens_characters`, or `character_rows` with `unknown_characters`. The dicts in the second
@@ -210,7 +210,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
 
     def train_step(self, data):
         batch = features_of(data, self)
-        initial_state = self._some_reset(self.carried_state())
+        initial_state = self._some_reset(self._carried_state())
         with tf.GradientTape() as tape:
             nll, states = self(batch, initial_state=initial_state, training=True)
             mask = self._of_directions(batch, "mask")  # [G, B, T]
@@ -268,7 +268,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
             used = [self.test_perplexities[0], self.test_perplexities[2]]
         return {metric.name: metric.result() for metric in used}
 
-    def carried_state(self):
+    def _carried_state(self):
         """Returns the state that training continues from, as a tuple of `LSTMState`.
 
         On a replica of a strategy, this is the state of the rows that the replica computes.
@@ -286,9 +286,9 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         """Variables with one row for each row of a global batch: the carried states."""
         return self.carried
 
-    def fixed_state(self, batch_size):
+    def _fixed_state(self, batch_size):
         """Returns the default state at the start of a sentence: zeros or the biLM's warm state."""
-        return self.bilm.fixed_state(batch_size)
+        return self.bilm._fixed_state(batch_size)
 
     def set_character_table(self, table):
         """Sets the character ids of all tokens in the vocabulary.
@@ -307,7 +307,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         drawn = keras.random.uniform(shape, seed=self.seed_generator) < self.reset_probability
         first, end = own_rows(self.batch_size)
         drawn = drawn[:, first:end]
-        fixed = self.fixed_state(tf.shape(drawn)[1])
+        fixed = self._fixed_state(tf.shape(drawn)[1])
         return tuple(
             LSTMState(*(tf.where(reset, new, old) for new, old in zip(*pair, strict=True)))
             for reset, *pair in zip(tf.unstack(drawn), fixed, states, strict=True)
@@ -329,14 +329,14 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
             kept.assign(new)
 
     def _distinct_tokens(self, batch):
-        """Encodes each distinct token of all directions once; see `BiLM.encode_distinct`."""
+        """Encodes each distinct token of all directions once; see `BiLM._encode_distinct`."""
         if self.bilm.vocabulary_size is not None:
-            return self.bilm.encode_distinct(self._of_directions(batch, "token_ids") + 1)
+            return self.bilm._encode_distinct(self._of_directions(batch, "token_ids") + 1)
         if "tokens_characters" in batch:
-            return self.bilm.encode_distinct(self._of_directions(batch, "tokens_characters"))
+            return self.bilm._encode_distinct(self._of_directions(batch, "tokens_characters"))
         rows = self._of_directions(batch, "character_rows")  # [G, B, T]
         distinct, which = tf.unique(tf.reshape(rows, [-1]))
-        vectors = self.bilm.token_encoder.encode(self._characters(distinct, batch))  # [D, P]
+        vectors = self.bilm.token_encoder._encode(self._characters(distinct, batch))  # [D, P]
         return vectors, tf.ensure_shape(tf.reshape(which, tf.shape(rows)), rows.shape)
 
     def _characters(self, rows, batch):

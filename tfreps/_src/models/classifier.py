@@ -13,6 +13,7 @@ from tfreps._src.layers.ops.products import product
 from tfreps._src.layers.pooling import POOLINGS as LAYER_POOLINGS
 from tfreps._src.layers.pooling import Pooling
 from tfreps._src.metrics import AreaUnderCurve, SentenceLoss
+from tfreps._src.models.keras_encoder import encoded, width_of
 from tfreps._src.models.own_loss import METRICS, SentenceLossModel, checked_y, mean_of_rows
 from tfreps._src.models.preset_methods import model_files
 
@@ -29,12 +30,11 @@ class Classifier(SentenceLossModel, keras.Model):
         loss = 1/B * sum over texts of weight * class_weight[label] * -log softmax(logits)[label]
 
     The model computes the loss itself, so training needs only `model.compile(optimizer)` and
-    `model.fit(dataset)`.
+    `model.fit(x, y)`, with the label ids as `y`.
 
     Args:
-        encoder: Any encoder of tfreps. Its output must have `sequence_output` and `mask`, and its
-            attribute `output_dim` must be the width of `sequence_output`. With `pooling="pooled"`,
-            `pooled_output` and the attribute `pooled_dim` are required instead.
+        encoder: Any encoder of tfreps, or a functional or Sequential Keras model as for `Tagger`.
+            With `pooling="pooled"`, it must have a `pooled_output` of shape `[B, D]`.
         labels: list of str. Label names in the order of their ids.
         pooling: `"mean"`, `"max"`, `"mean_max"`, `"attention"` or `"first"` (see `Pooling`), or
             `"pooled"` for the pooled output of the encoder, such as the maxima of a TextCNN, the
@@ -110,11 +110,12 @@ class Classifier(SentenceLossModel, keras.Model):
         _check(self)
         # Layers.
         if pooling == "pooled":
-            width = encoder.pooled_dim
+            width = width_of(encoder, "pooled_output")
         else:
             self.pool = Pooling(pooling, attention_units, dtype=self.dtype_policy, name="pool")
-            self.pool.build((None, None, encoder.output_dim))
-            width = self.pool.compute_output_shape((None, None, encoder.output_dim))[-1]
+            shape = None, None, width_of(encoder)
+            self.pool.build(shape)
+            width = self.pool.compute_output_shape(shape)[-1]
         if hidden_units:
             self.hidden_kernel = self._add("hidden_kernel", (width, hidden_units), "glorot_uniform")
             self.hidden_bias = self._add("hidden_bias", (hidden_units,), "zeros")
@@ -129,11 +130,11 @@ class Classifier(SentenceLossModel, keras.Model):
         self.auc = AreaUnderCurve(name="auc") if len(self.labels) == 2 else None
 
     def call(self, features, training=False):
-        encoded = self.encoder(features, training=training)
+        outputs = encoded(self.encoder, features, training)
         if self.pooling == "pooled":
-            v = tf.cast(encoded["pooled_output"], "float32")
+            v = tf.cast(outputs["pooled_output"], "float32")
         else:
-            v = self.pool(encoded["sequence_output"], mask=encoded["mask"])  # [B, D]
+            v = self.pool(outputs["sequence_output"], mask=outputs["mask"])  # [B, D]
         v = self.drop(v, training=training)
         if self.hidden_units:
             v = product(v, self.hidden_kernel, self.compute_dtype)
@@ -170,8 +171,8 @@ class Classifier(SentenceLossModel, keras.Model):
                 '`token_weights` needs a model with `pooling="attention"`; this model has '
                 f"{self.pooling!r}."
             )
-        encoded = self.encoder(features)
-        return self.pool.attention(tf.cast(encoded["sequence_output"], "float32"), encoded["mask"])
+        outputs = encoded(self.encoder, features)
+        return self.pool._attention(tf.cast(outputs["sequence_output"], "float32"), outputs["mask"])
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         y = _checked(y, len(self.labels))
@@ -292,7 +293,6 @@ def _checked(y, num_labels):
 def _check(model):
     labels = model.labels
     weights = model.class_weights
-    width = "output_dim"
     check_names(labels=labels)
     check_choice(POOLINGS, pooling=model.pooling)
     check_dropout(dropout=model.dropout)
@@ -302,12 +302,12 @@ def _check(model):
             f"`class_weights` must have one non-negative factor for each of the labels {labels}; "
             f"got {weights}."
         )
-    if model.pooling == "pooled":
-        width = "pooled_dim"
-    if getattr(model.encoder, width, None) is None:
+    output = "pooled_output" if model.pooling == "pooled" else "sequence_output"
+    if width_of(model.encoder, output) is None:
         raise ValueError(
-            f"`encoder` must have the attribute `{width}` if `pooling` is {model.pooling!r}; "
-            f"{type(model.encoder).__name__} has none. Use a different `pooling` or encoder."
+            f"`encoder` must have a `{output}` if `pooling` is {model.pooling!r}; "
+            f"{type(model.encoder).__name__} has none. Use a different `pooling` or encoder; a "
+            "class of your own needs the attribute `output_dim` or `pooled_dim`."
         )
     if model.linear is not None and model.linear.output_dim != len(labels):
         raise ValueError(

@@ -44,7 +44,7 @@ class Elmo(WholeModel, keras.Model):
             not trained either. If `None` (the default), the mix is learned.
 
     Call arguments:
-        ids: Input of the biLM: character ids `[B, T, C]`, string tokens `[B, T]`, string sentences
+        inputs: Input of the biLM: character ids `[B, T, C]`, string tokens `[B, T]`, string sentences
             `[B]`, or a dict with `character_ids`; for other forms, see `BiLM`.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
@@ -57,7 +57,7 @@ class Elmo(WholeModel, keras.Model):
 
     Raises:
         ValueError: If an option is invalid, `mix_weights` does not have one value per layer, both
-            `top_only` and `mix_weights` are given, or the biLM rejects the form of `ids`.
+            `top_only` and `mix_weights` are given, or the biLM rejects the form of `inputs`.
         tf.errors.InvalidArgumentError: If the biLM rejects an id or the position of padding.
 
     Reference: Peters et al., 2018, "Deep contextualized word representations", section 3.2;
@@ -133,8 +133,8 @@ class Elmo(WholeModel, keras.Model):
         self.output_dim = bilm.output_dim
         self.built = True
 
-    def call(self, ids, training=False):
-        out = self.bilm(ids, training=training and self.fine_tune)
+    def call(self, inputs, training=False):
+        out = self.bilm(inputs, training=training and self.fine_tune)
         if self._sees_boundaries:
             layers = out["layer_outputs_with_boundaries"]
             mask = out["mask_with_boundaries"]
@@ -156,9 +156,9 @@ class Elmo(WholeModel, keras.Model):
             "mask": mask,
         }
 
-    def input_signatures(self):
-        """Returns the input specs of the biLM; see `WholeModel.input_signatures`."""
-        return self.bilm.input_signatures()
+    def _input_signatures(self):
+        """Returns the input specs of the biLM; see `ExportMethods._input_signatures`."""
+        return self.bilm._input_signatures()
 
     def _frozen_by_options(self):
         """Returns the biLM if it is not fine-tuned, and the mixes if their weights are fixed."""

@@ -89,24 +89,24 @@ class HMMTagger(WholeModel, keras.Model):
         nothing = HMMCounts(
             *map(np.zeros, ([num_tags], [num_tags] * 2, [rows, num_tags], num_tags))
         )
-        self.log_initial = self.add_table("log_initial", [num_tags])
-        self.log_transitions = self.add_table("log_transitions", [num_tags, num_tags])
-        self.log_emissions = self.add_table("log_emissions", [rows, num_tags])
-        self.log_end = self.add_table("log_end", [num_tags]) if use_end else None
+        self.log_initial = self._add_table("log_initial", [num_tags])
+        self.log_transitions = self._add_table("log_transitions", [num_tags, num_tags])
+        self.log_emissions = self._add_table("log_emissions", [rows, num_tags])
+        self.log_end = self._add_table("log_end", [num_tags]) if use_end else None
         self.built = True
         self.set_counts(nothing, smoothing=1.0, check=False)
 
-    def add_table(self, name, shape):
+    def _add_table(self, name, shape):
         """Adds a weight of zeros that is float32 under every dtype policy."""
         kind = {"dtype": "float32", "autocast": False}
         return self.add_weight(name=name, shape=shape, initializer="zeros", **kind)
 
     def call(self, inputs):
         emissions, mask = self._emissions(inputs)  # [B, T, K], [B, T]
-        log_likelihood = chain.log_normalizer(emissions, mask, *self.scores())  # [B]
+        log_likelihood = chain.log_normalizer(emissions, mask, *self._scores())  # [B]
         return {"emissions": emissions, "mask": mask, "log_likelihood": log_likelihood}
 
-    def input_signatures(self):
+    def _input_signatures(self):
         """Returns the input specs: token ids, by themselves or in a dict (see `WholeModel`)."""
         ids = feature("token_ids")
         mask = feature("mask", dtype="bool")
@@ -128,6 +128,9 @@ class HMMTagger(WholeModel, keras.Model):
         confidences = tf.gather(self.marginals(outputs), tags, batch_dims=2)  # [B, T]
         return {"tags": tags, "confidences": confidences, "mask": outputs["mask"]}
 
+    def _served(self, *inputs):
+        return self.tag(*inputs)
+
     def decode(self, features, k=None):
         """Returns the most probable sequences of tags and their scores.
 
@@ -145,7 +148,7 @@ class HMMTagger(WholeModel, keras.Model):
         Raises:
             ValueError: If `k` is below 1.
         """
-        given = *self._emissions(features), *self.scores()
+        given = *self._emissions(features), *self._scores()
         return chain.viterbi(*given) if k is None else chain.k_best(*given, k)
 
     def marginals(self, features):
@@ -157,7 +160,7 @@ class HMMTagger(WholeModel, keras.Model):
         Returns:
             float32, shape `[B, T, K]`, 0 where masked.
         """
-        return chain.marginals(*self._emissions(features), *self.scores())
+        return chain.marginals(*self._emissions(features), *self._scores())
 
     def log_normalizer(self, features):
         """Computes log p(tokens), the log likelihood of each sentence.
@@ -168,7 +171,7 @@ class HMMTagger(WholeModel, keras.Model):
         Returns:
             float32, shape `[B]`.
         """
-        return chain.log_normalizer(*self._emissions(features), *self.scores())
+        return chain.log_normalizer(*self._emissions(features), *self._scores())
 
     def fit(self, *args, **kwargs):
         """Raises a ValueError; `fit_counts` and `baum_welch` train the model."""
@@ -201,7 +204,7 @@ class HMMTagger(WholeModel, keras.Model):
             ValueError: If ids are not integers or are out of range. The error message for an id out
                 of range names the sentence.
         """
-        return hmm_sentences.decode(token_ids, self.log_emissions, self.scores(), jit_compile)
+        return hmm_sentences.decode(token_ids, self.log_emissions, self._scores(), jit_compile)
 
     def fit_counts(self, token_ids, tag_ids, smoothing=None, floor=None, skip_single_tokens=False):
         """Sets the probabilities to the smoothed relative frequencies in tagged sentences.
@@ -333,7 +336,7 @@ class HMMTagger(WholeModel, keras.Model):
         likelihoods = []
         for step in range(num_steps + 1):
             likelihood, expected = hmm_sentences.expected_counts(
-                batches, self.log_emissions, self.scores(), self.use_end
+                batches, self.log_emissions, self._scores(), self.use_end
             )
             likelihoods.append(likelihood)
             if progress is not None and step:
@@ -344,7 +347,7 @@ class HMMTagger(WholeModel, keras.Model):
                 self._set_tables(expected, smoothing)
         return likelihoods
 
-    def scores(self):
+    def _scores(self):
         """Returns the logs of the transition `[K, K]`, initial `[K]` and end `[K]` probabilities.
 
         Without `use_end`, zeros replace the logs of the end probabilities.

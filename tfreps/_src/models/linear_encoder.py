@@ -127,8 +127,8 @@ class LinearEncoder(WholeModel, keras.Model):
         y = tf.where(mask[..., None], y, 0.0)  # [B, T, units]
         return {"sequence_output": y, "mask": mask}
 
-    def input_signatures(self):
-        """Returns the input specs; see `WholeModel.input_signatures`."""
+    def _input_signatures(self):
+        """Returns the input specs; see `ExportMethods._input_signatures`."""
         return with_optional([feature("token_ids")], feature("mask", dtype="bool"))
 
     def _at(self, ids, mask, offset):

@@ -4,17 +4,18 @@ import keras
 import tensorflow as tf
 
 from tfreps._src.layers.ops.configurable import inner_layers
+from tfreps._src.models.keras_encoder import inputs_of
 
 
 class ExportMethods:
-    """Mixin with the methods `input_signatures` and `export` of all models.
+    """Mixin with the methods `_input_signatures` and `export` of all models.
 
     `keras.Model.export` infers the inputs of a subclassed model from its first call, and only if
     they are floats. Models with this mixin list the inputs that they accept, so
     `model.export(folder)` also works before the first call.
     """
 
-    def input_signatures(self):
+    def _input_signatures(self):
         """Returns the specs of all inputs that the model accepts, for any batch size and length.
 
         By default, each input is a dict with the features that the parts of the model read. If the
@@ -27,7 +28,7 @@ class ExportMethods:
             have another form, such as a tensor instead of a dict.
 
         Raises:
-            ValueError: If a part has no `input_signatures`.
+            ValueError: If a part has no `_input_signatures`.
         """
         found = [{}]
         parts = self.parts().values()
@@ -45,8 +46,8 @@ class ExportMethods:
         """Exports the model for inference, like `keras.Model.export`.
 
         The SavedModel has one function, `serve`, which returns the outputs of the model with
-        `training=False`. Loaded with `tf.saved_model.load` or `keras.layers.TFSMLayer`, it accepts
-        each of the `input_signatures()`. For servers, the signatures `serve` and `serving_default`
+        `training=False`; for a tagger, those of `tag`. Loaded with `tf.saved_model.load` or `keras.layers.TFSMLayer`, it accepts
+        each of the `_input_signatures()`. For servers, the signatures `serve` and `serving_default`
         accept the first of them. In these signatures, an output that is a list or tuple becomes
         one output per item, `name_0`, `name_1` and so on.
 
@@ -57,7 +58,7 @@ class ExportMethods:
             verbose: bool. Whether to print the path and the inputs. If `None` (the default), they
                 are printed.
             input_signature: list with a structure of `tf.TensorSpec` or `keras.InputSpec` for each
-                argument of `call`. If `None` (the default), `input_signatures()` is used.
+                argument of `call`. If `None` (the default), `_input_signatures()` is used.
             **kwargs: Options of the other formats.
 
         Raises:
@@ -67,7 +68,7 @@ class ExportMethods:
         """
         _check_keeps_no_state(self)
         if input_signature is None:
-            signatures = [[specs] for specs in self.input_signatures()]
+            signatures = [[specs] for specs in self._input_signatures()]
         else:
             signatures = [tf.nest.map_structure(_tensor_spec, list(input_signature))]
         if format != "tf_saved_model":
@@ -83,14 +84,20 @@ class ExportMethods:
             inputs = " or ".join(f"({written(specs)})" for specs in signatures)
             print(f"Saved {self.name!r} at {filepath}. `serve` takes {inputs}.")
 
+    def _served(self, *inputs):
+        """Returns what the function `serve` of the export returns."""
+        return self(*inputs)
+
 
 def _signatures_of(part):
-    if not hasattr(part, "input_signatures"):
+    if inputs_of(part):
+        return inputs_of(part)
+    if not hasattr(part, "_input_signatures"):
         raise ValueError(
             f"{type(part).__name__} does not specify its inputs. Pass an `input_signature` to "
-            "`export`, or add a method `input_signatures` to the class."
+            "`export`, or add a method `_input_signatures` to the class."
         )
-    return part.input_signatures()
+    return part._input_signatures()
 
 
 def _check_keeps_no_state(model):
@@ -106,7 +113,7 @@ def _check_keeps_no_state(model):
 
 def _write(model, folder, signatures):
     """Writes the SavedModel, with lists of its variables like those in Keras's exports."""
-    serve = tf.function(lambda *inputs: model(*inputs), autograph=False)
+    serve = tf.function(lambda *inputs: model._served(*inputs), autograph=False)
     first, *_ = [serve.get_concrete_function(*specs) for specs in signatures]
     flat = tf.function(lambda *inputs: _flat(first(*inputs)), signatures[0], autograph=False)
     saved = tf.train.Checkpoint()  # an object whose attributes are saved

@@ -103,5 +103,5 @@ class ModelParts:
 
     def _required(self, name):
         """Returns the spec of a feature if every input dict must contain it; otherwise `None`."""
-        dicts = [specs for specs in self.input_signatures() if isinstance(specs, dict)]
+        dicts = [specs for specs in self._input_signatures() if isinstance(specs, dict)]
         return dicts[0].get(name) if dicts else None

@@ -68,8 +68,8 @@ class PieceEncoder(WholeModel, keras.Model):
             outputs["pooled_output"] = encoded["pooled_output"]
         return outputs
 
-    def input_signatures(self):
-        """Returns the input specs; see `WholeModel.input_signatures`."""
+    def _input_signatures(self):
+        """Returns the input specs; see `ExportMethods._input_signatures`."""
         return with_optional([feature("piece_ids", None)], feature("mask", dtype="bool"))
 
     def attention(self, features):

@@ -8,6 +8,7 @@ from tfreps._src.files.argument_checks import check_choice, check_dropout, check
 from tfreps._src.layers.crf import CRF
 from tfreps._src.layers.ops.products import product
 from tfreps._src.metrics import SentenceLoss, SpanF1, TokenAccuracy
+from tfreps._src.models.keras_encoder import encoded, width_of
 from tfreps._src.models.own_loss import SentenceLossModel, checked_y, mean_of_rows
 from tfreps._src.models.preset_methods import model_files
 from tfreps._src.text.tags.tag_schemes import allowed_transitions
@@ -24,13 +25,19 @@ class Tagger(SentenceLossModel, keras.Model):
 
     The NLL (negative log-likelihood) is that of the CRF or, with `use_crf=False`, the sum of the
     cross-entropies of the tokens. The model computes the loss itself, so training needs only
-    `model.compile(optimizer)` and `model.fit(dataset)`. The best sequence is found by Viterbi
-    decoding, both with a CRF and with a softmax. With a `scheme`, this sequence is valid, unless
-    `constrain` is `"none"`.
+    `tagger.compile(optimizer)` and `tagger.fit(x, y)`, with the tag ids as `y`. The best sequence
+    is found by Viterbi decoding, both with a CRF and with a softmax. With a `scheme`, this sequence
+    is valid, unless `constrain` is `"none"`.
+
+    The encoder may be a Keras model of your own, functional or Sequential. A model of your own
+    with several heads can use the layer `CRF`, which adds its loss to the model.
 
     Args:
-        encoder: Any encoder of tfreps. Its output must have `sequence_output` and `mask`, and its
-            attribute `output_dim` must be the width of `sequence_output`.
+        encoder: Any encoder of tfreps, or a functional or Sequential Keras model. The output of a
+            Keras model is either a tensor `[B, T, D]` or a dict with such a `sequence_output` and,
+            optionally, `mask` bool `[B, T]`, True on real tokens. Without `mask`, the mask that
+            Keras computes is used, for example with `Embedding(mask_zero=True)`; if there is none
+            either, because a layer or operation dropped it, all tokens count as real.
         tags: list of str. Tag names in the order of their ids.
         scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`. Tag scheme. If `None` (the
             default), the tags do not form spans.
@@ -73,10 +80,21 @@ class Tagger(SentenceLossModel, keras.Model):
     Reference: Huang, Xu and Yu, 2015, "Bidirectional LSTM-CRF Models for Sequence Tagging", which
     also connects context features directly to the output, as `linear` does.
 
-    Example:
+    Example, on a functional Keras model:
+    >>> ids = keras.Input([None], dtype="int32")  # [B, T]
+    >>> vectors = keras.layers.Embedding(10, 4, mask_zero=True)(ids)
+    >>> vectors = keras.layers.Conv1D(8, 3, padding="same")(vectors)  # [B, T, 8]
+    >>> tagger = Tagger(keras.Model(ids, vectors), ["O", "B-PER", "I-PER"], "bio")
+    >>> tagger.compile("adam")
+    >>> x, y = np.array([[3, 9, 5], [9, 7, 0]]), np.array([[0, 1, 2], [1, 0, 0]])
+    >>> history = tagger.fit(x, y, epochs=2, verbose=0)
+    >>> tagger.predict(x, verbose=0)["tags"].shape
+    (2, 3)
+
+    Example, on an encoder of tfreps:
     >>> from tfreps.models import BiLSTMEncoder, TokenEmbedder
     >>> encoder = BiLSTMEncoder(TokenEmbedder(vocabulary_size=9), units=4)
-    >>> tagger = Tagger(encoder, ["O", "B-PER", "I-PER"], scheme="bio")
+    >>> tagger = Tagger(encoder, ["O", "B-PER", "I-PER"], "bio")
     >>> sorted(tagger.tag({"token_ids": tf.constant([[3, 9, 0]])}))
     ['confidences', 'mask', 'tags']
     """
@@ -115,7 +133,7 @@ class Tagger(SentenceLossModel, keras.Model):
         self.linear = linear
         _check(self)
         # Layers.
-        shape = encoder.output_dim, len(self.tags)
+        shape = width_of(encoder), len(self.tags)
         if use_projection:
             self.kernel = self._add("kernel", shape, "glorot_uniform")
         self.bias = self._add("bias", shape[1:], "zeros")
@@ -140,9 +158,9 @@ class Tagger(SentenceLossModel, keras.Model):
             self.test_metrics.append(SpanF1(self.tags, scheme, name="span_f1"))
 
     def call(self, features, training=False):
-        encoded = self.encoder(features, training=training)
-        x = encoded["sequence_output"]  # [B, T, D]
-        mask = encoded["mask"]  # [B, T]
+        outputs = encoded(self.encoder, features, training)
+        x = outputs["sequence_output"]  # [B, T, D]
+        mask = outputs["mask"]  # [B, T]
         x = self.drop(tf.cast(x, "float32"), training=training)
         if self.use_projection:
             flat = tf.reshape(x, [-1, self.kernel.shape[0]])
@@ -168,6 +186,9 @@ class Tagger(SentenceLossModel, keras.Model):
         tags, _ = self.decode(outputs)
         confidences = tf.gather(self.marginals(outputs), tags, batch_dims=2)  # [B, T]
         return {"tags": tags, "confidences": confidences, "mask": outputs["mask"]}
+
+    def _served(self, *inputs):
+        return self.tag(*inputs)
 
     def decode(self, features, k=None):
         """Returns the best sequences of tags and their scores.
@@ -329,15 +350,18 @@ def _check(model):
     check_names(tags=model.tags)
     check_choice(CONSTRAIN, constrain=model.constrain)
     check_dropout(dropout=model.dropout)
-    if not hasattr(model.encoder, "output_dim"):
+    width = width_of(model.encoder)
+    if width is None:
         raise ValueError(
-            "`encoder` must have the attribute `output_dim`, the width of its `sequence_output`; "
-            f"{type(model.encoder).__name__} has none."
+            "`encoder` must be an encoder of tfreps, or a functional or Sequential Keras model "
+            "whose output is a tensor of shape [B, T, D] or a dict with such a `sequence_output`; "
+            f"got a {type(model.encoder).__name__}, in which no such output was found. A class of "
+            "your own needs the attribute `output_dim`, the width of its `sequence_output`."
         )
-    if not model.use_projection and model.encoder.output_dim != len(model.tags):
+    if not model.use_projection and width != len(model.tags):
         raise ValueError(
             "`use_projection=False` needs an encoder whose output has one score per tag "
-            f"({len(model.tags)}); got an output of width {model.encoder.output_dim}."
+            f"({len(model.tags)}); got an output of width {width}."
         )
     if model.linear is not None and model.linear.output_dim != len(model.tags):
         raise ValueError(

@@ -155,7 +155,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         elif self.characters == "bilstm":
             parts.append(self.character_encoder(features["character_ids"], training=training))
         if self.elmo is not None:
-            ids = features[self.elmo.bilm.ids_name]
+            ids = features[self.elmo.bilm._ids_name]
             parts.append(self.elmo(ids, training=training)["sequence_output"])
         if self.vector_layers:
             parts.append(self.vector_mix(features["vectors"]))
@@ -163,11 +163,11 @@ class TokenEmbedder(WholeModel, keras.Model):
         x = tf.where(mask[..., None], x, 0.0)  # [B, T, output_dim]
         return {"sequence_output": x, "mask": mask}
 
-    def input_signatures(self):
-        """Returns the specs of the features that are used; see `WholeModel.input_signatures`."""
+    def _input_signatures(self):
+        """Returns the specs of the features that are used; see `ExportMethods._input_signatures`."""
         specs = []
         mask = feature("mask", dtype="bool")
-        names = {self.elmo.bilm.ids_name} if self.elmo is not None else set()
+        names = {self.elmo.bilm._ids_name} if self.elmo is not None else set()
         if self.vocabulary_size is not None or "token_ids" in names:
             specs.append(feature("token_ids"))
         if self.characters is not None:
@@ -236,7 +236,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         )
 
     def _check_features(self, features):
-        check_features(features, [*self.input_signatures()[0]], self.name)
+        check_features(features, [*self._input_signatures()[0]], self.name)
         if self.vector_layers:
             shape = tf.TensorShape(features["vectors"].shape)
             if not shape.is_compatible_with([None, self.vector_layers, None, self.vector_dim]):

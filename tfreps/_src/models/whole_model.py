@@ -104,7 +104,7 @@ def _check_tensors(model, inputs):
         is_ragged = isinstance(value, tf.RaggedTensor)
         if is_ragged or not (hasattr(value, "shape") or value is None and inputs is not None):
             got = "a RaggedTensor" if is_ragged else f"{value!r} ({type(value).__name__})"
-            wanted = written(model.input_signatures()[0])
+            wanted = written(model._input_signatures()[0])
             raise ValueError(
                 f"{type(model).__name__} must be called on arrays or tensors, or on a dict of "
                 f"them: {wanted}; got {got}. Convert lists with `np.array`, and pad ragged tensors "

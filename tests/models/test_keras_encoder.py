@@ -1,0 +1,138 @@
+"""Tests Tagger and Classifier on Keras models of a user: loss, weights, masks, files, exports."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.closeness import assert_close
+from tests.layers.ops.chain_paths_oracle import Problem
+from tfreps.models import Classifier, Tagger
+
+TAGS = ["O", "B-X", "I-X"]
+IDS = np.array([[4, 7, 2, 5], [3, 6, 0, 0], [1, 0, 0, 0]], "int32")
+Y = np.array([[0, 1, 2, 0], [1, 2, 0, 0], [0, 0, 0, 0]], "int32")
+
+
+def encoder(outputs=lambda ids, x: x, inputs=lambda ids: ids):
+    ids = keras.Input([None], dtype="int32", name="ids")
+    x = keras.layers.Embedding(8, 4, mask_zero=True)(ids)
+    x = keras.layers.Bidirectional(keras.layers.LSTM(3, return_sequences=True))(x)
+    return keras.Model(inputs(ids), outputs(ids, x))
+
+
+def randomize(model):
+    rng = np.random.default_rng(3)
+    for weight in model.trainable_weights:
+        weight.assign(rng.normal(size=weight.shape))
+
+
+@pytest.fixture(scope="module")
+def tagger():
+    model = Tagger(encoder(), TAGS, dropout=0.0)
+    randomize(model)
+    model.compile(keras.optimizers.SGD(0.0))
+    return model
+
+
+def negative_log_likelihoods(model):
+    """Returns those of Y, from all paths of the scores that the user's own model and layers give."""
+    x = model.encoder(IDS).numpy()
+    scores = np.array(x, "float64") @ model.kernel.numpy() + model.bias.numpy()
+    crf = (model.crf.transitions, model.crf.start_scores, model.crf.end_scores)
+    problem = Problem(scores, IDS != 0, *(part.numpy() for part in crf))
+    found = []
+    for row, real in enumerate(IDS != 0):
+        paths = dict(problem.paths(row))
+        found.append(problem.log_normalizer(row) - paths[tuple(Y[row][real])])
+    return np.array(found)
+
+
+def test_loss_of_fit_is_that_of_all_paths(tagger):
+    expected = negative_log_likelihoods(tagger)
+    history = tagger.fit(IDS, Y, batch_size=3, verbose=0).history
+    assert_close(history["loss"], [expected.mean()], magnitude=30.0)
+    assert sorted(tagger.evaluate(IDS, Y, verbose=0, return_dict=True)) == ["accuracy", "loss"]
+
+
+def test_sample_weights_multiply_sentences_or_tokens(tagger):
+    nll = negative_log_likelihoods(tagger)
+    rows = np.array([0.5, 2.0, 0.0], "float32")
+    tokens = np.where(IDS != 0, rows[:, None], 0.0).astype("float32")
+    for weights, divisor in (rows, rows.sum()), (tokens, 3):  # see SentenceLoss
+        history = tagger.fit(IDS, Y, sample_weight=weights, batch_size=3, verbose=0).history
+        assert_close(history["loss"], [(rows * nll).sum() / divisor], magnitude=30.0)
+
+
+def test_saved_and_exported_models_give_the_same_tags(tagger, tmp_path):
+    expected = tagger.predict(IDS, verbose=0)
+    tagger.save(tmp_path / "tagger.keras")
+    loaded = keras.saving.load_model(tmp_path / "tagger.keras")
+    np.testing.assert_array_equal(loaded.predict(IDS, verbose=0)["tags"], expected["tags"])
+    loaded.fit(IDS, Y, verbose=0)
+    tagger.export(tmp_path / "served", verbose=False)
+    served = tf.saved_model.load(tmp_path / "served").serve(tf.constant(IDS))
+    np.testing.assert_array_equal(served["tags"], expected["tags"])
+    assert_close(served["confidences"], expected["confidences"])
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda: encoder(lambda ids, x: {"sequence_output": x}),
+        lambda: encoder(lambda ids, x: {"sequence_output": x * 1.0, "mask": ids != 0}),
+        lambda: encoder(lambda ids, x: [x], lambda ids: [ids]),
+        lambda: keras.Sequential(encoder().layers),
+    ],
+)
+def test_forms_of_an_output(tagger, form):
+    model = Tagger(form(), TAGS, dropout=0.0)
+    model.set_weights(tagger.get_weights())
+    one, other = model(IDS), tagger(IDS)
+    assert_close(one["emissions"], other["emissions"])
+    np.testing.assert_array_equal(one["mask"], IDS != 0)
+
+
+def test_without_a_mask_all_tokens_are_real():
+    model = Tagger(encoder(lambda ids, x: x * 1.0), TAGS)  # the operation drops the mask
+    assert model(IDS)["mask"].numpy().all()
+
+
+def test_a_dict_of_inputs(tagger, tmp_path):
+    model = Tagger(encoder(inputs=lambda ids: {"ids": ids}), TAGS, dropout=0.0)
+    model.set_weights(tagger.get_weights())
+    expected = tagger.predict(IDS, verbose=0)["tags"]
+    np.testing.assert_array_equal(model.predict({"ids": IDS}, verbose=0)["tags"], expected)
+    model.export(tmp_path, verbose=False)
+    served = tf.saved_model.load(tmp_path)
+    np.testing.assert_array_equal(served.serve({"ids": IDS})["tags"], expected)
+
+
+def test_classifier():
+    outputs = [
+        (lambda ids, x: x, "mean"),
+        (lambda ids, x: {"sequence_output": x, "pooled_output": x[:, 0]}, "pooled"),
+    ]
+    for output, pooling in outputs:
+        model = Classifier(encoder(output), ["no", "yes"], pooling=pooling)
+        model.compile("adam")
+        history = model.fit(IDS, np.array([0, 1, 1]), verbose=0).history
+        assert np.isfinite(history["loss"]).all()
+        x = model.encoder(IDS)
+        x = x["pooled_output"] if isinstance(x, dict) else x.numpy()[2, :1].repeat(3, 0)
+        logits = x @ model.kernel.numpy() + model.bias.numpy()
+        assert_close(model(IDS)["logits"][2], logits[2])  # a text of one token
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda: keras.Sequential([keras.layers.Dense(2)]),
+        lambda: encoder(lambda ids, x: x[:, 0]),
+        lambda: encoder(lambda ids, x: {"vectors": x}),
+        lambda: encoder(lambda ids, x: [x, x]),
+    ],
+)
+def test_rejects_models_without_vectors_of_tokens(given):
+    with pytest.raises(ValueError, match="functional or Sequential Keras model whose output"):
+        Tagger(given(), TAGS)

@@ -1,0 +1,65 @@
+"""Plain Keras models as encoders: the width, outputs and inputs of a functional or Sequential one."""
+
+import keras
+import tensorflow as tf
+
+from tfreps._src.layers.ops.masks import full_mask
+
+
+def width_of(encoder: keras.Model, name: str = "sequence_output") -> int | None:
+    """Returns the width of an output of an encoder, or `None` if the encoder does not have it.
+
+    `name` is `"sequence_output"`, whose width encoders of tfreps have as `output_dim`, or
+    `"pooled_output"` (`pooled_dim`).
+    """
+    attribute, rank = {"sequence_output": ("output_dim", 3), "pooled_output": ("pooled_dim", 2)}[
+        name
+    ]
+    if hasattr(encoder, attribute):
+        return getattr(encoder, attribute)
+    if not _has_graph(encoder):
+        return None
+    output = encoder.outputs[0] if len(encoder.outputs) == 1 else encoder.output
+    if isinstance(output, dict):
+        output = output.get(name)
+    elif name != "sequence_output":
+        return None
+    shape = getattr(output, "shape", ())
+    return shape[-1] if len(shape) == rank else None
+
+
+def encoded(
+    encoder: keras.Model, features: object, training: bool = False
+) -> dict[str, tf.Tensor]:
+    """Calls an encoder, and returns its outputs as a dict with `sequence_output` and `mask`.
+
+    For a plain Keras model whose output has no `mask`, it is the mask that Keras computes, or True
+    everywhere.
+    """
+    outputs = encoder(features, training=training)
+    if not isinstance(outputs, dict):
+        outputs = {"sequence_output": outputs[0] if isinstance(outputs, list) else outputs}
+    x = outputs["sequence_output"]
+    mask = outputs["mask"] if "mask" in outputs else getattr(x, "_keras_mask", None)
+    return {**outputs, "mask": full_mask(mask, x)}
+
+
+def inputs_of(model: keras.Model) -> list:
+    """Returns the specs of the inputs of a functional or Sequential model; empty for others."""
+    if not _has_graph(model):
+        return []
+    inputs = model.inputs[0] if len(model.inputs) == 1 else model.input
+    if isinstance(inputs, dict):
+        return [{name: _spec(tensor, name) for name, tensor in inputs.items()}]
+    return [keras.tree.map_structure(_spec, inputs)]
+
+
+def _has_graph(model):
+    """Returns True for a functional model, and for a Sequential one whose input is known."""
+    return isinstance(model, keras.Model) and bool(getattr(model, "inputs", None))
+
+
+def _spec(tensor, name=None):
+    given = name or tensor.name
+    name = "inputs" if given.startswith("keras_tensor") else given  # not the number of a default
+    return tf.TensorSpec(tensor.shape, tensor.dtype, name)
