@@ -108,7 +108,7 @@ def forth(folder):
 def aespresso(folder):
     """Compares the model loaded from aespresso, and saves it with a table of its positions."""
     source = folder / "bert.model.epoch.3.safetensors"
-    model = BertPretrainer.from_pretrained(source, max_positions=12)
+    model = BertPretrainer.from_pretrained(source, max_sequence_length=12)
     target = folder / "saved" / "aespresso"
     model.save_pretrained(target)
     request(target, "BertForPreTraining", "aespresso, out", "aespresso")

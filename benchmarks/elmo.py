@@ -1,4 +1,4 @@
-"""Measures the speed of ELMo inference and training, also relative to a matrix product.
+"""Measures the speed of ELMo inference and training, also relative to a matrix multiplication.
 
     python -m benchmarks.elmo
     python -m benchmarks.elmo --only small --repeats 5
@@ -8,7 +8,7 @@ The models have random weights and published shapes. The text is Python's docume
 tokens repeat as in other real text. In inference, the two sentence boundaries count among the 25
 tokens of a sentence, since they cost as much as other tokens. In training, the tokens of only one
 direction are counted. Each row of the table is measured in its own process. "GEMM" is the speed, in
-GFLOP/s, of the product of two 2048 x 2048 float32 matrices (benchmarks/gemm.py), measured before,
+GFLOP/s, of multiplying two 2048 x 2048 float32 matrices (benchmarks/gemm.py), measured before,
 between and after the timed batches. "normalized" is tokens per second divided by GEMM, which is
 comparable between machines, and "to reach" is its target. "peak GiB" is the peak memory. The JSON
 line of a row of inference also shows the share of distinct tokens in a batch ("distinct"). With

@@ -1,4 +1,4 @@
-"""Measures the speed of a large float32 matrix product, by which other speeds are divided.
+"""Measures the speed of a large float32 matrix multiplication, by which other speeds are divided.
 
 python -m benchmarks.gemm
 """
@@ -17,7 +17,7 @@ TIMES = 20
 
 
 def gemm(warm_up=WARM_UP_SECONDS, dtype="float32"):
-    """Returns the GFLOP/s of a 2048 x 2048 x 2048 product, the median of 20 calls."""
+    """Returns the GFLOP/s of a 2048 x 2048 x 2048 matrix multiplication, the median of 20 calls."""
     a = tf.cast(tf.random.stateless_normal([SIZE, SIZE], [1, 2]), dtype)
     b = tf.cast(tf.random.stateless_normal([SIZE, SIZE], [3, 4]), dtype)
     multiply = tf.function(tf.matmul)

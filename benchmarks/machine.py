@@ -1,8 +1,8 @@
-"""Prints the machine on which a benchmark runs: processor, instruction sets, cores and products.
+"""Prints the machine on which a benchmark runs: processor, instruction sets, cores and GEMM.
 
     python -m benchmarks.machine
 
-"GEMM" is the speed of the product of two 2048 x 2048 matrices in GFLOP/s (benchmarks/gemm.py). On a
+"GEMM" is the speed of multiplying two 2048 x 2048 matrices in GFLOP/s (benchmarks/gemm.py). On a
 machine without instructions for bfloat16, products of bfloat16 are slower than those of float32.
 """
 

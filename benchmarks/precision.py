@@ -1,4 +1,4 @@
-"""Measures how much faster bfloat16 products make a training step, by kind of model and batch.
+"""Measures how much faster bfloat16 makes a training step, by kind of model and batch.
 
     python -m benchmarks.precision
     python -m benchmarks.precision --only tagger --repeats 5

@@ -1,4 +1,4 @@
-"""Measures the speed of S-LSTM training and inference, also relative to a matrix product.
+"""Measures the speed of S-LSTM training and inference, also relative to a matrix multiplication.
 
     python -m benchmarks.slstm
     python -m benchmarks.slstm --only train --repeats 5

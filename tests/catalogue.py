@@ -175,7 +175,7 @@ CATALOGUE = {
     ),
     "SampledSoftmax": Entry(
         layers.SampledSoftmax,
-        lambda: {"vocabulary_size": 11, "num_sampled": 6, "seed": 2, "tied": False},
+        lambda: {"vocabulary_size": 11, "num_sampled": 6, "seed": 2, "tie_embeddings": False},
         {
             "features": (normal(2, B, 4), "GBD"),
             "targets": (RNG.integers(0, 11, [2, B]).astype("int32"), "GB"),

@@ -85,16 +85,18 @@ def pytest_collection_modifyitems(items):
 def pytest_runtest_setup(item):
     """Skips tests of 16-bit floats if ONEDNN_MAX_CPU_ISA restricts the instructions of oneDNN.
 
-    TensorFlow 2.21 checks whether the CPU supports products of bfloat16 and float16, but oneDNN
+    TensorFlow 2.21 checks whether the CPU can multiply in bfloat16 and float16, but oneDNN
     follows the variable, so that `tf.matmul` of two such matrices crashes the process. A CPU
-    without these products is not affected.
+    without these instructions is not affected.
     """
     isa = os.environ.get("ONEDNN_MAX_CPU_ISA")
     if isa is None:
         return
     is_marked = item.get_closest_marker("bfloat16") is not None
     if is_marked or "float16" in item.nodeid + inspect.getsource(item.function):
-        pytest.skip(f"TensorFlow's 16-bit products crash under ONEDNN_MAX_CPU_ISA={isa}")
+        pytest.skip(
+            f"TensorFlow's 16-bit matrix multiplications crash under ONEDNN_MAX_CPU_ISA={isa}"
+        )
 
 
 @pytest.fixture
@@ -127,7 +129,7 @@ def fixed_seeds():
 def float32_by_default():
     """Makes `--precision auto` mean float32 on every CPU, also in fixtures of modules."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr("tfreps._src.models.precision.bfloat16_products", lambda: None)
+        monkeypatch.setattr("tfreps._src.models.precision.bfloat16_instructions", lambda: None)
         yield
 
 

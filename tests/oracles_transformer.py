@@ -52,7 +52,7 @@ def layer_norm(x, gamma, beta, epsilon):
 
 def block(x, weights, options, mask):
     """Computes one block for one text: `[T, D]` and `[H, T, T]`, zero on padding."""
-    pre = options["normalization"] == "pre"
+    pre = options["normalize_first"]
     activation = np.vectorize(ACTIVATIONS[options["activation"]], otypes=["float64"])
 
     def norm(name, x):

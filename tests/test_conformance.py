@@ -299,9 +299,9 @@ def test_low_precision_is_close_and_float32(name, policy):
     # Only factors are rounded to 16 bits; their products are added in float32.
     assert_equal_outputs(one, other, unit=BFLOAT16, terms=4)
     changed = [(a != b).any() for a, b in zip(flat(one), flat(other), strict=True)]
-    # These layers compute no products in low precision. The products of an Elmo belong to its biLM
-    # and those of a PieceEncoder to its BERT, which have their own policies. An HMM and a linear
-    # encoder only look up and add numbers, and a CRF adds in float32.
+    # These layers multiply no matrices in low precision. The multiplications of an Elmo belong to
+    # its biLM and those of a PieceEncoder to its BERT, which have their own policies. An HMM and a
+    # linear encoder only look up and add numbers, and a CRF adds in float32.
     exact = ("ScalarMix", "Elmo", "PieceEncoder", "HMMTagger", "LinearEncoder", "CRF")
     exact += ("PositionEmbedding", "SegmentEmbedding")  # they only look up and add
     assert any(changed) == (name not in exact)

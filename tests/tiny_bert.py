@@ -7,7 +7,13 @@ from tfreps.models import BertEncoder, BertPretrainer
 from tfreps.text.bert import CharacterTokenizer, WordPieceTokenizer, write_tokenizer
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-SIZES = {"hidden_dim": 16, "num_layers": 2, "num_heads": 2, "max_positions": 24, "dropout": 0.0}
+SIZES = {
+    "hidden_dim": 16,
+    "num_layers": 2,
+    "num_heads": 2,
+    "max_sequence_length": 24,
+    "dropout": 0.0,
+}
 
 
 def characters(*texts):
@@ -20,10 +26,16 @@ def pieces(*words):
     return WordPieceTokenizer([*SPECIALS, *found])
 
 
+def normal_weights(stddev):
+    """Returns options of a `BertEncoder` for the standard deviation of its initial weights."""
+    normal = {"class_name": "TruncatedNormal", "config": {"stddev": stddev}}
+    return {"kernel_initializer": normal, "embeddings_initializer": normal}
+
+
 def make_encoder(tokenizer, **options):
     """Returns an encoder with larger initial weights than BERT, to learn in a few steps."""
     keras.utils.set_random_seed(1)
-    options = {**SIZES, "attention_dropout": 0.0, "initializer_range": 0.3, **options}
+    options = {**SIZES, "attention_dropout": 0.0, **normal_weights(0.3), **options}
     size = len(tokenizer.vocabulary)
     return BertEncoder(size, padding_id=tokenizer.padding_id, **options)
 

@@ -147,10 +147,10 @@ def check_accumulation(steps, replicas):
 
 
 def check_length(options, encoder):
-    if encoder.positions == "learned" and options.max_length > encoder.max_positions:
+    if encoder.positions == "learned" and options.max_length > encoder.max_sequence_length:
         raise ValueError(
-            f"--max-length must be at most {encoder.max_positions}, the number of positions of the "
-            f"model; got {options.max_length}."
+            f"--max-length must be at most {encoder.max_sequence_length}, the number of positions "
+            f"of the model; got {options.max_length}."
         )
 
 

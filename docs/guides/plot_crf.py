@@ -142,42 +142,36 @@ print("log of the marginal    =", float(np.log(marginals[1, 1])))
 # Train it in ``fit``
 # -------------------
 #
-# If ``tags=`` is given, the layer adds its loss to the model, so that ``compile`` only needs an
-# optimizer. In this task, the tag of a word depends on the previous word, so that emissions alone
-# cannot solve it.
+# `tfreps.models.Tagger` puts a dense layer and the CRF on any functional Keras model. ``fit`` takes
+# the tags as ``y``, and ``compile`` only needs an optimizer. In this task, the tag of a word depends
+# on the previous word, so that emissions alone cannot solve it.
 
 words = rng.integers(1, 20, size=[256, 12])
 gold = np.zeros_like(words)
 gold[:, 1:] = np.where(words[:, :-1] < 6, 1, 0)  # a small number starts a name after it
 gold[:, 2:] = np.where((gold[:, 1:-1] == 1) & (words[:, 2:] % 2 == 0), 2, gold[:, 2:])
 
-ids, targets = keras.Input([None], dtype="int32"), keras.Input([None], dtype="int32")
+ids = keras.Input([None], dtype="int32")
 vectors = keras.layers.Embedding(20, 16)(ids)
 context = keras.layers.Conv1D(16, 3, padding="causal", activation="relu")(vectors)
-layer = tfreps.layers.CRF(len(tags), allowed)
-emitted = keras.layers.Dense(len(tags), name="emissions")(context)
-path, _ = layer(emitted, mask=ids != 0, tags=targets)
-model = keras.Model([ids, targets], path)
-model.compile(keras.optimizers.Adam(0.02))
-history = model.fit([words, gold], epochs=12, batch_size=32, verbose=0)
+tagger = tfreps.models.Tagger(keras.Model(ids, context), tags, "bio", dropout=0.0)
+tagger.compile(keras.optimizers.Adam(0.02))
+history = tagger.fit(words, gold, epochs=12, batch_size=32, verbose=0)
 print("loss in nats per sentence:", [round(loss, 2) for loss in history.history["loss"][::3]])
-print("tags right:", float(np.mean(model.predict([words, gold], verbose=0) == gold)))
-print(np.round(np.array(layer.transitions), 1))
+print("tags right:", float(np.mean(tagger.predict(words, verbose=0)["tags"] == gold)))
+print(np.round(np.array(tagger.transition_scores()), 1))
 
 # %%
 # Save the model, and compute marginals with it
 # ---------------------------------------------
 #
-# A process that loads the file needs ``import tfreps.layers`` first. A second model shares the
-# weights up to the emissions; on its output, the layer computes marginals and the k best paths.
+# A process that loads the file needs ``import tfreps.models`` first. The tagger has the methods of
+# the layer, and the layer is its attribute ``crf``.
 
-file = f"{tempfile.mkdtemp()}/crf.keras"
-model.save(file)
-model = keras.saving.load_model(file)
-layer, projection = model.get_layer(layer.name), model.get_layer("emissions")
-emitter = keras.Model(model.inputs[0], projection.output)
-few = emitter(words[:2])
-print(layer.marginals(few).shape, layer.decode(few, k=3)[0].shape)
+file = f"{tempfile.mkdtemp()}/tagger.keras"
+tagger.save(file)
+tagger = keras.saving.load_model(file)
+print(tagger.marginals(words[:2]).shape, tagger.decode(words[:2], k=3)[0].shape)
 
 # %%
 # Weights, and slow encoders
@@ -187,10 +181,9 @@ print(layer.marginals(few).shape, layer.decode(few, k=3)[0].shape)
 # fine-tuned at a rate near 1e-5, transitions hardly move; ``transition_learning_rate_factor=100``
 # lets the scores of the CRF learn 100 times as fast under any optimizer.
 #
-# :doc:`/howto/own_crf_model` trains an own Keras model with weights and span F1, and exports it.
-#
-# `tfreps.models.Tagger` wraps an encoder, the projection to emissions and the CRF in one model
-# with span F1 in ``fit``: :doc:`/auto_guides/plot_tagger`. The functions behind the layer are in
+# :doc:`/howto/own_crf_model` trains a Keras model of your own with weights and span F1, and exports
+# it; it also shows the layer in a model with other outputs. :doc:`/auto_guides/plot_tagger` trains a
+# tagger on an encoder of tfreps. The functions that the layer calls are in
 # ``tfreps/_src/layers/ops/chain.py``. What other CRF layers compute:
 # :doc:`/coming_from/crf_layers`.
 #

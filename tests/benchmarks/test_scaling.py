@@ -40,7 +40,7 @@ def test_each_row_runs_in_its_own_workers(capsys, monkeypatch):
 def test_models_train_on_their_batches(name, monkeypatch):
     sizes = {"filters": [[1, 8], [2, 8]], "num_highways": 1, "units": 16, "projection_dim": 4}
     monkeypatch.setitem(ELMO, "elmo_small", sizes)
-    bert = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2, "max_positions": 64}
+    bert = {"hidden_dim": 8, "num_layers": 1, "num_heads": 2, "max_sequence_length": 64}
     monkeypatch.setattr(scaling_models, "BERT", bert)
     monkeypatch.setattr(scaling_models, "VOCABULARY", 300)
     monkeypatch.setattr(scaling_models, "NEGATIVES", 50)

@@ -67,7 +67,12 @@ def test_label_one_is_the_next_sentence(tmp_path):
 
 def test_what_the_file_does_not_tell_is_an_option(tmp_path):
     path = state_dict(tmp_path / "x.safetensors")
-    options = {"num_heads": 2, "normalize_positions": False, "num_layers": 1, "max_positions": 900}
+    options = {
+        "num_heads": 2,
+        "normalize_positions": False,
+        "num_layers": 1,
+        "max_sequence_length": 900,
+    }
     encoder = BertEncoder.from_pretrained(path, **options)
     assert {name: getattr(encoder, name) for name in options} == options
     with pytest.raises(

@@ -50,11 +50,14 @@ def test_blocks_that_are_not_asked_for_are_not_looked_at(tmp_path):
         ({"num_layers": 4}, "`num_layers` must be an int from 1 to 3, .* has 3 layers; got 4"),
         ({"num_layers": "2"}, "`num_layers` must be an int from 1 to 3, .*; got '2'"),
         ({"num_layers": 0}, "`num_layers` must be an int from 1 to 3, .*; got 0"),
-        ({"max_positions": 13}, "`max_positions` must be an int from 1 to 12, .*; got 13"),
+        (
+            {"max_sequence_length": 13},
+            "`max_sequence_length` must be an int from 1 to 12, .*; got 13",
+        ),
         ({"hidden_dim": 8}, "`hidden_dim` of .* is 16 and cannot be changed, .*; got 8"),
         ({"vocabulary_size": 20}, "`vocabulary_size` of .* is 19 and cannot be changed"),
         ({"num_heads": 4}, "`num_heads` of .* is 2"),
-        ({"normalization": "pre"}, "`normalization` of .* is 'post'"),
+        ({"normalize_first": True}, "`normalize_first` of .* is False"),
     ],
 )
 def test_what_a_checkpoint_decides_itself(tmp_path, overrides, message):

@@ -122,7 +122,7 @@ def test_the_first_blocks_and_positions_alone(tmp_path):
     hugging_face(tmp_path)
     whole = BertEncoder.from_pretrained(tmp_path)
     ids = np.array([[3, 4, 5, 0]])
-    part = BertEncoder.from_pretrained(tmp_path, num_layers=2, max_positions=4, pooler=False)
+    part = BertEncoder.from_pretrained(tmp_path, num_layers=2, max_sequence_length=4, pooler=False)
     assert len(part.blocks) == 2 and part.add_positions.table.shape == (4, 16)
     assert part.pooler_dense is None and part.count_params() < whole.count_params()
     np.testing.assert_array_equal(
@@ -132,7 +132,7 @@ def test_the_first_blocks_and_positions_alone(tmp_path):
 
 def test_sines_are_written_as_a_table(tmp_path):
     options = {"positions": "sinusoidal_full_index", "normalize_positions": True}
-    encoder = BertEncoder(**SMALL, **options, max_positions=7)
+    encoder = BertEncoder(**SMALL, **options, max_sequence_length=7)
     encoder.save_pretrained(tmp_path)
     table = load_file(tmp_path / "model.safetensors")["embeddings.position_embeddings.weight"]
     assert_close(table, aespresso_positions(7, 8))
@@ -174,7 +174,7 @@ def test_what_hugging_face_has_no_place_for(tmp_path):
     quantized = encoder()
     quantized.quantize("int8")
     for model, message in (
-        (encoder(normalization="pre"), "created with normalization='pre'"),
+        (encoder(normalize_first=True), "created with normalize_first=True"),
         (quantized, "token_embedding was quantized .int8."),
         (Classifier(encoder(), ["a", "b"]), "`pooling` must be 'pooled'.* has 'mean'"),
         (

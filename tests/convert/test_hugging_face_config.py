@@ -24,6 +24,7 @@ def test_every_key_has_its_option():
         "initializer_range": 0.5,
     }
     options = encoder_options({**CONFIG, **changes}, "config.json")
+    normal = {"class_name": "TruncatedNormal", "config": {"stddev": 0.5}}
     assert options == {
         **{
             "vocabulary_size": 9,
@@ -33,8 +34,9 @@ def test_every_key_has_its_option():
             "layer_norm_epsilon": 1e-5,
         },
         **{"intermediate_dim": 12, "activation": "gelu", "dropout": 0.2, "attention_dropout": 0.3},
-        **{"max_positions": 7, "num_segments": 4, "initializer_range": 0.5, "padding_id": 3},
-        **{"normalization": "post", "positions": "learned", "normalize_positions": False},
+        **{"max_sequence_length": 7, "num_segments": 4, "padding_id": 3},
+        **{"kernel_initializer": normal, "embeddings_initializer": normal},
+        **{"normalize_first": False, "positions": "learned", "normalize_positions": False},
     }
     again = hugging_face_config.as_json(BertEncoder(**options).get_config())
     assert encoder_options(again, "x") == options
@@ -42,7 +44,7 @@ def test_every_key_has_its_option():
 
 def test_what_is_not_said_is_as_in_transformers():
     options = encoder_options({**CONFIG, "pad_token_id": None}, "config.json")
-    assert (options["dropout"], options["layer_norm_epsilon"], options["max_positions"]) == (
+    assert (options["dropout"], options["layer_norm_epsilon"], options["max_sequence_length"]) == (
         0.1,
         1e-12,
         512,

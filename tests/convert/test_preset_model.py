@@ -104,7 +104,7 @@ def test_the_order_of_the_next_sentence_labels(tmp_path, next_label):
 
 
 def test_computed_positions_stay_computed(tmp_path):
-    model = bert(positions="sinusoidal", max_positions=16)
+    model = bert(positions="sinusoidal", max_sequence_length=16)
     assert is_hugging_face(model)
     write_preset_model(model, tmp_path)
     again = read_preset_model(tmp_path)

@@ -45,11 +45,13 @@ def test_preparing_sets_precision_and_seed(capsys, monkeypatch):
     first = np.random.rand()
     prepare(seed=3)
     assert keras.config.dtype_policy().name == "float32" and np.random.rand() == first
-    monkeypatch.setattr("tfreps._src.models.precision.bfloat16_products", lambda: "AVX512_BF16")
+    monkeypatch.setattr("tfreps._src.models.precision.bfloat16_instructions", lambda: "AVX512_BF16")
     capsys.readouterr()
     prepare(precision="auto", distribute=None)
     assert keras.config.dtype_policy().name == "mixed_bfloat16"
-    assert capsys.readouterr().out == "Precision: bfloat16 (this CPU has AVX512_BF16 products).\n"
+    assert (
+        capsys.readouterr().out == "Precision: bfloat16 (this CPU has AVX512_BF16 instructions).\n"
+    )
 
 
 def test_determinism_is_asked_of_tensorflow(monkeypatch):

@@ -209,5 +209,5 @@ def test_a_graph_repeats_no_operations():
     nodes += [node.op for node in graph.node]
     assert nodes.count("StatelessWhile") + nodes.count("While") == 1
     assert nodes.count("PartitionedCall") + nodes.count("StatefulPartitionedCall") == 6 + 4
-    products = nodes.count("MatMul")
-    assert products == 2 + 3 + 3  # windows; highway and projection; LSTM
+    multiplications = nodes.count("MatMul")
+    assert multiplications == 2 + 3 + 3  # windows; highway and projection; LSTM

@@ -17,7 +17,7 @@ PLACES = np.array([[0, 1, 2, 2, 2], [0, 0, 1, 2, 2], [0, 0, 0, 0, 1], [0, 0, 0, 
 
 
 def make(positions="learned", **options):
-    layer = PositionEmbedding(positions, **{"max_positions": 5, **options})
+    layer = PositionEmbedding(positions, **{"max_sequence_length": 5, **options})
     layer.build((None, None, X.shape[-1]))
     return layer
 
@@ -69,26 +69,26 @@ def test_the_table_has_a_dense_gradient_that_counts_every_use():
 
 
 def test_initializers():
-    normal = make(max_positions=500, initializer_range=0.1)
-    assert np.std(normal.table) == pytest.approx(0.088, rel=0.05)
-    table = np.asarray(make(initializer="orthogonal_rows").table)
+    normal = make(max_sequence_length=500)
+    assert np.std(normal.table) == pytest.approx(0.0176, rel=0.05)
+    table = np.asarray(make(embeddings_initializer="orthogonal_rows").table)
     assert_close(table @ table.T, np.eye(5))
     assert not make("sinusoidal").weights
 
 
 def test_columns_of_padding_may_be_more_than_positions():
-    layer, x = make(max_positions=3), np.zeros([4, 5, 6], "float32")
+    layer, x = make(max_sequence_length=3), np.zeros([4, 5, 6], "float32")
     assert_close(layer(x, mask=MASK), np.asarray(layer.table)[PLACES])
 
 
 def test_texts_longer_than_the_learned_positions():
-    layer, mask = make(max_positions=4), np.ones([4, 5], bool)
-    with pytest.raises(ValueError, match=r"`max_positions` \(4\) .* inputs of length 5"):
+    layer, mask = make(max_sequence_length=4), np.ones([4, 5], bool)
+    with pytest.raises(ValueError, match=r"`max_sequence_length` \(4\) .* inputs of length 5"):
         layer(X)
     spec = tf.TensorSpec([None, None, 6])
     unknown = tf.function(lambda x: layer(x), input_signature=[spec])
     for run in (lambda x: layer(x, mask=mask), unknown):
-        with pytest.raises(tf.errors.InvalidArgumentError, match="more tokens than `max_pos"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="more tokens than `max_seq"):
             run(tf.constant(X))
     compiled = tf.function(lambda x: layer(x, mask=mask), jit_compile=True)
     y = compiled(tf.constant(X)).numpy()
@@ -102,9 +102,8 @@ def test_texts_longer_than_the_learned_positions():
             {"positions": "rotary"},
             "`positions` must be one of learned, sinusoidal, .*; got 'rotary'",
         ),
-        ({"max_positions": 0}, "`max_positions` must be at least 1; got 0"),
-        ({"initializer": "swoosh"}, "swoosh"),
-        ({"initializer_range": 0}, "`initializer_range` must be above 0; got 0"),
+        ({"max_sequence_length": 0}, "`max_sequence_length` must be at least 1; got 0"),
+        ({"embeddings_initializer": "swoosh"}, "swoosh"),
     ],
 )
 def test_wrong_options(options, message):

@@ -20,7 +20,7 @@ def make(dtype="float32", **options):
     layer.build((GROUPS, None, DIM))
     rng = np.random.default_rng(1)
     layer.bias.assign(rng.normal(size=SIZE))
-    if not layer.tied:
+    if not layer.tie_embeddings:
         layer.kernel.assign(rng.normal(size=(SIZE, DIM)))
     return layer
 
@@ -130,7 +130,7 @@ def test_evaluation_draws_nothing():
 
 
 def test_tied_takes_its_kernel_from_the_call():
-    ours, tied = make(num_sampled=SAMPLED), make(num_sampled=SAMPLED, tied=True)
+    ours, tied = make(num_sampled=SAMPLED), make(num_sampled=SAMPLED, tie_embeddings=True)
     kernel = tf.constant(np.asarray(ours.kernel))
     assert [weight.name for weight in tied.trainable_weights] == ["bias"]
     for training in (False, True):
@@ -168,5 +168,5 @@ def test_too_many_negatives():
 def test_an_unknown_number_of_groups():
     run = tf.function(lambda x, y: make(num_sampled=SAMPLED)(x, y, training=True))
     shapes = tf.TensorSpec([None, None, DIM]), tf.TensorSpec([None, None], "int32")
-    with pytest.raises(ValueError, match=r"`features` must have a known number of groups"):
+    with pytest.raises(ValueError, match=r"`inputs` must have a known number of groups"):
         run.get_concrete_function(*shapes)

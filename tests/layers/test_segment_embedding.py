@@ -32,7 +32,7 @@ def test_the_gradient_is_dense_and_counts_every_use():
 
 
 def test_rows_of_aespressos_are_orthogonal_and_of_length_one():
-    table = np.asarray(make(initializer="orthogonal_rows").table)
+    table = np.asarray(make(embeddings_initializer="orthogonal_rows").table)
     assert_close(table @ table.T, np.eye(3))
 
 
@@ -47,7 +47,7 @@ def test_ids_out_of_range(wrong):
     [
         ({"num_segments": 0}, "`num_segments` must be at least 1; got 0"),
         ({"units": 0}, "`units` must be at least 1; got 0"),
-        ({"initializer": "swoosh"}, "swoosh"),
+        ({"embeddings_initializer": "swoosh"}, "swoosh"),
     ],
 )
 def test_wrong_options(options, message):

@@ -15,18 +15,18 @@ X = np.random.default_rng(3).normal(size=[4, 5, 6]).astype("float32")
 MASK = np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [0, 0, 0, 1, 1], [0, 0, 0, 0, 0]], bool)
 FORMS = [
     {
-        "normalization": normalization,
+        "normalize_first": normalize_first,
         "activation": activation,
         "causal": causal,
         "layer_norm_epsilon": eps,
     }
-    for normalization, activation, causal, eps in [
-        ("post", "gelu", False, 1e-12),
-        ("post", "gelu_tanh", False, 1e-12),
-        ("post", "relu", True, 1e-3),
-        ("pre", "gelu", True, 1e-3),
-        ("pre", "gelu_tanh", False, 1e-12),
-        ("pre", "relu", False, 1e-12),
+    for normalize_first, activation, causal, eps in [
+        (False, "gelu", False, 1e-12),
+        (False, "gelu_tanh", False, 1e-12),
+        (False, "relu", True, 1e-3),
+        (True, "gelu", True, 1e-3),
+        (True, "gelu_tanh", False, 1e-12),
+        (True, "relu", False, 1e-12),
     ]
 ]
 
@@ -114,7 +114,7 @@ def test_xla_gives_the_same_numbers_and_gradients(form):
 
     plain = tf.nest.flatten(numbers(tf.constant(X)))
     compiled = tf.nest.flatten(tf.function(numbers, jit_compile=True)(tf.constant(X)))
-    # Six products and two norms of 6 or 7 terms, forward and back, over 24 tokens.
+    # Six matrix multiplications and two norms of 6 or 7 terms, forward and back, over 24 tokens.
     for one, other in zip(plain, compiled, strict=True):
         assert_close(other, one, terms=256, magnitude=max(1.0, np.abs(one).max()))
 
@@ -128,8 +128,8 @@ def test_a_causal_block_does_not_look_ahead():
 
 
 def test_dropout_is_of_what_both_parts_add_in_training_alone():
-    """With "pre" and zero kernels, each part adds its bias, 1, which becomes 0 or 2 by dropout."""
-    layer = make(normalization="pre", dropout=0.5)
+    """With zero kernels, each part adds its bias, 1, which becomes 0 or 2 by dropout."""
+    layer = make(normalize_first=True, dropout=0.5)
     for dense in (layer.attention.combine, layer.contract):
         dense.set_weights([np.zeros(dense.kernel.shape), np.ones(6)])
     assert_close(layer(X) - X, 2.0)
@@ -142,7 +142,7 @@ def test_dropout_is_of_what_both_parts_add_in_training_alone():
 def test_sums_are_in_float32_under_every_policy():
     """The residual connections are exact: with zero kernels the inputs are unchanged."""
     for policy in ("mixed_bfloat16", "mixed_float16"):
-        layer = make(normalization="pre", dtype=policy)
+        layer = make(normalize_first=True, dtype=policy)
         for dense in (layer.attention.combine, layer.contract):
             dense.set_weights([np.zeros(dense.kernel.shape), np.zeros(6)])
         y = layer(X)
@@ -152,7 +152,7 @@ def test_sums_are_in_float32_under_every_policy():
 
 def test_the_sizes_of_bert():
     """A normal truncated at two standard deviations has a standard deviation of 0.88."""
-    layer = TransformerBlock(12, initializer_range=0.02)
+    layer = TransformerBlock(12, kernel_initializer=None)
     layer.build((None, None, 768))
     assert layer.count_params() == 7_087_872 and layer.expand.units == 3072
     for dense in (layer.attention.query_key_value, layer.contract):
@@ -184,12 +184,11 @@ def test_keras_adds_lora_and_quantizes():
         ({"num_heads": 0}, "`num_heads` must be at least 1; got 0"),
         ({"num_heads": 4}, "the width of the inputs; got 4 heads for inputs of width 6"),
         ({"intermediate_dim": 0}, "`intermediate_dim` must be at least 1, or None; got 0"),
-        ({"normalization": "none"}, "`normalization` must be one of post, pre; got 'none'"),
         ({"activation": "swoosh"}, "swoosh"),
         ({"dropout": 1.0}, "`dropout` must be at least 0 and below 1; got 1.0"),
         ({"attention_dropout": -0.1}, "`attention_dropout` must be at least 0 and below 1"),
         ({"layer_norm_epsilon": 0.0}, "`layer_norm_epsilon` must be above 0; got 0.0"),
-        ({"initializer_range": -1.0}, "`initializer_range` must be above 0, or None; got -1.0"),
+        ({"kernel_initializer": "swoosh"}, "swoosh"),
     ],
 )
 def test_wrong_options(options, message):

@@ -18,7 +18,7 @@ SEGMENTS = np.array([[0, 0, 1, 1], [0, 2, 2, 0], [0, 0, 0, 0]])
 
 def make(**kwargs):
     sizes = {"hidden_dim": 8, "num_layers": 2, "num_heads": 2, "intermediate_dim": 12}
-    encoder = BertEncoder(9, **{**sizes, "num_segments": 3, "max_positions": 6, **kwargs})
+    encoder = BertEncoder(9, **{**sizes, "num_segments": 3, "max_sequence_length": 6, **kwargs})
     rng = np.random.default_rng(1)
     for weight in encoder.weights:
         if "seed" not in weight.path:
@@ -234,7 +234,8 @@ def test_tables_of_another_width():
         ({"positions": "relative"}, "`positions` must be one of learned, sinusoidal"),
         ({"activation": "swoosh"}, "swoosh"),
         ({"dropout": 1.0}, "`dropout` must be at least 0 and below 1"),
-        ({"initializer": "swoosh"}, "swoosh"),
+        ({"embeddings_initializer": "swoosh"}, "swoosh"),
+        ({"kernel_initializer": "swoosh"}, "swoosh"),
     ],
 )
 def test_options_out_of_range(options, message):
@@ -250,7 +251,9 @@ def test_inputs_out_of_range():
         encoder(np.array([[2, 9]]))
     with pytest.raises(tf.errors.InvalidArgumentError, match="segment ids must lie in 0..2"):
         encoder({"token_ids": IDS, "segment_ids": SEGMENTS + 1})
-    with pytest.raises(tf.errors.InvalidArgumentError, match="more tokens than `max_positions`"):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="more tokens than `max_sequence_length`"
+    ):
         encoder(np.full([1, 7], 5))
     for theirs, ours in FOREIGN.items():
         with pytest.raises(ValueError, match=f"must not have `{theirs}`; pass it as `{ours}`"):

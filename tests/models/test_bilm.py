@@ -235,7 +235,7 @@ def test_another_initial_state_by_copy(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
 @pytest.mark.parametrize("characters", [(), None])
-def test_a_global_policy_lowers_products_alone(tmp_path, policy, characters):
+def test_a_global_policy_lowers_multiplications_alone(tmp_path, policy, characters):
     sentences = SENTENCES if characters is not None else TOKEN_SENTENCES
     _, _, exact = make(tmp_path, characters=characters, scale=0.3)
     try:

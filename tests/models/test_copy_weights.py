@@ -9,7 +9,7 @@ from tfreps.models import BertEncoder, BiLM, TextCNN, TokenEmbedder
 
 def bert(**options):
     sizes = {"vocabulary_size": 9, "hidden_dim": 8, "num_layers": 2, "num_heads": 2}
-    return BertEncoder(**{**sizes, "max_positions": 5, **options})
+    return BertEncoder(**{**sizes, "max_sequence_length": 5, **options})
 
 
 def assert_same(one, other, same=True):
@@ -80,7 +80,7 @@ def test_a_copy_of_what_was_quantized():
             "does not have.*the same options, or list in `parts` the layers",
         ),
         (
-            {"max_positions": 6},
+            {"max_sequence_length": 6},
             None,
             r"The weight 'add_positions/table' has shape \(6, 8\) in BertEncoder 'ours' and "
             r"\(5, 8\) in BertEncoder 'theirs'",

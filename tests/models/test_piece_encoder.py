@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests.closeness import assert_close
+from tests.tiny_bert import normal_weights
 from tfreps.models import BertEncoder, PieceEncoder
 
 WORDS = [[[5, 6], [7], [8, 6, 6]], [[7, 7]], []]
@@ -16,7 +17,7 @@ def make(**options):
         "hidden_dim": 8,
         "num_layers": 2,
         "num_heads": 2,
-        "initializer_range": 0.5,
+        **normal_weights(0.5),
         **options,
     }
     bert = BertEncoder(9, padding_id=PADDING, **options)
@@ -71,4 +72,4 @@ def test_errors():
     with pytest.raises(ValueError, match="must have the key `piece_ids`; got .'token_ids'."):
         make()({"token_ids": tf.constant([[2]])})
     with pytest.raises(tf.errors.InvalidArgumentError):
-        make(max_positions=5)(padded([[[5, 6, 6], [7]]]))
+        make(max_sequence_length=5)(padded([[[5, 6, 6], [7]]]))

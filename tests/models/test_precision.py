@@ -11,30 +11,30 @@ from tfreps._src.models.precision import LEAST, POLICIES, bfloat16_is_slow, choo
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Returns a function that sets the bfloat16 products of the CPU and the GPUs."""
+    """Returns a function that sets the bfloat16 instructions of the CPU and the GPUs."""
 
-    def be(products=None, *capabilities):
+    def be(instructions=None, *capabilities):
         details = [{"compute_capability": each} if each else {} for each in capabilities]
         gpus = list(range(len(details)))
-        monkeypatch.setattr(precision, "bfloat16_products", lambda: products)
+        monkeypatch.setattr(precision, "bfloat16_instructions", lambda: instructions)
         monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: gpus)
         monkeypatch.setattr(tf.config.experimental, "get_device_details", details.__getitem__)
 
     return be
 
 
-def test_a_cpu_without_products(machine):
+def test_a_cpu_without_bfloat16(machine):
     machine(None)
     for kind in LEAST:
         choice = choose_precision(kind, rows=128, width=1024)
-        assert choice == ("float32", "this CPU has no bfloat16 products")
+        assert choice == ("float32", "this CPU has no native bfloat16 instructions")
     assert choice.policy == "float32" and bfloat16_is_slow()
 
 
-def test_a_cpu_with_products(machine):
+def test_a_cpu_with_bfloat16(machine):
     machine("AVX512_BF16")
     choice = tfreps.choose_precision("elmo", rows=128, width=1024)
-    assert choice == ("bfloat16", "this CPU has AVX512_BF16 products")
+    assert choice == ("bfloat16", "this CPU has AVX512_BF16 instructions")
     assert choice.policy == "mixed_bfloat16" and not bfloat16_is_slow()
     assert choose_precision("bert", rows=32).name == "bfloat16"
 

@@ -58,5 +58,5 @@ def test_bert_sizes_are_as_large_as_published(name, count):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", sorted(BERT))
 def test_bert_sizes_make_encoders(name):
-    encoder = BertEncoder(9, **{**BERT[name], "num_layers": 1, "max_positions": 2})
+    encoder = BertEncoder(9, **{**BERT[name], "num_layers": 1, "max_sequence_length": 2})
     assert encoder.hidden_dim == BERT[name]["hidden_dim"]

@@ -60,7 +60,7 @@ def oracle(encoder, ids):
     [
         {},
         {
-            "normalization": "post",
+            "normalize_first": False,
             "activation": "relu",
             "num_layers": 3,
             "layer_norm_epsilon": 1e-12,
@@ -104,9 +104,9 @@ def test_positions_tell_the_order_and_without_them_nothing_does():
 
 
 def test_texts_longer_than_the_learned_positions():
-    encoder = make(positions="learned", max_positions=5)
+    encoder = make(positions="learned", max_sequence_length=5)
     assert encoder({"token_ids": IDS[1:]})["sequence_output"].shape == (2, 6, 8)
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"than `max_positions` \(5\)"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"than `max_sequence_length` \(5\)"):
         encoder({"token_ids": IDS})
 
 
@@ -133,8 +133,8 @@ def test_dropout_is_in_training_alone():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("normalization", [pytest.param("pre", marks=pytest.mark.slow), "post"])
-def test_learns_under_fit_what_only_the_order_tells(normalization):
+@pytest.mark.parametrize("normalize_first", [pytest.param(True, marks=pytest.mark.slow), False])
+def test_learns_under_fit_what_only_the_order_tells(normalize_first):
     """The label is which of two words comes first, among others."""
     keras.utils.set_random_seed(0)
     rng = np.random.default_rng(0)
@@ -143,7 +143,7 @@ def test_learns_under_fit_what_only_the_order_tells(normalization):
     rest = rng.integers(3, 9, [128, 4])
     ids = np.concatenate([rest[:, :2], pairs, rest[:, 2:]], axis=1).astype("int32")
     embedder = TokenEmbedder(vocabulary_size=8, embedding_dim=16)
-    encoder = TransformerEncoder(embedder, 16, num_heads=2, normalization=normalization)
+    encoder = TransformerEncoder(embedder, 16, num_heads=2, normalize_first=normalize_first)
     model = Classifier(encoder, ["2 1", "1 2"], dropout=0.0)
     model.compile(keras.optimizers.Adam(0.005), jit_compile=False)
     data = tf.data.Dataset.from_tensor_slices(({"token_ids": ids}, labels)).batch(64).repeat()
@@ -187,9 +187,11 @@ def test_quantizes_to_int8_and_takes_lora():
         ({"num_heads": 3}, "`num_heads` must divide `hidden_dim`; got 3 heads for 8 dim"),
         ({"num_heads": 0}, "`num_heads` must be at least 1"),
         ({"positions": "rotary"}, "`positions` must be one of learned, .*, or None; got 'rotary'"),
-        ({"normalization": "none"}, "`normalization` must be one of post, pre; got 'none'"),
         ({"dropout": 1.5}, "`dropout` must be at least 0 and below 1; got 1.5"),
-        ({"max_positions": 0, "positions": "learned"}, "`max_positions` must be at least 1"),
+        (
+            {"max_sequence_length": 0, "positions": "learned"},
+            "`max_sequence_length` must be at least 1",
+        ),
     ],
 )
 def test_wrong_options(options, message):

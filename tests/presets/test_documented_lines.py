@@ -47,7 +47,7 @@ def test_a_revision_of_the_hub(hub, tmp_path):
     for scale in 0.3, 0.6:
         folder = tmp_path / f"bert_{scale}"
         _, mine = tiny_bert.write_checkpoint(
-            folder, tiny_bert.pieces("good"), initializer_range=scale
+            folder, tiny_bert.pieces("good"), **tiny_bert.normal_weights(scale)
         )
         files = {path.name: path.read_bytes() for path in folder.iterdir()}
         encoders[hub.add("google-bert/bert-base-uncased", files)] = mine

@@ -181,7 +181,7 @@ def test_lengths():
     assert max_length(bert, TOKENIZER) is None
     short = WordPieceTokenizer(TOKENIZER.vocabulary, max_length=9)
     assert max_length(bert, short) == 9
-    assert max_length(tiny_bert.make_encoder(TOKENIZER, max_positions=8), short) == 8
+    assert max_length(tiny_bert.make_encoder(TOKENIZER, max_sequence_length=8), short) == 8
 
 
 def test_the_limit_of_a_checkpoint(tmp_path):

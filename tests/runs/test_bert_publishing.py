@@ -143,10 +143,10 @@ def test_the_longest_text_goes_along(classifier, tmp_path):
     folder, text = classifier[1], "the room was terrible " * 9
     run, out = tmp_path / "run", tmp_path / "hf"
     convert(folder, "--output", run)
-    assert len(load(run).tokenize([text])[0]) == tiny_bert.SIZES["max_positions"]
+    assert len(load(run).tokenize([text])[0]) == tiny_bert.SIZES["max_sequence_length"]
     convert(run, *HUGGING_FACE, "--output", out)
     config = json.loads((out / "tokenizer_config.json").read_text())
-    assert config["model_max_length"] == tiny_bert.SIZES["max_positions"]
+    assert config["model_max_length"] == tiny_bert.SIZES["max_sequence_length"]
     config["model_max_length"] = 9
     (out / "tokenizer_config.json").write_text(json.dumps(config))
     convert(out, "--output", tmp_path / "short")

@@ -9,7 +9,7 @@ from tfreps.__main__ import main
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 PIECES = [*"abcdefgh", "##x", "##y", "##z"]
 SIZES = ["--size", "bert_nano", "--hidden-dim", "8", "--num-layers", "1", "--dropout", "0.2"]
-SIZES += ["--max-positions", "32", "--max-length", "24"]
+SIZES += ["--max-sequence-length", "32", "--max-length", "24"]
 
 
 def write_documents(folder):

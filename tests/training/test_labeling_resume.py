@@ -56,14 +56,14 @@ def test_the_chosen_precision_is_stored_and_resumed_on_any_machine(
     tmp_path, monkeypatch, capsys, flags
 ):
     files, run = labeling.write_labeled(tmp_path, (30, 10, 10)), tmp_path / "run"
-    products = "tfreps._src.models.precision.bfloat16_products"
+    instructions = "tfreps._src.models.precision.bfloat16_instructions"
     wide = ["--encoder", "slstm", "--units", "256", "--num-steps", "2", "--embedding-dim", "8"]
-    monkeypatch.setattr(products, lambda: "AVX512_BF16")
+    monkeypatch.setattr(instructions, lambda: "AVX512_BF16")
     more = ["--epochs", 1, "--keep-checkpoints"]
     labeling.train_classifier(files, run, *more, sizes=wide)
-    chosen = "Precision: bfloat16 (this CPU has AVX512_BF16 products).\n"
+    chosen = "Precision: bfloat16 (this CPU has AVX512_BF16 instructions).\n"
     assert chosen in capsys.readouterr().out
-    monkeypatch.setattr(products, lambda: None)
+    monkeypatch.setattr(instructions, lambda: None)
     labeling.train_classifier(files, run, "--epochs", 2, *flags, "--resume", sizes=wide)
     printed = capsys.readouterr().out
     assert "Precision:" not in printed and "Warning: this CPU has no native bfloat16" in printed

@@ -35,7 +35,7 @@ class Counting(keras.initializers.Initializer):
 
 def make(**options):
     sizes = {"vocabulary_size": 20, "hidden_dim": 8, "num_layers": 2, "num_heads": 2}
-    return BertEncoder(**sizes, max_positions=8, **options)
+    return BertEncoder(**sizes, max_sequence_length=8, **options)
 
 
 def modes(model):
@@ -111,13 +111,13 @@ def test_activations_are_those_of_keras(activation):
 
 def test_initializers_are_those_of_keras(tmp_path):
     five = keras.initializers.Constant(5.0)
-    bert = make(initializer=five)
+    bert = make(embeddings_initializer=five)
     for table in (bert.token_embedding.embeddings, bert.segment_embedding.table):
         np.testing.assert_array_equal(table, np.full(table.shape, 5.0))
     again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(bert))
-    assert isinstance(again.initializer, keras.initializers.Constant)
+    assert isinstance(again.embeddings_initializer, keras.initializers.Constant)
     assert again.get_config() == bert.get_config()
-    assert (make(initializer="ones").add_positions.table.numpy() == 1.0).all()
+    assert (make(embeddings_initializer="ones").add_positions.table.numpy() == 1.0).all()
     crf = CRF(2, transition_initializer=Counting(first=3.0), start_initializer="ones")
     assert CRF.from_config(crf.get_config()).transition_initializer.first == 3.0
     crf(np.zeros([1, 2, 2], "float32"))
@@ -129,7 +129,7 @@ def test_initializers_are_those_of_keras(tmp_path):
     [
         lambda: TransformerBlock(num_heads=2, activation="swoosh"),
         lambda: CharCNNEncoder([[1, 2]], 2, activation="swoosh"),
-        lambda: make(initializer="swoosh"),
+        lambda: make(embeddings_initializer="swoosh"),
     ],
 )
 def test_what_keras_does_not_know(make_layer):

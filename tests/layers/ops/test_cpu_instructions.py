@@ -3,7 +3,7 @@
 import pytest
 
 from tfreps._src.layers.ops import cpu_instructions as module
-from tfreps._src.layers.ops.cpu_instructions import bfloat16_products, cpu_instructions
+from tfreps._src.layers.ops.cpu_instructions import bfloat16_instructions, cpu_instructions
 
 X86 = """\
 processor\t: 0
@@ -49,9 +49,9 @@ def test_files_without_instructions(tmp_path, text):
         (("asimd", "bf16"), "BF16"),
     ],
 )
-def test_products_of_bfloat16(monkeypatch, instructions, expected):
+def test_bfloat16_instructions(monkeypatch, instructions, expected):
     of(monkeypatch, instructions)
-    assert bfloat16_products() == expected
+    assert bfloat16_instructions() == expected
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_products_of_bfloat16(monkeypatch, instructions, expected):
 def test_environment_variables_that_turn_them_off(monkeypatch, name, value, is_used):
     of(monkeypatch, ["avx512_bf16"])
     monkeypatch.setenv(name, value)
-    assert (bfloat16_products() is not None) == is_used
+    assert (bfloat16_instructions() is not None) == is_used

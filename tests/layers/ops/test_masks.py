@@ -21,7 +21,7 @@ X = tf.ones([2, 5, 8])
 LAYERS = {
     "attention": lambda: SelfAttention(num_heads=2),
     "block": lambda: TransformerBlock(num_heads=2),
-    "positions": lambda: PositionEmbedding("learned", max_positions=9),
+    "positions": lambda: PositionEmbedding("learned", max_sequence_length=9),
     "mean": lambda: Pooling("mean"),
     "max": lambda: Pooling("max"),
     "pooled by attention": lambda: Pooling("attention"),

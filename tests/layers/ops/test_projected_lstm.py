@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tests import oracles_tf
 from tests.closeness import BFLOAT16, assert_close
-from tfreps._src.layers.ops import products
+from tfreps._src.layers.ops import matmul
 from tfreps._src.layers.ops.projected_lstm import projected_lstm
 
 STEPS, BATCH, DIM, UNITS = 7, 3, 4, 6
@@ -87,7 +87,7 @@ CASES = {
 def test_value_and_gradient_are_those_of_the_naive_loop(
     case, training, compiled, page, monkeypatch
 ):
-    monkeypatch.setattr(products, "PAGE", page)
+    monkeypatch.setattr(matmul, "PAGE", page)
     projected, mask, cell_clip, projection_clip = CASES[case]
     options = {"cell_clip": cell_clip, "projection_clip": projection_clip}
     values = arguments(projected)

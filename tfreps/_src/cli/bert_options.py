@@ -83,9 +83,9 @@ MODEL = {
     "num_layers": Option(int, None, "Number of encoder layers.", at_least=1),
     "num_heads": Option(int, None, "Number of attention heads per layer.", at_least=1),
     "intermediate_dim": Option(int, None, "Width of the feed-forward layers.", at_least=1),
-    "normalization": Option(
-        str, None, "Position of layer normalization: after each sublayer (post), or before it "
-        "(pre).", ["post", "pre"],
+    "normalize_first": Option(
+        bool, None, "Normalize the inputs of the attention and feed-forward layers instead of "
+        "their outputs."
     ),
     "activation": Option(
         str, None, "Activation function of the feed-forward layers.", ["gelu", "gelu_tanh", "relu"]
@@ -95,7 +95,7 @@ MODEL = {
         "paper (sinusoidal), or a variant of these in which each dimension has its own wavelength "
         "(sinusoidal_full_index).", ["learned", "sinusoidal", "sinusoidal_full_index"],
     ),
-    "max_positions": Option(int, None, "Number of learned position vectors.", at_least=1),
+    "max_sequence_length": Option(int, None, "Number of learned position vectors.", at_least=1),
     "dropout": Option(
         float, None, "Dropout rate of the hidden vectors. Defaults to the rate of --size or of the "
         "--init model.", at_least=0, below=1,

@@ -33,7 +33,7 @@ FIXED = (
     "hidden_dim",
     "num_heads",
     "intermediate_dim",
-    "normalization",
+    "normalize_first",
     "positions",
     "normalize_positions",
     "num_segments",
@@ -199,7 +199,7 @@ def _read(checkpoint: Checkpoint, overrides: Mapping, heads: list[Row], make: Ca
     rows = encoder_rows(
         checkpoint.names,
         {**checkpoint.options, "num_layers": options["num_layers"], "pooler": options["pooler"]},
-        options["max_positions"],
+        options["max_sequence_length"],
     )
     rows += heads
     shapes = checkpoint.arrays.shapes
@@ -222,8 +222,8 @@ def _chosen(checkpoint: Checkpoint, overrides: Mapping) -> dict:
                 f"`{name}` of {source} is {own!r} and cannot be changed, since the "
                 f"arrays depend on it; got {overrides[name]!r}."
             )
-    for name, what in ("num_layers", "layers"), ("max_positions", "positions"):
-        if theirs["positions"] != "learned" and name == "max_positions":
+    for name, what in ("num_layers", "layers"), ("max_sequence_length", "positions"):
+        if theirs["positions"] != "learned" and name == "max_sequence_length":
             continue
         wanted = overrides.get(name, theirs[name])
         if not isinstance(wanted, int) or not 1 <= wanted <= theirs[name]:

@@ -55,7 +55,7 @@ class Family(NamedTuple):
 
 _VOCABULARY = Key("vocab_size", "vocabulary_size", size)
 _SHARED = (
-    Key("max_position_embeddings", "max_positions", size, 512),
+    Key("max_position_embeddings", "max_sequence_length", size, 512),
     Key("initializer_range", "initializer_range", positive, 0.02),
     Key("pad_token_id", "padding_id", token_id, 0),
 )

@@ -27,17 +27,16 @@ _PYTORCH = {"kernel": "weight", "embeddings": "weight", "gamma": "weight", "beta
 # Options that aespresso's code sets but its files do not state.
 AESPRESSO = {
     "num_heads": 12,
-    "normalization": "post",
+    "normalize_first": False,
     "activation": "gelu",
     "dropout": 0.4,
     "attention_dropout": 0.4,
     "layer_norm_epsilon": 1e-12,
     "positions": "sinusoidal_full_index",
     "normalize_positions": True,
-    "max_positions": 512,
+    "max_sequence_length": 512,
     "padding_id": 0,
-    "initializer": "orthogonal_rows",
-    "initializer_range": 0.02,
+    "embeddings_initializer": "orthogonal_rows",
 }
 UNTOLD = ("num_heads", "normalize_positions")
 

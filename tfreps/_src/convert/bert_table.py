@@ -110,15 +110,20 @@ class GoogleNames:
 Names = HuggingFaceNames | GoogleNames
 
 
-def encoder_rows(names: Names, options: Mapping, max_positions: int | None = None) -> list[Row]:
-    """Returns a `Row` for each array of a `BertEncoder`; reads only the first `max_positions`."""
+def encoder_rows(
+    names: Names, options: Mapping, max_sequence_length: int | None = None
+) -> list[Row]:
+    """Returns a `Row` for each array of a `BertEncoder`.
+
+    Only the first `max_sequence_length` positions are read.
+    """
     o = options
     dim = options["hidden_dim"]
     wide = table_dim(options)
     rows = [names.table(WORDS, (o["vocabulary_size"], wide), "token_embedding/embeddings")]
     if o["positions"] == "learned":
-        row = names.table(POSITIONS, (o["max_positions"], wide), "positions/table")
-        rows.append(row._replace(read=lambda table: table[:max_positions]))
+        row = names.table(POSITIONS, (o["max_sequence_length"], wide), "positions/table")
+        rows.append(row._replace(read=lambda table: table[:max_sequence_length]))
     if o["num_segments"]:
         segments = "embeddings.token_type_embeddings"
         rows.append(names.table(segments, (o["num_segments"], wide), "segments/table"))

@@ -192,7 +192,7 @@ def _layout(
     config = {"architectures": [kind], **hugging_face_config.as_json(options), **more}
     computed = {}
     if options["positions"] != "learned":
-        zeros = np.zeros((1, options["max_positions"], table_dim(options)))
+        zeros = np.zeros((1, options["max_sequence_length"], table_dim(options)))
         computed["positions/table"] = encoder.add_positions(zeros)[0]
     rows = encoder_rows(names, {**options, "positions": "learned"}) + heads
     return Layout(kind, rows, weights, written_rows(rows, {**weights, **computed}), config)

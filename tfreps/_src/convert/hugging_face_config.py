@@ -13,6 +13,7 @@ from tfreps._src.convert.bert_families import (
 )
 from tfreps._src.convert.config_keys import value_of
 
+STDDEV = 0.02  # of the initial weights of a `BertEncoder`, by default
 # Keys that can select another network, with the values that select the supported one.
 OTHER_NETWORKS = {
     "position_embedding_type": ("absolute",),
@@ -87,7 +88,11 @@ def encoder_options(config: Mapping, source: str) -> dict:
             f"{source}: `{theirs['num_heads']}` must divide `{theirs['hidden_dim']}`; got "
             f"{options['num_heads']} and {options['hidden_dim']}."
         )
-    fixed = {"normalization": "post", "positions": "learned", "normalize_positions": False}
+    stddev = options.pop("initializer_range")
+    if stddev != STDDEV:
+        normal = {"class_name": "TruncatedNormal", "config": {"stddev": stddev}}
+        options |= {"embeddings_initializer": normal, "kernel_initializer": normal}
+    fixed = {"normalize_first": False, "positions": "learned", "normalize_positions": False}
     if family is not BERT:
         fixed["pooler_activation"] = family.pooler_activation
     return {**options, **family.options, **fixed}
@@ -138,12 +143,12 @@ def head_dropout(config: Mapping, source: str, tags: bool = False) -> float:
 def as_json(options: Mapping) -> dict:
     """Returns the Hugging Face config for the options of a `BertEncoder`.
 
-    Sinusoidal positions are described as a learned table of `max_positions` vectors. The config is
-    that of DistilBERT if the encoder has no segment table, that of ELECTRA if its tables have a
-    width of their own or its pooler has ELECTRA's activation, and otherwise that of BERT.
+    Sinusoidal positions are described as a learned table of `max_sequence_length` vectors. The
+    config is that of DistilBERT if the encoder has no segment table, that of ELECTRA if its tables
+    have a width of their own or its pooler has ELECTRA's activation, and otherwise that of BERT.
     """
     family = family_for(options)
-    needed = {"normalization": "post", **family.options}
+    needed = {"normalize_first": False, **family.options}
     if options["pooler"]:
         needed["pooler_activation"] = family.pooler_activation
     if family is DISTILBERT:
@@ -167,9 +172,16 @@ def as_json(options: Mapping) -> dict:
         "activation": theirs[activation],
         "intermediate_dim": options["intermediate_dim"] or 4 * options["hidden_dim"],
         "embedding_dim": table_dim(options),
+        "initializer_range": _stddev_of(options["kernel_initializer"]),
     }
     config = {key.theirs: values[key.ours] for key in family.keys}
-    if config["initializer_range"] is None:
-        del config["initializer_range"]
     about = {"model_type": family.model_type, "dtype": "float32"}
     return {**about, **config, "tie_word_embeddings": True}
+
+
+def _stddev_of(initializer: object) -> float:
+    """Returns the standard deviation of a truncated normal initializer, or else BERT's."""
+    config = initializer if isinstance(initializer, Mapping) else {}
+    if config.get("class_name") != "TruncatedNormal":
+        return STDDEV
+    return config["config"].get("stddev", 0.05)  # Keras's default

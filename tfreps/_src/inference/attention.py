@@ -48,7 +48,7 @@ def position_table(encoder, length: int | None = None):
 
     Example:
     >>> from tfreps.models import BertEncoder
-    >>> bert = BertEncoder(9, hidden_dim=8, num_layers=1, num_heads=2, max_positions=24)
+    >>> bert = BertEncoder(9, hidden_dim=8, num_layers=1, num_heads=2, max_sequence_length=24)
     >>> position_table(bert).shape
     (24, 8)
     """
@@ -60,10 +60,10 @@ def position_table(encoder, length: int | None = None):
     if encoder.positions != "learned":
         kind, normalize = encoder.positions, encoder.normalize_positions
         return sinusoids(length or POSITIONS, encoder.hidden_dim, kind, normalize).numpy()
-    if length is not None and length > encoder.max_positions:
+    if length is not None and length > encoder.max_sequence_length:
         raise ValueError(
-            f"`length` must be at most {encoder.max_positions}, the number of learned positions; "
-            f"got {length}."
+            f"`length` must be at most {encoder.max_sequence_length}, the number of learned "
+            f"positions; got {length}."
         )
     return encoder.add_positions.table.numpy()[:length]
 

@@ -146,9 +146,9 @@ def _warn_if_slow(model, path):
     parts = model._all_parts() if isinstance(model, WholeModel) else [model]
     if bfloat16_is_slow() and any(part.compute_dtype == "bfloat16" for part in parts):
         logging.getLogger(__name__).warning(
-            "%s computes in bfloat16, as it did in training, but this CPU has no bfloat16 "
-            "products. On a CPU with AVX2 only, encoding in bfloat16 took 1.75 times as long as in "
-            "float32.",
+            "%s computes in bfloat16, as it did in training, but this CPU has no native "
+            "bfloat16 instructions. On a CPU with AVX2 only, encoding in bfloat16 took 1.75 times "
+            "as long as in float32.",
             path,
         )
 

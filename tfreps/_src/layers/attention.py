@@ -1,12 +1,13 @@
-"""SelfAttention: multi-head self-attention with one fused query-key-value product."""
+"""SelfAttention: multi-head self-attention with one fused query-key-value kernel."""
 
 import keras
 import tensorflow as tf
 
-from tfreps._src.files.argument_checks import check_dropout, check_integers, check_positive
+from tfreps._src.files.argument_checks import check_dropout, check_integers
 from tfreps._src.layers.ops.configurable import Configurable
+from tfreps._src.layers.ops.initializers import new_initializer
 from tfreps._src.layers.ops.masks import as_mask
-from tfreps._src.layers.ops.products import dense_of_tokens
+from tfreps._src.layers.ops.matmul import dense_of_tokens
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -25,9 +26,9 @@ class SelfAttention(Configurable, keras.layers.Layer):
         causal: bool. If True, a token attends only to itself and to earlier tokens. Defaults to
             False.
         dropout: float in [0, 1). Dropout rate of the attention probabilities. Defaults to 0.0.
-        initializer_range: float. Standard deviation of the truncated normal distribution from
-            which the kernels are drawn (0.02 in BERT). If `None`, the kernels are drawn from
-            the Glorot uniform distribution. Defaults to `None`.
+        kernel_initializer: str, config or Keras initializer of the kernels. If `None`, it is a
+            truncated normal distribution with a standard deviation of 0.02, as in BERT. Defaults
+            to `"glorot_uniform"`.
         seed: int. Random seed for dropout. If `None`, a random seed is used. Defaults to `None`.
 
     Call arguments:
@@ -60,7 +61,13 @@ class SelfAttention(Configurable, keras.layers.Layer):
     """
 
     def __init__(
-        self, num_heads, causal=False, dropout=0.0, initializer_range=None, seed=None, **kwargs
+        self,
+        num_heads,
+        causal=False,
+        dropout=0.0,
+        kernel_initializer="glorot_uniform",
+        seed=None,
+        **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
         check_integers(1, num_heads=num_heads)
@@ -68,7 +75,7 @@ class SelfAttention(Configurable, keras.layers.Layer):
         self.num_heads = num_heads
         self.causal = causal
         self.dropout = dropout
-        self.initializer_range = initializer_range
+        self.kernel_initializer = kernel_initializer
         self.seed = seed
         self.drop = keras.layers.Dropout(dropout, seed=seed, dtype="float32", name="drop")
         self.supports_masking = True
@@ -134,26 +141,20 @@ class SelfAttention(Configurable, keras.layers.Layer):
         """Returns forbidden pairs (from, to), broadcastable to `[B, H, T, T]`, or `None`."""
         forbidden = None if mask is None else tf.logical_not(mask)[:, None, None, :]
         if self.causal:
-            place = tf.range(length)
-            later = place[None, :] > place[:, None]  # [T, T]
+            position = tf.range(length)
+            later = position[None, :] > position[:, None]  # [T, T]
             forbidden = later if forbidden is None else tf.logical_or(forbidden, later)
         return forbidden
 
 
-def kernel_initializer(initializer_range):
-    """Returns a truncated normal initializer, or the Glorot uniform one if the range is `None`."""
-    if initializer_range is None:
-        return keras.initializers.GlorotUniform()
-    check_positive(initializer_range=initializer_range, or_none=True)
-    return keras.initializers.TruncatedNormal(stddev=initializer_range)
+def built_dense(layer, name, from_dim, to_dim, source=None):
+    """Returns a built dense layer with the dtype policy of `layer`.
 
-
-def built_dense(layer, name, from_dim, to_dim, initializer_range=None):
-    """Returns a built dense layer with the dtype policy of `layer`, and by default its range."""
-    initializer_range = initializer_range or layer.initializer_range
+    Its kernel initializer is that of `source`, or of `layer` itself.
+    """
     dense = keras.layers.Dense(
         to_dim,
-        kernel_initializer=kernel_initializer(initializer_range),
+        kernel_initializer=new_initializer((source or layer).kernel_initializer),
         dtype=layer.dtype_policy,
         name=name,
     )

@@ -7,7 +7,7 @@ from tfreps._src.files.argument_checks import check_integers
 from tfreps._src.layers.highway import Highway
 from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.masks import checked_ids
-from tfreps._src.layers.ops.products import product
+from tfreps._src.layers.ops.matmul import matmul
 
 # Character ids of a token: 0 means "no token", and the last id pads the row after a token.
 # tfreps/_src/text/char_ids.py describes how text is converted to these ids.
@@ -27,7 +27,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
     Three optimizations leave the result unchanged. Each distinct token of a batch is encoded
     once. Tokens of similar length are processed in groups, and each group computes only one of the
     windows that lie entirely after its longest token, because all such windows are equal. All
-    filters are computed with a single matrix product.
+    filters are computed with a single matrix multiplication.
 
     Args:
         filters: list of `(width, count)` pairs, for example `[[1, 32], [2, 32]]`.
@@ -147,7 +147,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         for highway in self.highways:
             y = highway(y)
         if self.projection_dim != self.total_filters:
-            y = product(y, self.projection_kernel, self.compute_dtype)
+            y = matmul(y, self.projection_kernel, self.compute_dtype)
             y += tf.cast(self.projection_bias, "float32")  # [D, P]
         is_token = tf.reduce_any(tf.not_equal(ids, 0), axis=-1)
         is_token = tf.gather(is_token, tf.math.invert_permutation(order))
@@ -172,8 +172,8 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         windows = [x[:, k : k + starts] for k in range(self.widest)]
         windows = tf.concat(windows, axis=-1)  # [u, starts, W * character_dim]
         whole = self.max_characters - self.widest + 1  # starts at which every filter fits
-        y = _window_maximum(_window_product(windows[:, :whole], kernel))  # [u, F]
-        late = _window_product(windows[:, whole:], kernel)
+        y = _window_maximum(_window_matmul(windows[:, :whole], kernel))  # [u, F]
+        late = _window_matmul(windows[:, whole:], kernel)
         fits = _fits(self.filters, whole, starts)[None]  # [1, starts - whole, F]
         late = tf.where(fits, late, late.dtype.min)
         none = tf.fill([tf.shape(ids)[0], 1, self.total_filters], late.dtype.min)
@@ -211,7 +211,7 @@ def _window_maximum(y):
     return maximum, gradient
 
 
-def _window_product(windows, kernel):
+def _window_matmul(windows, kernel):
     flat = tf.reshape(windows, [-1, kernel.shape[0]]) @ kernel
     return tf.reshape(flat, [*tf.unstack(tf.shape(windows)[:2]), kernel.shape[1]])
 

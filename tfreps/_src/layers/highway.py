@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from tfreps._src.layers.ops.configurable import Configurable
-from tfreps._src.layers.ops.products import product
+from tfreps._src.layers.ops.matmul import matmul
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -62,4 +62,4 @@ class Highway(Configurable, keras.layers.Layer):
         return input_shape
 
     def _linear(self, x, kernel, bias):
-        return product(x, kernel, self.compute_dtype) + tf.cast(bias, "float32")
+        return matmul(x, kernel, self.compute_dtype) + tf.cast(bias, "float32")

@@ -6,7 +6,7 @@ import tensorflow as tf
 from tfreps._src.files.argument_checks import check_choice, check_integers
 from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.masks import full_mask
-from tfreps._src.layers.ops.products import product
+from tfreps._src.layers.ops.matmul import matmul
 
 POOLINGS = "mean", "max", "mean_max", "attention", "first"
 
@@ -87,7 +87,7 @@ class Pooling(Configurable, keras.layers.Layer):
         """Computes the weights `a` of a built layer: float32 `[B, T]`, 0 on padding."""
         flat = tf.reshape(x, [-1, self.kernel.shape[0]])  # [B*T, D]
         bias, query = (tf.cast(weight, "float32") for weight in (self.bias, self.query))
-        hidden = tf.tanh(product(flat, self.kernel, self.compute_dtype) + bias)
+        hidden = tf.tanh(matmul(flat, self.kernel, self.compute_dtype) + bias)
         scores = tf.linalg.matvec(hidden, query)
         scores = tf.reshape(scores, tf.shape(mask))  # [B, T]
         lowest = tf.fill(tf.shape(mask), scores.dtype.min)

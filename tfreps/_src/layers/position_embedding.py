@@ -5,8 +5,8 @@ import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_choice, check_integers
 from tfreps._src.layers.ops.configurable import Configurable
+from tfreps._src.layers.ops.initializers import new_initializer
 from tfreps._src.layers.ops.masks import as_mask
-from tfreps._src.layers.ops.orthogonal_rows import table_initializer
 from tfreps._src.layers.ops.table_rows import rows_of_short_table
 
 KINDS = "learned", "sinusoidal", "sinusoidal_full_index"
@@ -29,14 +29,13 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
     Args:
         positions: str. `"learned"`, `"sinusoidal"` (as in the paper) or `"sinusoidal_full_index"`.
             Defaults to `"learned"`.
-        max_positions: int. Number of rows of the table. Has no effect on the sinusoidal variants,
-            which are unbounded. Defaults to 512.
+        max_sequence_length: int. Number of rows of the table. Has no effect on the sinusoidal
+            variants, which are unbounded. Defaults to 512.
         normalize_positions: bool. Whether to divide each sinusoidal vector by its norm, as the
             aespresso code does. Defaults to False.
-        initializer: str or Keras initializer of the table: `"truncated_normal"`,
-            `"orthogonal_rows"`, or any other that Keras accepts. Defaults to
-            `"truncated_normal"`.
-        initializer_range: float. Standard deviation of `"truncated_normal"`. Defaults to 0.02.
+        embeddings_initializer: str, config or Keras initializer of the table, or
+            `"orthogonal_rows"`. If `None` (the default), it is a truncated normal distribution with
+            a standard deviation of 0.02, as in BERT.
 
     Call arguments:
         inputs: float, shape `[B, T, D]`.
@@ -50,10 +49,10 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
     Raises:
         ValueError: If an option is invalid, if `mask` has the wrong shape, or if learned positions
             are used without a mask and the static length of the inputs is greater than
-            `max_positions`.
+            `max_sequence_length`.
         tf.errors.InvalidArgumentError: If learned positions are used and a text has more tokens
-            than `max_positions`. XLA drops this check; the outputs for the excess tokens are then
-            NaN.
+            than `max_sequence_length`. XLA drops this check; the outputs for the excess tokens are
+            then NaN.
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.5; Devlin et al., 2019,
     "BERT"; aespresso/a_journey_into_math_of_ml, "models/bert_model.py".
@@ -68,27 +67,27 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
     def __init__(
         self,
         positions="learned",
-        max_positions=512,
+        max_sequence_length=512,
         normalize_positions=False,
-        initializer="truncated_normal",
-        initializer_range=0.02,
+        embeddings_initializer=None,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
         check_choice(KINDS, positions=positions)
-        check_integers(1, max_positions=max_positions)
+        check_integers(1, max_sequence_length=max_sequence_length)
         self.positions = positions
-        self.max_positions = max_positions
+        self.max_sequence_length = max_sequence_length
         self.normalize_positions = normalize_positions
-        self.initializer = initializer
-        self.initializer_range = initializer_range
-        table_initializer(initializer, initializer_range)  # checks both options
+        self.embeddings_initializer = embeddings_initializer
+        new_initializer(embeddings_initializer)  # checks the option
         self.supports_masking = True
 
     def build(self, input_shape):
         if self.positions == "learned":
-            initializer = table_initializer(self.initializer, self.initializer_range)
-            self.table = self._add("table", (self.max_positions, input_shape[-1]), initializer)
+            initializer = new_initializer(self.embeddings_initializer)
+            self.table = self._add(
+                "table", (self.max_sequence_length, input_shape[-1]), initializer
+            )
 
     def call(self, inputs, mask=None):
         x = tf.cast(inputs, "float32")
@@ -100,15 +99,15 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
         if self.positions != "learned":
             rows = sinusoids(tf.shape(x)[1], x.shape[-1], self.positions, self.normalize_positions)
             return x + tf.gather(rows, positions)
-        if mask is None and x.shape[1] is not None and x.shape[1] > self.max_positions:
+        if mask is None and x.shape[1] is not None and x.shape[1] > self.max_sequence_length:
             raise ValueError(
-                f"`max_positions` ({self.max_positions}) must be at least the length of the "
-                f"inputs; got inputs of length {x.shape[1]}. Shorten the texts or increase "
-                "`max_positions`."
+                f"`max_sequence_length` ({self.max_sequence_length}) must be at least the length "
+                f"of the inputs; got inputs of length {x.shape[1]}. Shorten the texts or increase "
+                "`max_sequence_length`."
             )
         message = (
-            f"A text has more tokens than `max_positions` ({self.max_positions}). Shorten the text "
-            "or increase `max_positions`."
+            f"A text has more tokens than `max_sequence_length` ({self.max_sequence_length}). "
+            "Shorten the text or increase `max_sequence_length`."
         )
         return x + rows_of_short_table(self.table, positions, message)
 

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.log_uniform import LogUniformSampler
-from tfreps._src.layers.ops.products import product
+from tfreps._src.layers.ops.matmul import matmul
 
 MAX_LOGITS = 1 << 24  # logits in memory at once during evaluation: 64 MiB
 
@@ -29,14 +29,14 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
         num_sampled: int. Number of negatives, smaller than `vocabulary_size`. If `None` or 0, the
             full softmax is used in training as well. Defaults to `None`.
         seed: int. Random seed for the negatives. Defaults to 0.
-        tied: bool. If True, the kernel is a token embedding that is passed to each call, and this
+        tie_embeddings: bool. If True, the kernel is a token embedding that is passed to each call, and this
             layer has no kernel of its own. Defaults to False.
 
     Call arguments:
         inputs: float, shape `[G, N, D]`. Features of `G` groups (directions) with `N`
             positions each.
         targets: int, shape `[G, N]`. Token ids in `0 .. vocabulary_size - 1`.
-        kernel: float, shape `[vocabulary_size, D]`. Required with `tied=True`. If `None`, the
+        kernel: float, shape `[vocabulary_size, D]`. Required with `tie_embeddings=True`. If `None`, the
             layer's own kernel is used.
         training: bool. Whether to use the sampled softmax. Defaults to False.
 
@@ -58,18 +58,18 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
     array([[2.3026, 2.3026]], dtype=float32)
     """
 
-    def __init__(self, vocabulary_size, num_sampled=None, seed=0, tied=False, **kwargs):
+    def __init__(self, vocabulary_size, num_sampled=None, seed=0, tie_embeddings=False, **kwargs):
         super().__init__(autocast=False, **kwargs)
         self.vocabulary_size = vocabulary_size
         self.num_sampled = num_sampled
         self.seed = seed
-        self.tied = tied
+        self.tie_embeddings = tie_embeddings
         self.sampler = LogUniformSampler(num_sampled, vocabulary_size) if num_sampled else None
         self.supports_jit = False
 
     def build(self, input_shape, *_):
         dim = input_shape[-1]
-        if not self.tied:
+        if not self.tie_embeddings:
             normal = keras.initializers.RandomNormal(stddev=dim**-0.5)
             self.kernel = self._add("kernel", (self.vocabulary_size, dim), normal)
         self.bias = self._add("bias", (self.vocabulary_size,))
@@ -92,7 +92,7 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
 
     def _full(self, features, targets, kernel, bias, training):
         def nll(features, targets):
-            logits = product(features, kernel, self.compute_dtype, True)  # [N, V]
+            logits = matmul(features, kernel, self.compute_dtype, True)  # [N, V]
             logits += tf.cast(bias, "float32")
             return _logsumexp(logits) - tf.gather(logits, targets, batch_dims=1)  # [N]
 
@@ -140,7 +140,7 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
         target_rows = tf.cast(tf.gather(rows, at_target), "float32")  # [G, N, D]
         z_target = tf.reduce_sum(features * target_rows, -1) + tf.gather(row_bias, at_target)
         z_target -= self.sampler.log_expected_count(targets, tries)  # [G, N]
-        z = product(features, tf.gather(rows, at_negative), self.compute_dtype, True)
+        z = matmul(features, tf.gather(rows, at_negative), self.compute_dtype, True)
         offset = tf.gather(row_bias, at_negative)
         offset -= self.sampler.log_expected_count(negatives, tries)  # [G, S]
         z_negatives = _logsumexp(z + offset[:, None])  # [G, N]

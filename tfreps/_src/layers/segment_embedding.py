@@ -4,7 +4,7 @@ import keras
 
 from tfreps._src.files.argument_checks import check_integers
 from tfreps._src.layers.ops.configurable import Configurable
-from tfreps._src.layers.ops.orthogonal_rows import table_initializer
+from tfreps._src.layers.ops.initializers import new_initializer
 from tfreps._src.layers.ops.table_rows import rows_of_short_table
 
 
@@ -20,10 +20,9 @@ class SegmentEmbedding(Configurable, keras.layers.Layer):
         num_segments: int. Number of segment ids: 2 in BERT, 256 in the models of
             aespresso/a_journey_into_math_of_ml. Defaults to 2.
         units: int. Width of the vectors. Defaults to 768.
-        initializer: str or Keras initializer of the table: `"truncated_normal"`,
-            `"orthogonal_rows"`, or any other that Keras accepts. Defaults to
-            `"truncated_normal"`.
-        initializer_range: float. Standard deviation of `"truncated_normal"`. Defaults to 0.02.
+        embeddings_initializer: str, config or Keras initializer of the table, or
+            `"orthogonal_rows"`. If `None` (the default), it is a truncated normal distribution with
+            a standard deviation of 0.02, as in BERT.
 
     Call arguments:
         inputs: int, shape `[B, T]`. Each id is in `0..num_segments-1`.
@@ -34,7 +33,7 @@ class SegmentEmbedding(Configurable, keras.layers.Layer):
     Masking: each position is computed independently, and the mask is passed on unchanged.
 
     Raises:
-        ValueError: If an option is out of range or `initializer` is unknown.
+        ValueError: If an option is out of range or `embeddings_initializer` is unknown.
         tf.errors.InvalidArgumentError: If an id is out of range. XLA drops this check; the
             vectors of these ids then become NaN.
 
@@ -50,26 +49,24 @@ class SegmentEmbedding(Configurable, keras.layers.Layer):
         self,
         num_segments=2,
         units=768,
-        initializer="truncated_normal",
-        initializer_range=0.02,
+        embeddings_initializer=None,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
         check_integers(1, num_segments=num_segments, units=units)
         self.num_segments = num_segments
         self.units = units
-        self.initializer = initializer
-        self.initializer_range = initializer_range
-        table_initializer(initializer, initializer_range)  # checks both options
+        self.embeddings_initializer = embeddings_initializer
+        new_initializer(embeddings_initializer)  # checks the option
         self.supports_masking = True
 
     def build(self, input_shape):
-        initializer = table_initializer(self.initializer, self.initializer_range)
+        initializer = new_initializer(self.embeddings_initializer)
         self.table = self._add("table", (self.num_segments, self.units), initializer)
 
-    def call(self, segment_ids):
+    def call(self, inputs):
         message = f"All segment ids must lie in 0..{self.num_segments - 1}."
-        return rows_of_short_table(self.table, segment_ids, message)
+        return rows_of_short_table(self.table, inputs, message)
 
     def compute_output_shape(self, input_shape):
         return (*input_shape, self.units)

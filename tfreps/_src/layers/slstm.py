@@ -121,7 +121,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         self.cell = SLSTMCell(**options, dtype=self.dtype_policy, name="cell")
         self.seed_generator = keras.random.SeedGenerator(seed)
         self.supports_masking = True
-        self.supports_jit = False  # products are faster outside XLA
+        self.supports_jit = False  # matrix multiplications are faster outside XLA
 
     def build(self, input_shape):
         dim = input_shape[-1]

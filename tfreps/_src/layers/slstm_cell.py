@@ -110,7 +110,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         self.l2 = l2
         self.form = _make_form(self)
         self.supports_masking = True
-        self.supports_jit = False  # products are faster outside XLA
+        self.supports_jit = False  # matrix multiplications are faster outside XLA
 
     def build(self, input_shape, *other_shapes, **more_shapes):
         dim = input_shape[-1]

@@ -3,18 +3,12 @@
 import keras
 import tensorflow as tf
 
-from tfreps._src.files.argument_checks import (
-    check_choice,
-    check_dropout,
-    check_integers,
-    check_positive,
-)
+from tfreps._src.files.argument_checks import check_dropout, check_integers, check_positive
 from tfreps._src.layers.attention import SelfAttention, attention_spec, built_dense
 from tfreps._src.layers.ops.configurable import Configurable, shared_options
 from tfreps._src.layers.ops.masks import as_mask
 
-NORMALIZATIONS = "post", "pre"
-# TensorFlow can fuse these expressions with the preceding matrix product in a graph.
+# TensorFlow can fuse these expressions with the preceding matrix multiplication in a graph.
 ACTIVATIONS = {
     "gelu": lambda x: 0.5 * x * (1.0 + tf.math.erf(x * 0.5**0.5)),
     "gelu_tanh": lambda x: tf.nn.gelu(x, approximate=True),
@@ -29,18 +23,22 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         feed_forward(x) = activation(x @ expand_kernel + expand_bias) @ contract_kernel
                           + contract_bias
 
-        "post":  x = attention_norm(x + dropout(attention(x)))
-                 y = feed_forward_norm(x + dropout(feed_forward(x)))
-        "pre":   x = x + dropout(attention(attention_norm(x)))
-                 y = x + dropout(feed_forward(feed_forward_norm(x)))
+        x = attention_norm(x + dropout(attention(x)))
+        y = feed_forward_norm(x + dropout(feed_forward(x)))
+
+    With `normalize_first`:
+
+        x = x + dropout(attention(attention_norm(x)))
+        y = x + dropout(feed_forward(feed_forward_norm(x)))
 
     Args:
         num_heads: int. Number of attention heads, which must divide the width of the inputs.
         intermediate_dim: int. Width of the hidden layer of the feed-forward network. If `None`,
             it is four times the width of the inputs. Defaults to `None`.
-        normalization: str. `"post"` (the original paper and BERT) or `"pre"`, which can be trained
-            without learning rate warm-up and requires a final layer normalization after the last
-            block. Defaults to `"post"`.
+        normalize_first: bool. Whether to normalize the inputs of both parts instead of their
+            outputs. If True, a stack of blocks can be trained without learning rate warm-up, and
+            needs a layer normalization after the last block. Defaults to False, as in the original
+            paper and BERT.
         activation: str or function. `"gelu"`, the exact function with erf (default of Hugging
             Face); `"gelu_tanh"`, its approximation (Google's code); `"relu"` (the original
             paper); or any other activation that Keras accepts. The first two differ by up to
@@ -53,9 +51,9 @@ class TransformerBlock(Configurable, keras.layers.Layer):
             to 0.0.
         layer_norm_epsilon: float. Value added to the variance in the layer normalizations.
             Defaults to 1e-12.
-        initializer_range: float. Standard deviation of the truncated normal distribution from
-            which the kernels are drawn (0.02 in BERT). If `None`, the kernels are drawn from
-            the Glorot uniform distribution. Defaults to `None`.
+        kernel_initializer: str, config or Keras initializer of the kernels. If `None`, it is a
+            truncated normal distribution with a standard deviation of 0.02, as in BERT. Defaults
+            to `"glorot_uniform"`.
         seed: int. Random seed for dropout. If `None`, a random seed is used. Defaults to `None`.
 
     Call arguments:
@@ -80,7 +78,8 @@ class TransformerBlock(Configurable, keras.layers.Layer):
             `mask` has the wrong shape.
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need"; Devlin et al., 2019, "BERT";
-    Xiong et al., 2020, "On Layer Normalization in the Transformer Architecture" (`"pre"`).
+    Xiong et al., 2020, "On Layer Normalization in the Transformer Architecture", for
+    `normalize_first`.
 
     Example:
     >>> block = TransformerBlock(num_heads=2, activation="gelu_tanh")
@@ -93,34 +92,34 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         self,
         num_heads,
         intermediate_dim=None,
-        normalization="post",
+        normalize_first=False,
         activation="gelu",
         causal=False,
         dropout=0.0,
         attention_dropout=0.0,
         layer_norm_epsilon=1e-12,
-        initializer_range=None,
+        kernel_initializer="glorot_uniform",
         seed=None,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
         self.num_heads = num_heads
         self.intermediate_dim = intermediate_dim
-        self.normalization = normalization
+        self.normalize_first = normalize_first
         self.activation = activation
         self.activate = activation_function(activation)
         self.causal = causal
         self.dropout = dropout
         self.attention_dropout = attention_dropout
         self.layer_norm_epsilon = layer_norm_epsilon
-        self.initializer_range = initializer_range
+        self.kernel_initializer = kernel_initializer
         self.seed = seed
         _check(self)
         self.attention = SelfAttention(
             num_heads,
             causal=causal,
             dropout=attention_dropout,
-            initializer_range=initializer_range,
+            kernel_initializer=kernel_initializer,
             seed=seed,
             dtype=self.dtype_policy,
             name="attention",
@@ -142,7 +141,7 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         mask = as_mask(mask, x)
         if mask is not None:
             x = tf.where(mask[..., None], x, 0.0)  # [B, T, D]
-        first = self.normalization == "pre"
+        first = self.normalize_first
         y = self.attention_norm(x) if first else x
         y, probabilities = self.attention._attend(y, mask, training, return_attention)
         x += self.drop(y, training=training)
@@ -226,7 +225,6 @@ def layer_norm(epsilon, dim, name):
 
 
 def _check(block):
-    check_choice(NORMALIZATIONS, normalization=block.normalization)
     check_dropout(dropout=block.dropout, attention_dropout=block.attention_dropout)
     check_integers(1, intermediate_dim=block.intermediate_dim, or_none=True)
     check_positive(layer_norm_epsilon=block.layer_norm_epsilon)

@@ -6,8 +6,8 @@ import tensorflow as tf
 from tfreps._src.files.argument_checks import check_dropout, check_integers
 from tfreps._src.layers.attention import built_dense
 from tfreps._src.layers.ops.configurable import shared_options
-from tfreps._src.layers.ops.orthogonal_rows import table_initializer
-from tfreps._src.layers.ops.products import dense_of_tokens
+from tfreps._src.layers.ops.initializers import new_initializer
+from tfreps._src.layers.ops.matmul import dense_of_tokens
 from tfreps._src.layers.ops.table_rows import rows_of_distinct
 from tfreps._src.layers.pooling import Pooling
 from tfreps._src.layers.position_embedding import PositionEmbedding
@@ -53,8 +53,9 @@ class BertEncoder(WholeModel, keras.Model):
         num_heads: int. Number of attention heads per block. Defaults to 12.
         intermediate_dim: int. Width of the hidden layer of the feed-forward network of each block.
             If `None` (the default), it is `4 * hidden_dim`.
-        normalization: `"post"` or `"pre"`. Position of the layer norms; see `TransformerBlock`.
-            With `"pre"`, another layer norm follows the last block. Defaults to `"post"`.
+        normalize_first: bool. Whether to normalize the inputs of the parts of a block instead of
+            their outputs; see `TransformerBlock`. If `True`, another layer norm follows the last
+            block. Defaults to `False`.
         activation: str or function. Activation of the feed-forward networks; see
             `TransformerBlock`. Defaults to `"gelu"`.
         dropout: float in [0, 1). Dropout rate of `x_0` and of the outputs of the attention and the
@@ -65,19 +66,18 @@ class BertEncoder(WholeModel, keras.Model):
             Defaults to 1e-12.
         positions: `"learned"`, `"sinusoidal"` or `"sinusoidal_full_index"`. Kind of position
             vectors; see `PositionEmbedding`. Defaults to `"learned"`.
-        max_positions: int. Maximum length of a text in tokens. Sinusoidal positions have no
+        max_sequence_length: int. Maximum length of a text in tokens. Sinusoidal positions have no
             maximum; for them, only `save_pretrained` uses this number. Defaults to 512.
         normalize_positions: bool. Whether to scale each sinusoidal position vector to length 1.
             Defaults to `False`.
         num_segments: int. Number of segment ids: 2 in BERT, 256 in aespresso's models. If 0, there
             is no segment table, and `segment_ids` have no effect. Defaults to 2.
         padding_id: int. Token id of padding, used if no mask is given. Defaults to 0.
-        initializer: str or Keras initializer of the token, position and segment tables:
-            `"truncated_normal"`, `"orthogonal_rows"`, or any other that Keras accepts. Defaults to
-            `"truncated_normal"`.
-        initializer_range: float. Standard deviation of the truncated normal distribution from
-            which the kernels and, with `initializer="truncated_normal"`, the tables are drawn.
-            Defaults to 0.02.
+        embeddings_initializer: str, config or Keras initializer of the token, position and segment
+            tables, or `"orthogonal_rows"`. If `None` (the default), it is a truncated normal
+            distribution with a standard deviation of 0.02.
+        kernel_initializer: str, config or Keras initializer of the kernels. If `None` (the
+            default), it is a truncated normal distribution with a standard deviation of 0.02.
         pooler: bool. Whether to compute `pooled_output`. Defaults to `True`.
         embedding_dim: int. Width of the token, position and segment tables. If it differs from
             `hidden_dim`, a dense layer maps `x_0` to `hidden_dim`. If `None` (the default), it is
@@ -126,18 +126,18 @@ class BertEncoder(WholeModel, keras.Model):
         num_layers=12,
         num_heads=12,
         intermediate_dim=None,
-        normalization="post",
+        normalize_first=False,
         activation="gelu",
         dropout=0.1,
         attention_dropout=0.1,
         layer_norm_epsilon=1e-12,
         positions="learned",
-        max_positions=512,
+        max_sequence_length=512,
         normalize_positions=False,
         num_segments=2,
         padding_id=0,
-        initializer="truncated_normal",
-        initializer_range=0.02,
+        embeddings_initializer=None,
+        kernel_initializer=None,
         pooler=True,
         embedding_dim=None,
         pooler_activation="tanh",
@@ -150,18 +150,18 @@ class BertEncoder(WholeModel, keras.Model):
         self.num_layers = num_layers
         self.num_heads = num_heads
         self.intermediate_dim = intermediate_dim
-        self.normalization = normalization
+        self.normalize_first = normalize_first
         self.activation = activation
         self.dropout = dropout
         self.attention_dropout = attention_dropout
         self.layer_norm_epsilon = layer_norm_epsilon
         self.positions = positions
-        self.max_positions = max_positions
+        self.max_sequence_length = max_sequence_length
         self.normalize_positions = normalize_positions
         self.num_segments = num_segments
         self.padding_id = padding_id
-        self.initializer = initializer
-        self.initializer_range = initializer_range
+        self.embeddings_initializer = embeddings_initializer
+        self.kernel_initializer = kernel_initializer
         self.pooler = pooler
         self.embedding_dim = embedding_dim
         self.pooler_activation = pooler_activation
@@ -175,7 +175,7 @@ class BertEncoder(WholeModel, keras.Model):
         self.token_embedding = keras.layers.ReversibleEmbedding(
             vocabulary_size,
             self.table_dim,
-            embeddings_initializer=table_initializer(initializer, initializer_range),
+            embeddings_initializer=new_initializer(embeddings_initializer),
             dtype=self.dtype_policy,
             name="token_embedding",
         )
@@ -197,7 +197,7 @@ class BertEncoder(WholeModel, keras.Model):
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
         self.blocks = make_blocks(self)
         self.final_norm = None
-        if normalization == "pre":
+        if normalize_first:
             self.final_norm = layer_norm(layer_norm_epsilon, hidden_dim, "final_norm")
         self.pooler_dense = None
         self.activate = activation_function(pooler_activation)
@@ -253,10 +253,10 @@ class BertEncoder(WholeModel, keras.Model):
                 `.safetensors` file. As in `from_preset`, it may also be in a zip archive, or be
                 given by its name or address.
             **overrides: Options of `BertEncoder` that replace those of the checkpoint, such as
-                `num_layers` (loads only the first blocks), `max_positions` (loads only the first
-                positions), `pooler=False`, `dropout`, `activation` or `dtype`. The sizes of the
-                checkpoint's arrays cannot be changed. aespresso's files do not store `num_heads`
-                or `normalize_positions`, which default to 12 and `True` here.
+                `num_layers` (loads only the first blocks), `max_sequence_length` (loads only the
+                first positions), `pooler=False`, `dropout`, `activation` or `dtype`. The sizes of
+                the checkpoint's arrays cannot be changed. aespresso's files do not store
+                `num_heads` or `normalize_positions`, which default to 12 and `True` here.
 
         Returns:
             `BertEncoder`.
@@ -283,14 +283,14 @@ class BertEncoder(WholeModel, keras.Model):
         `BertModel` can load the folder. An encoder without a segment table is written for
         `DistilBertModel`, and one with an `embedding_dim` of its own or with
         `pooler_activation="gelu"` for `ElectraModel`. Sinusoidal positions are written as a table
-        of `max_positions` rows.
+        of `max_sequence_length` rows.
 
         Args:
             path: str. Folder to write to; created if it does not exist.
 
         Raises:
             ValueError: If this class does not support the model, for example because of
-                `normalization="pre"`, quantized weights, or a pooler in an encoder for
+                `normalize_first=True`, quantized weights, or a pooler in an encoder for
                 `DistilBertModel` or `ElectraModel`, or if the folder contains
                 `model.safetensors.index.json`.
         """

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from tfreps._src.layers.attention import built_dense
 from tfreps._src.layers.ops.masks import checked_ids
-from tfreps._src.layers.ops.products import dense_of_tokens
+from tfreps._src.layers.ops.matmul import dense_of_tokens
 from tfreps._src.layers.ops.replicas import sum_over_replicas
 from tfreps._src.layers.transformer import activation_function, layer_norm
 from tfreps._src.metrics import Perplexity
@@ -89,7 +89,7 @@ class BertPretrainer(OwnLossModel, keras.Model):
         # Layers.
         self.activate = activation_function(encoder.activation)
         self.transform = built_dense(
-            self, "transform", encoder.hidden_dim, encoder.table_dim, encoder.initializer_range
+            self, "transform", encoder.hidden_dim, encoder.table_dim, encoder
         )
         self.transform_norm = layer_norm(
             encoder.layer_norm_epsilon, encoder.table_dim, "transform_norm"
@@ -100,7 +100,7 @@ class BertPretrainer(OwnLossModel, keras.Model):
         self.next_sentence_dense = None
         if next_sentence:
             self.next_sentence_dense = built_dense(
-                self, "next_sentence_dense", encoder.hidden_dim, 2, encoder.initializer_range
+                self, "next_sentence_dense", encoder.hidden_dim, 2, encoder
             )
         # Metrics. They sum in float64, because a float32 count cannot exceed 2^24.
         self.masked_perplexity = Perplexity(name="masked_perplexity")

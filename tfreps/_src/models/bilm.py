@@ -392,9 +392,9 @@ class BiLM(WholeModel, keras.Model):
         if ids.dtype == tf.string:
             if self.vocabulary_size is not None:
                 raise ValueError(
-                    "`inputs` must be token ids [B, T], because this biLM has a `vocabulary_size` and "
-                    f"does not accept strings; got strings of shape {ids.shape}. Convert tokens to "
-                    "ids with `tfreps.text.TokenIndexer`."
+                    "`inputs` must be token ids [B, T], because this biLM has a `vocabulary_size` "
+                    f"and does not accept strings; got strings of shape {ids.shape}. Convert "
+                    "tokens to ids with `tfreps.text.TokenIndexer`."
                 )
             if ids.shape.rank == 1:
                 ids = split_tokens(ids)  # [B, T]

@@ -43,14 +43,15 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
             direction. 0 corresponds to bilm-tf's training. Defaults to 0.0.
 
     Call arguments:
-        features: dict, such as an element of `tfreps.data.LMBatches`, with the targets `next_token_id`
-            int `[B, T]` and the inputs. A biLM that reads token ids needs `token_ids` int `[B, T]`.
-            A biLM that reads characters needs `tokens_characters` int `[B, T, C]`, or
-            `character_rows` int `[B, T]` and `unknown_characters` int `[U, C]`, which `LMBatches`
-            yields with `characters="table"`; call `set_character_table` before using them. Training
-            and evaluation also need `mask` bool `[B, T]`. For the backward direction, all of these
-            except `unknown_characters` are also needed with the suffix `_reverse`. `token_ids` and
-            `next_token_id` are vocabulary ids, without the 1 that is added to the ids of a `BiLM`.
+        features: dict, such as an element of `tfreps.data.LMBatches`, with the targets
+            `next_token_id` int `[B, T]` and the inputs. A biLM that reads token ids needs
+            `token_ids` int `[B, T]`. A biLM that reads characters needs `tokens_characters`
+            int `[B, T, C]`, or `character_rows` int `[B, T]` and `unknown_characters`
+            int `[U, C]`, which `LMBatches` yields with `characters="table"`; call
+            `set_character_table` before using them. Training and evaluation also need `mask`
+            bool `[B, T]`. For the backward direction, all of these except `unknown_characters` are
+            also needed with the suffix `_reverse`. `token_ids` and `next_token_id` are vocabulary
+            ids, without the 1 that is added to the ids of a `BiLM`.
         initial_state: tuple of one `LSTMState` per direction. If `None` (the default), the biLM's
             fixed state is used.
         training: bool. Whether to use the sampled softmax and dropout. Defaults to `False`.

@@ -9,7 +9,7 @@ from tfreps._src.files.argument_checks import (
     check_integers,
     check_names,
 )
-from tfreps._src.layers.ops.products import product
+from tfreps._src.layers.ops.matmul import matmul
 from tfreps._src.layers.pooling import POOLINGS as LAYER_POOLINGS
 from tfreps._src.layers.pooling import Pooling
 from tfreps._src.metrics import AreaUnderCurve, SentenceLoss
@@ -137,10 +137,10 @@ class Classifier(SentenceLossModel, keras.Model):
             v = self.pool(outputs["sequence_output"], mask=outputs["mask"])  # [B, D]
         v = self.drop(v, training=training)
         if self.hidden_units:
-            v = product(v, self.hidden_kernel, self.compute_dtype)
+            v = matmul(v, self.hidden_kernel, self.compute_dtype)
             v = tf.tanh(v + tf.cast(self.hidden_bias, "float32"))
             v = self.drop(v, training=training)
-        logits = product(v, self.kernel, self.compute_dtype)  # [B, N]
+        logits = matmul(v, self.kernel, self.compute_dtype)  # [B, N]
         logits += tf.cast(self.bias, "float32")
         if self.linear is not None:
             linear = self.linear(features, training=training)

@@ -44,8 +44,8 @@ class Elmo(WholeModel, keras.Model):
             not trained either. If `None` (the default), the mix is learned.
 
     Call arguments:
-        inputs: Input of the biLM: character ids `[B, T, C]`, string tokens `[B, T]`, string sentences
-            `[B]`, or a dict with `character_ids`; for other forms, see `BiLM`.
+        inputs: Input of the biLM: character ids `[B, T, C]`, string tokens `[B, T]`, string
+            sentences `[B]`, or a dict with `character_ids`; for other forms, see `BiLM`.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:

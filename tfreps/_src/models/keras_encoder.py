@@ -1,4 +1,4 @@
-"""Plain Keras models as encoders: the width, outputs and inputs of a functional or Sequential one."""
+"""Functional and Sequential Keras models as encoders: their width, outputs and inputs."""
 
 import keras
 import tensorflow as tf
@@ -19,7 +19,7 @@ def width_of(encoder: keras.Model, name: str = "sequence_output") -> int | None:
         return getattr(encoder, attribute)
     if not _has_graph(encoder):
         return None
-    output = encoder.outputs[0] if len(encoder.outputs) == 1 else encoder.output
+    output = _only(encoder.output)
     if isinstance(output, dict):
         output = output.get(name)
     elif name != "sequence_output":
@@ -28,9 +28,7 @@ def width_of(encoder: keras.Model, name: str = "sequence_output") -> int | None:
     return shape[-1] if len(shape) == rank else None
 
 
-def encoded(
-    encoder: keras.Model, features: object, training: bool = False
-) -> dict[str, tf.Tensor]:
+def encoded(encoder: keras.Model, features: object, training: bool = False) -> dict[str, tf.Tensor]:
     """Calls an encoder, and returns its outputs as a dict with `sequence_output` and `mask`.
 
     For a plain Keras model whose output has no `mask`, it is the mask that Keras computes, or True
@@ -38,7 +36,7 @@ def encoded(
     """
     outputs = encoder(features, training=training)
     if not isinstance(outputs, dict):
-        outputs = {"sequence_output": outputs[0] if isinstance(outputs, list) else outputs}
+        outputs = {"sequence_output": _only(outputs)}
     x = outputs["sequence_output"]
     mask = outputs["mask"] if "mask" in outputs else getattr(x, "_keras_mask", None)
     return {**outputs, "mask": full_mask(mask, x)}
@@ -48,7 +46,7 @@ def inputs_of(model: keras.Model) -> list:
     """Returns the specs of the inputs of a functional or Sequential model; empty for others."""
     if not _has_graph(model):
         return []
-    inputs = model.inputs[0] if len(model.inputs) == 1 else model.input
+    inputs = _only(model.input)
     if isinstance(inputs, dict):
         return [{name: _spec(tensor, name) for name, tensor in inputs.items()}]
     return [keras.tree.map_structure(_spec, inputs)]
@@ -57,6 +55,12 @@ def inputs_of(model: keras.Model) -> list:
 def _has_graph(model):
     """Returns True for a functional model, and for a Sequential one whose input is known."""
     return isinstance(model, keras.Model) and bool(getattr(model, "inputs", None))
+
+
+def _only(structure):
+    """Returns the item of a list or tuple of one, and any other structure unchanged."""
+    is_list = isinstance(structure, list | tuple) and len(structure) == 1
+    return structure[0] if is_list else structure
 
 
 def _spec(tensor, name=None):

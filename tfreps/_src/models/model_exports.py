@@ -46,10 +46,11 @@ class ExportMethods:
         """Exports the model for inference, like `keras.Model.export`.
 
         The SavedModel has one function, `serve`, which returns the outputs of the model with
-        `training=False`; for a tagger, those of `tag`. Loaded with `tf.saved_model.load` or `keras.layers.TFSMLayer`, it accepts
-        each of the `_input_signatures()`. For servers, the signatures `serve` and `serving_default`
-        accept the first of them. In these signatures, an output that is a list or tuple becomes
-        one output per item, `name_0`, `name_1` and so on.
+        `training=False`; for a tagger, those of `tag`. Loaded with `tf.saved_model.load` or
+        `keras.layers.TFSMLayer`, it accepts each form of the inputs that the model does. For
+        servers, the signatures `serve` and `serving_default` accept the form with the required
+        inputs alone. In these signatures, an output that is a list or tuple becomes one output per
+        item, `name_0`, `name_1` and so on.
 
         Args:
             filepath: str. Folder of the SavedModel. An existing SavedModel is replaced.
@@ -58,7 +59,7 @@ class ExportMethods:
             verbose: bool. Whether to print the path and the inputs. If `None` (the default), they
                 are printed.
             input_signature: list with a structure of `tf.TensorSpec` or `keras.InputSpec` for each
-                argument of `call`. If `None` (the default), `_input_signatures()` is used.
+                argument of `call`. If `None` (the default), the model says what it accepts.
             **kwargs: Options of the other formats.
 
         Raises:
@@ -95,7 +96,7 @@ def _signatures_of(part):
     if not hasattr(part, "_input_signatures"):
         raise ValueError(
             f"{type(part).__name__} does not specify its inputs. Pass an `input_signature` to "
-            "`export`, or add a method `_input_signatures` to the class."
+            "`export`."
         )
     return part._input_signatures()
 

@@ -1,20 +1,20 @@
-"""choose_precision: the precision of matrix products that suits a machine, a model and a batch."""
+"""choose_precision: the precision that suits a machine, a model and a batch."""
 
 from typing import NamedTuple
 
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_choice
-from tfreps._src.layers.ops.cpu_instructions import bfloat16_products
+from tfreps._src.layers.ops.cpu_instructions import bfloat16_instructions
 
-# Precision of matrix products -> dtype policy of Keras, under which weights stay in float32.
+# Precision of matrix multiplications -> dtype policy of Keras, under which weights stay in float32.
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
-# The least compute capability of a GPU with fast products of each type, the best type first.
+# The least compute capability of a GPU that multiplies fast in each type, the best type first.
 OF_GPUS = {"bfloat16": (8, 0), "float16": (7, 0)}
 # Kind of model -> pairs of the least rows of a batch and the least width of the model for which
-# bfloat16 was faster on a CPU with AVX512_BF16 products (`python -m benchmarks.precision`): a
+# bfloat16 was faster on a CPU with AVX512_BF16 instructions (`python -m benchmarks.precision`): a
 # training step at least 1.15 times as fast as in float32 in one of the measured models, and slower
-# in none. The kinds without pairs have hardly any products.
+# in none. The kinds without pairs hardly multiply matrices.
 LEAST = {
     "elmo": ((128, 256), (2, 1024)),
     "bert": ((32, 256), (2, 384)),
@@ -28,7 +28,7 @@ LEAST = {
 
 
 class Precision(NamedTuple):
-    """Precision of matrix products, and the reason for it.
+    """Precision of matrix multiplications, and the reason for it.
 
     Args:
         name: str. `"float32"`, `"bfloat16"` or `"float16"`.
@@ -53,7 +53,7 @@ def choose_precision(
 
     - On a GPU, it is bfloat16 if the compute capability is at least 8.0, float16 if it is at least
       7.0, and otherwise float32. The oldest of several GPUs counts.
-    - On a CPU with instructions for bfloat16 products, it is bfloat16 if training such models on
+    - On a CPU with native bfloat16 instructions, it is bfloat16 if training such models on
       such batches was measured to be faster, and otherwise float32.
     - On any other CPU, and on systems other than Linux, it is float32.
 
@@ -82,18 +82,18 @@ def choose_precision(
     gpus = tf.config.list_physical_devices("GPU")
     if gpus:
         return _of_gpus(min(map(_capability, gpus)), float16)
-    products = bfloat16_products()
-    if products is None:
-        return Precision("float32", "this CPU has no bfloat16 products")
+    instructions = bfloat16_instructions()
+    if instructions is None:
+        return Precision("float32", "this CPU has no native bfloat16 instructions")
     width = float("inf") if width is None else width
     if any(rows >= least_rows and width >= least for least_rows, least in LEAST[kind]):
-        return Precision("bfloat16", f"this CPU has {products} products")
+        return Precision("bfloat16", f"this CPU has {instructions} instructions")
     return Precision("float32", "bfloat16 is not known to be faster for this model and batch size")
 
 
 def bfloat16_is_slow() -> bool:
-    """Returns True if models compute on a CPU that has no bfloat16 products."""
-    return not tf.config.list_physical_devices("GPU") and bfloat16_products() is None
+    """Returns True if models compute on a CPU that has no native bfloat16 instructions."""
+    return not tf.config.list_physical_devices("GPU") and bfloat16_instructions() is None
 
 
 def _of_gpus(capability, float16):

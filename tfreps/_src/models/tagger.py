@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_choice, check_dropout, check_names
 from tfreps._src.layers.crf import CRF
-from tfreps._src.layers.ops.products import product
+from tfreps._src.layers.ops.matmul import matmul
 from tfreps._src.metrics import SentenceLoss, SpanF1, TokenAccuracy
 from tfreps._src.models.keras_encoder import encoded, width_of
 from tfreps._src.models.own_loss import SentenceLossModel, checked_y, mean_of_rows
@@ -164,7 +164,7 @@ class Tagger(SentenceLossModel, keras.Model):
         x = self.drop(tf.cast(x, "float32"), training=training)
         if self.use_projection:
             flat = tf.reshape(x, [-1, self.kernel.shape[0]])
-            x = product(flat, self.kernel, self.compute_dtype)
+            x = matmul(flat, self.kernel, self.compute_dtype)
             x = tf.reshape(x, [*tf.unstack(tf.shape(mask)), len(self.tags)])
         x += tf.cast(self.bias, "float32")
         if self.linear is not None:

@@ -164,7 +164,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         return {"sequence_output": x, "mask": mask}
 
     def _input_signatures(self):
-        """Returns the specs of the features that are used; see `ExportMethods._input_signatures`."""
+        """Returns the specs of the used features; see `ExportMethods._input_signatures`."""
         specs = []
         mask = feature("mask", dtype="bool")
         names = {self.elmo.bilm._ids_name} if self.elmo is not None else set()

@@ -15,7 +15,7 @@ class TransformerEncoder(WholeModel, keras.Model):
 
         x_0 = dropout(positions(embedding_norm(project(embedder(features)))))
         x_l = block_l(x_{l-1})          l = 1 .. num_layers
-        sequence_output = x_L           ("post"), or final_norm(x_L)          ("pre")
+        sequence_output = x_L, or final_norm(x_L) with `normalize_first`
 
     `project` is a dense layer, which is omitted if the width of the embedder is `hidden_dim`.
     `embedding_norm` replaces the paper's factor of `sqrt(hidden_dim)`: it gives the vectors of any
@@ -28,14 +28,15 @@ class TransformerEncoder(WholeModel, keras.Model):
         num_heads: int. Number of attention heads per block. Defaults to 4.
         intermediate_dim: int. Width of the feed-forward network of each block. If `None` (the
             default), it is `4 * hidden_dim`.
-        normalization: `"post"` or `"pre"`. Position of the layer norms; see `TransformerBlock`.
-            Defaults to `"pre"`, which needs no warm-up of the learning rate.
+        normalize_first: bool. Whether to normalize the inputs of the parts of a block instead of
+            their outputs; see `TransformerBlock`. Defaults to `True`, which needs no warm-up of the
+            learning rate.
         activation: str or function. Activation of the feed-forward networks; see
             `TransformerBlock`. Defaults to `"gelu"`.
         positions: `"sinusoidal"`, `"sinusoidal_full_index"` or `"learned"`. Kind of position
             vectors; see `PositionEmbedding`. If `None`, no position vectors are added. Defaults to
             `"sinusoidal"`.
-        max_positions: int. Maximum length of a text in tokens. Used only with
+        max_sequence_length: int. Maximum length of a text in tokens. Used only with
             `positions="learned"`. Defaults to 512.
         normalize_positions: bool. Whether to scale each sinusoidal position vector to length 1.
             Defaults to `False`.
@@ -47,9 +48,9 @@ class TransformerEncoder(WholeModel, keras.Model):
             Defaults to 0.1.
         layer_norm_epsilon: float. Constant added to the variance in the layer norms.
             Defaults to 1e-5.
-        initializer_range: float. Standard deviation of the truncated normal distribution from
-            which the kernels of the blocks are drawn. If `None` (the default), they are drawn from
-            the Glorot uniform distribution.
+        kernel_initializer: str, config or Keras initializer of the kernels of the blocks. If
+            `None`, it is a truncated normal distribution with a standard deviation of 0.02, as in
+            BERT. Defaults to `"glorot_uniform"`.
 
     Call arguments:
         features: dict. The features that the embedder reads.
@@ -83,16 +84,16 @@ class TransformerEncoder(WholeModel, keras.Model):
         num_layers=2,
         num_heads=4,
         intermediate_dim=None,
-        normalization="pre",
+        normalize_first=True,
         activation="gelu",
         positions="sinusoidal",
-        max_positions=512,
+        max_sequence_length=512,
         normalize_positions=False,
         causal=False,
         dropout=0.1,
         attention_dropout=0.1,
         layer_norm_epsilon=1e-5,
-        initializer_range=None,
+        kernel_initializer="glorot_uniform",
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
@@ -102,16 +103,16 @@ class TransformerEncoder(WholeModel, keras.Model):
         self.num_layers = num_layers
         self.num_heads = num_heads
         self.intermediate_dim = intermediate_dim
-        self.normalization = normalization
+        self.normalize_first = normalize_first
         self.activation = activation
         self.positions = positions
-        self.max_positions = max_positions
+        self.max_sequence_length = max_sequence_length
         self.normalize_positions = normalize_positions
         self.causal = causal
         self.dropout = dropout
         self.attention_dropout = attention_dropout
         self.layer_norm_epsilon = layer_norm_epsilon
-        self.initializer_range = initializer_range
+        self.kernel_initializer = kernel_initializer
         check_blocks(self)
         check_choice((*KINDS, None), positions=positions)
         check_dropout(dropout=dropout)
@@ -124,13 +125,13 @@ class TransformerEncoder(WholeModel, keras.Model):
         self.add_positions = None
         if positions is not None:
             self.add_positions = PositionEmbedding(
-                positions, max_positions, normalize_positions, name="positions"
+                positions, max_sequence_length, normalize_positions, name="positions"
             )
             self.add_positions.build((None, None, hidden_dim))
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
         self.blocks = make_blocks(self)
         self.final_norm = None
-        if normalization == "pre":
+        if normalize_first:
             self.final_norm = layer_norm(layer_norm_epsilon, hidden_dim, "final_norm")
         self.output_dim = hidden_dim
         self.supports_jit = False

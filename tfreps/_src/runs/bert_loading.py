@@ -109,7 +109,7 @@ def freeze_blocks(encoder, number: int) -> None:
 
 def max_length(encoder, tokenizer) -> int | None:
     """Returns the maximum number of ids per text, special tokens included; `None` if unlimited."""
-    positions = encoder.max_positions if encoder.positions == "learned" else None
+    positions = encoder.max_sequence_length if encoder.positions == "learned" else None
     return least(positions, tokenizer.max_length)
 
 

@@ -1,12 +1,12 @@
-"""cpu_instructions: the instructions of this CPU, as far as its products depend on them."""
+"""cpu_instructions: the instructions of this CPU, as far as matrix multiplications use them."""
 
 import functools
 import os
 import pathlib
 
 CPU_INFO = pathlib.Path("/proc/cpuinfo")  # of Linux; other systems are not asked
-# Instructions for products of bfloat16 numbers, by their name on x86 or Arm, the fastest first.
-BFLOAT16_PRODUCTS = "amx_bf16", "avx512_bf16", "bf16"
+# Instructions that multiply bfloat16 numbers, by their name on x86 or Arm, the fastest first.
+BFLOAT16_INSTRUCTIONS = "amx_bf16", "avx512_bf16", "bf16"
 # Values of ONEDNN_MAX_CPU_ISA (formerly DNNL_MAX_CPU_ISA) that allow no such instruction.
 LIMITS = "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"
 WITHOUT_BFLOAT16 = {"SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX2_VNNI_2"}
@@ -27,16 +27,16 @@ def cpu_instructions(path: pathlib.Path = CPU_INFO) -> frozenset[str]:
     return frozenset.intersection(*found) if found else frozenset()
 
 
-def bfloat16_products() -> str | None:
+def bfloat16_instructions() -> str | None:
     """Returns the instruction set with which TensorFlow multiplies bfloat16 matrices on this CPU.
 
     It is `None` if the CPU has no such instructions, if the system is not Linux, or if an
     environment variable keeps TensorFlow from using them (`ONEDNN_MAX_CPU_ISA`,
-    `TF_ENABLE_ONEDNN_OPTS`). Such products are then slower than those of float32.
+    `TF_ENABLE_ONEDNN_OPTS`). Multiplying in bfloat16 is then slower than in float32.
     """
     limits = {os.environ.get(name, "").upper() for name in LIMITS}
     is_off = os.environ.get("TF_ENABLE_ONEDNN_OPTS", "").lower() in ("0", "false")
     if is_off or limits & WITHOUT_BFLOAT16:
         return None
-    found = [name.upper() for name in BFLOAT16_PRODUCTS if name in cpu_instructions()]
+    found = [name.upper() for name in BFLOAT16_INSTRUCTIONS if name in cpu_instructions()]
     return found[0] if found else None

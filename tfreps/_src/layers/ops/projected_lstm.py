@@ -4,7 +4,7 @@ import functools
 
 import tensorflow as tf
 
-from tfreps._src.layers.ops.products import product, widened
+from tfreps._src.layers.ops.matmul import matmul, widened
 
 
 def projected_lstm(
@@ -25,7 +25,7 @@ def projected_lstm(
         c_t = clip(sigmoid(f + 1) * c_{t-1} + sigmoid(i) * tanh(g), cell_clip)
         h_t = clip((sigmoid(o) * tanh(c_t)) @ projection, projection_clip)
 
-    The products with the inputs of all steps are computed at once before the loop, and the
+    The inputs of all steps are multiplied by the kernel at once before the loop, and the
     gradients of the weights at once after it, so that the loop contains only the recurrence. The
     order of the gates is i, f, g, o, as in Keras. As in TF 1, the forget bias of 1 is added at
     every step and is not part of `bias`.
@@ -40,7 +40,7 @@ def projected_lstm(
         bias: float, shape `[4 * U]`.
         projection: float, shape `[U, H]`. If `None`, there is no projection and `H = U`.
         options: dict with `cell_clip` and `projection_clip`, float or `None` for no clipping, and
-            `compute_dtype`, the dtype of the products.
+            `compute_dtype`, the dtype of the matrix multiplications.
         training: bool. Whether to store the gates of every step for the gradient. If False, the
             gradient is the same, but computing it runs the loop again. Defaults to False.
         distinct: tuple `(vectors, which)`, float32 `[D, P]` and int32 `[T, B]`, with
@@ -101,10 +101,10 @@ def _forward(inputs, mask, distinct, hidden, cell, weights, options, keep):
     recurrent = kernel[inputs.shape[-1] :]  # [H, W]
 
     def step(t, hidden, cell, outputs, tape):
-        z = from_inputs[t] + product(hidden, recurrent, dtype)  # [B, W]
+        z = from_inputs[t] + matmul(hidden, recurrent, dtype)  # [B, W]
         i, f, g, o, raw, new_cell, squashed = _gates(z, cell, options["cell_clip"])
         exposed = o * squashed  # [B, U]
-        projected = exposed if projection is None else product(exposed, projection, dtype)
+        projected = exposed if projection is None else matmul(exposed, projection, dtype)
         new_hidden = _clip(projected, options["projection_clip"])  # [B, H]
         saved = (hidden, cell, i, f, g, o, raw, squashed, exposed, projected) if keep else ()
         tape = tuple(array.write(t, value) for array, value in zip(tape, saved, strict=True))
@@ -133,12 +133,12 @@ def _from_inputs(inputs, distinct, kernel, bias, dtype):
     """Multiplies the inputs of all steps by the kernel, `[T, B, W]`."""
     if distinct is not None:
         vectors, which = distinct
-        products = tf.nn.bias_add(product(vectors, kernel, dtype), bias)  # [D, W]
-        return tf.gather(products, which)
+        terms = tf.nn.bias_add(matmul(vectors, kernel, dtype), bias)  # [D, W]
+        return tf.gather(terms, which)
     num_steps, batch, dim = tf.unstack(tf.shape(inputs))
-    products = product(tf.reshape(inputs, [-1, dim]), kernel, dtype)  # [T*B, W]
-    products = tf.nn.bias_add(products, bias)
-    return tf.reshape(products, [num_steps, batch, kernel.shape[1]])
+    terms = matmul(tf.reshape(inputs, [-1, dim]), kernel, dtype)  # [T*B, W]
+    terms = tf.nn.bias_add(terms, bias)
+    return tf.reshape(terms, [num_steps, batch, kernel.shape[1]])
 
 
 def _backward(inputs, mask, weights, options, tape, d_outputs, d_hidden, d_cell):
@@ -156,7 +156,7 @@ def _backward(inputs, mask, weights, options, tape, d_outputs, d_hidden, d_cell)
         )
         real = 1.0 if mask is None else mask[t]  # [B, 1]
         d_h = (d_hidden + d_outputs[t]) * real * _inside(projected, options["projection_clip"])
-        d_m = d_h if projection is None else product(d_h, projection, dtype, True)  # [B, U]
+        d_m = d_h if projection is None else matmul(d_h, projection, dtype, True)  # [B, U]
         d_c = (d_cell * real + d_m * o * (1.0 - squashed * squashed)) * _inside(
             raw, options["cell_clip"]
         )
@@ -170,7 +170,7 @@ def _backward(inputs, mask, weights, options, tape, d_outputs, d_hidden, d_cell)
             ],
             axis=1,
         )  # [B, W]
-        new_d_hidden = product(d_z, recurrent, dtype, True)
+        new_d_hidden = matmul(d_z, recurrent, dtype, True)
         new_d_cell = d_c * f
         if mask is not None:
             new_d_hidden += d_hidden * (1.0 - real)
@@ -185,15 +185,15 @@ def _backward(inputs, mask, weights, options, tape, d_outputs, d_hidden, d_cell)
     flat = tf.reshape(inputs, [-1, inputs.shape[-1]])  # [T*B, P]
     into = tf.concat([flat, tape[0].concat()], axis=1)  # [T*B, P+H]
     gradients = [
-        tf.reshape(product(d_gates, kernel[: inputs.shape[-1]], dtype, True), tf.shape(inputs)),
+        tf.reshape(matmul(d_gates, kernel[: inputs.shape[-1]], dtype, True), tf.shape(inputs)),
         d_hidden,
         d_cell,
-        product(tf.transpose(into), d_gates, dtype)[:, :width],
+        matmul(tf.transpose(into), d_gates, dtype)[:, :width],
         tf.reduce_sum(d_gates, axis=0)[:width],
     ]
     if projection is not None:
         exposed = tape[8].concat()  # [T*B, U]
-        gradients.append(product(tf.transpose(exposed), d_projected.concat(), dtype))
+        gradients.append(matmul(tf.transpose(exposed), d_projected.concat(), dtype))
     sources = [inputs, d_hidden, d_cell, *weights]
     return [tf.cast(d, source.dtype) for d, source in zip(gradients, sources, strict=True)]
 

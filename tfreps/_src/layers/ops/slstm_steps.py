@@ -1,10 +1,10 @@
-"""S-LSTM steps with fused products, and gates of the words whose gradient is hand-written."""
+"""S-LSTM steps with fused multiplications, and gates whose gradient is hand-written."""
 
 from typing import NamedTuple
 
 import tensorflow as tf
 
-from tfreps._src.layers.ops.products import product
+from tfreps._src.layers.ops.matmul import matmul
 
 
 class Form(NamedTuple):
@@ -77,8 +77,8 @@ class First(NamedTuple):
 
     If many states are equal (learned states or zeros), the states are `source @ rows`: `rows`, of
     shape `[R, H]`, contains the distinct states, and `source` selects one of them, or zeros, for
-    each node. The kernels have been multiplied by `rows` in advance, so that the large product of
-    the first step becomes a small one.
+    each node. The kernels have been multiplied by `rows` in advance, so that the first step has a
+    small matrix multiplication instead of a large one.
     Otherwise `source` contains the states themselves, `R` is their width `H`, and the kernels are
     those of `Weights`.
 
@@ -96,8 +96,8 @@ class First(NamedTuple):
 def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, compute_dtype):
     """Computes `num_steps` steps of the S-LSTM, as defined in `SLSTMCell`.
 
-    Each step computes all gates of all words with one product; the product with the inputs is
-    computed once for all steps.
+    Each step computes all gates of all words with one matrix multiplication; that of the inputs
+    is computed once for all steps.
 
     Args:
         states: tuple of the float32 states before the first step: the hidden and cell states of the
@@ -109,7 +109,7 @@ def exchange(form, weights, states, first, inputs, embedding, masks, num_steps, 
             `input_term="embedding"`; otherwise `None`.
         masks: tuple of two float32 masks of shape `[B, T, 1]`. The first is 1 on the nodes that
             the steps change; the second is 1 on the nodes that the sentence nodes read.
-        compute_dtype: str. Dtype of the products; everything else is float32.
+        compute_dtype: str. Dtype of the matrix multiplications; everything else is float32.
     """
     weights = Weights(*(None if w is None else tf.cast(w, "float32") for w in weights))
     first = First(*(None if t is None else tf.cast(t, "float32") for t in first))
@@ -158,7 +158,7 @@ def neighbors(x, groups):
 class _Kernel:
     """Kernel `[D, G*H]`, cast once for all steps: `low`, and `by_gate` of shape `[G, D, H]`.
 
-    In the second form, the product for each gate is contiguous in memory.
+    In the second form, the result for each gate is contiguous in memory.
     """
 
     def __init__(self, form, kernel, dtype):
@@ -171,7 +171,7 @@ class _Kernel:
 def _product(x, kernel, dtype):
     """Multiplies `[B, T, D]` by `[D, E]` as one matrix: float32 `[B, T, E]`."""
     dim, width = kernel.shape
-    y = product(tf.reshape(x, [-1, dim]), kernel, dtype)
+    y = matmul(tf.reshape(x, [-1, dim]), kernel, dtype)
     return tf.reshape(y, [*tf.unstack(tf.shape(x)[:2]), width])
 
 
@@ -181,8 +181,8 @@ def _from_nodes(form, weights, node_hidden, mean, dtype):
     The latter are all terms of their gates that do not depend on a single word, `[S, B, 3*H]`.
     """
     units = form.units
-    out = product(node_hidden, weights.sentence_kernel, dtype)  # [S, B, (G-S+4)H]
-    from_mean = product(mean[None], weights.mean_kernel, dtype)  # [S, B, 2H]
+    out = matmul(node_hidden, weights.sentence_kernel, dtype)  # [S, B, (G-S+4)H]
+    from_mean = matmul(mean[None], weights.mean_kernel, dtype)  # [S, B, 2H]
     node_gates = out[..., -3 * units :] + weights.sentence_bias[:, None]
     node_gates += tf.pad(from_mean, [[0, 0], [0, 0], [0, units]])
     before = (1 + len(form.cell_groups)) * units  # columns of the gates before the nodes'
@@ -197,7 +197,7 @@ def _word_update(form, from_inputs, embedding, updated, dtype):
 
     Its gradient is hand-written: the gradients of all gates are one matrix, `[B*T, G*H]`, which is
     multiplied by the kernel and by the hidden states. `low_source` is `source` in the dtype of the
-    products.
+    matrix multiplications.
     """
 
     def by_gate(x):  # [..., G*H] to [G, ..., H]

@@ -1,4 +1,4 @@
-"""Products in low precision with float32 results."""
+"""Matrix multiplications in low precision with float32 results."""
 
 import keras
 import numpy as np
@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tests.closeness import BFLOAT16, FLOAT16, FLOAT32, assert_close
-from tfreps._src.layers.ops.products import dense_of_tokens, product, widened
+from tfreps._src.layers.ops.matmul import dense_of_tokens, matmul, widened
 
 X = np.random.default_rng(0).normal(size=(2, 3, 4)).astype("float32")
 KERNEL = np.random.default_rng(1).normal(size=(4, 5)).astype("float32")
@@ -15,7 +15,7 @@ KERNEL = np.random.default_rng(1).normal(size=(4, 5)).astype("float32")
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_is_the_product_of_the_rounded_factors(dtype):
     rounded = [tf.cast(tf.cast(a, dtype), "float64").numpy() for a in (X, KERNEL)]
-    y = product(X, KERNEL, dtype)
+    y = matmul(X, KERNEL, dtype)
     assert y.dtype == tf.float32
     # The result is also rounded to the compute precision.
     unit = {"float32": FLOAT32, "bfloat16": BFLOAT16, "float16": FLOAT16}[dtype]
@@ -24,7 +24,7 @@ def test_is_the_product_of_the_rounded_factors(dtype):
 
 def test_multiplies_with_the_transpose():
     expected = X[0] @ KERNEL
-    assert_close(product(X[0], KERNEL.T, "float32", True), expected)
+    assert_close(matmul(X[0], KERNEL.T, "float32", True), expected)
 
 
 def test_extra_columns_change_no_other_column():
@@ -32,7 +32,7 @@ def test_extra_columns_change_no_other_column():
     wide = widened(tf.constant(kernel))
     assert wide.shape == (4, 1056)
     np.testing.assert_array_equal(wide, np.pad(kernel, [[0, 0], [0, 32]]))
-    assert_close(product(X[0], wide, "float32")[:, :1024], X[0] @ kernel)
+    assert_close(matmul(X[0], wide, "float32")[:, :1024], X[0] @ kernel)
 
 
 @pytest.mark.parametrize("columns, dtype", [(1000, "float32"), (1024, "bfloat16"), (0, "float16")])

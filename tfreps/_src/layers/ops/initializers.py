@@ -1,9 +1,9 @@
-"""OrthogonalRows: initializer that draws an orthogonal matrix and normalizes its rows."""
+"""Initializers: OrthogonalRows, and those that arguments of layers and models name."""
 
 import keras
 import tensorflow as tf
 
-from tfreps._src.files.argument_checks import check_positive
+BERT_STDDEV = 0.02
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -39,13 +39,16 @@ class OrthogonalRows(keras.initializers.Initializer):
         return {"seed": self.seed}
 
 
-def table_initializer(initializer, initializer_range):
-    """Returns the initializer of an embedding table, one of three kinds; see `BertEncoder`."""
-    check_positive(initializer_range=initializer_range)
-    if initializer == "truncated_normal":
-        return keras.initializers.TruncatedNormal(stddev=initializer_range)
-    if initializer == "orthogonal_rows":
+def new_initializer(given: object) -> keras.initializers.Initializer:
+    """Returns a new initializer for one weight.
+
+    `given` is the name, config or instance of a Keras initializer, `"orthogonal_rows"`, or `None`
+    for the truncated normal distribution of BERT.
+    """
+    if given is None:
+        return keras.initializers.TruncatedNormal(stddev=BERT_STDDEV)
+    if isinstance(given, keras.Initializer):
+        return given.clone()  # so that weights of the same shape get different values
+    if given == "orthogonal_rows":
         return OrthogonalRows()
-    if isinstance(initializer, keras.Initializer):
-        return initializer.clone()  # so that tables of the same shape get different values
-    return keras.initializers.get(initializer)
+    return keras.initializers.get(given)

@@ -1,11 +1,11 @@
-"""OrthogonalRows: norms, angles and seeds."""
+"""OrthogonalRows: norms, angles and seeds; and initializers by name."""
 
 import keras
 import numpy as np
 import pytest
 
 from tests.closeness import assert_close
-from tfreps._src.layers.ops.orthogonal_rows import OrthogonalRows, table_initializer
+from tfreps._src.layers.ops.initializers import OrthogonalRows, new_initializer
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (5, 5), (40, 5), (1, 1)])
@@ -32,15 +32,13 @@ def test_comes_back_from_its_config_and_keeps_to_its_seed():
     assert initializer((4, 3), dtype="float16").dtype == "float16"
 
 
-def test_by_name():
-    assert isinstance(table_initializer("orthogonal_rows", 0.02), OrthogonalRows)
-    normal = table_initializer("truncated_normal", 0.5)([1000, 10]).numpy()
-    assert np.abs(normal).max() <= 1.0 and normal.std() == pytest.approx(0.44, rel=0.05)
-    assert not table_initializer("zeros", 0.02)([2, 3]).numpy().any()
+def test_new_initializers():
+    assert isinstance(new_initializer("orthogonal_rows"), OrthogonalRows)
+    normal = new_initializer(None)([1000, 10]).numpy()
+    assert np.abs(normal).max() <= 0.04 and normal.std() == pytest.approx(0.0176, rel=0.05)
+    assert not new_initializer("zeros")([2, 3]).numpy().any()
     uniform = keras.initializers.RandomUniform(2.0, 3.0)
-    one, other = (table_initializer(uniform, 0.02)([4, 3]).numpy() for _ in range(2))
-    assert one.min() >= 2.0 and (one != other).any()  # each table gets different values
+    one, other = (new_initializer(uniform)([4, 3]).numpy() for _ in range(2))
+    assert one.min() >= 2.0 and (one != other).any()  # each weight gets different values
     with pytest.raises(ValueError, match="zeros and ones"):
-        table_initializer("zeros and ones", 0.02)
-    with pytest.raises(ValueError, match="`initializer_range` must be above 0; got 0"):
-        table_initializer("truncated_normal", 0)
+        new_initializer("zeros and ones")

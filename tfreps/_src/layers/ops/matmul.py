@@ -1,4 +1,4 @@
-"""Matrix products in the compute dtype of a layer."""
+"""Matrix multiplications in the compute dtype of a layer."""
 
 import tensorflow as tf
 
@@ -6,12 +6,12 @@ PAGE = 4096  # bytes
 EXTRA_COLUMNS = 32
 
 
-def product(x, kernel, compute_dtype, transpose_kernel=False):
+def matmul(x, kernel, compute_dtype, transpose_kernel=False):
     """Multiplies `x`, `[..., D]`, by a kernel in `compute_dtype`, and returns float32 `[..., E]`.
 
     The kernel is `[D, E]`, or `[E, D]` with `transpose_kernel`, and may have batch axes. The layers
-    of tfreps keep states, gates and outputs in float32. Only their matrix products, which take most
-    of the time, can use a lower precision.
+    of tfreps keep states, gates and outputs in float32. Only their matrix multiplications, which
+    take most of the time, can use a lower precision.
     """
     x = tf.cast(x, compute_dtype)
     kernel = tf.cast(kernel, compute_dtype)
@@ -21,9 +21,9 @@ def product(x, kernel, compute_dtype, transpose_kernel=False):
 def widened(kernel):
     """Appends columns of zeros to a float32 matrix whose rows are a multiple of 4096 bytes long.
 
-    Without them, a product with few rows takes up to 2.5 times as long, probably because the
-    numbers of a column share few places in the first cache of the CPU. The other columns of the
-    product do not change. bfloat16 products do not gain from it.
+    Without them, a multiplication of few rows takes up to 2.5 times as long, probably because the
+    numbers of a column share few lines of the first cache of the CPU. The other columns of the
+    result do not change. bfloat16 does not gain from it.
     """
     if kernel.dtype != tf.float32 or kernel.shape[1] * kernel.dtype.size % PAGE:
         return kernel
