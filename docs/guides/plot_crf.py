@@ -142,9 +142,9 @@ print("log of the marginal    =", float(np.log(marginals[1, 1])))
 # Train it in ``fit``
 # -------------------
 #
-# `tfreps.models.Tagger` puts a dense layer and the CRF on any functional Keras model. ``fit`` takes
-# the tags as ``y``, and ``compile`` only needs an optimizer. In this task, the tag of a word depends
-# on the previous word, so that emissions alone cannot solve it.
+# `tfreps.models.Tagger` puts a dense layer and the CRF on any functional Keras model. ``fit``
+# takes the tags as ``y``, and ``compile`` only needs an optimizer. In this task, the tag of a word
+# depends on the previous word, so that emissions alone cannot solve it.
 
 words = rng.integers(1, 20, size=[256, 12])
 gold = np.zeros_like(words)
@@ -181,10 +181,10 @@ print(tagger.marginals(words[:2]).shape, tagger.decode(words[:2], k=3)[0].shape)
 # fine-tuned at a rate near 1e-5, transitions hardly move; ``transition_learning_rate_factor=100``
 # lets the scores of the CRF learn 100 times as fast under any optimizer.
 #
-# :doc:`/howto/own_crf_model` trains a Keras model of your own with weights and span F1, and exports
-# it; it also shows the layer in a model with other outputs. :doc:`/auto_guides/plot_tagger` trains a
-# tagger on an encoder of tfreps. The functions that the layer calls are in
-# ``tfreps/_src/layers/ops/chain.py``. What other CRF layers compute:
+# :doc:`/howto/own_crf_model` trains a Keras model of your own with weights and span F1, and
+# exports it; it also shows the layer in a model with other outputs.
+# :doc:`/auto_guides/plot_tagger` trains a tagger on an encoder of tfreps. The functions that the
+# layer calls are in ``tfreps/_src/layers/ops/chain.py``. What other CRF layers compute:
 # :doc:`/coming_from/crf_layers`.
 #
 # **Speed** (2026-11-26, two cores, alternating with pytorch-crf 0.7.2 on the same machine): the

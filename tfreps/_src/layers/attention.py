@@ -1,9 +1,12 @@
 """SelfAttention: multi-head self-attention with one fused query-key-value kernel."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_dropout, check_integers
+from tfreps._src.layers.ops.annotations import Initializer, Shape
 from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.initializers import new_initializer
 from tfreps._src.layers.ops.masks import as_mask
@@ -62,13 +65,13 @@ class SelfAttention(Configurable, keras.layers.Layer):
 
     def __init__(
         self,
-        num_heads,
-        causal=False,
-        dropout=0.0,
-        kernel_initializer="glorot_uniform",
-        seed=None,
-        **kwargs,
-    ):
+        num_heads: int,
+        causal: bool = False,
+        dropout: float = 0.0,
+        kernel_initializer: Initializer | None = "glorot_uniform",
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         check_integers(1, num_heads=num_heads)
         check_dropout(dropout=dropout)
@@ -80,7 +83,7 @@ class SelfAttention(Configurable, keras.layers.Layer):
         self.drop = keras.layers.Dropout(dropout, seed=seed, dtype="float32", name="drop")
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: Shape) -> None:
         dim = input_shape[-1]
         if dim % self.num_heads:
             raise ValueError(
@@ -90,7 +93,13 @@ class SelfAttention(Configurable, keras.layers.Layer):
         self.query_key_value = built_dense(self, "query_key_value", dim, 3 * dim)
         self.combine = built_dense(self, "combine", dim, dim)
 
-    def call(self, inputs, mask=None, training=False, return_attention=False):
+    def call(
+        self,
+        inputs: tf.Tensor,
+        mask: tf.Tensor | None = None,
+        training: bool = False,
+        return_attention: bool = False,
+    ) -> tf.Tensor | tuple[tf.Tensor, tf.Tensor]:
         x = tf.cast(inputs, "float32")
         mask = as_mask(mask, x)
         if mask is not None:
@@ -124,10 +133,16 @@ class SelfAttention(Configurable, keras.layers.Layer):
             probabilities = tf.where(pairs, probabilities, 0.0)
         return y, probabilities
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
         return input_shape
 
-    def compute_output_spec(self, inputs, mask=None, training=False, return_attention=False):
+    def compute_output_spec(
+        self,
+        inputs: keras.KerasTensor,
+        mask: tf.Tensor | None = None,
+        training: bool = False,
+        return_attention: bool = False,
+    ) -> Any:
         return attention_spec(self, inputs, return_attention)
 
     def _split_heads(self, x):

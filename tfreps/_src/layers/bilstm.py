@@ -1,9 +1,12 @@
 """BiLSTM: one bidirectional LSTM layer that accepts padding at any position."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_integers
+from tfreps._src.layers.ops.annotations import Shape
 from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.masks import full_mask
 from tfreps._src.layers.ops.projected_lstm import projected_lstm
@@ -49,14 +52,14 @@ class BiLSTM(Configurable, keras.layers.Layer):
     (TensorShape([2, 3, 8]), True)
     """
 
-    def __init__(self, units, **kwargs):
+    def __init__(self, units: int, **kwargs: Any) -> None:
         super().__init__(autocast=False, **kwargs)
         check_integers(1, units=units)
         self.units = units
         self.supports_masking = True
         self.supports_jit = False  # the loop is slower under XLA
 
-    def build(self, input_shape):
+    def build(self, input_shape: Shape) -> None:
         dim = input_shape[-1]
         units = self.units
         self.kernels = []
@@ -68,7 +71,9 @@ class BiLSTM(Configurable, keras.layers.Layer):
             self.recurrent_kernels.append(recurrent)
             self.biases.append(self._add(f"{name}_bias", (4 * units,), "zeros"))
 
-    def call(self, inputs, mask=None, training=False):
+    def call(
+        self, inputs: tf.Tensor, mask: tf.Tensor | None = None, training: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         inputs = tf.cast(inputs, "float32")
         mask = full_mask(mask, inputs)
         steps = tf.shape(inputs)[1]
@@ -88,7 +93,7 @@ class BiLSTM(Configurable, keras.layers.Layer):
         y = tf.transpose(tf.concat(outputs, -1), [1, 0, 2])[:, :steps]  # [B, T, 2U]
         return tf.ensure_shape(y, [*inputs.shape[:2], 2 * self.units]), tf.concat(last, -1)
 
-    def compute_output_shape(self, input_shape, **kwargs):
+    def compute_output_shape(self, input_shape: Shape, **kwargs: Any) -> tuple[Shape, Shape]:
         width = 2 * self.units
         return (*input_shape[:2], width), (input_shape[0], width)
 

@@ -1,10 +1,13 @@
 """CharCNNEncoder: encodes each token from its character ids with a CNN."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_integers
 from tfreps._src.layers.highway import Highway
+from tfreps._src.layers.ops.annotations import Activation, Filters, Shape
 from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.masks import checked_ids
 from tfreps._src.layers.ops.matmul import matmul
@@ -65,14 +68,14 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
 
     def __init__(
         self,
-        filters,
-        projection_dim,
-        character_dim=16,
-        num_highways=1,
-        activation="relu",
-        max_characters=50,
-        **kwargs,
-    ):
+        filters: Filters,
+        projection_dim: int,
+        character_dim: int = 16,
+        num_highways: int = 1,
+        activation: Activation = "relu",
+        max_characters: int = 50,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         self.filters = filters
         self.projection_dim = projection_dim
@@ -88,7 +91,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         self.highways = [Highway(name=f"highway_{i}", **common) for i in range(num_highways)]
         self.supports_jit = False  # tf.unique has no static shape
 
-    def build(self, input_shape):
+    def build(self, input_shape: Shape) -> None:
         uniform = keras.initializers.RandomUniform(-1.0, 1.0)
         self.characters = self._add("characters", (NUM_CHARACTER_IDS, self.character_dim), uniform)
         no_token = tf.zeros_like(self.characters[:1])
@@ -107,7 +110,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
             self.projection_kernel = self._add("projection_kernel", shape, normal)
             self.projection_bias = self._add("projection_bias", shape[1:], "zeros")
 
-    def call(self, inputs):
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
         vectors, which = self._encode_distinct(inputs)
         return tf.gather(vectors, which)
 
@@ -153,7 +156,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         is_token = tf.gather(is_token, tf.math.invert_permutation(order))
         return tf.where(is_token[:, None], y, 0.0)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
         return (*input_shape[:-1], self.projection_dim)
 
     def _lengths(self, ids):

@@ -1,11 +1,14 @@
 """CharLSTMEncoder: encodes each token from its character ids with a BiLSTM."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_integers
 from tfreps._src.layers.bilstm import BiLSTM
 from tfreps._src.layers.char_cnn import NUM_CHARACTER_IDS, PADDING_CHARACTER
+from tfreps._src.layers.ops.annotations import Shape
 from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.table_rows import table_rows
 
@@ -48,7 +51,9 @@ class CharLSTMEncoder(Configurable, keras.layers.Layer):
     (TensorShape([1, 3, 6]), True)
     """
 
-    def __init__(self, units, character_dim=25, max_characters=50, **kwargs):
+    def __init__(
+        self, units: int, character_dim: int = 25, max_characters: int = 50, **kwargs: Any
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         check_integers(1, character_dim=character_dim)
         check_integers(3, max_characters=max_characters)
@@ -59,12 +64,12 @@ class CharLSTMEncoder(Configurable, keras.layers.Layer):
         self.bilstm = BiLSTM(units, name="bilstm", **common)
         self.supports_jit = False  # tf.unique has no static shape
 
-    def build(self, input_shape):
+    def build(self, input_shape: Shape) -> None:
         shape = NUM_CHARACTER_IDS, self.character_dim
         self.characters = self._add("characters", shape, "glorot_uniform")
         self.bilstm.build((None, None, self.character_dim))
 
-    def call(self, inputs, training=False):
+    def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
         ids = tf.cast(inputs, "int32")
         flat = tf.reshape(ids, [-1, self.max_characters])  # [N, C]
         distinct, which = tf.raw_ops.UniqueV2(x=flat, axis=[0])  # [U, C], [N]
@@ -78,5 +83,5 @@ class CharLSTMEncoder(Configurable, keras.layers.Layer):
         vectors = tf.gather(last, which)  # [N, 2 * units]
         return tf.reshape(vectors, tf.concat([tf.shape(ids)[:-1], [2 * self.units]], 0))
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
         return (*input_shape[:-1], 2 * self.units)

@@ -1,11 +1,15 @@
 """CRF: a linear-chain conditional random field with learned tag transitions."""
 
+from collections.abc import Sequence
+from typing import Any, Literal
+
 import keras
 import numpy as np
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_choice, check_integers, check_positive
 from tfreps._src.layers.ops import chain, crf_loss
+from tfreps._src.layers.ops.annotations import Array, Initializer, JitCompile, Regularizer, Shape
 from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.crf_loss import checked_transitions, constrained
 from tfreps._src.layers.ops.masks import check_shape, checked_targets, full_mask
@@ -110,17 +114,17 @@ class CRF(Configurable, keras.layers.Layer):
 
     def __init__(
         self,
-        num_tags,
-        allowed_transitions=None,
-        constrain="both",
-        transition_learning_rate_factor=1.0,
-        start_initializer="zeros",
-        transition_initializer="zeros",
-        end_initializer="zeros",
-        score_regularizer=None,
-        jit_compile=False,
-        **kwargs,
-    ):
+        num_tags: int,
+        allowed_transitions: np.ndarray | Sequence[Sequence[bool]] | None = None,
+        constrain: Literal["both", "decode"] = "both",
+        transition_learning_rate_factor: float = 1.0,
+        start_initializer: Initializer = "zeros",
+        transition_initializer: Initializer = "zeros",
+        end_initializer: Initializer = "zeros",
+        score_regularizer: Regularizer | None = None,
+        jit_compile: JitCompile = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         check_integers(1, num_tags=num_tags)
         check_choice(CONSTRAIN, constrain=constrain)
@@ -140,7 +144,7 @@ class CRF(Configurable, keras.layers.Layer):
         self.score_regularizer = score_regularizer
         self.jit_compile = jit_compile
 
-    def build(self, input_shape):
+    def build(self, input_shape: Shape) -> None:
         if input_shape[-1] != self.num_tags:
             raise ValueError(
                 f"`emissions` must have one score for each of the {self.num_tags} tags; got shape "
@@ -163,21 +167,26 @@ class CRF(Configurable, keras.layers.Layer):
         )
 
     @property
-    def start_scores(self):
+    def start_scores(self) -> tf.Tensor:
         """Score of each tag as the first tag: float32 `[K]`."""
         return _times(self._scores_in("start_weights"), self.transition_learning_rate_factor)
 
     @property
-    def transitions(self):
+    def transitions(self) -> tf.Tensor:
         """Learned transition scores without the constraints: float32 `[K, K]`, [from, to]."""
         return _times(self._scores_in("transition_weights"), self.transition_learning_rate_factor)
 
     @property
-    def end_scores(self):
+    def end_scores(self) -> tf.Tensor:
         """Score of each tag as the last tag: float32 `[K]`."""
         return _times(self._scores_in("end_weights"), self.transition_learning_rate_factor)
 
-    def set_scores(self, transitions=None, start_scores=None, end_scores=None):
+    def set_scores(
+        self,
+        transitions: Array | None = None,
+        start_scores: Array | None = None,
+        end_scores: Array | None = None,
+    ) -> None:
         """Sets the scores of a built layer. Scores that are `None` stay unchanged.
 
         Args:
@@ -210,7 +219,13 @@ class CRF(Configurable, keras.layers.Layer):
             )
         return getattr(self, name)
 
-    def call(self, inputs, mask=None, tags=None, sample_weight=None):
+    def call(
+        self,
+        inputs: tf.Tensor,
+        mask: tf.Tensor | None = None,
+        tags: tf.Tensor | None = None,
+        sample_weight: Array | None = None,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         if mask is None:  # Keras passes its own mask only to a call with one tensor
             mask = getattr(inputs, "_keras_mask", None)
         if tags is not None:
@@ -218,7 +233,13 @@ class CRF(Configurable, keras.layers.Layer):
             self.add_loss(tf.cast(loss, self.variable_dtype))  # like the losses of regularizers
         return self.decode(inputs, mask)
 
-    def loss(self, emissions, tags, mask=None, sample_weight=None):
+    def loss(
+        self,
+        emissions: Array,
+        tags: Array,
+        mask: Array | None = None,
+        sample_weight: Array | None = None,
+    ) -> tf.Tensor:
         """Computes the negative log-likelihood, averaged over the sentences of the batch.
 
             loss = -1/B * sum_b weight_b * log p(y_b)                             weights [B]
@@ -253,7 +274,7 @@ class CRF(Configurable, keras.layers.Layer):
         run = crf_loss.compiled_weighted_loss if compile_it else crf_loss.weighted_loss
         return run(emissions, tags, mask, weights, *self._loss_scores())
 
-    def log_likelihood(self, emissions, tags, mask=None):
+    def log_likelihood(self, emissions: Array, tags: Array, mask: Array | None = None) -> tf.Tensor:
         """Computes `log p(y)` of the given tags.
 
         Args:
@@ -268,7 +289,9 @@ class CRF(Configurable, keras.layers.Layer):
         batch = emissions, self._checked_tags(tags, emissions, mask), mask
         return self._loss_of(crf_loss.log_likelihood, batch, self._loss_scores())
 
-    def partial_log_likelihood(self, emissions, allowed_tags, mask=None):
+    def partial_log_likelihood(
+        self, emissions: Array, allowed_tags: Array, mask: Array | None = None
+    ) -> tf.Tensor:
         """Computes the log-likelihood of partly tagged sentences.
 
             log of the sum of p(y) over all y with y_t in the set of tags allowed at token t
@@ -289,7 +312,7 @@ class CRF(Configurable, keras.layers.Layer):
         batch = emissions, allowed_tags, mask
         return self._loss_of(crf_loss.partial_log_likelihood, batch, self._loss_scores()[1:])
 
-    def path_score(self, emissions, tags, mask=None):
+    def path_score(self, emissions: Array, tags: Array, mask: Array | None = None) -> tf.Tensor:
         """Computes `score(y)` of the given tags.
 
         Args:
@@ -304,7 +327,13 @@ class CRF(Configurable, keras.layers.Layer):
         scores = self._scores(-crf_loss.ILLEGAL_COST)
         return crf_loss.run(chain.path_score, self._compiles(), batch, scores)
 
-    def decode(self, emissions, mask=None, k=None, jit_compile=None):
+    def decode(
+        self,
+        emissions: Array,
+        mask: Array | None = None,
+        k: int | None = None,
+        jit_compile: JitCompile | None = None,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns the best sequence of tags (Viterbi), or the `k` best sequences.
 
         Args:
@@ -328,7 +357,9 @@ class CRF(Configurable, keras.layers.Layer):
             return self._inferred(chain.viterbi, emissions, mask, jit_compile)
         return self._inferred(chain.k_best, emissions, mask, jit_compile, k=int(k))
 
-    def marginals(self, emissions, mask=None, jit_compile=None):
+    def marginals(
+        self, emissions: Array, mask: Array | None = None, jit_compile: JitCompile | None = None
+    ) -> tf.Tensor:
         """Computes the probability of each tag at each token.
 
         Args:
@@ -341,7 +372,9 @@ class CRF(Configurable, keras.layers.Layer):
         """
         return self._inferred(chain.marginals, emissions, mask, jit_compile)
 
-    def log_normalizer(self, emissions, mask=None, jit_compile=None):
+    def log_normalizer(
+        self, emissions: Array, mask: Array | None = None, jit_compile: JitCompile | None = None
+    ) -> tf.Tensor:
         """Computes `log Z` over the sequences that `decode` chooses from.
 
         The log probability of a legal sequence is its `path_score` minus this value.
@@ -356,14 +389,22 @@ class CRF(Configurable, keras.layers.Layer):
         """
         return self._inferred(chain.log_normalizer, emissions, mask, jit_compile)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Shape) -> tuple[Shape, Shape]:
         return tuple(input_shape[:2]), tuple(input_shape[:1])
 
-    def compute_output_spec(self, inputs, mask=None, tags=None, sample_weight=None):
+    def compute_output_spec(
+        self,
+        inputs: keras.KerasTensor,
+        mask: Array | None = None,
+        tags: tf.Tensor | None = None,
+        sample_weight: Array | None = None,
+    ) -> tuple[keras.KerasTensor, keras.KerasTensor]:
         tags_shape, score_shape = self.compute_output_shape(inputs.shape)
         return keras.KerasTensor(tags_shape, "int32"), keras.KerasTensor(score_shape, "float32")
 
-    def compute_mask(self, inputs, mask=None):
+    def compute_mask(
+        self, inputs: tf.Tensor, mask: Array | None = None
+    ) -> tuple[tf.Tensor | None, None]:
         return mask, None
 
     def _given(self, emissions, mask):

@@ -1,11 +1,12 @@
 """ElmoBiLSTM: ELMo's stacks of projected LSTMs, returning the output of every layer."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_dropout, check_integers, check_positive
+from tfreps._src.layers.ops.annotations import Shape
 from tfreps._src.layers.ops.configurable import Configurable, shared_options
 from tfreps._src.layers.ops.projected_lstm import projected_lstm
 
@@ -81,16 +82,16 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
 
     def __init__(
         self,
-        units,
-        projection_dim,
-        num_layers=2,
-        cell_clip=3.0,
-        projection_clip=3.0,
-        use_skip_connections=True,
-        dropout=0.0,
-        seed=None,
-        **kwargs,
-    ):
+        units: int,
+        projection_dim: int,
+        num_layers: int = 2,
+        cell_clip: float | None = 3.0,
+        projection_clip: float | None = 3.0,
+        use_skip_connections: bool = True,
+        dropout: float = 0.0,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         check_integers(1, units=units, projection_dim=projection_dim, num_layers=num_layers)
         if projection_dim > units:
@@ -112,7 +113,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         self.supports_masking = True
         self.supports_jit = False  # the loop is slower under XLA
 
-    def build(self, input_shape):
+    def build(self, input_shape: Shape) -> None:
         dim = self.projection_dim
         units = self.units
         self.kernels = []
@@ -127,7 +128,14 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
                 shape = (units, dim)
                 self.projections.append(self._add(f"projection_{layer}", shape, "glorot_uniform"))
 
-    def call(self, inputs, mask=None, initial_state=None, training=False, distinct=None):
+    def call(
+        self,
+        inputs: tf.Tensor,
+        mask: tf.Tensor | None = None,
+        initial_state: LSTMState | None = None,
+        training: bool = False,
+        distinct: tuple[tf.Tensor, tf.Tensor] | None = None,
+    ) -> tuple[tf.Tensor, LSTMState]:
         x = tf.transpose(tf.cast(inputs, "float32"), [1, 0, 2])  # [T, B, P]
         if distinct is not None:
             vectors, which = distinct
@@ -155,12 +163,12 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
         outputs = tf.transpose(tf.stack(outputs), [2, 0, 1, 3])  # [B, L, T, P]
         return outputs, LSTMState(tf.stack(hidden, 1), tf.stack(cell, 1))
 
-    def get_initial_state(self, batch_size):
+    def get_initial_state(self, batch_size: int | tf.Tensor) -> LSTMState:
         """Returns an `LSTMState` of zeros for `batch_size` sentences."""
         shape = [batch_size, self.num_layers]
         return LSTMState(tf.zeros([*shape, self.projection_dim]), tf.zeros([*shape, self.units]))
 
-    def compute_output_shape(self, input_shape, **kwargs):
+    def compute_output_shape(self, input_shape: Shape, **kwargs: Any) -> tuple:
         batch, steps, dim = input_shape
         state = LSTMState((batch, self.num_layers, dim), (batch, self.num_layers, self.units))
         return (batch, self.num_layers, steps, dim), state
@@ -225,16 +233,16 @@ class ElmoBiLSTM(Configurable, keras.layers.Layer):
 
     def __init__(
         self,
-        units,
-        projection_dim,
-        num_layers=2,
-        cell_clip=3.0,
-        projection_clip=3.0,
-        use_skip_connections=True,
-        dropout=0.0,
-        bidirectional=True,
-        **kwargs,
-    ):
+        units: int,
+        projection_dim: int,
+        num_layers: int = 2,
+        cell_clip: float | None = 3.0,
+        projection_clip: float | None = 3.0,
+        use_skip_connections: bool = True,
+        dropout: float = 0.0,
+        bidirectional: bool = True,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         self.units = units
         self.projection_dim = projection_dim
@@ -250,11 +258,18 @@ class ElmoBiLSTM(Configurable, keras.layers.Layer):
         if bidirectional:
             self.directions.append(self._direction("backward"))
 
-    def build(self, input_shape):
+    def build(self, input_shape: Shape) -> None:
         for direction in self.directions:
             direction.build(input_shape)
 
-    def call(self, inputs, mask=None, initial_state=None, training=False, distinct=None):
+    def call(
+        self,
+        inputs: tf.Tensor,
+        mask: tf.Tensor | None = None,
+        initial_state: "tuple[LSTMState, ...] | None" = None,
+        training: bool = False,
+        distinct: tuple[tf.Tensor, tf.Tensor] | None = None,
+    ) -> tuple[tf.Tensor, tuple[LSTMState, ...]]:
         outputs = []
         states = []
         for number, direction in enumerate(self.directions):
@@ -272,7 +287,7 @@ class ElmoBiLSTM(Configurable, keras.layers.Layer):
             states.append(state)
         return tf.concat(outputs, axis=-1), tuple(states)  # [B, L, T, 2P]
 
-    def compute_output_shape(self, input_shape, **kwargs):
+    def compute_output_shape(self, input_shape: Shape, **kwargs: Any) -> tuple:
         shapes = [direction.compute_output_shape(input_shape) for direction in self.directions]
         batch, num_layers, steps, dim = shapes[0][0]
         return (batch, num_layers, steps, dim * len(shapes)), tuple(s for _, s in shapes)

@@ -1,8 +1,11 @@
 """Highway: mixes each vector with a learned transform of itself."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
+from tfreps._src.layers.ops.annotations import Shape
 from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.matmul import matmul
 
@@ -36,12 +39,12 @@ class Highway(Configurable, keras.layers.Layer):
     (2, 5, 8)
     """
 
-    def __init__(self, gate_bias=-2.0, **kwargs):
+    def __init__(self, gate_bias: float = -2.0, **kwargs: Any) -> None:
         super().__init__(autocast=False, **kwargs)
         self.gate_bias = gate_bias
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: Shape) -> None:
         dim = input_shape[-1]
         normal = keras.initializers.RandomNormal(stddev=dim**-0.5)
         constant = keras.initializers.Constant(self.gate_bias)
@@ -50,7 +53,7 @@ class Highway(Configurable, keras.layers.Layer):
         self.gate_kernel = self._add("gate_kernel", (dim, dim), normal.clone())
         self.gate_bias_weight = self._add("gate_bias", (dim,), constant)
 
-    def call(self, inputs):
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
         x = tf.cast(inputs, "float32")
         gate = tf.sigmoid(self._linear(x, self.gate_kernel, self.gate_bias_weight))  # [..., D]
         transform = tf.nn.relu(
@@ -58,7 +61,7 @@ class Highway(Configurable, keras.layers.Layer):
         )  # [..., D]
         return gate * transform + (1.0 - gate) * x  # [..., D]
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
         return input_shape
 
     def _linear(self, x, kernel, bias):

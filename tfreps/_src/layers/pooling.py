@@ -1,9 +1,12 @@
 """Pooling: combines the token vectors of a text into one vector."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_choice, check_integers
+from tfreps._src.layers.ops.annotations import PoolingKind, Shape
 from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.masks import full_mask
 from tfreps._src.layers.ops.matmul import matmul
@@ -51,7 +54,9 @@ class Pooling(Configurable, keras.layers.Layer):
     [[2.0, 4.0, 3.0, 6.0]]
     """
 
-    def __init__(self, pooling="mean", attention_units=None, **kwargs):
+    def __init__(
+        self, pooling: PoolingKind = "mean", attention_units: int | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         check_choice(POOLINGS, pooling=pooling)
         check_integers(1, attention_units=attention_units, or_none=True)
@@ -59,7 +64,7 @@ class Pooling(Configurable, keras.layers.Layer):
         self.attention_units = attention_units
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: Shape) -> None:
         if self.pooling != "attention":
             return
         dim = input_shape[-1]
@@ -69,7 +74,7 @@ class Pooling(Configurable, keras.layers.Layer):
         normal = keras.initializers.RandomNormal(stddev=units**-0.5)
         self.query = self._add("query", (units,), normal)
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: tf.Tensor, mask: tf.Tensor | None = None) -> tf.Tensor:
         x = tf.cast(inputs, "float32")
         mask = full_mask(mask, x)
         x = tf.where(mask[..., None], x, 0.0)  # [B, T, D]
@@ -93,10 +98,10 @@ class Pooling(Configurable, keras.layers.Layer):
         lowest = tf.fill(tf.shape(mask), scores.dtype.min)
         return tf.where(mask, tf.nn.softmax(tf.where(mask, scores, lowest)), 0.0)
 
-    def compute_mask(self, inputs, previous_mask):
+    def compute_mask(self, inputs: tf.Tensor, previous_mask: tf.Tensor | None) -> None:
         return None  # the output has no token axis
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
         dim = input_shape[-1]
         return (input_shape[0], 2 * dim if self.pooling == "mean_max" else dim)
 

@@ -1,9 +1,12 @@
 """PositionEmbedding: adds a learned or sinusoidal vector for each position."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_choice, check_integers
+from tfreps._src.layers.ops.annotations import Initializer, Positions, Shape
 from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.initializers import new_initializer
 from tfreps._src.layers.ops.masks import as_mask
@@ -66,12 +69,12 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
 
     def __init__(
         self,
-        positions="learned",
-        max_sequence_length=512,
-        normalize_positions=False,
-        embeddings_initializer=None,
-        **kwargs,
-    ):
+        positions: Positions = "learned",
+        max_sequence_length: int = 512,
+        normalize_positions: bool = False,
+        embeddings_initializer: Initializer | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         check_choice(KINDS, positions=positions)
         check_integers(1, max_sequence_length=max_sequence_length)
@@ -82,14 +85,14 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
         new_initializer(embeddings_initializer)  # checks the option
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: Shape) -> None:
         if self.positions == "learned":
             initializer = new_initializer(self.embeddings_initializer)
             self.table = self._add(
                 "table", (self.max_sequence_length, input_shape[-1]), initializer
             )
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: tf.Tensor, mask: tf.Tensor | None = None) -> tf.Tensor:
         x = tf.cast(inputs, "float32")
         if mask is None:
             positions = tf.range(tf.shape(x)[1])[None]  # [1, T]
@@ -111,7 +114,7 @@ class PositionEmbedding(Configurable, keras.layers.Layer):
         )
         return x + rows_of_short_table(self.table, positions, message)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
         return input_shape
 
 

@@ -1,8 +1,11 @@
 """SampledSoftmax: language model loss over a large vocabulary."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
+from tfreps._src.layers.ops.annotations import Shape
 from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.log_uniform import LogUniformSampler
 from tfreps._src.layers.ops.matmul import matmul
@@ -29,15 +32,15 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
         num_sampled: int. Number of negatives, smaller than `vocabulary_size`. If `None` or 0, the
             full softmax is used in training as well. Defaults to `None`.
         seed: int. Random seed for the negatives. Defaults to 0.
-        tie_embeddings: bool. If True, the kernel is a token embedding that is passed to each call, and this
-            layer has no kernel of its own. Defaults to False.
+        tie_embeddings: bool. If True, the kernel is a token embedding that is passed to each call,
+            and this layer has no kernel of its own. Defaults to False.
 
     Call arguments:
         inputs: float, shape `[G, N, D]`. Features of `G` groups (directions) with `N`
             positions each.
         targets: int, shape `[G, N]`. Token ids in `0 .. vocabulary_size - 1`.
-        kernel: float, shape `[vocabulary_size, D]`. Required with `tie_embeddings=True`. If `None`, the
-            layer's own kernel is used.
+        kernel: float, shape `[vocabulary_size, D]`. Required with `tie_embeddings=True`.
+            If `None`, the layer's own kernel is used.
         training: bool. Whether to use the sampled softmax. Defaults to False.
 
     Returns:
@@ -58,7 +61,14 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
     array([[2.3026, 2.3026]], dtype=float32)
     """
 
-    def __init__(self, vocabulary_size, num_sampled=None, seed=0, tie_embeddings=False, **kwargs):
+    def __init__(
+        self,
+        vocabulary_size: int,
+        num_sampled: int | None = None,
+        seed: int = 0,
+        tie_embeddings: bool = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         self.vocabulary_size = vocabulary_size
         self.num_sampled = num_sampled
@@ -67,7 +77,7 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
         self.sampler = LogUniformSampler(num_sampled, vocabulary_size) if num_sampled else None
         self.supports_jit = False
 
-    def build(self, input_shape, *_):
+    def build(self, input_shape: Shape, *_: Any) -> None:
         dim = input_shape[-1]
         if not self.tie_embeddings:
             normal = keras.initializers.RandomNormal(stddev=dim**-0.5)
@@ -77,7 +87,13 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
             name="draws", shape=(), dtype="int64", initializer="zeros", trainable=False
         )
 
-    def call(self, inputs, targets, kernel=None, training=False):
+    def call(
+        self,
+        inputs: tf.Tensor,
+        targets: tf.Tensor,
+        kernel: tf.Tensor | None = None,
+        training: bool = False,
+    ) -> tf.Tensor:
         features = tf.cast(inputs, "float32")
         kernel = tf.convert_to_tensor(self.kernel if kernel is None else kernel)
         bias = tf.convert_to_tensor(self.bias)
@@ -87,7 +103,7 @@ class SampledSoftmax(Configurable, keras.layers.Layer):
         nll = self._full(flat, tf.reshape(targets, [-1]), kernel, bias, training)
         return tf.reshape(nll, tf.shape(targets))
 
-    def compute_output_shape(self, input_shape, *_, **__):
+    def compute_output_shape(self, input_shape: Shape, *_: Any, **__: Any) -> Shape:
         return tuple(input_shape[:-1])
 
     def _full(self, features, targets, kernel, bias, training):

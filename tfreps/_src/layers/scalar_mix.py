@@ -1,8 +1,12 @@
 """ScalarMix: a learned weighted sum of the layers of an encoder."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 import tensorflow as tf
 
+from tfreps._src.layers.ops.annotations import Shape
 from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.masks import as_mask
 
@@ -59,13 +63,13 @@ class ScalarMix(Configurable, keras.layers.Layer):
 
     def __init__(
         self,
-        initial_weights=None,
-        layer_norm=False,
-        layer_norm_epsilon=1e-12,
-        l2=0.0,
-        top_only=False,
-        **kwargs,
-    ):
+        initial_weights: Sequence[float] | None = None,
+        layer_norm: bool = False,
+        layer_norm_epsilon: float = 1e-12,
+        l2: float = 0.0,
+        top_only: bool = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         self.supports_masking = True
         self.initial_weights = initial_weights
@@ -74,7 +78,7 @@ class ScalarMix(Configurable, keras.layers.Layer):
         self.l2 = l2
         self.top_only = top_only
 
-    def build(self, input_shape):
+    def build(self, input_shape: Shape) -> None:
         num_layers = input_shape[1]
         initial = [0.0] * num_layers if self.initial_weights is None else self.initial_weights
         if len(initial) != num_layers:
@@ -92,7 +96,7 @@ class ScalarMix(Configurable, keras.layers.Layer):
                 autocast=False,
             )
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs: tf.Tensor, mask: tf.Tensor | None = None) -> tf.Tensor:
         x = tf.cast(inputs, "float32")
         if self.top_only:
             x = x[:, -1:]  # [B, 1, T, D]
@@ -104,11 +108,11 @@ class ScalarMix(Configurable, keras.layers.Layer):
         weights = gamma * tf.nn.softmax(tf.cast(self.scalar_weights, "float32"))  # [L]
         return tf.einsum("l,bltd->btd", weights, x)  # [B, T, D]
 
-    def shares(self):
+    def shares(self) -> tf.Tensor | None:
         """Returns the weights `s`, float32 `[L]` with sum 1, or `None` if `top_only` is True."""
         return None if self.top_only else tf.nn.softmax(tf.cast(self.scalar_weights, "float32"))
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
         return (input_shape[0], *input_shape[2:])
 
 

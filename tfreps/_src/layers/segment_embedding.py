@@ -1,8 +1,12 @@
 """SegmentEmbedding: a learned vector for each segment of a text."""
 
+from typing import Any
+
 import keras
+import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_integers
+from tfreps._src.layers.ops.annotations import Initializer, Shape
 from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.initializers import new_initializer
 from tfreps._src.layers.ops.table_rows import rows_of_short_table
@@ -47,11 +51,11 @@ class SegmentEmbedding(Configurable, keras.layers.Layer):
 
     def __init__(
         self,
-        num_segments=2,
-        units=768,
-        embeddings_initializer=None,
-        **kwargs,
-    ):
+        num_segments: int = 2,
+        units: int = 768,
+        embeddings_initializer: Initializer | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         check_integers(1, num_segments=num_segments, units=units)
         self.num_segments = num_segments
@@ -60,13 +64,13 @@ class SegmentEmbedding(Configurable, keras.layers.Layer):
         new_initializer(embeddings_initializer)  # checks the option
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: Shape) -> None:
         initializer = new_initializer(self.embeddings_initializer)
         self.table = self._add("table", (self.num_segments, self.units), initializer)
 
-    def call(self, inputs):
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
         message = f"All segment ids must lie in 0..{self.num_segments - 1}."
         return rows_of_short_table(self.table, inputs, message)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
         return (*input_shape, self.units)

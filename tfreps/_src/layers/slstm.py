@@ -1,9 +1,19 @@
 """SLSTM: layer in which words and sentence nodes exchange their states over several steps."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_choice, check_dropout, check_integers
+from tfreps._src.layers.ops.annotations import (
+    Boundary,
+    InputTerm,
+    Neighbors,
+    SentenceNormalization,
+    Shape,
+    SLSTMInitialState,
+)
 from tfreps._src.layers.ops.configurable import Configurable, shared_options
 from tfreps._src.layers.ops.masks import full_mask
 from tfreps._src.layers.ops.slstm_steps import First
@@ -86,20 +96,20 @@ class SLSTM(Configurable, keras.layers.Layer):
 
     def __init__(
         self,
-        units,
-        num_steps=9,
-        window=1,
-        num_sentence_nodes=1,
-        neighbors="apart",
-        input_term="gate",
-        sentence_normalization="joint",
-        initial_state="learned",
-        boundary="learned",
-        state_dropout=0.0,
-        l2=0.0,
-        seed=None,
-        **kwargs,
-    ):
+        units: int,
+        num_steps: int = 9,
+        window: int = 1,
+        num_sentence_nodes: int = 1,
+        neighbors: Neighbors = "apart",
+        input_term: InputTerm = "gate",
+        sentence_normalization: SentenceNormalization = "joint",
+        initial_state: SLSTMInitialState = "learned",
+        boundary: Boundary = "learned",
+        state_dropout: float = 0.0,
+        l2: float = 0.0,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         check_integers(1, num_steps=num_steps)
         check_dropout(state_dropout=state_dropout)
@@ -123,7 +133,7 @@ class SLSTM(Configurable, keras.layers.Layer):
         self.supports_masking = True
         self.supports_jit = False  # matrix multiplications are faster outside XLA
 
-    def build(self, input_shape):
+    def build(self, input_shape: Shape) -> None:
         dim = input_shape[-1]
         units = self.units
         if self.initial_state == "embedding" and dim != units:
@@ -145,7 +155,9 @@ class SLSTM(Configurable, keras.layers.Layer):
             self.initial_sentence_hidden = self._add("initial_sentence_hidden", shape)
             self.initial_sentence_cell = self._add("initial_sentence_cell", shape)
 
-    def call(self, inputs, mask=None, training=False):
+    def call(
+        self, inputs: tf.Tensor, mask: tf.Tensor | None = None, training: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         inputs = tf.cast(inputs, "float32")
         real = full_mask(mask, inputs)
         order = None if mask is None else _order(real)
@@ -169,7 +181,7 @@ class SLSTM(Configurable, keras.layers.Layer):
             hidden = _permute(hidden, *reversed(order))
         return hidden, sentence * tf.cast(lengths > 0, "float32")[:, None, None]
 
-    def compute_output_shape(self, input_shape, **kwargs):
+    def compute_output_shape(self, input_shape: Shape, **kwargs: Any) -> tuple[Shape, Shape]:
         batch, length, _ = input_shape
         return (batch, length, self.units), (batch, self.num_sentence_nodes, self.units)
 

@@ -1,9 +1,12 @@
 """SLSTMCell: one S-LSTM step of all words and sentence nodes."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_choice, check_integers, check_not_negative
+from tfreps._src.layers.ops.annotations import InputTerm, Neighbors, SentenceNormalization, Shape
 from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.masks import full_mask
 from tfreps._src.layers.ops.slstm_steps import First, Form, Weights, exchange
@@ -85,15 +88,15 @@ class SLSTMCell(Configurable, keras.layers.Layer):
 
     def __init__(
         self,
-        units,
-        window=1,
-        num_sentence_nodes=1,
-        neighbors="apart",
-        input_term="gate",
-        sentence_normalization="joint",
-        l2=0.0,
-        **kwargs,
-    ):
+        units: int,
+        window: int = 1,
+        num_sentence_nodes: int = 1,
+        neighbors: Neighbors = "apart",
+        input_term: InputTerm = "gate",
+        sentence_normalization: SentenceNormalization = "joint",
+        l2: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         check_integers(1, units=units, window=window)
         check_integers(0, num_sentence_nodes=num_sentence_nodes)
@@ -112,7 +115,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         self.supports_masking = True
         self.supports_jit = False  # matrix multiplications are faster outside XLA
 
-    def build(self, input_shape, *other_shapes, **more_shapes):
+    def build(self, input_shape: Shape, *other_shapes: Any, **more_shapes: Any) -> None:
         dim = input_shape[-1]
         form = self.form
         nodes = self.num_sentence_nodes
@@ -139,7 +142,15 @@ class SLSTMCell(Configurable, keras.layers.Layer):
             self.mean_kernel = self._add_kernel("mean_kernel", [nodes, units, 2 * units])
             self.sentence_bias = self._add("sentence_bias", [nodes, 3 * units])
 
-    def call(self, inputs, hidden, cell, sentence_hidden, sentence_cell, mask=None):
+    def call(
+        self,
+        inputs: tf.Tensor,
+        hidden: tf.Tensor,
+        cell: tf.Tensor,
+        sentence_hidden: tf.Tensor,
+        sentence_cell: tf.Tensor,
+        mask: tf.Tensor | None = None,
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
         real = full_mask(mask, tf.convert_to_tensor(inputs))
         real = tf.cast(real, "float32")[..., None]  # [B, T, 1]
         hidden, cell = (tf.cast(state, "float32") * real for state in (hidden, cell))
@@ -177,7 +188,9 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         )
         return hidden, cell, *(tf.transpose(state, [1, 0, 2]) for state in sentence)
 
-    def compute_output_shape(self, input_shape, *other_shapes, **more_shapes):
+    def compute_output_shape(
+        self, input_shape: Shape, *other_shapes: Any, **more_shapes: Any
+    ) -> tuple[Shape, ...]:
         batch, length, _ = input_shape
         words = (batch, length, self.units)
         nodes = (batch, self.num_sentence_nodes, self.units)

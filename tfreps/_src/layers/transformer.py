@@ -1,10 +1,13 @@
 """TransformerBlock: self-attention and a feed-forward network with residual connections."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_dropout, check_integers, check_positive
 from tfreps._src.layers.attention import SelfAttention, attention_spec, built_dense
+from tfreps._src.layers.ops.annotations import Activation, Initializer, Shape
 from tfreps._src.layers.ops.configurable import Configurable, shared_options
 from tfreps._src.layers.ops.masks import as_mask
 
@@ -90,18 +93,18 @@ class TransformerBlock(Configurable, keras.layers.Layer):
 
     def __init__(
         self,
-        num_heads,
-        intermediate_dim=None,
-        normalize_first=False,
-        activation="gelu",
-        causal=False,
-        dropout=0.0,
-        attention_dropout=0.0,
-        layer_norm_epsilon=1e-12,
-        kernel_initializer="glorot_uniform",
-        seed=None,
-        **kwargs,
-    ):
+        num_heads: int,
+        intermediate_dim: int | None = None,
+        normalize_first: bool = False,
+        activation: Activation = "gelu",
+        causal: bool = False,
+        dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        layer_norm_epsilon: float = 1e-12,
+        kernel_initializer: Initializer | None = "glorot_uniform",
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         self.num_heads = num_heads
         self.intermediate_dim = intermediate_dim
@@ -127,7 +130,7 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         self.drop = keras.layers.Dropout(dropout, seed=seed, dtype="float32", name="drop")
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: Shape) -> None:
         dim = input_shape[-1]
         wide = self.intermediate_dim or 4 * dim
         self.attention.build(input_shape)
@@ -136,7 +139,13 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         self.attention_norm = layer_norm(self.layer_norm_epsilon, dim, "attention_norm")
         self.feed_forward_norm = layer_norm(self.layer_norm_epsilon, dim, "feed_forward_norm")
 
-    def call(self, inputs, mask=None, training=False, return_attention=False):
+    def call(
+        self,
+        inputs: tf.Tensor,
+        mask: tf.Tensor | None = None,
+        training: bool = False,
+        return_attention: bool = False,
+    ) -> tf.Tensor | tuple[tf.Tensor, tf.Tensor]:
         x = tf.cast(inputs, "float32")
         mask = as_mask(mask, x)
         if mask is not None:
@@ -153,10 +162,16 @@ class TransformerBlock(Configurable, keras.layers.Layer):
             x = tf.where(mask[..., None], x, 0.0)
         return (x, probabilities) if return_attention else x
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
         return input_shape
 
-    def compute_output_spec(self, inputs, mask=None, training=False, return_attention=False):
+    def compute_output_spec(
+        self,
+        inputs: keras.KerasTensor,
+        mask: tf.Tensor | None = None,
+        training: bool = False,
+        return_attention: bool = False,
+    ) -> Any:
         return attention_spec(self, inputs, return_attention)
 
     def _feed_forward(self, x):

@@ -1,10 +1,13 @@
 """BertEncoder: the Transformer encoder of BERT and of aespresso's models."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_dropout, check_integers
 from tfreps._src.layers.attention import built_dense
+from tfreps._src.layers.ops.annotations import Activation, Features, Initializer, Outputs, Positions
 from tfreps._src.layers.ops.configurable import shared_options
 from tfreps._src.layers.ops.initializers import new_initializer
 from tfreps._src.layers.ops.matmul import dense_of_tokens
@@ -121,28 +124,28 @@ class BertEncoder(WholeModel, keras.Model):
 
     def __init__(
         self,
-        vocabulary_size,
-        hidden_dim=768,
-        num_layers=12,
-        num_heads=12,
-        intermediate_dim=None,
-        normalize_first=False,
-        activation="gelu",
-        dropout=0.1,
-        attention_dropout=0.1,
-        layer_norm_epsilon=1e-12,
-        positions="learned",
-        max_sequence_length=512,
-        normalize_positions=False,
-        num_segments=2,
-        padding_id=0,
-        embeddings_initializer=None,
-        kernel_initializer=None,
-        pooler=True,
-        embedding_dim=None,
-        pooler_activation="tanh",
-        **kwargs,
-    ):
+        vocabulary_size: int,
+        hidden_dim: int = 768,
+        num_layers: int = 12,
+        num_heads: int = 12,
+        intermediate_dim: int | None = None,
+        normalize_first: bool = False,
+        activation: Activation = "gelu",
+        dropout: float = 0.1,
+        attention_dropout: float = 0.1,
+        layer_norm_epsilon: float = 1e-12,
+        positions: Positions = "learned",
+        max_sequence_length: int = 512,
+        normalize_positions: bool = False,
+        num_segments: int = 2,
+        padding_id: int = 0,
+        embeddings_initializer: Initializer | None = None,
+        kernel_initializer: Initializer | None = None,
+        pooler: bool = True,
+        embedding_dim: int | None = None,
+        pooler_activation: Activation = "tanh",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         # Options.
         self.vocabulary_size = vocabulary_size
@@ -210,7 +213,7 @@ class BertEncoder(WholeModel, keras.Model):
         self.supports_jit = False  # the output of tf.unique has no static shape
         self.built = True
 
-    def call(self, features, training=False):
+    def call(self, features: Features, training: bool = False) -> Outputs:
         layers, mask = self._read(features, training)
         outputs = {"sequence_output": layers[-1], "mask": mask}
         outputs["layer_outputs"] = tf.stack(layers, axis=1)  # [B, L+1, T, D]
@@ -225,7 +228,7 @@ class BertEncoder(WholeModel, keras.Model):
         segment_ids = feature("segment_ids")
         return [*with_optional([ids], segment_ids, feature("mask", dtype="bool")), ids]
 
-    def attention(self, features):
+    def attention(self, features: Features) -> tf.Tensor:
         """Computes the attention probabilities of all blocks.
 
         Args:

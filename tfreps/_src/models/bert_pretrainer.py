@@ -1,14 +1,19 @@
 """BertPretrainer: masked-token and next-sentence tasks on a BertEncoder."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.layers.attention import built_dense
+from tfreps._src.layers.ops.annotations import Array, Outputs
 from tfreps._src.layers.ops.masks import checked_ids
 from tfreps._src.layers.ops.matmul import dense_of_tokens
 from tfreps._src.layers.ops.replicas import sum_over_replicas
 from tfreps._src.layers.transformer import activation_function, layer_norm
 from tfreps._src.metrics import Perplexity
+from tfreps._src.models.bert import BertEncoder
 from tfreps._src.models.features import feature
 from tfreps._src.models.own_loss import TARGETS_IN_FEATURES, OwnLossModel, features_of
 from tfreps._src.models.preset_methods import model_files
@@ -76,7 +81,7 @@ class BertPretrainer(OwnLossModel, keras.Model):
 
     _unused_arguments = TARGETS_IN_FEATURES
 
-    def __init__(self, encoder, next_sentence=True, **kwargs):
+    def __init__(self, encoder: BertEncoder, next_sentence: bool = True, **kwargs: Any) -> None:
         super().__init__(autocast=False, **kwargs)
         if next_sentence and encoder.pooler_dense is None:
             raise ValueError(
@@ -111,7 +116,7 @@ class BertPretrainer(OwnLossModel, keras.Model):
         self.supports_jit = False  # the encoder does not support it either
         self.built = True
 
-    def call(self, features, training=False):
+    def call(self, features: Mapping[str, Array], training: bool = False) -> Outputs:
         read = self.encoder(features, training=training)
         x = _at(read["sequence_output"], _get(features, "masked_positions"))  # [B, M, D]
         x = tf.cast(dense_of_tokens(self.transform, x), "float32")  # [B, M, E]
@@ -128,7 +133,14 @@ class BertPretrainer(OwnLossModel, keras.Model):
         read = [specs for specs in self.encoder._input_signatures() if isinstance(specs, dict)]
         return [{**specs, "masked_positions": positions} for specs in read]
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+    def compute_loss(
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: tf.Tensor | None = None,
+        training: bool = True,
+    ) -> tf.Tensor:
         x = features_of((x, y, sample_weight), self)
         ids = tf.cast(_get(x, "masked_ids"), "int32")  # [B, M]
         weights = x.get("masked_weights")

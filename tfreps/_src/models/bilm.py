@@ -1,11 +1,15 @@
 """BiLM: the token encoder and the bidirectional LSTMs of ELMo."""
 
+from collections.abc import Mapping
+from typing import Any, Literal
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_choice, check_integers
 from tfreps._src.layers.char_cnn import CharCNNEncoder
 from tfreps._src.layers.elmo_bilstm import ElmoBiLSTM, flatten_states, unflatten_states
+from tfreps._src.layers.ops.annotations import Activation, Array, Features, Filters, Outputs
 from tfreps._src.layers.ops.configurable import shared_options
 from tfreps._src.layers.ops.masks import checked_ids
 from tfreps._src.models.copy_weights import copy_weights
@@ -21,6 +25,7 @@ from tfreps._src.text.char_ids import (
 from tfreps._src.text.tokenizers import split_tokens
 
 INITIAL_STATES = "zero", "warm", "carry"
+InitialState = Literal["zero", "warm", "carry"]
 WARM_UP = "The committee said on Monday that it would publish the full report , with all of its \
 findings , before the end of the year .".split()
 
@@ -111,26 +116,26 @@ class BiLM(WholeModel, keras.Model):
 
     def __init__(
         self,
-        filters=((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024)),
-        units=4096,
-        projection_dim=512,
-        num_layers=2,
-        character_dim=16,
-        num_highways=2,
-        activation="relu",
-        max_characters=50,
-        cell_clip=3.0,
-        projection_clip=3.0,
-        use_skip_connections=True,
-        dropout=0.0,
-        bidirectional=True,
-        vocabulary_size=None,
-        sentence_start_id=1,
-        sentence_end_id=2,
-        initial_state="zero",
-        max_batch_size=128,
-        **kwargs,
-    ):
+        filters: Filters = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024)),
+        units: int = 4096,
+        projection_dim: int = 512,
+        num_layers: int = 2,
+        character_dim: int = 16,
+        num_highways: int = 2,
+        activation: Activation = "relu",
+        max_characters: int = 50,
+        cell_clip: float | None = 3.0,
+        projection_clip: float | None = 3.0,
+        use_skip_connections: bool = True,
+        dropout: float = 0.0,
+        bidirectional: bool = True,
+        vocabulary_size: int | None = None,
+        sentence_start_id: int = 1,
+        sentence_end_id: int = 2,
+        initial_state: InitialState = "zero",
+        max_batch_size: int = 128,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)  # states stay float32
         # Options.
         self.filters = [list(pair) for pair in filters]
@@ -175,7 +180,12 @@ class BiLM(WholeModel, keras.Model):
         self.output_dim = projection_dim * len(self.bilstm.directions)
         self.built = True
 
-    def call(self, inputs, initial_state=None, training=False):
+    def call(
+        self,
+        inputs: Features,
+        initial_state: Mapping[str, tf.Tensor] | None = None,
+        training: bool = False,
+    ) -> Outputs:
         ids = self._to_ids(inputs)
         mask = tf.not_equal(ids, 0) if ids.shape.rank == 2 else tf.reduce_any(ids != 0, -1)
         ids, full_mask = self._with_boundaries(ids, self._lengths(mask))
@@ -233,7 +243,7 @@ class BiLM(WholeModel, keras.Model):
         sizes = [self.max_characters] if self.vocabulary_size is None else []
         return [feature("ids", *sizes), {self._ids_name: feature(self._ids_name, *sizes)}]
 
-    def encode_tokens(self, ids):
+    def encode_tokens(self, ids: Array) -> tf.Tensor:
         """Computes context-free token vectors.
 
         Args:
@@ -267,7 +277,7 @@ class BiLM(WholeModel, keras.Model):
         vectors = tf.where((distinct != 0)[:, None], vectors, 0.0)
         return vectors, tf.ensure_shape(tf.reshape(which, tf.shape(ids)), ids.shape)
 
-    def reset_states(self):
+    def reset_states(self) -> None:
         """Resets the carried states, so that the next batch starts from zeros.
 
         Raises:
@@ -281,7 +291,7 @@ class BiLM(WholeModel, keras.Model):
         for state in self.kept_states:
             state.assign(tf.zeros_like(state))
 
-    def warm_up(self, ids=None):
+    def warm_up(self, ids: Features | None = None) -> None:
         """Reads one sentence and stores its final state, from which each batch then starts.
 
         Args:
@@ -305,7 +315,7 @@ class BiLM(WholeModel, keras.Model):
         for name, state in zip(self._state_names, self.kept_states, strict=True):
             state.assign(output[name])
 
-    def with_initial_state(self, initial_state):
+    def with_initial_state(self, initial_state: InitialState) -> "BiLM":
         """Returns a copy of this model with a different `initial_state`.
 
         Args:

@@ -1,12 +1,17 @@
 """BiLMPretrainer: a BiLM with its softmax, trained and evaluated as a language model."""
 
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.layers.elmo_bilstm import LSTMState, flatten_states, unflatten_states
+from tfreps._src.layers.ops.annotations import Array
 from tfreps._src.layers.ops.replicas import SEEDS_APART, num_replicas, own_rows, replica_number
 from tfreps._src.layers.sampled_softmax import SampledSoftmax
 from tfreps._src.metrics import Perplexity
+from tfreps._src.models.bilm import BiLM
 from tfreps._src.models.features import feature
 from tfreps._src.models.own_loss import TARGETS_IN_FEATURES, OwnLossModel, features_of
 from tfreps._src.optimizers.summed_gradients import apply_once, sum_gradients
@@ -92,16 +97,16 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
 
     def __init__(
         self,
-        bilm,
-        vocabulary_size,
-        num_sampled=None,
-        batch_size=128,
-        clip_norm=10.0,
-        tie_embeddings=False,
-        seed=0,
-        reset_probability=0.0,
-        **kwargs,
-    ):
+        bilm: BiLM,
+        vocabulary_size: int,
+        num_sampled: int | None = None,
+        batch_size: int = 128,
+        clip_norm: float | None = 10.0,
+        tie_embeddings: bool = False,
+        seed: int = 0,
+        reset_probability: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)  # states stay float32
         if tie_embeddings and bilm.vocabulary_size is None:
             raise ValueError(
@@ -159,7 +164,12 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         self.test_perplexities = [Perplexity(name=name) for name in names]
         self.built = True
 
-    def call(self, features, initial_state=None, training=False):
+    def call(
+        self,
+        features: Mapping[str, Array],
+        initial_state: tuple[LSTMState, ...] | None = None,
+        training: bool = False,
+    ) -> tuple[tf.Tensor, tuple[LSTMState, ...]]:
         vectors, positions = self._distinct_tokens(features)  # [D, P], [G, B, T]
         if initial_state is None:
             initial_state = self._fixed_state(tf.shape(positions)[1])
@@ -209,7 +219,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
             kinds += [[*kind, ids, mask] for kind in kinds]
         return [self._specs([*kind, feature("next_token_id")]) for kind in kinds]
 
-    def train_step(self, data):
+    def train_step(self, data: Any) -> dict[str, tf.Tensor]:
         batch = features_of(data, self)
         initial_state = self._some_reset(self._carried_state())
         with tf.GradientTape() as tape:
@@ -236,13 +246,13 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         metrics = self.training_perplexity, self.gradient_norm
         return {metric.name: metric.result() for metric in metrics}
 
-    def test_step(self, data):
+    def test_step(self, data: Any) -> dict[str, tf.Tensor]:
         batch = features_of(data, self)
         nll, _ = self(batch)
         mask = self._of_directions(batch, "mask")
         return self._update_perplexities(nll, mask)
 
-    def predict(self, *args, **kwargs):
+    def predict(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raises a ValueError: Keras would join the directions of all batches on the first axis."""
         raise ValueError(
             f"`predict` does not apply to a {type(self).__name__}, whose first output has the "
@@ -291,7 +301,7 @@ class BiLMPretrainer(OwnLossModel, keras.Model):
         """Returns the default state at the start of a sentence: zeros or the biLM's warm state."""
         return self.bilm._fixed_state(batch_size)
 
-    def set_character_table(self, table):
+    def set_character_table(self, table: Array) -> None:
         """Sets the character ids of all tokens in the vocabulary.
 
         Args:

@@ -1,10 +1,13 @@
 """BiLSTMEncoder: stacked bidirectional LSTMs over token vectors."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_dropout, check_integers
 from tfreps._src.layers.bilstm import BiLSTM
+from tfreps._src.layers.ops.annotations import Features, Outputs
 from tfreps._src.models.whole_model import WholeModel
 
 
@@ -46,7 +49,14 @@ class BiLSTMEncoder(WholeModel, keras.Model):
     TensorShape([1, 3, 8])
     """
 
-    def __init__(self, embedder, units=128, num_layers=1, dropout=0.0, **kwargs):
+    def __init__(
+        self,
+        embedder: keras.Model,
+        units: int = 128,
+        num_layers: int = 1,
+        dropout: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         check_integers(1, num_layers=num_layers)
         check_dropout(dropout=dropout)
@@ -69,7 +79,7 @@ class BiLSTMEncoder(WholeModel, keras.Model):
         self.supports_jit = False
         self.built = True
 
-    def call(self, features, training=False):
+    def call(self, features: Features, training: bool = False) -> Outputs:
         embedded = self.embedder(features, training=training)
         x = embedded["sequence_output"]
         mask = embedded["mask"]

@@ -1,5 +1,8 @@
 """Classifier: any encoder with pooling and a softmax over labels."""
 
+from collections.abc import Sequence
+from typing import Any, Literal
+
 import keras
 import tensorflow as tf
 
@@ -9,11 +12,13 @@ from tfreps._src.files.argument_checks import (
     check_integers,
     check_names,
 )
+from tfreps._src.layers.ops.annotations import Features, Outputs, PoolingKind
 from tfreps._src.layers.ops.matmul import matmul
 from tfreps._src.layers.pooling import POOLINGS as LAYER_POOLINGS
 from tfreps._src.layers.pooling import Pooling
 from tfreps._src.metrics import AreaUnderCurve, SentenceLoss
 from tfreps._src.models.keras_encoder import encoded, width_of
+from tfreps._src.models.linear_encoder import LinearEncoder
 from tfreps._src.models.own_loss import METRICS, SentenceLossModel, checked_y, mean_of_rows
 from tfreps._src.models.preset_methods import model_files
 
@@ -87,16 +92,16 @@ class Classifier(SentenceLossModel, keras.Model):
 
     def __init__(
         self,
-        encoder,
-        labels,
-        pooling="mean",
-        hidden_units=None,
-        dropout=0.5,
-        class_weights=None,
-        attention_units=None,
-        linear=None,
-        **kwargs,
-    ):
+        encoder: keras.Model,
+        labels: Sequence[str],
+        pooling: PoolingKind | Literal["pooled"] = "mean",
+        hidden_units: int | None = None,
+        dropout: float = 0.5,
+        class_weights: Sequence[float] | None = None,
+        attention_units: int | None = None,
+        linear: LinearEncoder | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         # Options.
         self.encoder = encoder
@@ -129,7 +134,7 @@ class Classifier(SentenceLossModel, keras.Model):
         self.accuracy = keras.metrics.Mean(name="accuracy")
         self.auc = AreaUnderCurve(name="auc") if len(self.labels) == 2 else None
 
-    def call(self, features, training=False):
+    def call(self, features: Features, training: bool = False) -> Outputs:
         outputs = encoded(self.encoder, features, training)
         if self.pooling == "pooled":
             v = tf.cast(outputs["pooled_output"], "float32")
@@ -149,11 +154,11 @@ class Classifier(SentenceLossModel, keras.Model):
             logits += scores / tf.sqrt(tf.maximum(length, 1.0))
         return {"logits": logits, "probabilities": tf.nn.softmax(logits)}
 
-    def transition_scores(self):
+    def transition_scores(self) -> tf.Tensor | None:
         """Returns `None`, because a classifier has no CRF; see `Tagger.transition_scores`."""
         return None
 
-    def token_weights(self, features):
+    def token_weights(self, features: Features) -> tf.Tensor:
         """Computes the weight of each token in the pooled vector. Requires `pooling="attention"`.
 
         Args:
@@ -174,7 +179,14 @@ class Classifier(SentenceLossModel, keras.Model):
         outputs = encoded(self.encoder, features)
         return self.pool._attention(tf.cast(outputs["sequence_output"], "float32"), outputs["mask"])
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+    def compute_loss(
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: tf.Tensor | None = None,
+        training: bool = True,
+    ) -> tf.Tensor:
         y = _checked(y, len(self.labels))
         nll = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=y_pred["logits"])
         if sample_weight is not None:
@@ -183,7 +195,9 @@ class Classifier(SentenceLossModel, keras.Model):
             nll *= tf.gather(tf.constant(self.class_weights, "float32"), y)
         return self._with_penalty(mean_of_rows(nll), tf.size(y), sample_weight)
 
-    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+    def compute_metrics(
+        self, x: Any, y: Any, y_pred: Any, sample_weight: tf.Tensor | None = None
+    ) -> dict[str, tf.Tensor]:
         y = _checked(y, len(self.labels))
         right = tf.equal(_likeliest(y_pred), y)
         if sample_weight is not None:
@@ -194,7 +208,7 @@ class Classifier(SentenceLossModel, keras.Model):
             self.auc.update_state(y, scores, sample_weight=sample_weight)
         return super().compute_metrics(x, y, y_pred, sample_weight)
 
-    def predict_step(self, data):
+    def predict_step(self, data: Any) -> Outputs:
         outputs = self(keras.utils.unpack_x_y_sample_weight(data)[0])
         return {"labels": _likeliest(outputs), "probabilities": outputs["probabilities"]}
 
@@ -254,11 +268,11 @@ class Classifier(SentenceLossModel, keras.Model):
         model_files().save_pretrained(self, path)
 
     @property
-    def classes(self):
+    def classes(self) -> list[str]:
         """Names of the labels. Taggers and classifiers both have this attribute."""
         return self.labels
 
-    def fit(self, x=None, *args, **kwargs):
+    def fit(self, x: Any = None, *args: Any, **kwargs: Any) -> keras.callbacks.History:
         """Trains the model like `keras.Model.fit`.
 
         Raises:

@@ -1,10 +1,15 @@
 """Elmo: learned mixes of the layers of a BiLM."""
 
+from collections.abc import Sequence
+from typing import Any, Literal
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_choice, check_dropout, check_integers
+from tfreps._src.layers.ops.annotations import Features
 from tfreps._src.layers.scalar_mix import ScalarMix
+from tfreps._src.models.bilm import BiLM
 from tfreps._src.models.copy_weights import changed_copy
 from tfreps._src.models.whole_model import WholeModel
 
@@ -74,17 +79,17 @@ class Elmo(WholeModel, keras.Model):
 
     def __init__(
         self,
-        bilm,
-        num_output_representations=1,
-        dropout=0.5,
-        keep_sentence_boundaries=False,
-        fine_tune=False,
-        layer_norm=None,
-        l2=0.0,
-        top_only=False,
-        mix_weights=None,
-        **kwargs,
-    ):
+        bilm: BiLM,
+        num_output_representations: int = 1,
+        dropout: float = 0.5,
+        keep_sentence_boundaries: bool = False,
+        fine_tune: bool = False,
+        layer_norm: Literal["bilm_tf", "allennlp"] | None = None,
+        l2: float = 0.0,
+        top_only: bool = False,
+        mix_weights: Sequence[float] | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         check_choice(LAYER_NORMS, layer_norm=layer_norm)
         check_integers(1, num_output_representations=num_output_representations)
@@ -133,7 +138,7 @@ class Elmo(WholeModel, keras.Model):
         self.output_dim = bilm.output_dim
         self.built = True
 
-    def call(self, inputs, training=False):
+    def call(self, inputs: Features, training: bool = False) -> dict[str, Any]:
         out = self.bilm(inputs, training=training and self.fine_tune)
         if self._sees_boundaries:
             layers = out["layer_outputs_with_boundaries"]

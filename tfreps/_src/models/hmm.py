@@ -1,16 +1,21 @@
 """HMMTagger: a hidden Markov model that tags tokens, trained with or without tags."""
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NoReturn
+
 import keras
 import numpy as np
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_choice, check_integers, check_names
 from tfreps._src.layers.ops import chain
+from tfreps._src.layers.ops.annotations import Features, Outputs
 from tfreps._src.layers.ops.masks import checked_ids
 from tfreps._src.models import hmm_sentences
 from tfreps._src.models.features import feature, with_optional
 from tfreps._src.models.hmm_counts import HMMCounts, flat_tokens
 from tfreps._src.models.whole_model import WholeModel
+from tfreps._src.text.tags.tag_schemes import Scheme
 
 UNKNOWN = "uniform", "hapax"
 
@@ -66,14 +71,14 @@ class HMMTagger(WholeModel, keras.Model):
 
     def __init__(
         self,
-        vocabulary_size,
-        tags,
-        scheme=None,
-        unknown_id=3,
-        unknown="uniform",
-        use_end=False,
-        **kwargs,
-    ):
+        vocabulary_size: int,
+        tags: Sequence[str],
+        scheme: Scheme | None = None,
+        unknown_id: int = 3,
+        unknown: Literal["uniform", "hapax"] = "uniform",
+        use_end: bool = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         check_options(vocabulary_size, tags, unknown_id, unknown)
         # Options.
@@ -101,7 +106,7 @@ class HMMTagger(WholeModel, keras.Model):
         kind = {"dtype": "float32", "autocast": False}
         return self.add_weight(name=name, shape=shape, initializer="zeros", **kind)
 
-    def call(self, inputs):
+    def call(self, inputs: Features) -> Outputs:
         emissions, mask = self._emissions(inputs)  # [B, T, K], [B, T]
         log_likelihood = chain.log_normalizer(emissions, mask, *self._scores())  # [B]
         return {"emissions": emissions, "mask": mask, "log_likelihood": log_likelihood}
@@ -112,7 +117,7 @@ class HMMTagger(WholeModel, keras.Model):
         mask = feature("mask", dtype="bool")
         return [ids, *with_optional([ids], mask)]
 
-    def tag(self, features):
+    def tag(self, features: Features) -> Outputs:
         """Tags sentences. This method can be used inside a graph and in an exported model.
 
         Args:
@@ -131,7 +136,7 @@ class HMMTagger(WholeModel, keras.Model):
     def _served(self, *inputs):
         return self.tag(*inputs)
 
-    def decode(self, features, k=None):
+    def decode(self, features: Features, k: int | None = None) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns the most probable sequences of tags and their scores.
 
         Args:
@@ -151,7 +156,7 @@ class HMMTagger(WholeModel, keras.Model):
         given = *self._emissions(features), *self._scores()
         return chain.viterbi(*given) if k is None else chain.k_best(*given, k)
 
-    def marginals(self, features):
+    def marginals(self, features: Features) -> tf.Tensor:
         """Computes the posterior p(tag | all tokens of the sentence) of each tag at each token.
 
         Args:
@@ -162,7 +167,7 @@ class HMMTagger(WholeModel, keras.Model):
         """
         return chain.marginals(*self._emissions(features), *self._scores())
 
-    def log_normalizer(self, features):
+    def log_normalizer(self, features: Features) -> tf.Tensor:
         """Computes log p(tokens), the log likelihood of each sentence.
 
         Args:
@@ -173,11 +178,11 @@ class HMMTagger(WholeModel, keras.Model):
         """
         return chain.log_normalizer(*self._emissions(features), *self._scores())
 
-    def fit(self, *args, **kwargs):
+    def fit(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raises a ValueError; `fit_counts` and `baum_welch` train the model."""
         self.compute_loss()
 
-    def compute_loss(self, *args, **kwargs):
+    def compute_loss(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raises a ValueError, because the model has no loss."""
         raise ValueError(
             "An HMMTagger has no loss, so `fit` and `evaluate` do not apply to it. Train it with "
@@ -185,11 +190,13 @@ class HMMTagger(WholeModel, keras.Model):
             "compare the output of `predict` with the tags."
         )
 
-    def predict_step(self, data):
+    def predict_step(self, data: Any) -> Outputs:
         """Returns the output of `tag` for a batch of `predict`."""
         return self.tag(keras.utils.unpack_x_y_sample_weight(data)[0])
 
-    def decode_sentences(self, token_ids, jit_compile=False):
+    def decode_sentences(
+        self, token_ids: Iterable[Sequence[int]], jit_compile: bool = False
+    ) -> list[np.ndarray]:
         """Returns the most probable tags of many sentences, batched by similar length.
 
         Args:
@@ -206,7 +213,14 @@ class HMMTagger(WholeModel, keras.Model):
         """
         return hmm_sentences.decode(token_ids, self.log_emissions, self._scores(), jit_compile)
 
-    def fit_counts(self, token_ids, tag_ids, smoothing=None, floor=None, skip_single_tokens=False):
+    def fit_counts(
+        self,
+        token_ids: Iterable[Sequence[int]],
+        tag_ids: Iterable[Sequence[int]],
+        smoothing: float | Mapping[str, float] | None = None,
+        floor: float | None = None,
+        skip_single_tokens: bool = False,
+    ) -> HMMCounts:
         """Sets the probabilities to the smoothed relative frequencies in tagged sentences.
 
         Args:
@@ -237,7 +251,13 @@ class HMMTagger(WholeModel, keras.Model):
         self.set_counts(counts, smoothing, floor)
         return counts
 
-    def set_counts(self, counts, smoothing=None, floor=None, check=True):
+    def set_counts(
+        self,
+        counts: HMMCounts,
+        smoothing: float | Mapping[str, float] | None = None,
+        floor: float | None = None,
+        check: bool = True,
+    ) -> None:
         """Sets the probabilities from counts.
 
         Args:
@@ -278,14 +298,14 @@ class HMMTagger(WholeModel, keras.Model):
 
     def baum_welch(
         self,
-        token_ids,
-        num_steps,
-        counts=None,
-        counts_weight=1.0,
-        smoothing=0.0,
-        progress=None,
-        seed=None,
-    ):
+        token_ids: Iterable[Sequence[int]],
+        num_steps: int,
+        counts: HMMCounts | None = None,
+        counts_weight: float = 1.0,
+        smoothing: float | Mapping[str, float] | None = 0.0,
+        progress: Callable[[int, float], object] | None = None,
+        seed: int | None = None,
+    ) -> list[float]:
         """Trains on sentences without tags by expectation maximization.
 
         Training starts from the current probabilities or, with a `seed`, from random ones. Tags
@@ -385,7 +405,7 @@ class HMMTagger(WholeModel, keras.Model):
         return tf.where(mask[..., None], emissions, 0.0), mask
 
     @property
-    def classes(self):
+    def classes(self) -> list[str]:
         """Names of the tags. Taggers and classifiers both have this attribute."""
         return self.tags
 

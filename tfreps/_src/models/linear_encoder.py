@@ -1,9 +1,13 @@
 """LinearEncoder: a linear model of the tokens, pairs and triples around each token."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_dropout, check_integers
+from tfreps._src.layers.ops.annotations import Features, Outputs
 from tfreps._src.layers.ops.masks import checked_ids
 from tfreps._src.layers.ops.table_rows import table_rows
 from tfreps._src.models.features import check_features, feature, token_mask, with_optional
@@ -65,15 +69,15 @@ class LinearEncoder(WholeModel, keras.Model):
 
     def __init__(
         self,
-        vocabulary_size,
-        units,
-        unigram_offsets=(-2, -1, 0, 1, 2),
-        bigram_offsets=(-1, 0),
-        trigram_offsets=(),
-        num_buckets=2**18,
-        dropout=0.0,
-        **kwargs,
-    ):
+        vocabulary_size: int,
+        units: int,
+        unigram_offsets: Sequence[int] = (-2, -1, 0, 1, 2),
+        bigram_offsets: Sequence[int] = (-1, 0),
+        trigram_offsets: Sequence[int] = (),
+        num_buckets: int = 2**18,
+        dropout: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         check_integers(1, vocabulary_size=vocabulary_size, units=units, num_buckets=num_buckets)
         if not [*unigram_offsets, *bigram_offsets, *trigram_offsets]:
@@ -105,7 +109,7 @@ class LinearEncoder(WholeModel, keras.Model):
         self.supports_jit = False  # the output of tf.unique has no static shape
         self.built = True
 
-    def call(self, features, training=False):
+    def call(self, features: Features, training: bool = False) -> Outputs:
         check_features(features, ["token_ids"], self.name)
         ids = tf.cast(features["token_ids"], "int32")
         message = f"Token ids must lie in 0..{self.vocabulary_size}."

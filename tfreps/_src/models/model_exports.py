@@ -1,5 +1,9 @@
 """ExportMethods: the inputs that a model accepts, and its export as a SavedModel."""
 
+import os
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -41,8 +45,13 @@ class ExportMethods:
         return list({frozenset(specs): specs for specs in found}.values())
 
     def export(
-        self, filepath, format="tf_saved_model", verbose=None, input_signature=None, **kwargs
-    ):
+        self,
+        filepath: str | os.PathLike[str],
+        format: str = "tf_saved_model",
+        verbose: bool | None = None,
+        input_signature: Sequence | None = None,
+        **kwargs: Any,
+    ) -> None:
         """Exports the model for inference, like `keras.Model.export`.
 
         The SavedModel has one function, `serve`, which returns the outputs of the model with

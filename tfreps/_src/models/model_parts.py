@@ -1,5 +1,7 @@
 """ModelParts: the parts of a model, and what can be asked about them."""
 
+from typing import Any
+
 import keras
 
 from tfreps._src.layers.ops.configurable import argument_names
@@ -9,7 +11,7 @@ class ModelParts:
     """Mixin with the methods of all models that look at the models inside them."""
 
     @property
-    def trainable(self):
+    def trainable(self) -> bool:
         """True if the model is trainable.
 
         Setting this property changes all layers, but parts that are frozen by an option of the
@@ -18,13 +20,13 @@ class ModelParts:
         return super().trainable
 
     @trainable.setter
-    def trainable(self, value):
+    def trainable(self, value: bool) -> None:
         keras.Model.trainable.fset(self, value)
         if value and self.built:
             for part in self._frozen_by_options():
                 part.trainable = False
 
-    def parts(self):
+    def parts(self) -> dict[str, keras.layers.Layer]:
         """Returns the models and layers that were passed to the constructor.
 
         Returns:
@@ -46,7 +48,7 @@ class ModelParts:
             if isinstance(part, ModelParts):
                 yield from part._all_parts()
 
-    def find(self, *classes):
+    def find(self, *classes: Any) -> Any:
         """Returns the first of `_all_parts()` that is an instance of one of the classes.
 
         Args:

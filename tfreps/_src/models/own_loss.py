@@ -1,6 +1,7 @@
 """OwnLossModel: base of the models that compute their loss and metrics themselves."""
 
 import inspect
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -31,7 +32,9 @@ class OwnLossModel(WholeModel):
         **dict.fromkeys(METRICS, _METRICS),
     }
 
-    def compile(self, optimizer="rmsprop", *args, **kwargs):
+    def compile(
+        self, optimizer: str | keras.Optimizer = "rmsprop", *args: Any, **kwargs: Any
+    ) -> None:
         """Configures the model for training, like `keras.Model.compile`.
 
         Args:
@@ -45,12 +48,14 @@ class OwnLossModel(WholeModel):
         self._check_arguments("compile", optimizer, *args, **kwargs)
         super().compile(optimizer, *args, **kwargs)
 
-    def compile_from_config(self, config):
+    def compile_from_config(self, config: dict[str, Any]) -> None:
         """Compiles a loaded model, which Keras does only for models without their own `compile`."""
         self.compile(**keras.saving.deserialize_keras_object(config))
         self.optimizer.build(self.trainable_variables)
 
-    def fit(self, x=None, y=None, *args, **kwargs):
+    def fit(
+        self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any
+    ) -> keras.callbacks.History:
         """Trains the model like `keras.Model.fit`.
 
         Raises:
@@ -64,7 +69,7 @@ class OwnLossModel(WholeModel):
             self.train_function = None
             raise
 
-    def evaluate(self, x=None, y=None, *args, **kwargs):
+    def evaluate(self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Evaluates the model like `keras.Model.evaluate`, but always returns floats.
 
         Raises:
@@ -74,7 +79,7 @@ class OwnLossModel(WholeModel):
         self._check_arguments("evaluate", x, y, *args, **kwargs)
         return super().evaluate(x, y, *args, **kwargs)
 
-    def train_on_batch(self, *args, **kwargs):
+    def train_on_batch(self, *args: Any, **kwargs: Any) -> Any:
         """Trains the model on one batch like `keras.Model.train_on_batch`.
 
         Raises:
@@ -150,12 +155,14 @@ def checked_y(y, shape, axes, num_classes, mask=None):
 class SentenceLossModel(OwnLossModel):
     """Mixin for models with a `SentenceLoss`, whose result is the `loss` in the logs."""
 
-    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+    def compute_metrics(
+        self, x: Any, y: Any, y_pred: Any, sample_weight: tf.Tensor | None = None
+    ) -> dict[str, tf.Tensor]:
         results = super().compute_metrics(x, y, y_pred, sample_weight)
         results["loss"] = results.pop(self.sentence_loss.name)
         return results
 
-    def get_metrics_result(self):
+    def get_metrics_result(self) -> dict[str, tf.Tensor]:
         results = super().get_metrics_result()
         return {**results, "loss": results.pop(self.sentence_loss.name)}
 

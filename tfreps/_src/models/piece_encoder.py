@@ -1,8 +1,12 @@
 """PieceEncoder: word vectors from BERT, each taken from the first piece of the word."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
+from tfreps._src.layers.ops.annotations import Features, Outputs
+from tfreps._src.models.bert import BertEncoder
 from tfreps._src.models.features import feature, with_optional
 from tfreps._src.models.whole_model import WholeModel
 
@@ -49,7 +53,9 @@ class PieceEncoder(WholeModel, keras.Model):
     TensorShape([1, 2, 8])
     """
 
-    def __init__(self, encoder, start_id, separator_id, **kwargs):
+    def __init__(
+        self, encoder: BertEncoder, start_id: int, separator_id: int, **kwargs: Any
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         self.encoder = encoder
         self.start_id = start_id
@@ -59,7 +65,7 @@ class PieceEncoder(WholeModel, keras.Model):
         self.supports_jit = False  # ragged tensors have no static shape
         self.built = True
 
-    def call(self, features, training=False):
+    def call(self, features: Features, training: bool = False) -> Outputs:
         ids, places, mask = self._pieces(features)
         encoded = self.encoder(ids, training=training)
         x = tf.gather(encoded["sequence_output"], places, batch_dims=1)  # [B, T, D]
@@ -72,7 +78,7 @@ class PieceEncoder(WholeModel, keras.Model):
         """Returns the input specs; see `ExportMethods._input_signatures`."""
         return with_optional([feature("piece_ids", None)], feature("mask", dtype="bool"))
 
-    def attention(self, features):
+    def attention(self, features: Features) -> tuple[tf.Tensor, tf.Tensor]:
         """Computes the attention probabilities between pieces.
 
         Args:

@@ -1,5 +1,7 @@
 """ReplicaSteps: training and evaluation steps that give the result of one device on replicas."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -19,7 +21,7 @@ class ReplicaSteps:
     _shared_features = ()
     _common_seeds = ()
 
-    def train_step(self, data):
+    def train_step(self, data: Any) -> dict[str, tf.Tensor]:
         """Runs one training step like `keras.Model.train_step`, with any number of replicas.
 
         On the replicas of a strategy, the gradients are summed and then clipped once.
@@ -33,7 +35,7 @@ class ReplicaSteps:
         apply_summed(self.optimizer, tape.gradient(scaled, variables), variables)
         return metrics()
 
-    def test_step(self, data):
+    def test_step(self, data: Any) -> dict[str, tf.Tensor]:
         """Runs one evaluation step like `keras.Model.test_step`, with any number of replicas."""
         if num_replicas() == 1:
             return super().test_step(data)

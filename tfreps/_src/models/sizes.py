@@ -1,10 +1,12 @@
 """Sizes of published models, by name, as keyword arguments for models trained from scratch."""
 
+from typing import Any
+
 _FILTERS = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
 
 # Keyword arguments of BiLM. The last three are the published ELMo models with 13.6, 28.0 and
 # 93.6 million parameters; elmo_tiny is for demonstrations on a laptop.
-ELMO = {
+ELMO: dict[str, dict[str, Any]] = {
     "elmo_tiny": {
         "filters": [[1, 32], [2, 32], [3, 64], [4, 128]],
         "num_highways": 1,
@@ -33,7 +35,7 @@ ELMO = {
 
 # Keyword arguments of SLSTMEncoder: the model of the paper and that of the authors' released code,
 # which needs an embedder as wide as the states.
-SLSTM = {
+SLSTM: dict[str, dict[str, Any]] = {
     "slstm_paper": {"units": 300, "num_steps": 9, "window": 1, "l2": 1e-3},
     "slstm_released": {
         "units": 300,
@@ -50,7 +52,7 @@ SLSTM = {
 # Options for training each S-LSTM size with Adam, whose learning rate is multiplied by
 # `learning_rate_decay` after every epoch. `dropout` applies to the embedder and to the classifier
 # or tagger.
-SLSTM_TRAINING = {
+SLSTM_TRAINING: dict[str, dict[str, Any]] = {
     "slstm_paper": {
         "dropout": 0.5,
         "learning_rate": 1e-3,
@@ -69,7 +71,7 @@ SLSTM_TRAINING = {
 # Keyword arguments of BertEncoder, except for the vocabulary size: aespresso's model with 23.2
 # million parameters and the sizes that Google published (bert_base has 109.5 million parameters).
 # bert_nano is for demonstrations on a laptop.
-BERT = {
+BERT: dict[str, dict[str, Any]] = {
     "bert_6x384": {
         "hidden_dim": 384,
         "num_layers": 6,

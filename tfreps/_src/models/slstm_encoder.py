@@ -1,8 +1,19 @@
 """SLSTMEncoder: a Sentence-State LSTM over token vectors."""
 
+from typing import Any
+
 import keras
 
 from tfreps._src.files.argument_checks import check_dropout
+from tfreps._src.layers.ops.annotations import (
+    Boundary,
+    Features,
+    InputTerm,
+    Neighbors,
+    Outputs,
+    SentenceNormalization,
+    SLSTMInitialState,
+)
 from tfreps._src.layers.ops.configurable import shared_options
 from tfreps._src.layers.slstm import SLSTM
 from tfreps._src.models.whole_model import WholeModel
@@ -67,21 +78,21 @@ class SLSTMEncoder(WholeModel, keras.Model):
 
     def __init__(
         self,
-        embedder,
-        units=300,
-        num_steps=9,
-        window=1,
-        num_sentence_nodes=1,
-        neighbors="apart",
-        input_term="gate",
-        sentence_normalization="joint",
-        initial_state="learned",
-        boundary="learned",
-        state_dropout=0.0,
-        dropout=0.0,
-        l2=0.0,
-        **kwargs,
-    ):
+        embedder: keras.Model,
+        units: int = 300,
+        num_steps: int = 9,
+        window: int = 1,
+        num_sentence_nodes: int = 1,
+        neighbors: Neighbors = "apart",
+        input_term: InputTerm = "gate",
+        sentence_normalization: SentenceNormalization = "joint",
+        initial_state: SLSTMInitialState = "learned",
+        boundary: Boundary = "learned",
+        state_dropout: float = 0.0,
+        dropout: float = 0.0,
+        l2: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         check_dropout(dropout=dropout)
         # Options.
@@ -112,7 +123,7 @@ class SLSTMEncoder(WholeModel, keras.Model):
         self.supports_jit = False
         self.built = True
 
-    def call(self, features, training=False):
+    def call(self, features: Features, training: bool = False) -> Outputs:
         embedded = self.embedder(features, training=training)
         x = embedded["sequence_output"]
         mask = embedded["mask"]

@@ -1,17 +1,22 @@
 """Tagger: any encoder with a softmax or a CRF, trained by Keras's `fit`."""
 
+from collections.abc import Sequence
+from typing import Any, Literal
+
 import keras
 import numpy as np
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_choice, check_dropout, check_names
 from tfreps._src.layers.crf import CRF
+from tfreps._src.layers.ops.annotations import Features, Outputs
 from tfreps._src.layers.ops.matmul import matmul
 from tfreps._src.metrics import SentenceLoss, SpanF1, TokenAccuracy
 from tfreps._src.models.keras_encoder import encoded, width_of
+from tfreps._src.models.linear_encoder import LinearEncoder
 from tfreps._src.models.own_loss import SentenceLossModel, checked_y, mean_of_rows
 from tfreps._src.models.preset_methods import model_files
-from tfreps._src.text.tags.tag_schemes import allowed_transitions
+from tfreps._src.text.tags.tag_schemes import Scheme, allowed_transitions
 
 CONSTRAIN = "both", "decode", "none"
 
@@ -107,18 +112,18 @@ class Tagger(SentenceLossModel, keras.Model):
 
     def __init__(
         self,
-        encoder,
-        tags,
-        scheme=None,
-        use_crf=True,
-        constrain="both",
-        dropout=0.5,
-        transition_learning_rate_factor=1.0,
-        use_projection=True,
-        crf_jit_compile=False,
-        linear=None,
-        **kwargs,
-    ):
+        encoder: keras.Model,
+        tags: Sequence[str],
+        scheme: Scheme | None = None,
+        use_crf: bool = True,
+        constrain: Literal["both", "decode", "none"] = "both",
+        dropout: float = 0.5,
+        transition_learning_rate_factor: float = 1.0,
+        use_projection: bool = True,
+        crf_jit_compile: bool = False,
+        linear: LinearEncoder | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         # Options.
         self.encoder = encoder
@@ -157,7 +162,7 @@ class Tagger(SentenceLossModel, keras.Model):
         if scheme is not None:
             self.test_metrics.append(SpanF1(self.tags, scheme, name="span_f1"))
 
-    def call(self, features, training=False):
+    def call(self, features: Features, training: bool = False) -> Outputs:
         outputs = encoded(self.encoder, features, training)
         x = outputs["sequence_output"]  # [B, T, D]
         mask = outputs["mask"]  # [B, T]
@@ -171,7 +176,7 @@ class Tagger(SentenceLossModel, keras.Model):
             x += self.linear(features, training=training)["sequence_output"]
         return {"emissions": tf.where(mask[..., None], x, 0.0), "mask": mask}
 
-    def tag(self, features):
+    def tag(self, features: Features) -> Outputs:
         """Tags sentences. This method can be used inside a graph and in an exported model.
 
         Args:
@@ -190,7 +195,7 @@ class Tagger(SentenceLossModel, keras.Model):
     def _served(self, *inputs):
         return self.tag(*inputs)
 
-    def decode(self, features, k=None):
+    def decode(self, features: Features, k: int | None = None) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns the best sequences of tags and their scores.
 
         Args:
@@ -209,7 +214,7 @@ class Tagger(SentenceLossModel, keras.Model):
         """
         return self.crf.decode(*self._scores(features), k=k, jit_compile=False)
 
-    def marginals(self, features):
+    def marginals(self, features: Features) -> tf.Tensor:
         """Computes the marginal probability of each tag at each token.
 
         Args:
@@ -220,7 +225,7 @@ class Tagger(SentenceLossModel, keras.Model):
         """
         return self.crf.marginals(*self._scores(features), jit_compile=False)
 
-    def transition_scores(self):
+    def transition_scores(self) -> tf.Tensor | None:
         """Returns the score of each transition in the CRF.
 
         Returns:
@@ -235,7 +240,7 @@ class Tagger(SentenceLossModel, keras.Model):
             return scores
         return tf.where(tf.constant(allowed)[: len(self.tags), : len(self.tags)], scores, np.nan)
 
-    def log_normalizer(self, features):
+    def log_normalizer(self, features: Features) -> tf.Tensor:
         """Computes the log of the sum of exp(score) over the sequences that `decode` chooses from.
 
         Args:
@@ -246,7 +251,14 @@ class Tagger(SentenceLossModel, keras.Model):
         """
         return self.crf.log_normalizer(*self._scores(features), jit_compile=False)
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+    def compute_loss(
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: tf.Tensor | None = None,
+        training: bool = True,
+    ) -> tf.Tensor:
         emissions = y_pred["emissions"]
         mask = y_pred["mask"]
         y = checked_y(y, mask.shape, "[B, T]", len(self.tags), mask)
@@ -260,17 +272,19 @@ class Tagger(SentenceLossModel, keras.Model):
             loss = _cross_entropy(emissions, y, mask, sample_weight)
         return self._with_penalty(loss, tf.shape(y)[0], sample_weight)
 
-    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+    def compute_metrics(
+        self, x: Any, y: Any, y_pred: Any, sample_weight: tf.Tensor | None = None
+    ) -> dict[str, tf.Tensor]:
         results = super().compute_metrics(x, y, y_pred, sample_weight)
         for metric in self.test_metrics:  # `test_step` adds them, as training does not decode
             results.pop(metric.name)
         return results
 
-    def test_step(self, data):
+    def test_step(self, data: Any) -> dict[str, tf.Tensor]:
         logs = super().test_step(data)
         return {**logs, **{metric.name: metric.result() for metric in self.test_metrics}}
 
-    def predict_step(self, data):
+    def predict_step(self, data: Any) -> Outputs:
         return self.tag(keras.utils.unpack_x_y_sample_weight(data)[0])
 
     def _frozen_by_options(self):
@@ -323,7 +337,7 @@ class Tagger(SentenceLossModel, keras.Model):
         model_files().save_pretrained(self, path)
 
     @property
-    def classes(self):
+    def classes(self) -> list[str]:
         """Names of the tags. Taggers and classifiers both have this attribute."""
         return self.tags
 

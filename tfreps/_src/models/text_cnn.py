@@ -1,9 +1,13 @@
 """TextCNN: convolutions over the tokens of a text and their maxima."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_dropout
+from tfreps._src.layers.ops.annotations import Features, Outputs
 from tfreps._src.models.whole_model import WholeModel
 
 
@@ -48,7 +52,14 @@ class TextCNN(WholeModel, keras.Model):
     TensorShape([1, 12])
     """
 
-    def __init__(self, embedder, num_filters=100, widths=(3, 4, 5), dropout=0.0, **kwargs):
+    def __init__(
+        self,
+        embedder: keras.Model,
+        num_filters: int = 100,
+        widths: Sequence[int] = (3, 4, 5),
+        dropout: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         if num_filters < 1 or not widths or min(widths) < 1:
             raise ValueError(
@@ -73,7 +84,7 @@ class TextCNN(WholeModel, keras.Model):
         self.pooled_dim = num_filters * len(widths)
         self.built = True
 
-    def call(self, features, training=False):
+    def call(self, features: Features, training: bool = False) -> Outputs:
         embedded = self.embedder(features, training=training)
         x = embedded["sequence_output"]
         mask = embedded["mask"]

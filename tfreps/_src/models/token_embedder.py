@@ -1,5 +1,8 @@
 """TokenEmbedder: one vector per token from words, characters, ELMo and stored vectors."""
 
+from collections.abc import Mapping
+from typing import Any, Literal
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -7,8 +10,10 @@ import tensorflow as tf
 from tfreps._src.files.argument_checks import check_choice, check_dropout, check_integers
 from tfreps._src.layers.char_cnn import CharCNNEncoder
 from tfreps._src.layers.char_lstm import CharLSTMEncoder
+from tfreps._src.layers.ops.annotations import Activation, Array, Filters, Outputs
 from tfreps._src.layers.ops.table_rows import table_rows
 from tfreps._src.layers.scalar_mix import ScalarMix
+from tfreps._src.models.elmo import Elmo
 from tfreps._src.models.features import check_features, feature, token_mask, with_optional
 from tfreps._src.models.whole_model import WholeModel
 
@@ -76,23 +81,23 @@ class TokenEmbedder(WholeModel, keras.Model):
 
     def __init__(
         self,
-        vocabulary_size=None,
-        embedding_dim=100,
-        trainable_embeddings=True,
-        characters=None,
-        character_filters=((2, 30), (3, 30), (4, 30)),
-        character_projection_dim=None,
-        character_dim=25,
-        num_highways=0,
-        character_activation="relu",
-        character_units=25,
-        max_characters=50,
-        elmo=None,
-        vector_layers=0,
-        vector_dim=0,
-        dropout=0.0,
-        **kwargs,
-    ):
+        vocabulary_size: int | None = None,
+        embedding_dim: int = 100,
+        trainable_embeddings: bool = True,
+        characters: Literal["cnn", "bilstm"] | None = None,
+        character_filters: Filters = ((2, 30), (3, 30), (4, 30)),
+        character_projection_dim: int | None = None,
+        character_dim: int = 25,
+        num_highways: int = 0,
+        character_activation: Activation = "relu",
+        character_units: int = 25,
+        max_characters: int = 50,
+        elmo: Elmo | None = None,
+        vector_layers: int = 0,
+        vector_dim: int = 0,
+        dropout: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         # Options.
         self.vocabulary_size = vocabulary_size
@@ -142,7 +147,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         self.supports_jit = False  # the output of tf.unique has no static shape
         self.built = True
 
-    def call(self, features, training=False):
+    def call(self, features: Mapping[str, Array], training: bool = False) -> Outputs:
         self._check_features(features)
         mask = token_mask(features)
         parts = []
@@ -181,7 +186,7 @@ class TokenEmbedder(WholeModel, keras.Model):
                 return with_optional([*specs, mask])
         return with_optional(specs, mask)
 
-    def set_word_vectors(self, matrix):
+    def set_word_vectors(self, matrix: np.ndarray) -> None:
         """Sets the word vectors, one row per token in the order of the vocabulary.
 
         Args:

@@ -1,9 +1,12 @@
 """TransformerEncoder: Transformer blocks over token vectors."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_choice, check_dropout
+from tfreps._src.layers.ops.annotations import Activation, Features, Initializer, Outputs, Positions
 from tfreps._src.layers.position_embedding import KINDS, PositionEmbedding
 from tfreps._src.layers.transformer import check_blocks, layer_norm, make_blocks, read_blocks
 from tfreps._src.models.whole_model import WholeModel
@@ -79,23 +82,23 @@ class TransformerEncoder(WholeModel, keras.Model):
 
     def __init__(
         self,
-        embedder,
-        hidden_dim=128,
-        num_layers=2,
-        num_heads=4,
-        intermediate_dim=None,
-        normalize_first=True,
-        activation="gelu",
-        positions="sinusoidal",
-        max_sequence_length=512,
-        normalize_positions=False,
-        causal=False,
-        dropout=0.1,
-        attention_dropout=0.1,
-        layer_norm_epsilon=1e-5,
-        kernel_initializer="glorot_uniform",
-        **kwargs,
-    ):
+        embedder: keras.Model,
+        hidden_dim: int = 128,
+        num_layers: int = 2,
+        num_heads: int = 4,
+        intermediate_dim: int | None = None,
+        normalize_first: bool = True,
+        activation: Activation = "gelu",
+        positions: Positions | None = "sinusoidal",
+        max_sequence_length: int = 512,
+        normalize_positions: bool = False,
+        causal: bool = False,
+        dropout: float = 0.1,
+        attention_dropout: float = 0.1,
+        layer_norm_epsilon: float = 1e-5,
+        kernel_initializer: Initializer | None = "glorot_uniform",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(autocast=False, **kwargs)
         # Options.
         self.embedder = embedder
@@ -137,12 +140,12 @@ class TransformerEncoder(WholeModel, keras.Model):
         self.supports_jit = False
         self.built = True
 
-    def call(self, features, training=False):
+    def call(self, features: Features, training: bool = False) -> Outputs:
         layers, mask = self._read(features, training)
         stacked = tf.stack(layers, axis=1)  # [B, L+1, T, hidden_dim]
         return {"sequence_output": layers[-1], "mask": mask, "layer_outputs": stacked}
 
-    def attention(self, features):
+    def attention(self, features: Features) -> tf.Tensor:
         """Computes the attention probabilities of all blocks.
 
         Args:

@@ -1,5 +1,7 @@
 """WholeModel: methods of all models, for parts, inputs, presets, export and training."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -29,7 +31,7 @@ class WholeModel(PresetMethods, ExportMethods, ReplicaSteps, ModelParts, Configu
             _check_tensors(self, args[0])
         return super().__call__(*args, **kwargs)
 
-    def predict(self, *args, **kwargs):
+    def predict(self, *args: Any, **kwargs: Any) -> Any:
         """Computes the output for all batches like `keras.Model.predict`, as NumPy arrays.
 
         The batches may have different lengths, which `keras.Model.predict` would return as a
@@ -44,7 +46,7 @@ class WholeModel(PresetMethods, ExportMethods, ReplicaSteps, ModelParts, Configu
         """
         return tf.nest.map_structure(_padded, super().predict(*args, **kwargs))
 
-    def fit(self, x=None, *args, **kwargs):
+    def fit(self, x: Any = None, *args: Any, **kwargs: Any) -> keras.callbacks.History:
         """Trains the model like `keras.Model.fit`.
 
         Raises:
@@ -53,7 +55,7 @@ class WholeModel(PresetMethods, ExportMethods, ReplicaSteps, ModelParts, Configu
         _check_fit_inputs(x)
         return super().fit(x, *args, **kwargs)
 
-    def evaluate(self, x=None, *args, **kwargs):
+    def evaluate(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Evaluates the model like `keras.Model.evaluate`, but always returns floats.
 
         The method of Keras 3.12 returns tensors.
@@ -64,7 +66,7 @@ class WholeModel(PresetMethods, ExportMethods, ReplicaSteps, ModelParts, Configu
         _check_fit_inputs(x)
         return tf.nest.map_structure(_as_float, super().evaluate(x, *args, **kwargs))
 
-    def quantize(self, *args, **kwargs):
+    def quantize(self, *args: Any, **kwargs: Any) -> None:
         """Quantizes the layers that Keras can quantize; see `keras.Model.quantize`.
 
         Args:

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ LETTERS = {
     "bmes": {"B": "B", "M": "I", "E": "E", "S": "S"},
 }
 SCHEMES = (*LETTERS, None)
+Scheme = Literal["bio", "iob1", "bioes", "bilou", "bmes"]
 MODES = ("strict", "conlleval")
 
 
