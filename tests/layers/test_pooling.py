@@ -79,14 +79,16 @@ def test_attention_learns_which_token_matters():
     rng = np.random.default_rng(0)
     x = rng.normal(size=[256, 5, 2]).astype("float32")
     x[..., 0] = 0.0
-    place = rng.integers(0, 5, 256)
-    x[np.arange(256), place, 0] = 1.0
+    position = rng.integers(0, 5, 256)
+    x[np.arange(256), position, 0] = 1.0
     inputs = keras.Input([5, 2])
     layer = Pooling("attention", attention_units=8)
     model = keras.Model(inputs, layer(inputs))
     model.compile(keras.optimizers.Adam(0.05), "mse")
-    model.fit(x, x[np.arange(256), place], epochs=25, verbose=0)
-    assert layer.attention(x, np.ones([256, 5], bool)).numpy()[np.arange(256), place].min() > 0.8
+    model.fit(x, x[np.arange(256), position], epochs=25, verbose=0)
+    assert (
+        layer._attention(x, np.ones([256, 5], bool)).numpy()[np.arange(256), position].min() > 0.8
+    )
 
 
 def test_wrong_options():

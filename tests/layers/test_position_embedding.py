@@ -13,7 +13,7 @@ KINDS = "sinusoidal", "sinusoidal_full_index"
 X = np.random.default_rng(3).normal(size=[4, 5, 6]).astype("float32")
 # Right padding, holes, left padding, no token.
 MASK = np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [0, 0, 0, 1, 1], [0, 0, 0, 0, 0]], bool)
-PLACES = np.array([[0, 1, 2, 2, 2], [0, 0, 1, 2, 2], [0, 0, 0, 0, 1], [0, 0, 0, 0, 0]])
+POSITIONS = np.array([[0, 1, 2, 2, 2], [0, 0, 1, 2, 2], [0, 0, 0, 0, 1], [0, 0, 0, 0, 0]])
 
 
 def make(positions="learned", **options):
@@ -54,7 +54,7 @@ def test_a_mask_counts_real_tokens_and_none_counts_columns(kind):
     rows = layer.table if kind == "learned" else sinusoids(5, 6, kind, True)
     rows = np.asarray(rows)
     assert_close(layer(X), X + rows[None, :5])
-    assert_close(layer(X, mask=MASK), X + rows[PLACES])
+    assert_close(layer(X, mask=MASK), X + rows[POSITIONS])
     assert layer(X[:, :0], mask=MASK[:, :0]).shape == (4, 0, 6)
 
 
@@ -64,7 +64,7 @@ def test_the_table_has_a_dense_gradient_that_counts_every_use():
         y = tf.reduce_sum(tf.boolean_mask(layer(X, mask=MASK), MASK))
     gradient = tape.gradient(y, layer.table.value)
     assert isinstance(gradient, tf.Tensor)
-    uses = [(PLACES[MASK] == place).sum() for place in range(5)]
+    uses = [(POSITIONS[MASK] == position).sum() for position in range(5)]
     np.testing.assert_array_equal(gradient, np.repeat(np.array(uses)[:, None], 6, axis=1))
 
 
@@ -78,7 +78,7 @@ def test_initializers():
 
 def test_columns_of_padding_may_be_more_than_positions():
     layer, x = make(max_sequence_length=3), np.zeros([4, 5, 6], "float32")
-    assert_close(layer(x, mask=MASK), np.asarray(layer.table)[PLACES])
+    assert_close(layer(x, mask=MASK), np.asarray(layer.table)[POSITIONS])
 
 
 def test_texts_longer_than_the_learned_positions():

@@ -62,9 +62,9 @@ def bert(encoder, ids, segments):
     """Computes one text without padding: layer outputs `[L+1, T, D]` and the pooled vector."""
     xs = [
         encoder.token_embedding.embeddings.numpy()[word]
-        + encoder.add_positions.table.numpy()[place]
+        + encoder.add_positions.table.numpy()[position]
         + encoder.segment_embedding.table.numpy()[segment]
-        for place, (word, segment) in enumerate(zip(ids, segments, strict=True))
+        for position, (word, segment) in enumerate(zip(ids, segments, strict=True))
     ]
     layers = [[norm(x, encoder.embedding_norm) for x in xs]]
     for layer in encoder.blocks:

@@ -47,8 +47,8 @@ def all_paths(model, sentence):
     found = {}
     for path in itertools.product(range(len(model.tags)), repeat=len(sentence)):
         p = initial[path[0]] * end[path[-1]]
-        for place, (token, tag) in enumerate(zip(sentence, path, strict=True)):
-            p *= emissions[token, tag] * (transitions[path[place - 1], tag] if place else 1)
+        for position, (token, tag) in enumerate(zip(sentence, path, strict=True)):
+            p *= emissions[token, tag] * (transitions[path[position - 1], tag] if position else 1)
         found[path] = p
     return found
 
@@ -90,9 +90,9 @@ def test_all_paths_enumerated(options):
         assert_close([paths[path] for path in found], [paths[path] for path in ranked[:4]])
         assert len(set(found)) == len(found)
         assert_close(scores[row][: len(found)], np.log([paths[path] for path in found]))
-        for place, tag in itertools.product(range(length), range(3)):
-            expected = sum(p for path, p in paths.items() if path[place] == tag) / total
-            assert_close(marginals[row, place, tag], expected)
+        for position, tag in itertools.product(range(length), range(3)):
+            expected = sum(p for path, p in paths.items() if path[position] == tag) / total
+            assert_close(marginals[row, position, tag], expected)
     assert not marginals[1, 1:].any() and not tags.numpy()[1, 1:].any()
 
 

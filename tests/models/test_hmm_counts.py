@@ -19,13 +19,13 @@ def loops(sentences, tagged, vocabulary_size, num_tags):
     transitions = np.zeros([num_tags, num_tags])
     emissions = np.zeros([vocabulary_size + 1, num_tags])
     for tokens, tags in zip(sentences, tagged, strict=True):
-        for place, (token, tag) in enumerate(zip(tokens, tags, strict=True)):
+        for position, (token, tag) in enumerate(zip(tokens, tags, strict=True)):
             emissions[token, tag] += 1
-            if place == 0:
+            if position == 0:
                 initial[tag] += 1
             else:
-                transitions[tags[place - 1], tag] += 1
-            if place == len(tags) - 1:
+                transitions[tags[position - 1], tag] += 1
+            if position == len(tags) - 1:
                 end[tag] += 1
     return initial, transitions, emissions, end
 

@@ -27,8 +27,8 @@ def make(**options):
 def padded(rows, words=4, width=3):
     ids = np.full([len(rows), words, width], PADDING)
     for row, sentence in enumerate(rows):
-        for place, pieces in enumerate(sentence):
-            ids[row, place, : len(pieces)] = pieces
+        for position, pieces in enumerate(sentence):
+            ids[row, position, : len(pieces)] = pieces
     return {"piece_ids": tf.constant(ids), "mask": tf.constant(ids[..., 0] != PADDING)}
 
 
@@ -40,8 +40,8 @@ def test_first_pieces():
     for row, sentence in enumerate(WORDS):
         joined = [2, *(piece for pieces in sentence for piece in pieces), 3]
         alone = encoder.encoder({"token_ids": tf.constant([joined])})
-        places = np.cumsum([1, *(len(pieces) for pieces in sentence)])[:-1]
-        expected = alone["sequence_output"].numpy()[0, places]
+        positions = np.cumsum([1, *(len(pieces) for pieces in sentence)])[:-1]
+        expected = alone["sequence_output"].numpy()[0, positions]
         found = out["sequence_output"][row].numpy()
         # The blocks of a BERT.
         assert_close(found[: len(sentence)], expected, terms=256)

@@ -39,10 +39,10 @@ def oracle(encoder, ids):
         x = x @ np.asarray(encoder.project.kernel) + np.asarray(encoder.project.bias)
     x = norm(encoder.embedding_norm, x)
     if encoder.positions is not None:
-        places = np.maximum(np.cumsum(mask) - 1, 0)
+        positions = np.maximum(np.cumsum(mask) - 1, 0)
         x += oracles_transformer.positions(
             len(ids), x.shape[1], encoder.positions, encoder.normalize_positions
-        )[places]
+        )[positions]
     x = np.where(mask[:, None], x, 0.0)
     layers, attention = [x], []
     for block in encoder.blocks:

@@ -176,7 +176,7 @@ class SentenceEncoder:
 
     def _encode_ids(self, ids):
         if self.bilm.vocabulary_size is None:
-            return self.bilm.token_encoder.encode(ids)
+            return self.bilm.token_encoder._encode(ids)
         return self.bilm.encode_tokens(ids)
 
     def _gather(self, rows, kept, new):

@@ -66,9 +66,9 @@ class PieceEncoder(WholeModel, keras.Model):
         self.built = True
 
     def call(self, features: Features, training: bool = False) -> Outputs:
-        ids, places, mask = self._pieces(features)
+        ids, positions, mask = self._pieces(features)
         encoded = self.encoder(ids, training=training)
-        x = tf.gather(encoded["sequence_output"], places, batch_dims=1)  # [B, T, D]
+        x = tf.gather(encoded["sequence_output"], positions, batch_dims=1)  # [B, T, D]
         outputs = {"sequence_output": tf.where(mask[..., None], x, 0.0), "mask": mask}
         if "pooled_output" in encoded:
             outputs["pooled_output"] = encoded["pooled_output"]
@@ -119,5 +119,5 @@ class PieceEncoder(WholeModel, keras.Model):
         ids = tf.concat([self.start_id * ends, inner, self.separator_id * ends], axis=1)
         mask = tf.sequence_mask(ids.row_lengths())  # [B, P]
         counts = tf.reduce_sum(tf.cast(real, "int32"), axis=2)
-        places = 1 + tf.cumsum(counts, axis=1, exclusive=True)
-        return {"token_ids": ids.to_tensor(self.encoder.padding_id), "mask": mask}, places
+        positions = 1 + tf.cumsum(counts, axis=1, exclusive=True)
+        return {"token_ids": ids.to_tensor(self.encoder.padding_id), "mask": mask}, positions
