@@ -65,7 +65,7 @@ def test_a_run_folder(short_grid, corpus, tmp_path, capsys):
     assert set(found["smoothing"]) == {"emission", "transition", "initial", "end"}
     assert found["test"]["spans"]["micro"]["f1"] == found["test"]["accuracy"] == 1.0
     printed = capsys.readouterr().out
-    assert "test  precision / recall / F1, token-weighted: 1.0000" in printed
+    assert "test        precision / recall / F1, token-weighted: 1.0000" in printed
     assert f"Next: tfreps tag {run}" in printed
 
     manifest = json.loads((run / "manifest.json").read_text())
