@@ -61,8 +61,8 @@ class CRF(Configurable, keras.layers.Layer):
             `"zeros"`.
         score_regularizer: str, config or Keras regularizer of the start, transition and end
             scores, such as `keras.regularizers.L2(0.01)`. It is called with the scores themselves,
-            whatever `transition_learning_rate` is. If `None`, there is no penalty. Defaults to
-            `None`.
+            whatever `transition_learning_rate_factor` is. If `None`, there is no penalty. Defaults
+            to `None`.
         jit_compile: bool or `"auto"`. Whether to compile the computations of the layer with XLA.
             `"auto"` always compiles the losses, including inside `fit`. It compiles decoding,
             marginals and the other scores only in eager calls, so that an export consists of
