@@ -19,7 +19,8 @@ def width_of(encoder: keras.Model, name: str = "sequence_output") -> int | None:
         return getattr(encoder, attribute)
     if not _has_graph(encoder):
         return None
-    output = _only(encoder.output)
+    is_sequence = isinstance(encoder, keras.Sequential)  # has no `input` and `output`
+    output = _only(encoder.outputs if is_sequence else encoder.output)
     if isinstance(output, dict):
         output = output.get(name)
     elif name != "sequence_output":
@@ -46,7 +47,7 @@ def inputs_of(model: keras.Model) -> list:
     """Returns the specs of the inputs of a functional or Sequential model; empty for others."""
     if not _has_graph(model):
         return []
-    inputs = _only(model.input)
+    inputs = _only(model.inputs if isinstance(model, keras.Sequential) else model.input)
     if isinstance(inputs, dict):
         return [{name: _spec(tensor, name) for name, tensor in inputs.items()}]
     return [keras.tree.map_structure(_spec, inputs)]
