@@ -68,11 +68,16 @@ def module_name(path):
 
 
 def imported_names(path, source=None, at_the_top=False):
-    """Yields the absolute name of every import of a file, or only of those outside functions."""
+    """Yields the absolute name of every import of a file, or only of those outside functions.
+
+    Imports below `if TYPE_CHECKING:`, which only type checkers read, are left out.
+    """
     package = list(path.with_suffix("").parts[:-1])
     nodes = [ast.parse(read(path) if source is None else source)]
     while nodes:
         node = nodes.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

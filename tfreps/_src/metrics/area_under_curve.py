@@ -1,7 +1,11 @@
 """AreaUnderCurve: area under the ROC curve of a binary classifier."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
+
+from tfreps._src.metrics.tag_pairs import TensorLike
 
 RESOLUTION = 2.0**-11  # scores that round to the same multiple count as equal
 LARGEST = 16.0
@@ -33,11 +37,15 @@ class AreaUnderCurve(keras.metrics.Metric):
     0.75
     """
 
-    def __init__(self, name="auc", dtype=None, **kwargs):
+    def __init__(self, name: str = "auc", dtype: str | None = None, **kwargs: Any) -> None:
         super().__init__(name=name, dtype=dtype, **kwargs)
-        self.counts = self.add_variable((2, _BINS), "zeros", dtype="int64", name="counts")
+        self.counts: keras.Variable = self.add_variable(
+            (2, _BINS), "zeros", dtype="int64", name="counts"
+        )
 
-    def update_state(self, y_true, y_pred, sample_weight=None):
+    def update_state(
+        self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
+    ) -> None:
         """Adds the scores of a batch to the counts.
 
         Args:
@@ -55,11 +63,11 @@ class AreaUnderCurve(keras.metrics.Metric):
         seen = tf.cast(is_number, "int64")
         if sample_weight is not None:
             seen *= tf.cast(tf.reshape(sample_weight, [-1]) > 0, "int64")
-        places = tf.stack([labels, bins], axis=1)  # [B, 2]
+        positions = tf.stack([labels, bins], axis=1)  # [B, 2]
         # In place, as the table is large. The variable of a replica has no `scatter_nd_add`.
-        tf.raw_ops.ResourceScatterNdAdd(ref=self.counts.handle, indices=places, updates=seen)
+        tf.raw_ops.ResourceScatterNdAdd(ref=self.counts.handle, indices=positions, updates=seen)
 
-    def result(self):
+    def result(self) -> tf.Tensor:
         """Returns the area under the curve, a float32 scalar. It is 0.5 until both labels occur."""
         negative, positive = tf.unstack(tf.cast(self.counts.value, "float64"))
         below = tf.cumsum(negative, exclusive=True) + negative / 2.0  # counts below each bin

@@ -1,7 +1,11 @@
 """Perplexity: exponential of the mean loss per token, over all batches."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
+
+from tfreps._src.metrics.tag_pairs import TensorLike
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -23,14 +27,14 @@ class Perplexity(keras.metrics.Metric):
     2.7183
     """
 
-    def __init__(self, name="perplexity", dtype=None, **kwargs):
+    def __init__(self, name: str = "perplexity", dtype: str | None = None, **kwargs: Any) -> None:
         super().__init__(name=name, dtype=dtype, **kwargs)
         # In float64, because a float32 count cannot exceed 2^24 tokens.
         options = {"shape": (), "initializer": "zeros", "dtype": "float64"}
-        self.total = self.add_variable(name="nll", **options)
-        self.count = self.add_variable(name="tokens", **options)
+        self.total: keras.Variable = self.add_variable(name="nll", **options)
+        self.count: keras.Variable = self.add_variable(name="tokens", **options)
 
-    def update_state(self, nll, mask=None):
+    def update_state(self, nll: TensorLike, mask: TensorLike | None = None) -> None:
         """Adds the tokens of a batch.
 
         Args:
@@ -43,7 +47,7 @@ class Perplexity(keras.metrics.Metric):
         self.total.assign_add(tf.reduce_sum(tf.where(mask > 0, nll, 0.0)))
         self.count.assign_add(tf.reduce_sum(mask))
 
-    def result(self):
+    def result(self) -> tf.Tensor:
         """Returns the perplexity, a float32 scalar, which is NaN before the first token."""
         mean = tf.convert_to_tensor(self.total) / tf.convert_to_tensor(self.count)
         return tf.cast(tf.exp(mean), "float32")

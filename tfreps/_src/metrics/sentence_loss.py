@@ -3,6 +3,8 @@
 import keras
 import tensorflow as tf
 
+from tfreps._src.metrics.tag_pairs import TensorLike
+
 
 @keras.saving.register_keras_serializable(package="tfreps")
 class SentenceLoss(keras.metrics.Mean):
@@ -28,10 +30,16 @@ class SentenceLoss(keras.metrics.Mean):
     3.25
     """
 
-    def __init__(self, name="sentence_loss", dtype=None):
+    def __init__(self, name: str = "sentence_loss", dtype: str | None = None) -> None:
         super().__init__(name=name, dtype=dtype)
 
-    def update_state(self, loss, rows, sample_weight=None, penalty=0.0):
+    def update_state(
+        self,
+        loss: TensorLike,
+        rows: TensorLike,
+        sample_weight: TensorLike | None = None,
+        penalty: TensorLike = 0.0,
+    ) -> None:
         """Adds the loss of a batch.
 
         Args:

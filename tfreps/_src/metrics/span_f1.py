@@ -1,5 +1,8 @@
 """SpanF1: precision, recall and F1 of spans, counted in the graph."""
 
+from collections.abc import Sequence
+from typing import Any, Literal
+
 import keras
 import tensorflow as tf
 
@@ -9,6 +12,7 @@ from tfreps._src.text.tags import tag_schemes
 from tfreps._src.text.tags.graph_spans import ended_spans
 
 AVERAGES = ("micro", "macro")
+Average = Literal["micro", "macro"]
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -46,22 +50,33 @@ class SpanF1(TagMetric):
     0.5
     """
 
+    correct: keras.Variable
+    predicted: keras.Variable
+    true: keras.Variable
+
     def __init__(
-        self, tags, scheme, mode="strict", average="micro", name="span_f1", dtype=None, **kwargs
-    ):
+        self,
+        tags: Sequence[str],
+        scheme: str,
+        mode: str = "strict",
+        average: Average = "micro",
+        name: str = "span_f1",
+        dtype: str | None = None,
+        **kwargs: Any,
+    ) -> None:
         check_choice(AVERAGES, average=average)
         rules = tag_schemes.span_rules(tags, scheme, mode)
         super().__init__(name=name, dtype=dtype, **kwargs)
         self.tags = list(tags)
         self.scheme = scheme
         self.mode = mode
-        self.average = average
+        self.average: Average = average
         self.type_names = list(rules.type_names)
         self._rules = rules
         # Tags without span types (["O"]) still need one row, which stays 0.
         self._add_counts((max(1, len(self.type_names)),), "correct", "predicted", "true")
 
-    def _count(self, y_true, y_pred, mask):
+    def _count(self, y_true: tf.Tensor, y_pred: tf.Tensor, mask: tf.Tensor) -> None:
         order, kept = _real_tokens_first(mask)
         boundary = len(self.tags)
         y_true, y_pred = (_take(ids, order, kept, boundary) for ids in (y_true, y_pred))  # [N]
@@ -73,7 +88,7 @@ class SpanF1(TagMetric):
         self.predicted.assign_add(count_of_each(pred_type, size))
         self.true.assign_add(count_of_each(true_type, size))
 
-    def counts(self):
+    def counts(self) -> dict[str, dict[str, int]]:
         """Returns a dict from each span type to its counts: `correct`, `predicted` and `true`."""
         arrays = [v.numpy().tolist() for v in (self.correct, self.predicted, self.true)]
         rows = zip(self.type_names, *arrays, strict=False)
@@ -82,15 +97,15 @@ class SpanF1(TagMetric):
             for name, correct, predicted, true in rows
         }
 
-    def scores(self):
+    def scores(self) -> dict[str, float]:
         """Returns the average `precision`, `recall` and `f1` as a dict of floats; see `average`."""
         return dict(zip(("precision", "recall", "f1"), map(float, self._scores()), strict=True))
 
-    def result(self):
+    def result(self) -> tf.Tensor:
         """Returns the F1, a float32 scalar, which is 0 if there are no spans."""
         return tf.cast(self._scores()[2], "float32")
 
-    def _scores(self):
+    def _scores(self) -> Sequence[tf.Tensor]:
         counts = [tf.convert_to_tensor(v.value) for v in (self.correct, self.predicted, self.true)]
         if self.average == "micro":
             return precision_recall_f1(*map(tf.reduce_sum, counts))
@@ -100,7 +115,7 @@ class SpanF1(TagMetric):
             for scores in precision_recall_f1(*counts)
         ]
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "tags": self.tags,
@@ -110,7 +125,7 @@ class SpanF1(TagMetric):
         }
 
 
-def _real_tokens_first(mask):
+def _real_tokens_first(mask: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns indices that move masked positions to the end, and the mask in that order.
 
     Both have shape `[B * (T + 1)]`: the sentences are concatenated, and each is followed by one
@@ -122,7 +137,7 @@ def _real_tokens_first(mask):
     return order, tf.gather(kept, order)
 
 
-def _take(ids, order, kept, boundary):
+def _take(ids: tf.Tensor, order: tf.Tensor, kept: tf.Tensor, boundary: int) -> tf.Tensor:
     """Flattens the ids to `[N]`, with the boundary id after each sentence and at the end."""
     flat = tf.reshape(tf.pad(ids, [[0, 0], [0, 1]], constant_values=boundary), [-1])
     return tf.where(kept, tf.gather(flat, order), boundary)

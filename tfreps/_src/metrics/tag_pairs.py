@@ -2,18 +2,23 @@
 
 import keras
 import tensorflow as tf
+from numpy.typing import ArrayLike
+
+TensorLike = ArrayLike | tf.Tensor
 
 
 class TagMetric(keras.metrics.Metric):
     """Base class of metrics that compare predicted tags with those of the data."""
 
-    def _add_counts(self, shape, *names):
+    def _add_counts(self, shape: tuple[int, ...], *names: str) -> None:
         """Adds an int64 variable of zeros for each name, and stores it as an attribute."""
         for name in names:
             kind = {"initializer": "zeros", "dtype": "int64", "name": name}
             setattr(self, name, self.add_variable(shape, **kind))
 
-    def update_state(self, y_true, y_pred, sample_weight=None):
+    def update_state(
+        self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
+    ) -> None:
         """Adds the tokens of a batch to the counts.
 
         Args:
@@ -28,8 +33,13 @@ class TagMetric(keras.metrics.Metric):
         """
         self._count(*tag_pairs(y_true, y_pred, sample_weight))
 
+    def _count(self, y_true: tf.Tensor, y_pred: tf.Tensor, mask: tf.Tensor) -> None:
+        raise NotImplementedError
 
-def tag_pairs(y_true, y_pred, sample_weight=None):
+
+def tag_pairs(
+    y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Checks the arguments of `update_state`; returns the ids and a mask, int32 and bool `[B, T]`.
 
     The mask is True on tokens whose weight is above 0; the weights, `[B, T]` or `[B]`, have no
@@ -54,13 +64,15 @@ def tag_pairs(y_true, y_pred, sample_weight=None):
     return y_true, y_pred, tf.broadcast_to(mask, tf.shape(y_true))
 
 
-def count_of_each(ids, size):
+def count_of_each(ids: tf.Tensor, size: int) -> tf.Tensor:
     """Returns how often each id from 0 to `size - 1` occurs, int64 `[size]`; ignores the id -1."""
     ids = tf.reshape(ids, [-1])
     return tf.math.unsorted_segment_sum(tf.ones_like(ids, dtype="int64"), ids, size)
 
 
-def precision_recall_f1(correct, predicted, true):
+def precision_recall_f1(
+    correct: tf.Tensor, predicted: tf.Tensor, true: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Returns precision, recall and F1, float64 tensors of the shape of the counts; 0 / 0 is 0."""
     correct, predicted, true = (tf.cast(x, "float64") for x in (correct, predicted, true))
     return (

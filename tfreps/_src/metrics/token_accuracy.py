@@ -1,5 +1,7 @@
 """TokenAccuracy: share of real tokens whose tag is correct."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -21,15 +23,20 @@ class TokenAccuracy(TagMetric):
     0.5
     """
 
-    def __init__(self, name="token_accuracy", dtype=None, **kwargs):
+    correct: keras.Variable
+    tokens: keras.Variable
+
+    def __init__(
+        self, name: str = "token_accuracy", dtype: str | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(name=name, dtype=dtype, **kwargs)
         self._add_counts((), "correct", "tokens")
 
-    def _count(self, y_true, y_pred, mask):
+    def _count(self, y_true: tf.Tensor, y_pred: tf.Tensor, mask: tf.Tensor) -> None:
         self.correct.assign_add(tf.math.count_nonzero((y_true == y_pred) & mask))
         self.tokens.assign_add(tf.math.count_nonzero(mask))
 
-    def result(self):
+    def result(self) -> tf.Tensor:
         """Returns the accuracy, a float32 scalar, which is 0 before the first token."""
         correct, tokens = (tf.cast(v.value, "float64") for v in (self.correct, self.tokens))
         return tf.cast(tf.math.divide_no_nan(correct, tokens), "float32")

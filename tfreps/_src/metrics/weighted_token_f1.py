@@ -1,5 +1,7 @@
 """WeightedTokenF1: average score of the tags, weighted by how often each tag occurs."""
 
+from typing import Any, Literal
+
 import keras
 import tensorflow as tf
 
@@ -7,6 +9,7 @@ from tfreps._src.files.argument_checks import check_choice, check_integers
 from tfreps._src.metrics.tag_pairs import TagMetric, count_of_each, precision_recall_f1
 
 STATISTICS = ("precision", "recall", "f1")
+Statistic = Literal["precision", "recall", "f1"]
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -42,15 +45,19 @@ class WeightedTokenF1(TagMetric):
     0.75
     """
 
+    correct: keras.Variable
+    predicted: keras.Variable
+    true: keras.Variable
+
     def __init__(
         self,
-        num_tags,
-        outside_id=None,
-        statistic="f1",
-        name="weighted_token_f1",
-        dtype=None,
-        **kwargs,
-    ):
+        num_tags: int,
+        outside_id: int | None = None,
+        statistic: Statistic = "f1",
+        name: str = "weighted_token_f1",
+        dtype: str | None = None,
+        **kwargs: Any,
+    ) -> None:
         check_integers(1, num_tags=num_tags)
         check_choice(STATISTICS, statistic=statistic)
         if outside_id is not None and not 0 <= outside_id < num_tags:
@@ -61,10 +68,10 @@ class WeightedTokenF1(TagMetric):
         super().__init__(name=name, dtype=dtype, **kwargs)
         self.num_tags = num_tags
         self.outside_id = outside_id
-        self.statistic = statistic
+        self.statistic: Statistic = statistic
         self._add_counts((num_tags,), "correct", "predicted", "true")
 
-    def _count(self, y_true, y_pred, mask):
+    def _count(self, y_true: tf.Tensor, y_pred: tf.Tensor, mask: tf.Tensor) -> None:
         if self.outside_id is not None:
             mask &= y_true != self.outside_id
         y_true, y_pred = tf.where(mask, y_true, -1), tf.where(mask, y_pred, -1)
@@ -73,15 +80,15 @@ class WeightedTokenF1(TagMetric):
         self.predicted.assign_add(count_of_each(y_pred, self.num_tags))
         self.true.assign_add(count_of_each(y_true, self.num_tags))
 
-    def scores(self):
+    def scores(self) -> dict[str, float]:
         """Returns a dict of floats: the weighted means of `precision`, `recall` and `f1`."""
         return {name: float(self._average(name)) for name in STATISTICS}
 
-    def result(self):
+    def result(self) -> tf.Tensor:
         """Returns the weighted mean, a float32 scalar, which is 0 before the first token."""
         return tf.cast(self._average(self.statistic), "float32")
 
-    def _average(self, statistic):
+    def _average(self, statistic: str) -> tf.Tensor:
         counts = (c.value for c in (self.correct, self.predicted, self.true))  # [K]
         precision, recall, _ = precision_recall_f1(*counts)
         f1 = 2.0 * precision * recall / (precision + recall + 1e-10)
@@ -89,7 +96,7 @@ class WeightedTokenF1(TagMetric):
         values = {"precision": precision, "recall": recall, "f1": f1}[statistic]
         return tf.math.divide_no_nan(tf.reduce_sum(true * values), tf.reduce_sum(true))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "num_tags": self.num_tags,

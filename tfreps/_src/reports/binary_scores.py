@@ -1,13 +1,35 @@
 """Scores of binary classifiers: AUC, best threshold, and precision and recall at a threshold."""
 
 from collections.abc import Sequence
+from typing import NamedTuple, TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-Scores = dict[str, float]
+
+class Scores(TypedDict):
+    """Scores of one class, or means over classes."""
+
+    precision: float
+    recall: float
+    f1: float
+    support: int
 
 
-def auc(positive: Sequence[bool], scores: Sequence[float]) -> float:
+class BinaryScores(Scores):
+    """Scores of the positive class, and the accuracy."""
+
+    accuracy: float
+
+
+class BestThreshold(NamedTuple):
+    """Threshold with the best F1, and this F1."""
+
+    threshold: float
+    f1: float
+
+
+def auc(y_true: ArrayLike, y_score: ArrayLike) -> float:
     """Computes the area under the ROC curve.
 
         AUC = (correctly ordered pairs + tied pairs / 2) / pairs
@@ -16,16 +38,16 @@ def auc(positive: Sequence[bool], scores: Sequence[float]) -> float:
     example has the higher score, and tied if the scores are equal.
 
     Args:
-        positive: Sequence of bool or 0/1. Whether each example is positive.
-        scores: Sequence of float of the same length. A higher score means that the example is more
+        y_true: Sequence of bool or 0/1. Whether each example is positive.
+        y_score: Sequence of float of the same length. A higher score means that the example is more
             likely to be positive.
 
     Returns:
         float in [0, 1]. The area under the curve.
 
     Raises:
-        ValueError: If all examples are of one class, a score is NaN, `positive` has values other
-            than 0 and 1, the lengths differ, there are no examples, or `positive` or `scores` does
+        ValueError: If all examples are of one class, a score is NaN, `y_true` has values other
+            than 0 and 1, the lengths differ, there are no examples, or `y_true` or `y_score` does
             not have exactly one axis.
 
     Example:
@@ -33,11 +55,11 @@ def auc(positive: Sequence[bool], scores: Sequence[float]) -> float:
         >>> reports.auc([1, 0, 1, 0], [0.9, 0.1, 0.4, 0.4])
         0.875
     """
-    positive, scores = _check_scores(positive, scores)
+    positive, scores = _check_scores(y_true, y_score)
     count = int(positive.sum())
     if count in (0, len(positive)):
         raise ValueError(
-            "`positive` must contain both positive and negative examples for the AUC; "
+            "`y_true` must contain both positive and negative examples for the AUC; "
             f"{count} of {len(positive)} are positive."
         )
     _, which, equal = np.unique(scores, return_inverse=True, return_counts=True)
@@ -46,33 +68,33 @@ def auc(positive: Sequence[bool], scores: Sequence[float]) -> float:
     return float(above / (count * (len(positive) - count)))
 
 
-def best_threshold(positive: Sequence[bool], scores: Sequence[float]) -> tuple[float, float]:
+def best_threshold(y_true: ArrayLike, y_score: ArrayLike) -> BestThreshold:
     """Finds the threshold with the best F1.
 
     Choose the threshold on the development set, and apply it to the test set with `scores_at`.
 
     Args:
-        positive: Sequence of bool or 0/1. Whether each example is positive.
-        scores: Sequence of float of the same length.
+        y_true: Sequence of bool or 0/1. Whether each example is positive.
+        y_score: Sequence of float of the same length.
 
     Returns:
-        Tuple `(threshold, f1)` of two floats. `threshold` is the largest score with the best F1.
-        `f1` is the F1 if examples with `score >= threshold` are predicted as positive.
+        Named tuple of two floats. `threshold` is the largest score with the best F1. `f1` is the F1
+        if examples with `score >= threshold` are predicted as positive.
 
     Raises:
-        ValueError: If there is no positive example, a score is NaN, `positive` has values other
-            than 0 and 1, the lengths differ, or `positive` or `scores` does not have exactly one
+        ValueError: If there is no positive example, a score is NaN, `y_true` has values other
+            than 0 and 1, the lengths differ, or `y_true` or `y_score` does not have exactly one
             axis.
 
     Example:
         >>> from tfreps import reports
         >>> reports.best_threshold([1, 0, 1, 0], [0.9, 0.1, 0.4, 0.3])
-        (0.4, 1.0)
+        BestThreshold(threshold=0.4, f1=1.0)
     """
-    positive, scores = _check_scores(positive, scores)
+    positive, scores = _check_scores(y_true, y_score)
     if not positive.any():
         raise ValueError(
-            "`positive` must contain a positive example to find the best threshold; none of the "
+            "`y_true` must contain a positive example to find the best threshold; none of the "
             f"{len(positive)} examples is positive."
         )
     order = np.argsort(-scores, kind="stable")
@@ -80,15 +102,15 @@ def best_threshold(positive: Sequence[bool], scores: Sequence[float]) -> tuple[f
     f1 = 2 * correct / (np.arange(1, len(scores) + 1) + positive.sum())
     last = np.append(np.diff(scores[order]) != 0, True)  # equal scores have the same prediction
     best = int(np.argmax(np.where(last, f1, -1.0)))
-    return float(scores[order[best]]), float(f1[best])
+    return BestThreshold(float(scores[order[best]]), float(f1[best]))
 
 
-def scores_at(positive: Sequence[bool], scores: Sequence[float], threshold: float) -> Scores:
+def scores_at(y_true: ArrayLike, y_score: ArrayLike, threshold: float) -> BinaryScores:
     """Computes precision, recall, F1, support and accuracy at a threshold.
 
     Args:
-        positive: Sequence of bool or 0/1. Whether each example is positive.
-        scores: Sequence of float of the same length.
+        y_true: Sequence of bool or 0/1. Whether each example is positive.
+        y_score: Sequence of float of the same length.
         threshold: float. Examples with at least this score are predicted as positive.
 
     Returns:
@@ -96,18 +118,19 @@ def scores_at(positive: Sequence[bool], scores: Sequence[float], threshold: floa
         of positive examples). 0 / 0 counts as 0.
 
     Raises:
-        ValueError: If a score is NaN, `positive` has values other than 0 and 1, the lengths differ,
-            there are no examples, or `positive` or `scores` does not have exactly one axis.
+        ValueError: If a score is NaN, `y_true` has values other than 0 and 1, the lengths differ,
+            there are no examples, or `y_true` or `y_score` does not have exactly one axis.
 
     Example:
         >>> from tfreps import reports
         >>> reports.scores_at([1, 0, 1], [0.9, 0.6, 0.4], threshold=0.5)["f1"]
         0.5
     """
-    positive, scores = _check_scores(positive, scores)
+    positive, scores = _check_scores(y_true, y_score)
     chosen = scores >= threshold
     counts = (positive & chosen).sum(), chosen.sum(), positive.sum()
-    return scores_of_counts(*map(int, counts)) | {"accuracy": float((positive == chosen).mean())}
+    scores = scores_of_counts(*map(int, counts))
+    return {**scores, "accuracy": float((positive == chosen).mean())}
 
 
 def scores_of_counts(correct: int, predicted: int, true: int) -> Scores:
@@ -120,41 +143,44 @@ def scores_of_counts(correct: int, predicted: int, true: int) -> Scores:
     }
 
 
-def check_lengths(true: Sequence, pred: Sequence) -> None:
+def check_lengths(y_true: Sequence[object], y_pred: Sequence[object]) -> None:
     """Checks that targets and predictions have the same length and are not empty."""
-    if len(true) != len(pred):
+    if len(y_true) != len(y_pred):
         raise ValueError(
-            "`true` and `pred` must have the same length; got "
-            f"{len(true)} targets and {len(pred)} predictions."
+            "`y_true` and `y_pred` must have the same length; got "
+            f"{len(y_true)} targets and {len(y_pred)} predictions."
         )
-    if not len(true):
-        raise ValueError("`true` and `pred` must contain at least one example; they are empty.")
+    if not len(y_true):
+        raise ValueError("`y_true` and `y_pred` must contain at least one example; they are empty.")
 
 
-def _check_scores(positive: Sequence[bool], scores: Sequence[float]):
-    positive = np.asarray(positive)
-    scores = np.asarray(scores, np.float64)
-    for name, array in ("positive", positive), ("scores", scores):
+def _check_scores(
+    y_true: ArrayLike, y_score: ArrayLike
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Returns the labels as bool and the scores as float64, both `[N]`, after checking them."""
+    labels = np.asarray(y_true)
+    scores = np.asarray(y_score, np.float64)
+    for name, array in ("y_true", labels), ("y_score", scores):
         if array.ndim != 1:
             raise ValueError(
                 f"`{name}` must have one axis, with one value per example; got the shape "
                 f"{array.shape}."
             )
-    if len(positive) != len(scores):
+    if len(labels) != len(scores):
         raise ValueError(
-            f"`positive` and `scores` must have the same length; got {len(positive)} and "
+            f"`y_true` and `y_score` must have the same length; got {len(labels)} and "
             f"{len(scores)} values."
         )
-    if not len(positive):
+    if not len(labels):
         raise ValueError(
-            "`positive` and `scores` must contain at least one example; they are empty."
+            "`y_true` and `y_score` must contain at least one example; they are empty."
         )
-    if not np.isin(positive, (0, 1)).all():
+    if not np.isin(labels, (0, 1)).all():
         raise ValueError(
-            f"`positive` must contain only 0 and 1; got {np.unique(positive)[:5].tolist()}."
+            f"`y_true` must contain only 0 and 1; got {np.unique(labels)[:5].tolist()}."
         )
     if np.isnan(scores).any():
         raise ValueError(
-            f"`scores` must not contain NaN; score {int(np.isnan(scores).argmax()) + 1} is NaN."
+            f"`y_score` must not contain NaN; score {int(np.isnan(scores).argmax()) + 1} is NaN."
         )
-    return positive.astype(bool), scores
+    return labels.astype(bool), scores

@@ -1,14 +1,24 @@
 """Evaluates a trained tagger or classifier on held-out data."""
 
 import itertools
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from tfreps._src import reports
 from tfreps._src.metrics import AreaUnderCurve
 
+if TYPE_CHECKING:
+    from tfreps._src.data.labeled.labeled_texts import LabeledText
+    from tfreps._src.data.labeled.tagged_sentences import TaggedSentence
+    from tfreps._src.inference.text_classifier import TextClassifier
+    from tfreps._src.inference.text_tagger import TextTagger
 
-def evaluate_tagger(trained, sentences, **options):
+
+def evaluate_tagger(
+    trained: "TextTagger", sentences: Sequence["TaggedSentence"], **options: Any
+) -> dict[str, Any]:
     """Evaluates a `TextTagger` on tagged sentences; returns a JSON-serializable dict.
 
     `accuracy` and `weighted` are from `reports.classification_report` for the tags of all tokens,
@@ -18,28 +28,34 @@ def evaluate_tagger(trained, sentences, **options):
     `reports.classification_report`. `options` are those of `SequenceBatches`, such as `vectors`.
     """
     check_known_names(trained.names, sentences)
-    true = [sentence.tags for sentence in sentences]
+    y_true = [sentence.tags for sentence in sentences]
     places = [f"{sentence.file}, line {sentence.line}" for sentence in sentences]
-    answers = trained.tag([sentence.tokens for sentence in sentences], places, **options)
-    pred = [answer.tags for answer in answers]
-    flat_true, flat_pred = (list(itertools.chain.from_iterable(part)) for part in (true, pred))
+    predictions = trained.tag([sentence.tokens for sentence in sentences], places, **options)
+    y_pred = [prediction.tags for prediction in predictions]
+    flat_true, flat_pred = (list(itertools.chain.from_iterable(y)) for y in (y_true, y_pred))
     tokens = reports.classification_report(flat_true, flat_pred)
-    results = {
+    results: dict[str, Any] = {
         "sentences": len(sentences),
         "tokens": len(flat_true),
         "accuracy": tokens["accuracy"],
         "weighted": tokens["weighted"],
     }
     if trained.scheme is not None:
-        results["spans"] = reports.span_report(true, pred, trained.scheme)
-        results["illegal_transitions"] = reports.illegal_transition_report(pred, trained.scheme)
+        results["spans"] = reports.span_report(y_true, y_pred, trained.scheme)
+        results["illegal_transitions"] = reports.illegal_transition_report(y_pred, trained.scheme)
     else:
         results["labels"] = tokens["labels"]
     results["confusion"] = reports.confusion_counts(flat_true, flat_pred, trained.names).tolist()
     return results
 
 
-def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
+def evaluate_classifier(
+    trained: "TextClassifier",
+    tokens: Sequence[Sequence[str]],
+    texts: Sequence["LabeledText"],
+    threshold: float | Literal["best"] | None = None,
+    **options: Any,
+) -> dict[str, Any]:
     """Evaluates a `TextClassifier` on labeled texts; returns a JSON-serializable dict.
 
     `tokens` are the tokens of each of the `texts`. `accuracy`, `labels`, `macro` and `weighted` are
@@ -56,33 +72,36 @@ def evaluate_classifier(trained, tokens, texts, threshold=None, **options):
         )
     check_known_names(trained.names, texts)
     labels = [text.label for text in texts]
-    answers = trained.classify(tokens, **options)
-    pred = [answer.label for answer in answers]
-    results = {"texts": len(texts), **reports.classification_report(labels, pred, trained.names)}
-    results["confusion"] = reports.confusion_counts(labels, pred, trained.names).tolist()
+    predictions = trained.classify(tokens, **options)
+    y_pred = [prediction.label for prediction in predictions]
+    report = reports.classification_report(labels, y_pred, trained.names)
+    results: dict[str, Any] = {"texts": len(texts), **report}
+    results["confusion"] = reports.confusion_counts(labels, y_pred, trained.names).tolist()
     if len(trained.names) == 2 and len(set(labels)) == 2:
         name = trained.names[1]
         positive = [label == name for label in labels]
-        scores = [answer.probabilities[name] for answer in answers]
-        others = [answer.probabilities[trained.names[0]] for answer in answers]
+        scores = [prediction.probabilities[name] for prediction in predictions]
+        others = [prediction.probabilities[trained.names[0]] for prediction in predictions]
         auc = AreaUnderCurve()
         auc.update_state(positive, _log_odds(scores, others))
         results["auc"] = round(float(auc.result()), 7)  # a float32
         if threshold == "best":
-            threshold = reports.best_threshold(positive, scores)[0]
+            threshold = reports.best_threshold(positive, scores).threshold
         if threshold is not None:
             results["threshold"] = threshold
             results["at_threshold"] = reports.scores_at(positive, scores, threshold)
     return results
 
 
-def _log_odds(probabilities, others):
+def _log_odds(probabilities: Sequence[float], others: Sequence[float]) -> np.ndarray:
     """Returns the differences between the logits of two labels."""
     tiny = np.finfo("float32").tiny
     return np.log(np.maximum(probabilities, tiny)) - np.log(np.maximum(others, tiny))
 
 
-def check_known_names(names, examples):
+def check_known_names(
+    names: Sequence[str], examples: Iterable["TaggedSentence | LabeledText"]
+) -> None:
     """Raises a ValueError if a model does not know a tag or label of an example.
 
     The examples are `tfreps.data.TaggedSentence` or `LabeledText`, and `names` are the tags or
@@ -90,10 +109,10 @@ def check_known_names(names, examples):
     """
     known = set(names)
     for example in examples:
-        is_tagged = hasattr(example, "tags")
+        fields = example._asdict()
+        is_tagged = "tags" in fields
         place = f"{example.file}, line {example.line}"
-        found = example.tags if is_tagged else [example.label]
-        for number, name in enumerate(found, 1):
+        for number, name in enumerate(fields["tags"] if is_tagged else [fields["label"]], 1):
             if name not in known:
                 word = "tag" if is_tagged else "label"
                 place += f", token {number}" if is_tagged else ""

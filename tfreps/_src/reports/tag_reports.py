@@ -1,25 +1,52 @@
 """Computes reports on spans, tags and labels, and formats them as tables."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tfreps._src.reports.binary_scores import Scores, check_lengths, scores_of_counts
 from tfreps._src.text import tags as tag_sequences
 
 
+class SpanReport(TypedDict):
+    """Scores of each span type, over all spans, and averaged over the types."""
+
+    types: dict[str, Scores]
+    micro: Scores
+    macro: Scores
+
+
+class LabelReport(TypedDict):
+    """Accuracy, scores of each label, and their averages."""
+
+    accuracy: float
+    labels: dict[str, Scores]
+    macro: Scores
+    weighted: Scores
+
+
+class TransitionReport(TypedDict):
+    """Numbers of illegal transitions, of all transitions, and of sentences with illegal ones."""
+
+    illegal: int
+    transitions: int
+    sentences: int
+
+
 def span_report(
-    true: Sequence[Sequence[str]],
-    pred: Sequence[Sequence[str]],
+    y_true: Sequence[Sequence[str]],
+    y_pred: Sequence[Sequence[str]],
     scheme: str,
     mode: str = "strict",
-) -> dict:
+) -> SpanReport:
     """Computes precision, recall and F1 of spans, per type and overall.
 
     Args:
-        true: Sequence of lists of str. The true tags of each sentence.
-        pred: Sequence of lists of str. The predicted tags of each sentence.
+        y_true: Sequence of lists of str. The true tags of each sentence.
+        y_pred: Sequence of lists of str. The predicted tags of each sentence.
         scheme: str. The tag scheme: `"bio"`, `"iob1"`, `"bioes"`, `"bilou"` or `"bmes"`.
         mode: str. How spans are read from illegal tag sequences: `"strict"` or `"conlleval"`; see
             `tfreps.text.tags.spans`. Defaults to `"strict"`.
@@ -45,14 +72,13 @@ def span_report(
         micro     1.0000   0.5000   0.6667        2
         macro     0.5000   0.5000   0.5000        2
     """
-    _check_sentences(true, pred)
-    counts = {"correct": Counter(), "predicted": Counter(), "true": Counter()}
-    for gold, guess in zip(true, pred, strict=True):
-        gold = set(tag_sequences.spans(gold, scheme, mode))
-        guess = set(tag_sequences.spans(guess, scheme, mode))
-        for name, found in ("correct", gold & guess), ("predicted", guess), ("true", gold):
-            counts[name].update(span.type for span in found)
-    correct, predicted, support = counts.values()
+    _check_sentences(y_true, y_pred)
+    correct, predicted, support = Counter[str](), Counter[str](), Counter[str]()
+    for true_tags, pred_tags in zip(y_true, y_pred, strict=True):
+        true = set(tag_sequences.spans(true_tags, scheme, mode))
+        pred = set(tag_sequences.spans(pred_tags, scheme, mode))
+        for counts, found in (correct, true & pred), (predicted, pred), (support, true):
+            counts.update(span.type for span in found)
     types = {
         kind: scores_of_counts(correct[kind], predicted[kind], support[kind])
         for kind in sorted(predicted | support)
@@ -62,19 +88,19 @@ def span_report(
 
 
 def classification_report(
-    true: Sequence[str], pred: Sequence[str], names: Sequence[str] | None = None
-) -> dict:
+    y_true: Sequence[str], y_pred: Sequence[str], names: Sequence[str] | None = None
+) -> LabelReport:
     """Computes precision, recall and F1 of each label, for labels of texts or tags of tokens.
 
     Args:
-        true: Sequence of str. The true labels.
-        pred: Sequence of str of the same length. The predicted labels.
+        y_true: Sequence of str. The true labels.
+        y_pred: Sequence of str of the same length. The predicted labels.
         names: Sequence of str. The labels to report, in this order. If `None` (the default), all
             labels that occur are reported in alphabetical order.
 
     Returns:
         A dict: `accuracy` is a float. `labels` maps each name to a dict with `precision`, `recall`,
-        `f1` (float) and `support` (int, how often the label occurs in `true`). `macro` and
+        `f1` (float) and `support` (int, how often the label occurs in `y_true`). `macro` and
         `weighted` are dicts with the same keys, which contain the sum of the supports and the means
         of the scores over the labels: unweighted in `macro`, and weighted by support in `weighted`
         (as in the tag scores of luopeixiang/named_entity_recognition; see
@@ -89,8 +115,8 @@ def classification_report(
         >>> round(report["accuracy"], 4), report["labels"]["a"]["recall"]
         (0.6667, 0.5)
     """
-    names = sorted({*true, *pred}) if names is None else list(names)
-    counts = confusion_counts(true, pred, names)
+    names = sorted({*y_true, *y_pred}) if names is None else list(names)
+    counts = confusion_counts(y_true, y_pred, names)
     correct = counts.diagonal()
     support = counts.sum(1)
     predicted = counts.sum(0)
@@ -106,12 +132,14 @@ def classification_report(
     }
 
 
-def confusion_counts(true: Sequence[str], pred: Sequence[str], names: Sequence[str]) -> np.ndarray:
+def confusion_counts(
+    y_true: Sequence[str], y_pred: Sequence[str], names: Sequence[str]
+) -> np.ndarray:
     """Counts how often each label was predicted for each true label.
 
     Args:
-        true: Sequence of str. The true labels.
-        pred: Sequence of str of the same length. The predicted labels.
+        y_true: Sequence of str. The true labels.
+        y_pred: Sequence of str of the same length. The predicted labels.
         names: Sequence of N str. The labels in the order of rows and columns.
 
     Returns:
@@ -127,18 +155,20 @@ def confusion_counts(true: Sequence[str], pred: Sequence[str], names: Sequence[s
         array([[1, 0],
                [1, 1]])
     """
-    check_lengths(true, pred)
-    place = {name: index for index, name in enumerate(names)}
-    unknown = next((name for name in (*true, *pred) if name not in place), None)
+    check_lengths(y_true, y_pred)
+    positions = {name: position for position, name in enumerate(names)}
+    unknown = next((name for name in (*y_true, *y_pred) if name not in positions), None)
     if unknown is not None:
         raise ValueError(f"The label {unknown!r} is not one of the {len(names)} labels in `names`.")
-    rows, columns = ([place[name] for name in labels] for labels in (true, pred))
-    counts = np.zeros([len(names)] * 2, np.int64)  # [true, pred]
+    rows, columns = ([positions[name] for name in labels] for labels in (y_true, y_pred))
+    counts = np.zeros([len(names)] * 2, np.int64)  # [N, N]
     np.add.at(counts, (rows, columns), 1)
     return counts
 
 
-def illegal_transition_report(sentences: Iterable[Sequence[str]], scheme: str | None) -> dict:
+def illegal_transition_report(
+    sentences: Iterable[Sequence[str]], scheme: str | None
+) -> TransitionReport:
     """Counts transitions between tags that violate the tag scheme.
 
     Args:
@@ -167,7 +197,7 @@ def illegal_transition_report(sentences: Iterable[Sequence[str]], scheme: str | 
     return {"illegal": illegal, "transitions": transitions, "sentences": broken}
 
 
-def format_report(report: dict) -> str:
+def format_report(report: Mapping[str, Any]) -> str:
     """Formats a report as a table.
 
     Args:
@@ -199,7 +229,7 @@ def format_report(report: dict) -> str:
     return "\n".join(lines)
 
 
-def format_confusion(counts: np.ndarray, names: Sequence[str]) -> str:
+def format_confusion(counts: ArrayLike, names: Sequence[str]) -> str:
     """Formats confusion counts as a table, with a row for each true label.
 
     Args:
@@ -216,10 +246,9 @@ def format_confusion(counts: np.ndarray, names: Sequence[str]) -> str:
         bad     1     0
         good   12     1
     """
-    table = [
-        ["", *names],
-        *([name, *map(str, row)] for name, row in zip(names, counts, strict=True)),
-    ]
+    rows = np.asarray(counts).tolist()
+    table = [["", *names]]
+    table += [[name, *map(str, row)] for name, row in zip(names, rows, strict=True)]
     first, *widths = (max(map(len, column)) for column in zip(*table, strict=True))
     return "\n".join(
         f"{row[0]:<{first}}" + "".join(f"  {x:>{w}}" for x, w in zip(row[1:], widths, strict=True))
@@ -227,24 +256,22 @@ def format_confusion(counts: np.ndarray, names: Sequence[str]) -> str:
     )
 
 
-def _mean(rows: dict[str, Scores], weights=None) -> Scores:
+def _mean(rows: Mapping[str, Scores], weights: np.ndarray | None = None) -> Scores:
     """Returns the means of the scores in `rows`, and the sum of the supports."""
-    table = np.array(
-        [[row[name] for name in ("precision", "recall", "f1")] for row in rows.values()]
-    )
+    table = np.array([[row["precision"], row["recall"], row["f1"]] for row in rows.values()])
     if not rows or (weights is not None and not np.any(weights)):
-        means = [0.0] * 3
+        precision = recall = f1 = 0.0
     else:
-        means = np.average(table, axis=0, weights=weights).tolist()
+        precision, recall, f1 = np.average(table, axis=0, weights=weights).tolist()
     support = sum(row["support"] for row in rows.values())
-    return dict(zip(("precision", "recall", "f1", "support"), (*means, support), strict=True))
+    return {"precision": precision, "recall": recall, "f1": f1, "support": support}
 
 
-def _check_sentences(true: Sequence[Sequence[str]], pred: Sequence[Sequence[str]]) -> None:
-    check_lengths(true, pred)
-    for number, (gold, guess) in enumerate(zip(true, pred, strict=True), 1):
-        if len(gold) != len(guess):
+def _check_sentences(y_true: Sequence[Sequence[str]], y_pred: Sequence[Sequence[str]]) -> None:
+    check_lengths(y_true, y_pred)
+    for number, (true, pred) in enumerate(zip(y_true, y_pred, strict=True), 1):
+        if len(true) != len(pred):
             raise ValueError(
-                "`true` and `pred` must have the same number of tags in each sentence; sentence "
-                f"{number} has {len(gold)} true and {len(guess)} predicted tags."
+                "`y_true` and `y_pred` must have the same number of tags in each sentence; "
+                f"sentence {number} has {len(true)} true and {len(pred)} predicted tags."
             )
