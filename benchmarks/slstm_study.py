@@ -5,7 +5,7 @@
 The program measures the accuracy on the test set and the seconds of the fastest epoch for S-LSTMs,
 BiLSTMs, TextCNN and a Transformer. The S-LSTMs differ in the number of steps, the window, the
 number of sentence nodes and the boundaries. For three of the models, the program also measures
-accuracy and time by text length. It draws two pictures. All models start from the word vectors of
+accuracy and time by text length. It draws two plots. All models start from the word vectors of
 benchmarks.pretraining and use the same seed.
 """
 
@@ -55,7 +55,7 @@ def main(argv=None):
         data=(..., "Folder of the data sets."),
         runs=(..., "Folder for the run folders. Finished runs in it are not repeated."),
         domain=("camera_photo", "Domain of fdu_mtl.", {"choices": DOMAINS}),
-        pictures=(None, "Folder to which to write the two pictures. Defaults to that of --runs."),
+        plots=(None, "Folder to which to write the two plots. Defaults to that of --runs."),
     ).parse_args(argv)
     results = {}
     for name, flags in ROWS.items():
@@ -65,9 +65,9 @@ def main(argv=None):
     print("\n| | accuracy | seconds per epoch |\n|---|---|---|")
     print("\n".join(row(name, *result) for name, result in results.items()))
     print("\n".join(["", *length_table(lengths)]))
-    pictures = pathlib.Path(options.pictures or options.runs)
-    draw_steps(results, pictures / "slstm_steps.png")
-    draw_lengths(lengths, pictures / "slstm_lengths.png")
+    plots = pathlib.Path(options.plots or options.runs)
+    draw_steps(results, plots / "slstm_steps.png")
+    draw_lengths(lengths, plots / "slstm_lengths.png")
     return 0
 
 

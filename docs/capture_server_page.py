@@ -1,7 +1,7 @@
-"""Captures the page of a running server as a picture for the site.
+"""Captures the page of a running server as a screenshot for the site.
 
     tfreps serve exports/code --page
-    python docs/capture_server_page.py http://127.0.0.1:8501 docs/pictures/server_page.png "TEXT"
+    python docs/capture_server_page.py http://127.0.0.1:8501 docs/images/server_page.png "TEXT"
 
 Needs the extra `browser` and Chromium.
 """
@@ -30,5 +30,5 @@ def capture(address, path, text):
 
 if __name__ == "__main__":
     if len(sys.argv) != 4:
-        sys.exit("usage: python docs/capture_server_page.py ADDRESS PICTURE.png TEXT")
+        sys.exit("usage: python docs/capture_server_page.py ADDRESS IMAGE.png TEXT")
     capture(*sys.argv[1:])

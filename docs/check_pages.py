@@ -2,7 +2,7 @@
 
     python docs/check_pages.py docs/_build/html SCREENSHOTS
 
-A page that is wider than its window, a missing picture, raw markup and an error in the console are
+A page that is wider than its window, a missing image, raw markup and an error in the console are
 problems. Requests to other sites are blocked. Needs the extra `browser` and Chromium.
 """
 
@@ -60,12 +60,12 @@ def serve(folder):
 def problems(page, errors):
     """Returns a list of the problems of an open page."""
     found = [f"wider than its window: {name}" for name in page.evaluate(WIDE)]
-    found += [f"missing picture: {source}" for source in page.evaluate(MISSING)]
+    found += [f"missing image: {source}" for source in page.evaluate(MISSING)]
     found += [f"raw markup: {match[0].strip()!r}" for match in RAW.finditer(page.evaluate(PROSE))]
     return found + [f"error: {text}" for text in errors]
 
 
-def check(root, pictures):
+def check(root, screenshots):
     """Opens all pages at all widths; returns `[(page, width, problem)]` and the number opened."""
     from playwright.sync_api import sync_playwright
 
@@ -81,7 +81,7 @@ def check(root, pictures):
                 errors.clear()
                 page.goto(address + name, wait_until="load")
                 found += [(name, kind, text) for text in problems(page, errors)]
-                target = pictures / kind / name.replace("/", "__").replace(".html", ".png")
+                target = screenshots / kind / name.replace("/", "__").replace(".html", ".png")
                 target.parent.mkdir(parents=True, exist_ok=True)
                 page.screenshot(path=target, full_page=True)
         browser.close()

@@ -13,7 +13,7 @@ from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option, as_flag
 from tfreps._src.cli.output_checks import check_output
 from tfreps._src.cli.start_tensorflow import start_tensorflow
-from tfreps._src.plots.curves import AXES
+from tfreps._src.plots.curves import X_AXES
 from tfreps._src.plots.position_maps import VIEWS
 from tfreps._src.runs.run_folder import RunFolder
 
@@ -132,7 +132,7 @@ CURVES = Command(
         Group("curves", "Metrics to draw.", {
             "x_axis": Option(
                 str, None, "Horizontal axis: epochs or steps. Defaults to epochs if all runs have "
-                "them, and to steps otherwise.", AXES,
+                "them, and to steps otherwise.", X_AXES,
             ),
             "metrics": Option(
                 str, None, "Names of the metrics to draw, such as loss. Defaults to all metrics "
@@ -216,10 +216,10 @@ def draw_positions(options):
         size = options.length or POSITIONS, options.hidden_dim or WIDTH
         table, title = sinusoids(*size, kind, scale).numpy(), f"{kind} positions"
     if options.view == "map":
-        return plots.position_map(table, title)
+        return plots.position_map_figure(table, title)
     if options.view == "curves":
-        return plots.position_curves(table, options.dimensions, title)
-    return plots.position_surface(table, f"{title}: dot products", options.first)
+        return plots.position_curves_figure(table, options.dimensions, title)
+    return plots.position_surface_figure(table, f"{title}: dot products", options.first)
 
 
 def draw_curves(options):

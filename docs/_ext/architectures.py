@@ -4,7 +4,7 @@ import io
 import pathlib
 import re
 
-FOLDER = pathlib.Path(__file__).resolve().parent.parent / "pictures" / "drawn"
+FOLDER = pathlib.Path(__file__).resolve().parent.parent / "images" / "drawn"
 FILL = {"data": "#e8e8e8", "layer": "#cfe2f3", "head": "#fce5cd", "file": "#d9ead3"}
 LINE, TEXT = "#7d8590", "#16191d"
 
@@ -13,7 +13,7 @@ class Canvas:
     """Boxes and arrows on a grid, without a background, for light and dark themes.
 
     Args:
-        width, height: float. Size of the picture in its own units.
+        width, height: float. Size of the figure in its own units.
     """
 
     def __init__(self, width, height):
@@ -240,7 +240,7 @@ def path():
 
 
 def draw(*_):
-    """Writes all pictures into an ignored folder."""
+    """Writes all figures into an ignored folder."""
     import matplotlib
 
     FOLDER.mkdir(parents=True, exist_ok=True)

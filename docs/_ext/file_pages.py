@@ -24,9 +24,9 @@ def write_all(app):
         "tree.md": tree(),
     }
     write_pages(app.srcdir / FOLDER, pages)
-    for picture in (CHECKOUT / "training").glob("*.png"):
-        if picture.name in pages["results.md"]:
-            shutil.copyfile(picture, app.srcdir / FOLDER / picture.name)
+    for plot in (CHECKOUT / "training").glob("*.png"):
+        if plot.name in pages["results.md"]:
+            shutil.copyfile(plot, app.srcdir / FOLDER / plot.name)
 
 
 def read(name):

@@ -135,8 +135,8 @@ def setup(app):
                 shown.append(block)
             return shown
 
-    class PagePicture(SphinxDirective):
-        """A picture that an earlier block of the page wrote into its folder."""
+    class PageFigure(SphinxDirective):
+        """A figure that an earlier block of the page wrote into its folder."""
 
         required_arguments = 1
         option_spec = {"alt": directives.unchanged_required}
@@ -144,14 +144,14 @@ def setup(app):
         def run(self):
             session = self.env.temp_data["tfreps-session"][self.env.docname]
             name = f"{self.env.docname.replace('/', '-')}-{self.arguments[0]}"
-            folder = pathlib.Path(app.srcdir, "pictures", "drawn")
+            folder = pathlib.Path(app.srcdir, "images", "drawn")
             folder.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(pathlib.Path(session.folder.name, self.arguments[0]), folder / name)
-            image = nodes.image(uri=f"/pictures/drawn/{name}", alt=self.options["alt"])
-            image["uri"] = f"/pictures/drawn/{name}"
+            image = nodes.image(uri=f"/images/drawn/{name}", alt=self.options["alt"])
+            image["uri"] = f"/images/drawn/{name}"
             return [image]
 
-    app.add_directive("page-picture", PagePicture)
+    app.add_directive("page-figure", PageFigure)
     app.add_directive("run-python", RunBlock)
     app.add_directive("run-command", RunBlock)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -7,7 +7,7 @@ BERT: load, fine-tune, pre-train on your text
 reads. This guide loads a checkpoint, looks at its attention, fine-tunes it, and pre-trains a small
 BERT on Python's own text.
 
-.. image:: /pictures/drawn/bert.svg
+.. image:: /images/drawn/bert.svg
    :class: drawn
    :alt: Token, position and segment tables, blocks of attention and feed-forward, and the heads.
 """

@@ -6,7 +6,7 @@ A classifier gives each text a label. This guide sorts sentences of documentatio
 that they come from, starts with the simplest method that works, and then trains two neural
 classifiers.
 
-.. image:: /pictures/drawn/classifier.svg
+.. image:: /images/drawn/classifier.svg
    :class: drawn
    :alt: Tokens, an encoder, pooling and label scores, with an optional linear model next to them.
 """

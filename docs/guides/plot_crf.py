@@ -6,7 +6,7 @@ The CRF layer
 it with a plain enumeration of all sequences, then uses constraints, marginals, k best paths,
 partial tags and weights.
 
-.. image:: /pictures/drawn/tagger.svg
+.. image:: /images/drawn/tagger.svg
    :class: drawn
    :alt: Tokens, vectors, an encoder, scores for each tag, and a chain of tags with transitions.
 """

@@ -14,7 +14,7 @@ the vectors of a whole file to HDF5.
    encode = tfreps.load("elmo_small")  # reads raw text
    print(tfreps.presets.table())  # all names
 
-.. image:: /pictures/drawn/elmo.svg
+.. image:: /images/drawn/elmo.svg
    :class: drawn
    :alt: Character ids pass a character CNN, two forward and two backward LSTMs, and a scalar mix.
 

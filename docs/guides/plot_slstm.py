@@ -6,7 +6,7 @@ The Sentence-State LSTM (Zhang, Liu and Song, 2018) reads all words of a sentenc
 time, in a fixed number of steps. In each step a word exchanges its state with its neighbors and
 with a node for the whole sentence.
 
-.. image:: /pictures/drawn/slstm.svg
+.. image:: /images/drawn/slstm.svg
    :class: drawn
    :alt: In each step every word reads itself, its neighbors and the sentence node.
 """
@@ -45,7 +45,7 @@ print(float(tf.reduce_max(tf.abs(alone["pooled_output"] - out["pooled_output"][1
 # How far does a word see?
 # ------------------------
 #
-# This depends on the number of steps and the window. The picture shows how much each output changes
+# This depends on the number of steps and the window. The figure shows how much each output changes
 # when the word in the middle is replaced: without a sentence node, information travels one window
 # per step; with one, it reaches every word through the sentence node.
 

@@ -5,7 +5,7 @@ A tagger, from CoNLL columns to a server
 Train a tagger on CoNLL columns, evaluate it, use it in Python, export it, and serve it. The
 sentences are from Python's docstrings, and the tags say which tokens are code.
 
-.. image:: /pictures/drawn/path.svg
+.. image:: /images/drawn/path.svg
    :class: drawn
    :alt: Text files, a training command, a run folder, an export, a SavedModel and a server.
 """
@@ -68,15 +68,15 @@ tfreps_command("""
 """)
 
 # %%
-# The run has pictures of the curves, the confusion of the tags and the transitions of the CRF.
+# The run has plots of the curves, the confusion of the tags and the transitions of the CRF.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6))
-pictures = sorted((folder / "runs" / "code" / "pictures").glob("*.png"))
-for axis, path in zip(axes, pictures, strict=False):
+plots = sorted((folder / "runs" / "code" / "plots").glob("*.png"))
+for axis, path in zip(axes, plots, strict=False):
     axis.imshow(plt.imread(path))
     axis.axis("off")
 figure.tight_layout()
-print([path.name for path in pictures])
+print([path.name for path in plots])
 
 # %%
 # Evaluate
@@ -127,7 +127,7 @@ tfreps_command("""
 # export that was written with ``--explain``, it shows the k best paths, marginals and attention
 # maps.
 #
-# .. image:: /pictures/server_page.png
+# .. image:: /images/server_page.png
 #    :alt: The page of the server: a sentence, its tags with confidences, and the best paths.
 #
 # Reach published quality

@@ -175,8 +175,8 @@ def test_a_small_study(tmp_path, monkeypatch, capsys):
     lines = capsys.readouterr().out.splitlines()
     texts = next(line for line in lines if line.startswith("| texts |")).split("|")
     assert int(texts[2]) + int(texts[3]) == 20
-    for picture in "slstm_steps.png", "slstm_lengths.png":
-        assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
+    for plot in "slstm_steps.png", "slstm_lengths.png":
+        assert (tmp_path / plot).read_bytes().startswith(b"\x89PNG")
 
 
 def test_wikitext_is_split_and_trained_as_by_bilm_tf(tmp_path):

@@ -18,7 +18,7 @@ def options(**given):
 def test_the_end_of_a_run(tmp_path, monkeypatch, capsys):
     run, drawn = known_models.tagger_run(tmp_path / "run"), []
     run.write_results({"training": {"tokens": 9}})
-    draw = types.SimpleNamespace(plot_run=lambda *given: drawn.append(given) or ["No pictures."])
+    draw = types.SimpleNamespace(plot_run=lambda *given: drawn.append(given) or ["No plots."])
     monkeypatch.setattr(labeling, "plots", draw)
     measured = {"validation": {"sentences": 1, "accuracy": 0.5, "confusion": [[1]]}}
     labeling.finish(run, "the model", {"f1": 0.25, "step": 3}, measured, "tag")
@@ -27,7 +27,7 @@ def test_the_end_of_a_run(tmp_path, monkeypatch, capsys):
     assert drawn == [(run, "the model", [[1]])]
     out = capsys.readouterr().out
     assert (
-        out.startswith("No pictures.\n\nvalidation: accuracy 0.5000")
+        out.startswith("No plots.\n\nvalidation: accuracy 0.5000")
         and f"Next: tfreps tag {run.path} FILE" in out
     )
 

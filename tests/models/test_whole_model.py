@@ -157,7 +157,7 @@ def test_what_a_model_reads():
     assert models.Tagger(pieces, ["a"])._num_tokens == 12
 
 
-def test_what_pictures_show_of_a_model():
+def test_what_plots_show_of_a_model():
     bilm = models.BiLM(filters=[[1, 4]], units=4, projection_dim=2)
     elmo = models.Elmo(bilm)
     elmo.mixes[0].scalar_weights.assign(np.log([1.0, 2.0, 5.0]))

@@ -6,7 +6,7 @@ import pytest
 from tests.closeness import assert_close
 from tfreps import plots
 
-pytest.importorskip("matplotlib", reason="pictures need matplotlib (tfreps[plots])")
+pytest.importorskip("matplotlib", reason="plots need matplotlib (tfreps[plots])")
 ATTENTION = np.random.default_rng(0).dirichlet(np.ones(4), (3, 2, 4))  # [L, H, T, T]
 
 

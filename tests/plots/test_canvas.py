@@ -7,12 +7,12 @@ import tensorflow as tf
 
 from tfreps import plots
 
-pytest.importorskip("matplotlib", reason="pictures need matplotlib (tfreps[plots])")
+pytest.importorskip("matplotlib", reason="plots need matplotlib (tfreps[plots])")
 
 
 def images(logs):
     """Returns `(step, name, (height, width))` of all images in the event files."""
-    for path in sorted((logs / "pictures").iterdir()):
+    for path in sorted((logs / "plots").iterdir()):
         for record in tf.data.TFRecordDataset(str(path)):
             event = tf.compat.v1.Event.FromString(record.numpy())
             for value in event.summary.value:

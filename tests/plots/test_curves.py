@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tfreps import plots
 
-pytest.importorskip("matplotlib", reason="pictures need matplotlib (tfreps[plots])")
+pytest.importorskip("matplotlib", reason="plots need matplotlib (tfreps[plots])")
 
 
 def history(folder, *lines, name="history.jsonl"):

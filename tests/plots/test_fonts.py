@@ -8,7 +8,7 @@ import pytest
 from tfreps._src.plots import fonts
 from tfreps.plots import fonts_for
 
-matplotlib = pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+matplotlib = pytest.importorskip("matplotlib", reason="plots need matplotlib")
 FOLDER = pathlib.Path(matplotlib.get_data_path()) / "fonts" / "ttf"
 NOWHERE = "\U0010fffd"  # private use, at the end of Unicode
 

@@ -9,7 +9,7 @@ from tfreps import plots
 from tfreps._src.plots import matrices
 from tfreps.plots import Fonts
 
-pytest.importorskip("matplotlib", reason="pictures need matplotlib (tfreps[plots])")
+pytest.importorskip("matplotlib", reason="plots need matplotlib (tfreps[plots])")
 
 
 def labels(axis):
@@ -41,7 +41,7 @@ def test_matrices_of_any_size(tmp_path, count):
 def test_names_and_values_of_a_figure():
     values = [[0.1, 0.2, 0.3], [0.4, np.nan, 0.6]]
     rows, columns = ["a", "[CLS]"], ["$x$", "b", "##s"]
-    figure = plots.matrix_figure(values, rows, columns, x="to", y="from", title="t")
+    figure = plots.matrix_figure(values, rows, columns, x_label="to", y_label="from", title="t")
     axes = figure.axes[0]
     image = axes.images[0].get_array()
     np.testing.assert_array_equal(image.filled(-1), [[0.1, 0.2, 0.3], [0.4, -1, 0.6]])

@@ -9,7 +9,7 @@ from tests.closeness import assert_close
 from tfreps import plots
 from tfreps._src.layers.position_embedding import sinusoids
 
-pytest.importorskip("matplotlib", reason="pictures need matplotlib (tfreps[plots])")
+pytest.importorskip("matplotlib", reason="plots need matplotlib (tfreps[plots])")
 LEARNED = np.random.default_rng(0).normal(size=(24, 6)).astype("float32")
 
 
@@ -17,7 +17,7 @@ LEARNED = np.random.default_rng(0).normal(size=(24, 6)).astype("float32")
     "table", [sinusoids(100, 16), sinusoids(100, 16, "sinusoidal_full_index"), LEARNED]
 )
 def test_the_heat_map(table):
-    axes = plots.position_map(table, "mine").axes[0]
+    axes = plots.position_map_figure(table, "mine").axes[0]
     image = axes.images[0]
     np.testing.assert_array_equal(image.get_array(), np.asarray(table, "float64"))
     low, high = image.get_clim()
@@ -27,7 +27,7 @@ def test_the_heat_map(table):
 
 
 def test_the_curves_are_the_waves_of_the_paper():
-    axes = plots.position_curves(sinusoids(50, 8), [4, 7]).axes[0]
+    axes = plots.position_curves_figure(sinusoids(50, 8), [4, 7]).axes[0]
     even, odd = (line.get_ydata() for line in axes.lines)
     assert_close(even, [math.sin(p / 10000 ** (4 / 8)) for p in range(50)])
     assert_close(odd, [math.cos(p / 10000 ** (6 / 8)) for p in range(50)])
@@ -36,7 +36,7 @@ def test_the_curves_are_the_waves_of_the_paper():
 
 def test_the_curves_of_the_aespresso():
     table = sinusoids(50, 8, "sinusoidal_full_index")
-    (line,) = plots.position_curves(table, [3]).axes[0].lines
+    (line,) = plots.position_curves_figure(table, [3]).axes[0].lines
     expected = [0.0] + [math.cos(p / 10000 ** (6 / 8)) for p in range(1, 50)]
     assert_close(line.get_ydata(), expected)
 
@@ -51,7 +51,7 @@ def test_the_surface_is_that_of_all_products(first, monkeypatch):
         Axes3D, "plot_surface", lambda *a, **k: (drawn.extend(a[1:]), original(*a, **k))[1]
     )
     table = sinusoids(8, 4, "sinusoidal_full_index").numpy()
-    plots.position_surface(table, first=first)
+    plots.position_surface_figure(table, first=first)
     columns, rows, products = drawn
     assert products.shape == (8 - first, 8 - first)
     for i, j in (0, 0), (2, 5), (6, 1):
@@ -64,10 +64,10 @@ def test_the_surface_is_that_of_all_products(first, monkeypatch):
 def test_what_cannot_be_drawn():
     for dimensions in [6], [-1], []:
         with pytest.raises(ValueError, match=r"one or more numbers in \[0, 5\]"):
-            plots.position_curves(LEARNED, dimensions)
+            plots.position_curves_figure(LEARNED, dimensions)
     with pytest.raises(ValueError, match="at least two positions .*; got 1"):
-        plots.position_surface(LEARNED, first=23)
+        plots.position_surface_figure(LEARNED, first=23)
     with pytest.raises(ValueError, match="`first` must be at least 0; got -5"):
-        plots.position_surface(LEARNED, first=-5)
+        plots.position_surface_figure(LEARNED, first=-5)
     with pytest.raises(ValueError, match=r"dimensions\] .*; got the shape \(6,\)"):
-        plots.position_map(LEARNED[0])
+        plots.position_map_figure(LEARNED[0])

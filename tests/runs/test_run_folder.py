@@ -289,7 +289,7 @@ def test_names_stay_those_of_before(run):
     assert run.tags_path.read_text() == "O\nB-X\n"
     names = {path.name for path in run.path.iterdir()}
     assert names == {"manifest.json", "logs", "options.json", "tags.txt"}
-    assert run.labels_path.name == "labels.txt" and run.pictures_path.name == "pictures"
+    assert run.labels_path.name == "labels.txt" and run.plots_path.name == "plots"
 
 
 def test_new_options_of_a_resumed_run_are_stored_when_asked(begun):

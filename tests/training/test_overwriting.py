@@ -48,7 +48,7 @@ def command(name, place, tmp_path):
 @pytest.mark.parametrize("name", ASKED)
 def test_an_output_file_is_written_over_when_told_so_alone(name, place, tmp_path, capsys):
     line, source = command(name, place, tmp_path)
-    output = tmp_path / ("picture.png" if name == "plot" else "output")
+    output = tmp_path / ("plot.png" if name == "plot" else "output")
     output.write_text("my own notes")
     assert main([*line, str(output)]) == 2
     assert f"{output} already exists. Choose another file, or give --overwrite." in read(capsys)

@@ -1,4 +1,4 @@
-"""Tests `tfreps plot`: the pictures, and errors before anything is computed."""
+"""Tests `tfreps plot`: the figures, and errors before anything is computed."""
 
 import json
 
@@ -10,7 +10,7 @@ from tfreps.__main__ import main
 from tfreps._src.runs.run_folder import RunFolder
 from training import plot
 
-pytest.importorskip("matplotlib", reason="pictures need matplotlib (tfreps[plots])")
+pytest.importorskip("matplotlib", reason="plots need matplotlib (tfreps[plots])")
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def draw(*arguments):
     return main(["plot", *map(str, arguments)])
 
 
-def is_picture(path):
+def is_png(path):
     return tf.io.decode_png(path.read_bytes()).shape[0] > 200
 
 
@@ -37,11 +37,11 @@ def test_attention(run, tmp_path, capsys):
     output = tmp_path / "attention.png"
     flags = ["--layer", 2, "--head", 1, "--tensorboard", tmp_path / "logs", "--output", output]
     assert draw("attention", run, "--text", "the river", "--second", "bank", *flags) == 0
-    assert is_picture(output) and capsys.readouterr().out == f"{output}\n"
-    assert len(list((tmp_path / "logs" / "pictures").iterdir())) == 1
+    assert is_png(output) and capsys.readouterr().out == f"{output}\n"
+    assert len(list((tmp_path / "logs" / "plots").iterdir())) == 1
 
 
-def test_the_options_reach_the_picture(run, tmp_path):
+def test_the_options_reach_the_figure(run, tmp_path):
     flags = ["--text", "the river", "--head", "2", "--output", str(tmp_path / "a.png")]
     options = plot.ATTENTION.parse([str(run), *flags])
     axes = plot.draw_attention(options).axes[0]
@@ -56,7 +56,7 @@ def test_characters_without_a_font(tmp_path, capsys):
     path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.characters(f"a{private}"))
     output = tmp_path / "a.png"
     assert draw("attention", path, "--text", f"a{private}", "--output", output) == 0
-    assert "No font on this machine has" in capsys.readouterr().err and is_picture(output)
+    assert "No font on this machine has" in capsys.readouterr().err and is_png(output)
     font = tmp_path / "a.ttf"
     font.write_text("none")
     assert (
@@ -71,15 +71,15 @@ def test_positions(view, run, tmp_path):
     output = tmp_path / "p.png"
     waves = ["--positions", "sinusoidal_full_index", "--length", 20, "--hidden-dim", 8]
     assert draw("positions", *waves, "--view", view, "--output", output) == 0
-    assert is_picture(output)
+    assert is_png(output)
     options = ["positions", run, "--view", view, "--output", tmp_path / "learned.png"]
-    assert draw(*options) == 0 and is_picture(tmp_path / "learned.png")
+    assert draw(*options) == 0 and is_png(tmp_path / "learned.png")
     assert (tmp_path / "learned.png").read_bytes() != output.read_bytes()
 
 
 def test_curves(run, tmp_path):
     assert draw("curves", run, "--output", tmp_path / "c.png") == 0
-    assert is_picture(tmp_path / "c.png")
+    assert is_png(tmp_path / "c.png")
     options = plot.CURVES.parse([str(run), "--metrics", "loss", "--output", "c.png"])
     (axes,) = plot.draw_curves(options).axes
     assert axes.lines[0].get_xydata().tolist() == [[1, 1], [2, 0.5]]

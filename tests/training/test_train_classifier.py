@@ -25,8 +25,8 @@ def test_it_learns_the_rule_and_says_how_well(classifier):
     assert (classifier / "labels.txt").read_text() == "bad\ngood\n"
     assert_close(results(classifier)["best"]["accuracy"], accuracy(classifier, "validation"))
     assert results(classifier)["training"]["sentences"] == 320
-    pictures = {path.stem for path in (classifier / "pictures").iterdir()}
-    assert pictures == {"learning_curves", "confusion"}
+    found = {path.stem for path in (classifier / "plots").iterdir()}
+    assert found == {"learning_curves", "confusion"}
 
 
 def test_its_figures_are_those_of_its_answers(classifier, labeled, tmp_path):
@@ -61,7 +61,7 @@ def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "\nvalidation: accuracy" in out and "\ntest: accuracy" in out
     assert results(run)["best"] == {"steps": 1} and results(run)["test"]["texts"] == 8
-    assert {p.stem for p in (run / "pictures").iterdir()} == {"confusion"}
+    assert {p.stem for p in (run / "plots").iterdir()} == {"confusion"}
 
 
 @pytest.mark.slow
@@ -166,7 +166,7 @@ def test_elmo_beside_words_in_bfloat16(labeled, tmp_path):
     more = ["--elmo", path, "--precision", "bfloat16", "--epochs", "1", "--max-length", "5"]
     sizes = ["--encoder", "cnn", "--num-filters", "4", "--embedding-dim", "4"]
     run = train_classifier(labeled, tmp_path / "run", *more, sizes=sizes)
-    assert 0.3 < accuracy(run) <= 1 and (run / "pictures" / "elmo_mix.png").exists()
+    assert 0.3 < accuracy(run) <= 1 and (run / "plots" / "elmo_mix.png").exists()
     assert results(run)["training"]["tokens"] <= 5 * 320
 
 

@@ -38,13 +38,13 @@ def test_it_learns_the_rule_and_says_how_well(trained_on, request):
     names = {path.name for path in tagger.iterdir()}
     assert names == {
         *("options.json", "results.json", "model.keras", "vocabulary.txt", "tags.txt"),
-        *("manifest.json", "logs", "pictures"),
+        *("manifest.json", "logs", "plots"),
     }
     assert (tagger / "tags.txt").read_text().split("\n") == [
         *("O", "B-LOC", "I-LOC", *["B-NUM"] * has_numbers, "B-PER", "I-PER", ""),
     ]
-    pictures = {path.stem for path in (tagger / "pictures").iterdir()}
-    assert pictures == {"learning_curves", "confusion", *["transitions"] * has_numbers}
+    found = {path.stem for path in (tagger / "plots").iterdir()}
+    assert found == {"learning_curves", "confusion", *["transitions"] * has_numbers}
     measured = [line["span_f1"] for line in history(tagger) if line["run"] == "validation"]
     assert (
         results(tagger)["best"]["span_f1"]
@@ -92,7 +92,7 @@ def test_context_and_characters_are_what_it_learns_from(tagged, tmp_path):
     run = train_tagger(tagged, tmp_path / "run", "--epochs", "4", "--no-use-crf", sizes=EMBEDDINGS)
     assert f1(run) < 0.4
     assert results(run)["test"]["spans"]["types"]["NUM"]["recall"] < 0.2
-    assert {p.stem for p in (run / "pictures").iterdir()} == {"learning_curves", "confusion"}
+    assert {p.stem for p in (run / "plots").iterdir()} == {"learning_curves", "confusion"}
 
 
 @pytest.mark.slow
@@ -170,7 +170,7 @@ def test_frozen_word_vectors_and_a_frozen_elmo(few, tmp_path):
     assert largest_change(vectors, words) < 1e-6 and largest_difference(bilm) == 0
     mix = np.array(elmo.mixes[0].scalar_weights)
     assert np.ptp(mix) > 1e-4  # it was zeros
-    assert (run / "pictures" / "elmo_mix.png").exists()
+    assert (run / "plots" / "elmo_mix.png").exists()
     assert RunFolder.open(run).options["elmo"] == flags[-1]
 
 
@@ -191,7 +191,7 @@ def test_the_top_layer_of_elmo_beside_trained_words(few, tmp_path):
     )
     words, elmo, bilm = weights_of(run)
     assert largest_change(vectors, words) > 1e-3 and largest_difference(bilm) == 0
-    assert elmo.top_only and not (run / "pictures" / "elmo_mix.png").exists()
+    assert elmo.top_only and not (run / "plots" / "elmo_mix.png").exists()
 
 
 @pytest.mark.slow
@@ -209,7 +209,7 @@ def test_vectors_that_were_stored_before(tmp_path):
     more = ["--no-words", "--epochs", "6", "--no-use-crf", "--scheme", "none"]
     run = train_tagger(flags, tmp_path / "run", *more, sizes=EMBEDDINGS)
     assert results(run)["test"]["accuracy"] == 1.0
-    assert (run / "pictures" / "vector_mix.png").exists()
+    assert (run / "plots" / "vector_mix.png").exists()
 
     line = ["evaluate", run, "--data", flags[9], "--vectors", flags[11]]
     assert "accuracy 1.0000" in ask(*line)
@@ -260,7 +260,7 @@ def test_minutes_that_end_in_the_first_epoch_leave_figures(tmp_path, capsys):
     assert "\nvalidation: accuracy" in out and "\ntest: accuracy" in out
     assert not (run / "logs" / "history.jsonl").exists()
     assert results(run)["best"] == {"steps": 1} and results(run)["test"]["sentences"] == 4
-    assert {p.stem for p in (run / "pictures").iterdir()} == {"confusion"}
+    assert {p.stem for p in (run / "plots").iterdir()} == {"confusion"}
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ def finish(run, model, best, measured, command):
         if report:
             print(format_report(report))
     print(
-        f"\nWrote {run.model_path}, {run.results_path} and {run.pictures_path}.\n"
+        f"\nWrote {run.model_path}, {run.results_path} and {run.plots_path}.\n"
         f"Next: tfreps {command} {run.path} FILE, tfreps evaluate {run.path} --data FILE, or "
         f"tfreps export {run.path} --output DIR."
     )

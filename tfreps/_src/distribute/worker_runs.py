@@ -18,7 +18,7 @@ SHARED = (
 class WorkerRun(RunFolder):
     """Run folder for all workers except worker 0; nothing is written into the folder.
 
-    Logs and pictures are written to a temporary folder. A model is also saved there and deleted at
+    Logs and plots are written to a temporary folder. A model is also saved there and deleted at
     once: saving reads variables that are spread over the workers, so all workers must take part.
     The arguments are those of `RunFolder`.
     """
@@ -30,7 +30,7 @@ class WorkerRun(RunFolder):
         self._scratch = tempfile.mkdtemp(prefix="tfreps-worker-")
         atexit.register(shutil.rmtree, self._scratch, ignore_errors=True)
         self.logs_path = pathlib.Path(self._scratch, "logs")
-        self.pictures_path = pathlib.Path(self._scratch, "pictures")
+        self.plots_path = pathlib.Path(self._scratch, "plots")
 
     def keep(self, path, write):
         """Does nothing."""

@@ -5,8 +5,12 @@ from tfreps._src.plots.canvas import new_figure, png_of, save_figure, show_in_te
 from tfreps._src.plots.curves import learning_curves_figure
 from tfreps._src.plots.fonts import Fonts, fonts_for
 from tfreps._src.plots.matrices import matrix_figure, plot_confusion_matrix, plot_mix_weights
-from tfreps._src.plots.position_maps import position_curves, position_map, position_surface
-from tfreps._src.plots.run_pictures import plot_run
+from tfreps._src.plots.position_maps import (
+    position_curves_figure,
+    position_map_figure,
+    position_surface_figure,
+)
+from tfreps._src.plots.run_plots import plot_run
 
 __all__ = [
     "Fonts",
@@ -20,9 +24,9 @@ __all__ = [
     "plot_mix_weights",
     "new_figure",
     "png_of",
-    "position_curves",
-    "position_map",
-    "position_surface",
+    "position_curves_figure",
+    "position_map_figure",
+    "position_surface_figure",
     "save_figure",
     "show_in_tensorboard",
 ]

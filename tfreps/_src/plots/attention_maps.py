@@ -1,9 +1,24 @@
 """Draws attention maps, which show how much each token attends to each token."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tfreps._src.plots.fonts import Fonts
 from tfreps._src.plots.matrices import matrix_figure
 
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
-def attention_figure(probabilities, tokens, layer=None, head=None, fonts=None):
+
+def attention_figure(
+    probabilities: "ArrayLike",
+    tokens: Sequence[str],
+    layer: int | None = None,
+    head: int | None = None,
+    fonts: Fonts | None = None,
+) -> "Figure":
     """Draws how much each token of a text (row) attends to each token (column).
 
     Args:
@@ -32,21 +47,30 @@ def attention_figure(probabilities, tokens, layer=None, head=None, fonts=None):
     >>> figure.axes[0].get_title()
     'attention: layer 3, mean of 12 heads'
     """
+    import numpy as np
+
     values = chosen_attention(probabilities, layer, head)
     if len(tokens) != len(values):
         raise ValueError(
             f"`tokens` must contain {len(values)} tokens, one per row of the attention; got "
             f"{len(tokens)}."
         )
-    num_layers = len(probabilities)
-    num_heads = len(probabilities[0])
-    texts = {"x": "attended token", "y": "attending token"}
-    texts["title"] = f"attention: {_said(layer, head, num_layers, num_heads)}"
-    limits = (0.0, max(float(values.max()), 1e-6))
-    return matrix_figure(values, tokens, tokens, **texts, limits=limits, fonts=fonts)
+    num_layers, num_heads, *_ = np.shape(probabilities)
+    return matrix_figure(
+        values,
+        tokens,
+        tokens,
+        x_label="attended token",
+        y_label="attending token",
+        title=f"attention: {_described(layer, head, num_layers, num_heads)}",
+        limits=(0.0, max(float(values.max()), 1e-6)),
+        fonts=fonts,
+    )
 
 
-def chosen_attention(probabilities, layer=None, head=None):
+def chosen_attention(
+    probabilities: "ArrayLike", layer: int | None = None, head: int | None = None
+) -> "np.ndarray":
     """Returns the attention of one layer and head, or the mean over all layers, heads or both.
 
     Args:
@@ -88,7 +112,7 @@ def chosen_attention(probabilities, layer=None, head=None):
     return values.mean(axis=0) if head is None else values[head - 1]  # [T, T]
 
 
-def _said(layer, head, num_layers, num_heads):
+def _described(layer: int | None, head: int | None, num_layers: int, num_heads: int) -> str:
     if layer is None and head is None:
         return f"mean of {num_layers} layers and {num_heads} heads"
     layers = f"mean of {num_layers} layers" if layer is None else f"layer {layer}"

@@ -4,11 +4,17 @@ import importlib
 import io
 import os
 import pathlib
+import types
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from tfreps._src.files.atomic_files import replacing
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def new_figure(width, height):
+
+def new_figure(width: float, height: float) -> "Figure":
     """Creates an empty figure without using the windows or the global state of pyplot.
 
     Args:
@@ -29,7 +35,7 @@ def new_figure(width, height):
     return module.Figure(figsize=(width, height), layout="constrained")
 
 
-def save_figure(figure, path: str | os.PathLike[str]) -> pathlib.Path:
+def save_figure(figure: "Figure", path: str | os.PathLike[str]) -> pathlib.Path:
     """Writes a figure to a PNG file atomically.
 
     Args:
@@ -49,7 +55,7 @@ def save_figure(figure, path: str | os.PathLike[str]) -> pathlib.Path:
     return pathlib.Path(path)
 
 
-def png_of(figure) -> bytes:
+def png_of(figure: "Figure") -> bytes:
     """Returns a figure as the bytes of a PNG file, at 110 dots per inch.
 
     Args:
@@ -67,33 +73,37 @@ def png_of(figure) -> bytes:
     return file.getvalue()
 
 
-def show_in_tensorboard(logs: str | os.PathLike[str], pictures, step: int = 0) -> None:
-    """Writes pictures to the event files of a run as TensorBoard images.
+def show_in_tensorboard(
+    folder: str | os.PathLike[str],
+    figures: Iterable[str | os.PathLike[str]] | Mapping[str, "Figure"],
+    step: int = 0,
+) -> None:
+    """Writes figures to the event files of a run as TensorBoard images.
 
     Args:
-        logs: str or path-like. The folder with the logs of the run.
-        pictures: A list of paths of PNG files, or a dict from names to figures. An image from a
-            file gets the name of the file without its suffix.
+        folder: str or path-like. The folder with the logs of the run.
+        figures: Paths of PNG files, or a dict from names to figures. An image from a file gets the
+            name of the file without its suffix.
         step: int. The training step of the images. Defaults to 0.
     """
     import tensorflow as tf
 
-    if isinstance(pictures, dict):
-        images = {name: png_of(figure) for name, figure in pictures.items()}
+    if isinstance(figures, Mapping):
+        images = {name: png_of(figure) for name, figure in figures.items()}
     else:
-        images = {path.stem: path.read_bytes() for path in map(pathlib.Path, pictures)}
-    writer = tf.summary.create_file_writer(str(pathlib.Path(logs) / "pictures"))
+        images = {path.stem: path.read_bytes() for path in map(pathlib.Path, figures)}
+    writer = tf.summary.create_file_writer(str(pathlib.Path(folder) / "plots"))
     with writer.as_default():
         for name, image in images.items():
             tf.summary.image(name, tf.io.decode_png(image, channels=4)[None], step)  # [1, H, W, 4]
     writer.close()
 
 
-def matplotlib_module(name: str):
+def matplotlib_module(name: str) -> types.ModuleType:
     """Imports a module of matplotlib; raises a ValueError if matplotlib is not installed."""
     try:
         return importlib.import_module(f"matplotlib.{name}")
     except ImportError as error:
         raise ValueError(
-            "Pictures require matplotlib. Install it with `pip install matplotlib`."
+            "Plots require matplotlib. Install it with `pip install matplotlib`."
         ) from error

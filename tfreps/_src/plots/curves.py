@@ -3,18 +3,29 @@
 import json
 import os
 import pathlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from tfreps._src.files.argument_checks import check_choice
 from tfreps._src.plots.canvas import new_figure
 
-AXES = ("epoch", "step")
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+X_AXES = ("epoch", "step")
+XAxis = Literal["epoch", "step"]
+History = list[dict[str, Any]]  # the lines of a history.jsonl
 RUNS = {"train": "--", "validation": "-"}
 ASIDE = "training/"  # prefix of metrics of the training process, such as the learning rate
 PANELS = 4  # per row
 LOGARITHMIC = 20  # a perplexity that varies by more than this factor has a logarithmic axis
 
 
-def learning_curves_figure(histories, metrics=None, x_axis=None):
+def learning_curves_figure(
+    histories: Mapping[str, str | os.PathLike[str]],
+    metrics: Sequence[str] | None = None,
+    x_axis: XAxis | None = None,
+) -> "Figure":
     """Draws the metrics of one or more runs, with one panel per metric.
 
     Training metrics are drawn as dashed lines, and validation metrics as solid lines.
@@ -45,26 +56,27 @@ def learning_curves_figure(histories, metrics=None, x_axis=None):
     ['loss']
     """
     runs = {label: read_history(path) for label, path in histories.items()}
-    check_choice((*AXES, None), x_axis=x_axis)
-    by_epoch = all(any("epoch" in line for line in lines) for lines in runs.values())
-    x_axis = x_axis or ("epoch" if by_epoch else "step")
-    runs = {label: [x for x in lines if x_axis in x] for label, lines in runs.items()}
-    names = _names(runs, metrics, list(histories.values()), x_axis)
-    columns = min(len(names), PANELS)
-    rows = -(-len(names) // columns)
+    check_choice((*X_AXES, None), x_axis=x_axis)
+    if x_axis is None:
+        by_epoch = all(any("epoch" in line for line in lines) for lines in runs.values())
+        x_axis = "epoch" if by_epoch else "step"
+    runs = {label: [line for line in lines if x_axis in line] for label, lines in runs.items()}
+    metrics = _found_metrics(runs, metrics, list(histories.values()), x_axis)
+    columns = min(len(metrics), PANELS)
+    rows = -(-len(metrics) // columns)
     figure = new_figure(4.5 * columns, 3.5 * rows)
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     lines = {}
-    for axes, name in zip(panels, names, strict=False):
-        lines |= _draw(axes, runs, x_axis, name)
-    for axes in panels[len(names) :]:
+    for axes, metric in zip(panels, metrics, strict=False):
+        lines |= _draw(axes, runs, x_axis, metric)
+    for axes in panels[len(metrics) :]:
         axes.remove()
-    columns = {"ncols": 2 * columns, "fontsize": 8}
-    figure.legend(lines.values(), lines, loc="outside lower center", **columns)
+    place = "outside lower center"
+    figure.legend([*lines.values()], [*lines], loc=place, ncols=2 * columns, fontsize=8)
     return figure
 
 
-def read_history(path: str | os.PathLike[str]) -> list[dict]:
+def read_history(path: str | os.PathLike[str]) -> History:
     """Reads a `history.jsonl` file into a list of dicts, skipping an incomplete last line.
 
     Raises:
@@ -92,15 +104,20 @@ def read_history(path: str | os.PathLike[str]) -> list[dict]:
     return found
 
 
-def _names(runs, wanted, paths, x_axis):
+def _found_metrics(
+    runs: Mapping[str, History],
+    wanted: Sequence[str] | None,
+    paths: Sequence[str | os.PathLike[str]],
+    x_axis: XAxis,
+) -> Sequence[str]:
     """Returns `wanted`, or the names of the metrics to draw in the order of the histories."""
     lines = [line for each in runs.values() for line in each]
-    names = list(dict.fromkeys(n for line in lines for n in line if n not in (*AXES, "run")))
+    names = list(dict.fromkeys(n for line in lines for n in line if n not in (*X_AXES, "run")))
     if not names:
         files = ", ".join(map(str, paths))
         raise ValueError(
             f"Found no per-{x_axis} metrics in {files}. Choose files with such metrics or a "
-            "different value of `over`."
+            "different value of `x_axis`."
         )
     for name in wanted or ():
         if name not in names:
@@ -111,24 +128,24 @@ def _names(runs, wanted, paths, x_axis):
     return wanted or [n for n in names if not n.startswith(ASIDE)] or names
 
 
-def _draw(axes, runs, x_axis, name):
+def _draw(axes: Any, runs: Mapping[str, History], x_axis: XAxis, metric: str) -> dict[str, Any]:
     """Draws one panel and returns a dict from legend labels to lines."""
     lines = {}
     drawn = []
     for number, (label, history) in enumerate(runs.items()):
         for kind, style in RUNS.items():
-            points = [(x[x_axis], x[name]) for x in history if x["run"] == kind and name in x]
+            points = [(x[x_axis], x[metric]) for x in history if x["run"] == kind and metric in x]
             if not points:
                 continue
             several = len(runs) > 1
-            look = {"color": f"C{number if several else list(RUNS).index(kind)}"}
-            look["marker"] = "." if len(points) <= 100 else ""
-            (line,) = axes.plot(*zip(*points, strict=True), style, **look)
+            color = f"C{number if several else list(RUNS).index(kind)}"
+            marker = "." if len(points) <= 100 else ""
+            (line,) = axes.plot(*zip(*points, strict=True), style, color=color, marker=marker)
             lines[f"{label} {kind}" if several else kind] = line
             drawn += [value for _, value in points]
-    if drawn and "perplexity" in name and min(drawn) > 0 and max(drawn) > LOGARITHMIC * min(drawn):
+    if drawn and "perplexity" in metric and 0 < LOGARITHMIC * min(drawn) < max(drawn):
         axes.set_yscale("log")
     if x_axis == "epoch":
         axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set(xlabel=x_axis, title=name)
+    axes.set(xlabel=x_axis, title=metric)
     return lines

@@ -2,8 +2,9 @@
 
 import os
 import unicodedata
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from types import ModuleType
+from typing import Any, NamedTuple
 
 from tfreps._src.plots.canvas import matplotlib_module
 
@@ -108,12 +109,12 @@ def fonts_for(texts: Iterable[str], font: str | os.PathLike[str] | None = None) 
     return Fonts(families, "".join(sorted(missing)))
 
 
-def _is_unseen(character):
+def _is_unseen(character: str) -> bool:
     """Returns True for spaces, control characters and joiners, which are not drawn."""
     return unicodedata.category(character) in ("Cc", "Cf", "Zs", "Zl", "Zp")
 
 
-def _characters(font_manager, path):
+def _characters(font_manager: ModuleType, path: str | os.PathLike[str]) -> set[str]:
     """Returns the characters of a font file, or an empty set if it cannot be read."""
     try:
         return set(map(chr, font_manager.get_font(os.fspath(path)).get_charmap()))
@@ -121,10 +122,10 @@ def _characters(font_manager, path):
         return set()
 
 
-def _candidates(font_manager):
+def _candidates(font_manager: ModuleType) -> Iterator[tuple[str, str]]:
     """Yields `(family, file)` for the usable fonts on the machine, in order of preference."""
     known = font_manager.fontManager.ttflist
-    yield from sorted({(f.name, f.fname) for f in known if _has_letters(f)}, key=_place)
+    yield from sorted({(f.name, f.fname) for f in known if _has_letters(f)}, key=_preference)
     files = {os.path.realpath(f.fname) for f in known}
     for path in sorted(font_manager.findSystemFonts()):
         if os.path.realpath(path) not in files:
@@ -136,16 +137,16 @@ def _candidates(font_manager):
                 yield name, path
 
 
-def _has_letters(entry):
+def _has_letters(entry: Any) -> bool:
     return not entry.name.startswith(NO_LETTERS) and entry.style == "normal"
 
 
-def _place(candidate):
+def _preference(candidate: tuple[str, str]) -> tuple[int, str, str]:
     name, path = candidate
     return WIDE.index(name) if name in WIDE else len(WIDE), name, path
 
 
-def _added(font_manager, path):
+def _added(font_manager: ModuleType, path: str | os.PathLike[str]) -> str:
     """Adds a font file to matplotlib's font list and returns its family."""
     manager = font_manager.fontManager
     entries = [f for f in manager.ttflist if f.fname == os.fspath(path)]

@@ -3,9 +3,15 @@
 import os
 import pathlib
 import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from tfreps._src.plots.canvas import new_figure, save_figure
-from tfreps._src.plots.fonts import fonts_for
+from tfreps._src.plots.fonts import Fonts, fonts_for
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
 MOST_NAMES = 100  # per axis; an axis with more names shows numbers instead
 ROOM = 0.22  # inches per name
@@ -15,7 +21,10 @@ UPRIGHT = 2  # column names of at most this many characters are not rotated
 
 
 def plot_confusion_matrix(
-    counts, names: list[str], path: str | os.PathLike[str], fonts=None
+    counts: "ArrayLike",
+    names: Sequence[str],
+    path: str | os.PathLike[str],
+    fonts: Fonts | None = None,
 ) -> pathlib.Path:
     """Draws how often each true name (row) was predicted as each name (column), as a PNG file.
 
@@ -44,24 +53,41 @@ def plot_confusion_matrix(
     """
     import numpy as np
 
-    counts = np.asarray(counts)
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    cells = counts if len(names) <= 12 else None
-    texts = {"x": "predicted", "y": "true", "title": "share of each true row"}
-    options = {"cells": cells, "limits": (0, 1), "fonts": fonts}
-    return save_figure(matrix_figure(shares, names, names, **texts, **options), path)
+    table = np.asarray(counts)
+    figure = matrix_figure(
+        table / np.maximum(table.sum(axis=1, keepdims=True), 1),
+        names,
+        names,
+        x_label="predicted",
+        y_label="true",
+        title="share of each true row",
+        cells=table if len(names) <= 12 else None,
+        limits=(0, 1),
+        fonts=fonts,
+    )
+    return save_figure(figure, path)
 
 
-def matrix_figure(values, rows, columns, x="", y="", title="", cells=None, limits=None, fonts=None):
+def matrix_figure(
+    values: "ArrayLike",
+    row_names: Sequence[str],
+    column_names: Sequence[str],
+    x_label: str = "",
+    y_label: str = "",
+    title: str = "",
+    cells: "ArrayLike | None" = None,
+    limits: tuple[float, float] | None = None,
+    fonts: Fonts | None = None,
+) -> "Figure":
     """Draws a matrix with named rows and columns, such as the transitions of a CRF.
 
     Args:
         values: Float array of shape `[R, C]`. NaN is drawn in white, for example for forbidden
             transitions.
-        rows: List of R str. The names of the rows.
-        columns: List of C str. The names of the columns.
-        x: str. The label of the horizontal axis. Defaults to `""`.
-        y: str. The label of the vertical axis. Defaults to `""`.
+        row_names: List of R str. The names of the rows.
+        column_names: List of C str. The names of the columns.
+        x_label: str. The label of the horizontal axis. Defaults to `""`.
+        y_label: str. The label of the vertical axis. Defaults to `""`.
         title: str. The title of the figure. Defaults to `""`.
         cells: Array of shape `[R, C]` with the contents of the cells. If `None`, the cells are
             empty. Defaults to `None`.
@@ -81,31 +107,32 @@ def matrix_figure(values, rows, columns, x="", y="", title="", cells=None, limit
     >>> figure.axes[0].get_title()
     'scores'
     """
-    most = max(len(rows), len(columns))
+    import numpy as np
+
+    table = np.asarray(values)
+    most = max(len(row_names), len(column_names))
     side = 2.5 + ROOM * most if most <= MOST_NAMES else WITHOUT_NAMES
     figure = new_figure(side + 1, side)
     figure.set_layout_engine("compressed")  # makes the cells square
     if fonts is None:
-        fonts = fonts_for([*rows, *columns])
+        fonts = fonts_for([*row_names, *column_names])
         if fonts.hint:
             warnings.warn(fonts.hint, stacklevel=2)
     axes = figure.subplots()
     low, high = limits or (None, None)
-    image = axes.imshow(values, cmap="viridis", vmin=low, vmax=high)
+    image = axes.imshow(table, cmap="viridis", vmin=low, vmax=high)
     figure.colorbar(image, shrink=0.8, aspect=30)
-    _name(axes.xaxis, columns, fonts, turned=90)
-    _name(axes.yaxis, rows, fonts, turned=0)
-    if cells is None:
-        cells = []
-    for i, row in enumerate(cells):
+    _name(axes.xaxis, column_names, fonts, turned=90)
+    _name(axes.yaxis, row_names, fonts, turned=0)
+    for i, row in enumerate([] if cells is None else np.asarray(cells).tolist()):
         for j, cell in enumerate(row):
-            color = "k" if image.norm(values[i][j]) > LIGHT else "w"
+            color = "k" if image.norm(table[i, j]) > LIGHT else "w"
             axes.text(j, i, str(cell), ha="center", va="center", color=color, fontsize=7)
-    axes.set(xlabel=x, ylabel=y, title=title)
+    axes.set(xlabel=x_label, ylabel=y_label, title=title)
     return figure
 
 
-def plot_mix_weights(weights, path: str | os.PathLike[str]) -> pathlib.Path:
+def plot_mix_weights(weights: "ArrayLike", path: str | os.PathLike[str]) -> pathlib.Path:
     """Draws the weights of the layers in a `ScalarMix` as a bar chart in a PNG file.
 
     Args:
@@ -123,15 +150,18 @@ def plot_mix_weights(weights, path: str | os.PathLike[str]) -> pathlib.Path:
     >>> plot_mix_weights([0.2, 0.5, 0.3], tempfile.mkdtemp() + "/mix.png").name
     'mix.png'
     """
+    import numpy as np
+
+    shares = np.asarray(weights)
     figure = new_figure(4, 3)
     axes = figure.subplots()
-    axes.bar(range(len(weights)), weights)
-    axes.set_xticks(range(len(weights)))
+    axes.bar(range(len(shares)), shares)
+    axes.set_xticks(range(len(shares)))
     axes.set(xlabel="layer (0: token layer)", ylabel="share", title="scalar mix")
     return save_figure(figure, path)
 
 
-def _name(axis, names, fonts, turned):
+def _name(axis: Any, names: Sequence[str], fonts: Fonts, turned: float) -> None:
     """Labels an axis with names, or with numbers if there are more than `MOST_NAMES` names."""
     if len(names) > MOST_NAMES:
         return

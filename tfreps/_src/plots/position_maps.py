@@ -1,13 +1,21 @@
 """Draws position vectors as a heat map, as curves or as a surface of their products."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from tfreps._src.files.argument_checks import check_integers
 from tfreps._src.plots.canvas import new_figure
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
 VIEWS = ("map", "curves", "surface")
 MOST_LINES = 200  # per direction of a surface; if there are more positions, some are left out
 
 
-def position_map(table, title=""):
+def position_map_figure(table: "ArrayLike", title: str = "") -> "Figure":
     """Draws a table of position vectors as a heat map.
 
     Args:
@@ -25,21 +33,23 @@ def position_map(table, title=""):
 
     Example:
     >>> from tfreps._src.layers.position_embedding import sinusoids
-    >>> position_map(sinusoids(100, 16)).axes[0].get_ylabel()
+    >>> position_map_figure(sinusoids(100, 16)).axes[0].get_ylabel()
     'position'
     """
-    table = _checked(table)
+    vectors = _checked(table)
     figure = new_figure(7, 5)
     axes = figure.subplots()
-    bound = float(abs(table).max()) or 1.0
-    image = axes.imshow(table, cmap="RdBu_r", vmin=-bound, vmax=bound, aspect="auto")
+    bound = float(abs(vectors).max()) or 1.0
+    image = axes.imshow(vectors, cmap="RdBu_r", vmin=-bound, vmax=bound, aspect="auto")
     image.set_interpolation("nearest")
     figure.colorbar(image, shrink=0.8)
     axes.set(xlabel="dimension", ylabel="position", title=title)
     return figure
 
 
-def position_curves(table, dimensions=(1, 2, 3), title=""):
+def position_curves_figure(
+    table: "ArrayLike", dimensions: Sequence[int] = (1, 2, 3), title: str = ""
+) -> "Figure":
     """Draws selected dimensions of position vectors as curves over the positions.
 
     Args:
@@ -58,27 +68,27 @@ def position_curves(table, dimensions=(1, 2, 3), title=""):
 
     Example:
     >>> from tfreps._src.layers.position_embedding import sinusoids
-    >>> len(position_curves(sinusoids(100, 16), [4, 5]).axes[0].lines)
+    >>> len(position_curves_figure(sinusoids(100, 16), [4, 5]).axes[0].lines)
     2
     """
-    table = _checked(table)
-    wrong = [d for d in dimensions if not 0 <= d < table.shape[1]]
+    vectors = _checked(table)
+    wrong = [d for d in dimensions if not 0 <= d < vectors.shape[1]]
     if wrong or not len(dimensions):
         raise ValueError(
-            f"`dimensions` must be one or more numbers in [0, {table.shape[1] - 1}]; got "
+            f"`dimensions` must be one or more numbers in [0, {vectors.shape[1] - 1}]; got "
             f"{wrong or 'none'}."
         )
     figure = new_figure(7, 4)
     axes = figure.subplots()
-    marker = "." if len(table) <= 100 else ""
+    marker = "." if len(vectors) <= 100 else ""
     for dimension in dimensions:
-        axes.plot(table[:, dimension], marker=marker, label=f"dimension {dimension}")
+        axes.plot(vectors[:, dimension], marker=marker, label=f"dimension {dimension}")
     axes.set(xlabel="position", title=title)
     figure.legend(loc="outside right upper")
     return figure
 
 
-def position_surface(table, title="", first=0):
+def position_surface_figure(table: "ArrayLike", title: str = "", first: int = 0) -> "Figure":
     """Draws the dot products of all pairs of position vectors as a surface.
 
         products = table @ table^T
@@ -100,39 +110,49 @@ def position_surface(table, title="", first=0):
 
     Example:
     >>> from tfreps._src.layers.position_embedding import sinusoids
-    >>> position_surface(sinusoids(100, 128)).axes[0].name
+    >>> position_surface_figure(sinusoids(100, 128)).axes[0].name
     '3d'
     """
     import numpy as np
 
     check_integers(0, first=first)
-    table = _checked(table)[first:]
-    if len(table) < 2:
+    vectors = _checked(table)[first:]
+    if len(vectors) < 2:
         raise ValueError(
-            f"`table` must have at least two positions from `first` ({first}) on; got {len(table)}."
+            f"`table` must have at least two positions from `first` ({first}) on; got "
+            f"{len(vectors)}."
         )
-    products = table @ table.T  # [P, P]
-    places = np.arange(first, first + len(table))
-    columns, rows = np.meshgrid(places, places)
+    products = vectors @ vectors.T  # [P, P]
+    positions = np.arange(first, first + len(vectors))
+    columns, rows = np.meshgrid(positions, positions)
     figure = new_figure(7, 6)
     axes = figure.add_subplot(projection="3d")
-    lines = {"rcount": MOST_LINES, "ccount": MOST_LINES, "linewidth": 0, "antialiased": False}
-    limits = {"vmin": products.min(), "vmax": products.max()}
-    surface = axes.plot_surface(columns, rows, products, cmap="viridis", **limits, **lines)
+    surface = axes.plot_surface(
+        columns,
+        rows,
+        products,
+        cmap="viridis",
+        vmin=products.min(),
+        vmax=products.max(),
+        rcount=MOST_LINES,
+        ccount=MOST_LINES,
+        linewidth=0,
+        antialiased=False,
+    )
     figure.colorbar(surface, shrink=0.6, pad=0.1)
     axes.view_init(elev=35, azim=-60)
     axes.set(xlabel="position", ylabel="position", zlabel="product", title=title)
     return figure
 
 
-def _checked(table):
+def _checked(table: "ArrayLike") -> "np.ndarray":
     """Returns the table as a float64 array `[P, D]`, after checking its shape."""
     import numpy as np
 
-    table = np.asarray(table, "float64")
-    if table.ndim != 2 or not table.size:
+    vectors = np.asarray(table, "float64")
+    if vectors.ndim != 2 or not vectors.size:
         raise ValueError(
             "`table` must have the shape [positions, dimensions] and must not be empty; got the "
-            f"shape {table.shape}."
+            f"shape {vectors.shape}."
         )
-    return table
+    return vectors

@@ -18,9 +18,9 @@ CONFIG = "config.json"  # of a model that `save_to_preset` wrote
 OF_ONE_COMMAND = "resume", "overwrite", "distribute"  # options that are not stored with the run
 VOCABULARY, TAGS, LABELS = "vocabulary.txt", "tags.txt", "labels.txt"
 TOKENIZER = "tfreps_tokenizer.json"
-CHECKPOINTS, LOGS, PICTURES = "checkpoints", "logs", "pictures"
+CHECKPOINTS, LOGS, PLOTS = "checkpoints", "logs", "plots"
 CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TOKENIZER, TAGS, LABELS)
-CONTENTS += (CHECKPOINTS, LOGS, PICTURES, MANIFEST)  # removed in reverse order
+CONTENTS += (CHECKPOINTS, LOGS, PLOTS, MANIFEST)  # removed in reverse order
 
 # Options that name input files or folders, which a new run must not overwrite.
 INPUTS = "train", "validation", "test", "unlabeled", "vocabulary", "vectors", "init"
@@ -42,7 +42,7 @@ class RunFolder:
         checkpoints/           checkpoints to resume from (`callbacks.checkpoint_file`),
                                until training ends
         logs/                  event files for TensorBoard
-        pictures/              PNG files
+        plots/                 PNG files
         results.json           results of evaluations
         run.lock               exists while a process writes here (`runs.run_lock`)
 
@@ -57,7 +57,7 @@ class RunFolder:
 
     Attributes:
         options_path, results_path, model_path, vocabulary_path, tokenizer_path, tags_path,
-            labels_path, checkpoints_path, logs_path, pictures_path: `pathlib.Path` of the file or
+            labels_path, checkpoints_path, logs_path, plots_path: `pathlib.Path` of the file or
             folder.
         writes: bool. Whether this process writes into the folder.
 
@@ -91,7 +91,7 @@ class RunFolder:
         self.labels_path = self.path / LABELS
         self.checkpoints_path = self.path / CHECKPOINTS
         self.logs_path = self.path / LOGS
-        self.pictures_path = self.path / PICTURES
+        self.plots_path = self.path / PLOTS
 
     @classmethod
     def create(
