@@ -18,7 +18,7 @@ def test_history_of_steps_that_come_again_is_dropped(tmp_path):
     path.write_text('{"step": 2, "a": 1}\n{"step": 4, "a": 1}\n{"step": 6, "a": 1}\n{"step": 2, "a')
     log = make_log(tmp_path)
     log._forget_later_steps()
-    log.append({"step": 6, "b": 2})
+    log._append({"step": 6, "b": 2})
     steps = [json.loads(line)["step"] for line in path.read_text().splitlines()]
     assert steps == [2, 4, 6] and not path.with_name("history.jsonl.tmp").exists()
 
@@ -26,20 +26,20 @@ def test_history_of_steps_that_come_again_is_dropped(tmp_path):
 def test_lines_of_progress_go_to_whoever_shows_them(tmp_path, capsys):
     said = []
     log = make_log(tmp_path, say=lambda text, **how: said.append((text, how)))
-    log.say("half way", progress=True)
-    log.say("done", final=True)
+    log._say("half way", progress=True)
+    log._say("done", final=True)
     assert said == [
         ("half way", {"final": False, "progress": True}),
         ("done", {"final": True, "progress": False}),
     ]
-    make_log(tmp_path).say("unheard", final=True)
+    make_log(tmp_path)._say("unheard", final=True)
     assert capsys.readouterr() == ("", "")
 
 
 def test_event_files_of_both_runs(tmp_path):
     log = make_log(tmp_path)
-    log.write("validation", 4, {"f1": 0.5})
-    log.flush()
+    log._write("validation", 4, {"f1": 0.5})
+    log._flush()
     data = b"".join(path.read_bytes() for path in (tmp_path / "validation").iterdir())
     assert b"f1" in data
 

@@ -1,10 +1,15 @@
 """BestModel: saves the best model by a monitored metric and stops training early."""
 
 import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import keras
 
 from tfreps._src.callbacks.counted_steps import CountedSteps
 from tfreps._src.callbacks.metric_log import check_finite
-from tfreps._src.callbacks.monitors import check_mode, is_better, short_name
+from tfreps._src.callbacks.monitors import Mode, check_mode, is_better, short_name
+from tfreps._src.callbacks.step_logs import Logs
 
 
 class BestModel(CountedSteps):
@@ -15,7 +20,7 @@ class BestModel(CountedSteps):
     does not count as the best one.
 
     Args:
-        save: function that is called with the model and saves it, completely or not at all.
+        save: Callable. Called with the model and saves it, completely or not at all.
         monitor: str. Name of the metric in the logs of `fit`. Defaults to `"val_loss"`.
         mode: `"min"`, `"max"` or `"auto"`. With `"auto"`, the name of the metric determines the
             mode. Defaults to `"auto"`.
@@ -44,20 +49,30 @@ class BestModel(CountedSteps):
     (3, ['loss', 'step'])
     """
 
-    def __init__(self, save, monitor="val_loss", mode="auto", patience=None):
+    def __init__(
+        self,
+        save: Callable[[keras.Model], object],
+        monitor: str = "val_loss",
+        mode: Mode = "auto",
+        patience: int | None = None,
+    ) -> None:
         super().__init__()
-        self.save, self.monitor, self.mode, self.patience = save, monitor, mode, patience
-        self.direction = check_mode(monitor, mode)
-        self.best, self.waited = {}, 0
+        self.save = save
+        self.monitor = monitor
+        self.mode: Mode = mode
+        self.patience = patience
+        self._direction = check_mode(monitor, mode)
+        self.best: dict[str, float] = {}
+        self.waited: int = 0
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Saves the model if the metric improved; otherwise counts an epoch without improvement."""
         logs, name, found = logs or {}, short_name(self.monitor), {}
         check_finite(logs, self.step)
         if self.monitor in logs:
             value = float(logs[self.monitor])
             found = {name: value, "step": self.step}
-            if not is_better(value, self.best.get(name), self.direction):
+            if not is_better(value, self.best.get(name), self._direction):
                 self._wait()
                 return
         try:
@@ -68,20 +83,20 @@ class BestModel(CountedSteps):
         self.best = {**self.best, **found}
         self.waited = 0
 
-    def patience_exceeded(self):
+    def patience_exceeded(self) -> bool:
         """Returns True if the metric has not improved for `patience` epochs."""
         return self.patience is not None and self.waited >= self.patience
 
-    def state(self):
+    def state(self) -> dict[str, Any]:
         """Returns the state that `restore_state` needs, as a JSON-serializable dict."""
         return {**super().state(), "best": dict(self.best), "waited": self.waited}
 
-    def restore_state(self, state):
+    def restore_state(self, state: Mapping[str, Any]) -> None:
         """Restores a state that `state` returned, possibly in another process."""
         super().restore_state(state)
         self.best, self.waited = dict(state["best"]), state["waited"]
 
-    def _wait(self):
+    def _wait(self) -> None:
         self.waited += 1
         if self.patience_exceeded():
             self.model.stop_training = True

@@ -2,13 +2,19 @@
 
 import contextlib
 import logging
+import os
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import keras
+import numpy as np
 
 from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
 from tfreps._src.callbacks.counted_steps import CountedSteps
 from tfreps._src.callbacks.metric_log import check_finite
 from tfreps._src.callbacks.replica_variables import assign_to_replicas
-from tfreps._src.callbacks.step_logs import exact_logs
+from tfreps._src.callbacks.step_logs import Logs, exact_logs
 from tfreps._src.callbacks.stop_signals import Stopped, ask, is_asked, raise_if_asked
 from tfreps._src.optimizers import build_optimizer
 
@@ -34,8 +40,8 @@ class Checkpoints(CountedSteps):
     a checkpoint of that step is saved. For signals during evaluation, see `saved_on_stop`.
 
     Args:
-        folder: str or path. Folder of the checkpoints.
-        position: function that takes a step number and returns the position in the data, a
+        folder: str or path-like. Folder of the checkpoints.
+        position: Callable that takes a step number and returns the position in the data, a
             JSON-serializable value. If `None` (the default), the position is the step number.
         every: int. Number of steps between checkpoints. A checkpoint is also saved at the end of
             each epoch. Defaults to 1000.
@@ -49,7 +55,7 @@ class Checkpoints(CountedSteps):
             resumed run continues within the epoch. Defaults to `False`.
         writes: bool. Whether this process writes the checkpoints. With several workers, all must
             call `save`, but only one writes. Defaults to `True`.
-        agree: function that takes a tuple of bools and returns, for each of them, whether it is
+        agree: Callable that takes a tuple of bools and returns, for each of them, whether it is
             `True` on any worker, so that all workers stop at the same step. If `None` (the
             default), there is only one worker.
 
@@ -85,25 +91,30 @@ class Checkpoints(CountedSteps):
 
     def __init__(
         self,
-        folder,
-        position=None,
-        every=1000,
-        callbacks=None,
-        time_limit_minutes=None,
-        measure_when_over=False,
-        writes=True,
-        agree=None,
-    ):
+        folder: str | os.PathLike[str],
+        position: Callable[[int], Any] | None = None,
+        every: int = 1000,
+        callbacks: Mapping[str, Any] | None = None,
+        time_limit_minutes: float | None = None,
+        measure_when_over: bool = False,
+        writes: bool = True,
+        agree: Callable[[tuple[bool, ...]], Sequence[bool]] | None = None,
+    ) -> None:
         super().__init__()
-        self.writes, self.agree = writes, agree or (lambda asked: asked)
-        self.folder, self.every, self.callbacks = folder, every, callbacks or {}
-        self.position = (lambda step: step) if position is None else position
-        self.time_limit_minutes, self.measure_when_over = time_limit_minutes, measure_when_over
-        self.begin = time.monotonic()
-        self.metrics_to_restore, self.unmeasured = None, None
-        self.is_due = False  # whether the end of an epoch must be saved
+        self.folder = folder
+        self.position: Callable[[int], Any] = position or (lambda step: step)
+        self.every = every
+        self.callbacks: Mapping[str, Any] = callbacks or {}
+        self.time_limit_minutes = time_limit_minutes
+        self.measure_when_over = measure_when_over
+        self.writes = writes
+        self.agree: Callable[[tuple[bool, ...]], Sequence[bool]] = agree or (lambda asked: asked)
+        self.unmeasured: dict[str, float] | None = None
+        self._begin = time.monotonic()
+        self._metrics_to_restore: dict[str, np.ndarray] | None = None
+        self._is_due = False  # whether the end of an epoch must be saved
 
-    def restore(self, model):
+    def restore(self, model: keras.Model) -> Any:
         """Restores a compiled model and the states of the callbacks from the newest checkpoint.
 
         A checkpoint that is damaged is skipped; a warning names it and the older one that is used.
@@ -125,7 +136,7 @@ class Checkpoints(CountedSteps):
         build_optimizer(model)
         self._restore_variables(model, arrays)
         if state["in_epoch"]:
-            self.metrics_to_restore = {n: a for n, a in arrays.items() if n.startswith("metrics/")}
+            self._metrics_to_restore = {n: a for n, a in arrays.items() if n.startswith("metrics/")}
         if set(state["callbacks"]) != set(self.callbacks):
             raise ValueError(
                 f"The checkpoint in {self.folder} has the states of "
@@ -137,7 +148,7 @@ class Checkpoints(CountedSteps):
         self.unmeasured = state["unmeasured"]
         return state["position"]
 
-    def save(self, in_epoch):
+    def save(self, in_epoch: bool) -> None:
         """Saves a checkpoint of the current state.
 
         Args:
@@ -162,11 +173,11 @@ class Checkpoints(CountedSteps):
             log.warning("could not save the checkpoint of step %d: %s", self.step, error)
 
     @contextlib.contextmanager
-    def saved_on_stop(self, before=None):
+    def saved_on_stop(self, before: Callable[[], object] | None = None) -> Iterator[None]:
         """Context manager that saves a checkpoint if a signal interrupts an evaluation in `fit`.
 
         Args:
-            before: function without arguments that is called before the checkpoint is saved. If
+            before: Callable without arguments that is called before the checkpoint is saved. If
                 `None` (the default), no function is called.
         """
         try:
@@ -178,17 +189,17 @@ class Checkpoints(CountedSteps):
                 self.save(in_epoch=False)
             raise
 
-    def on_epoch_begin(self, epoch, logs=None):
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         self._save_end_of_epoch()
-        if self.metrics_to_restore is not None:  # Keras has just reset them
-            self._restore_metrics(self.metrics_to_restore)
-            self.metrics_to_restore = None
+        if self._metrics_to_restore is not None:  # Keras has just reset them
+            self._restore_metrics(self._metrics_to_restore)
+            self._metrics_to_restore = None
 
-    def on_train_batch_end(self, batch, logs=None):
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         is_last = batch + 1 == self.params["steps"]
         is_over = (
             bool(self.time_limit_minutes)
-            and time.monotonic() - self.begin > 60 * self.time_limit_minutes
+            and time.monotonic() - self._begin > 60 * self.time_limit_minutes
         )
         is_over, is_stop = self.agree((is_over, is_asked()))
         if is_stop:
@@ -206,34 +217,34 @@ class Checkpoints(CountedSteps):
         if is_over:
             raise TimeLimitReached
 
-    def on_test_batch_end(self, batch, logs=None):
+    def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         if self.unmeasured is not None:
             self._stop_if_asked()
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         check_finite(logs or {}, self.step)
-        self.unmeasured, self.is_due = None, True
+        self.unmeasured, self._is_due = None, True
 
-    def on_train_end(self, logs=None):
+    def on_train_end(self, logs: Logs | None = None) -> None:
         self._save_end_of_epoch()
 
-    def _save_end_of_epoch(self):
-        if self.is_due:
-            self.is_due = False
+    def _save_end_of_epoch(self) -> None:
+        if self._is_due:
+            self._is_due = False
             self.save(in_epoch=False)
             self._stop_if_asked()
 
-    def _stop_if_asked(self):
+    def _stop_if_asked(self) -> None:
         if self.agree((is_asked(),))[0]:
             ask()
             raise_if_asked(f" at step {self.step:,}")
 
-    def _restore_metrics(self, arrays):
+    def _restore_metrics(self, arrays: Mapping[str, np.ndarray]) -> None:
         names = [name for name in _variables(self.model) if name.startswith("metrics/")]
         values = [arrays[name] for name in names]
         assign_to_replicas(self.model, self.model.metrics_variables, values)
 
-    def _restore_variables(self, model, arrays):
+    def _restore_variables(self, model: keras.Model, arrays: Mapping[str, np.ndarray]) -> None:
         variables = _variables(model)
         if set(variables) != set(arrays):
             odd = sorted(set(variables) ^ set(arrays))
@@ -254,11 +265,11 @@ class Checkpoints(CountedSteps):
         assign_to_replicas(model, variables.values(), [arrays[name] for name in variables])
 
 
-def _names(callbacks):
+def _names(callbacks: Iterable[str]) -> str:
     return ", ".join(sorted(callbacks)) or "no callbacks"
 
 
-def _variables(model):
+def _variables(model: keras.Model) -> dict[str, keras.Variable]:
     """Returns all variables of a model, its metrics and its optimizer under unique names.
 
     The names do not contain layer names, because Keras adds a process-wide number to its default

@@ -1,6 +1,11 @@
 """CountedSteps: a callback that counts steps and whose state can be restored."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import keras
+
+from tfreps._src.callbacks.step_logs import Logs
 
 
 class CountedSteps(keras.callbacks.Callback):
@@ -14,17 +19,17 @@ class CountedSteps(keras.callbacks.Callback):
             calls to `fit` and those that `restore_state` restored.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
-        self.step = 0
+        self.step: int = 0
 
-    def on_train_batch_begin(self, batch, logs=None):
+    def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
         self.step += 1
 
-    def state(self):
+    def state(self) -> dict[str, Any]:
         """Returns the state that `restore_state` needs, as a JSON-serializable dict."""
         return {"step": self.step}
 
-    def restore_state(self, state):
+    def restore_state(self, state: Mapping[str, Any]) -> None:
         """Restores a state that `state` returned, possibly in another process."""
         self.step = state["step"]

@@ -1,9 +1,16 @@
 """EpochLog: logs the metrics of each epoch and shows the progress of training."""
 
+import os
 import time
 
-from tfreps._src.callbacks.metric_log import SECONDS_BETWEEN_LINES, MetricLog, check_finite, clock
-from tfreps._src.callbacks.step_logs import exact_logs
+from tfreps._src.callbacks.metric_log import (
+    SECONDS_BETWEEN_LINES,
+    MetricLog,
+    Say,
+    check_finite,
+    clock,
+)
+from tfreps._src.callbacks.step_logs import Logs, exact_logs
 
 
 class EpochLog(MetricLog):
@@ -14,7 +21,7 @@ class EpochLog(MetricLog):
     has `training/learning_rate` and, if `tokens_per_epoch` is given, `training/tokens_per_second`.
 
     Args:
-        folder: path. Folder for the event files and `history.jsonl`.
+        folder: str or path-like. Folder for the event files and `history.jsonl`.
         epochs: int. Number of epochs of the run. If `None` (the default), the number passed to
             `fit` is used.
         tokens_per_epoch: int. Number of tokens per epoch, without padding. If `None` (the default),
@@ -24,8 +31,8 @@ class EpochLog(MetricLog):
         every: int. Number of steps between two log entries within an epoch. Each entry contains the
             metrics of the epoch so far. If `None` (the default), entries are written only at the
             end of an epoch.
-        say: function that shows a line of progress, called as
-            `say(text, final=bool, progress=bool)`; see `MetricLog.say`. If `None` (the default),
+        say: Callable that shows a line of progress, called as
+            `say(text, final=bool, progress=bool)`; see `MetricLog._say`. If `None` (the default),
             nothing is shown.
 
     Attributes:
@@ -49,91 +56,96 @@ class EpochLog(MetricLog):
 
     def __init__(
         self,
-        folder,
-        epochs=None,
-        tokens_per_epoch=None,
-        time_limit_minutes=None,
-        every=None,
-        say=None,
-    ):
+        folder: str | os.PathLike[str],
+        epochs: int | None = None,
+        tokens_per_epoch: int | None = None,
+        time_limit_minutes: float | None = None,
+        every: int | None = None,
+        say: Say | None = None,
+    ) -> None:
         super().__init__(folder, say)
-        self.epochs, self.tokens_per_epoch, self.time_limit_minutes = (
-            epochs,
-            tokens_per_epoch,
-            time_limit_minutes,
-        )
+        self.epochs = epochs
+        self.tokens_per_epoch = tokens_per_epoch
+        self.time_limit_minutes = time_limit_minutes
         self.every = every
-        self.begin, self.said = time.monotonic(), 0.0
-        self.seconds, self.batches, self.rate = 0.0, 0, 0.0
-        self.is_new, self.first_batch = True, 0
+        self._begin, self._said = time.monotonic(), 0.0
+        self._seconds, self._batches, self._rate = 0.0, 0, 0.0
+        self._is_new = True
+        self.first_batch: int = 0
 
-    def on_train_begin(self, logs=None):
-        if self.is_new:
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        if self._is_new:
             self._forget_later_steps()
-        self.is_new = False
+        self._is_new = False
 
-    def on_epoch_begin(self, epoch, logs=None):
-        self.epoch, self.epoch_begin, self.batches = epoch, time.monotonic(), 0
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
+        self._current_epoch, self._epoch_begin, self._batches = epoch, time.monotonic(), 0
 
-    def on_train_batch_end(self, batch, logs=None):
-        self.batches += 1
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        self._batches += 1
         now = time.monotonic()
-        self.seconds = max(now - self.epoch_begin, 1e-9)
+        self._seconds = max(now - self._epoch_begin, 1e-9)
         is_last = batch + 1 == self.params["steps"]
         if self.tokens_per_epoch and self.params["steps"]:
-            self.rate = self._tokens(self.batches) / self.seconds
+            self._rate = self._tokens(self._batches) / self._seconds
         if self.every and self.step % self.every == 0 and not is_last:
             self._write_train(logs)
-        if now - self.said > SECONDS_BETWEEN_LINES:
-            self.said = now
-            number = f"{self.first_batch + self.batches}"
+        if now - self._said > SECONDS_BETWEEN_LINES:
+            self._said = now
+            number = f"{self.first_batch + self._batches}"
             if self.params["steps"]:
                 number += f" of {self.first_batch + self.params['steps']}"
-            parts = [self._epoch(self.epoch), f"batch {number}", _shown(logs), *self._pace()]
-            self.say(" | ".join(parts), progress=True)
+            parts = [
+                self._epoch(self._current_epoch),
+                f"batch {number}",
+                _shown(logs),
+                *self._pace(),
+            ]
+            self._say(" | ".join(parts), progress=True)
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         logs = {name: float(value) for name, value in (logs or {}).items()}
         validation = {n.removeprefix("val_"): v for n, v in logs.items() if n.startswith("val_")}
         train = {name: value for name, value in logs.items() if not name.startswith("val_")}
         train = self._write_train(train, epoch=epoch + 1)
         if validation:
-            self.append({"step": self.step, "epoch": epoch + 1, "run": "validation", **validation})
-        self.write("validation", self.step, validation)
-        self.flush()
+            self._append({"step": self.step, "epoch": epoch + 1, "run": "validation", **validation})
+        self._write("validation", self.step, validation)
+        self._flush()
         parts = [self._epoch(epoch), f"train {_shown(train)}"]
         parts += [f"validation {_shown(validation)}"] if validation else []
-        self.say(" | ".join([*parts, *self._pace()]), final=True)
+        self._say(" | ".join([*parts, *self._pace()]), final=True)
 
-    def _write_train(self, logs, **place):
+    def _write_train(self, logs: Logs | None, **epoch: int) -> dict[str, float]:
         """Writes the training metrics of a step and returns them with the learning rate."""
         train = exact_logs(logs)
         check_finite(train, self.step)
-        train["training/learning_rate"] = self.learning_rate()
-        self.append({"step": self.step, **place, "run": "train", **train})
-        pace = {"training/tokens_per_second": self.rate} if self.tokens_per_epoch else {}
-        self.write("train", self.step, {**train, **pace})
+        train["training/learning_rate"] = self._learning_rate()
+        self._append({"step": self.step, **epoch, "run": "train", **train})
+        pace = {"training/tokens_per_second": self._rate} if self.tokens_per_epoch else {}
+        self._write("train", self.step, {**train, **pace})
         return train
 
-    def _epoch(self, epoch):
+    def _epoch(self, epoch: int) -> str:
         return f"epoch {epoch + 1} of {self.epochs or self.params['epochs']}"
 
-    def _tokens(self, batches):
+    def _tokens(self, batches: int) -> float:
         return self.tokens_per_epoch * batches / (self.first_batch + self.params["steps"])
 
-    def _pace(self):
+    def _pace(self) -> list[str]:
         """Returns a list of one str with the speed and the remaining time; `[]` if unknown."""
-        if not self.rate:
+        if not self._rate:
             return []
-        done = self._tokens(self.first_batch + self.batches)
+        done = self._tokens(self.first_batch + self._batches)
         epochs = self.epochs or self.params["epochs"]
-        left = (epochs - self.epoch) * self.tokens_per_epoch - done
-        seconds = left / max(self.rate, 1e-9)
+        left = (epochs - self._current_epoch) * self.tokens_per_epoch - done
+        seconds = left / max(self._rate, 1e-9)
         if self.time_limit_minutes:
-            seconds = min(seconds, 60 * self.time_limit_minutes - (time.monotonic() - self.begin))
-        return [f"{self.rate:,.0f} tokens/s | {clock(max(seconds, 0))} left"]
+            seconds = min(seconds, 60 * self.time_limit_minutes - (time.monotonic() - self._begin))
+        return [f"{self._rate:,.0f} tokens/s | {clock(max(seconds, 0))} left"]
 
 
-def _shown(logs):
+def _shown(logs: Logs | None) -> str:
     """Formats the metrics whose names contain no slash, as in `loss 0.1234, f1 0.9012`."""
-    return ", ".join(f"{name} {float(logs[name]):.4f}" for name in logs or () if "/" not in name)
+    shown = {name: float(value) for name, value in (logs or {}).items() if "/" not in name}
+    return ", ".join(f"{name} {value:.4f}" for name, value in shown.items())

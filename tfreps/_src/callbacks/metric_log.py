@@ -2,85 +2,91 @@
 
 import json
 import math
+import os
 import pathlib
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 import tensorflow as tf
 
 from tfreps._src.callbacks.counted_steps import CountedSteps
+from tfreps._src.callbacks.step_logs import Logs
 from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.disk_errors import naming
 
 SECONDS_BETWEEN_LINES = 0.5
+Say = Callable[..., object]  # called as say(text, final=bool, progress=bool)
 
 
 class MetricLog(CountedSteps):
     """Base class for callbacks that write the metrics of the runs `train` and `validation`.
 
     Args:
-        folder: path. Folder for the event files and `history.jsonl`.
-        say: function that shows a line of progress, called as
-            `say(text, final=bool, progress=bool)`; see `MetricLog.say`. If `None` (the default),
+        folder: str or path-like. Folder for the event files and `history.jsonl`.
+        say: Callable that shows a line of progress, called as
+            `say(text, final=bool, progress=bool)`; see `MetricLog._say`. If `None` (the default),
             nothing is shown.
     """
 
-    def __init__(self, folder, say=None):
+    def __init__(self, folder: str | os.PathLike[str], say: Say | None = None) -> None:
         super().__init__()
-        self.folder, self.show = pathlib.Path(folder), say
-        self.history_path = self.folder / "history.jsonl"
+        self.folder: pathlib.Path = pathlib.Path(folder)
+        self._show = say
+        self._history_path = self.folder / "history.jsonl"
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.writers = {
+        self._writers = {
             name: tf.summary.create_file_writer(str(self.folder / name))
             for name in ("train", "validation")
         }
 
-    def evaluate(self, dataset):
+    def _evaluate(self, dataset: tf.data.Dataset) -> dict[str, float]:
         """Evaluates the model that is being trained and returns a dict of its metrics.
 
         Override or replace this method for a model that `model.evaluate` cannot evaluate.
         """
         return self.model.evaluate(dataset, verbose=0, return_dict=True)
 
-    def learning_rate(self):
+    def _learning_rate(self) -> float:
         """Returns the current learning rate of the optimizer as a float."""
         return float(tf.convert_to_tensor(self.model.optimizer.learning_rate))
 
-    def write(self, run, step, metrics):
+    def _write(self, run: Literal["train", "validation"], step: int, metrics: Logs) -> None:
         """Writes the metrics of a run at a step for TensorBoard."""
-        with self.writers[run].as_default():
+        with self._writers[run].as_default():
             for name, value in metrics.items():
                 tf.summary.scalar(name, value, step)
 
-    def append(self, metrics):
+    def _append(self, metrics: Mapping[str, Any]) -> None:
         """Appends the metrics as a line to `history.jsonl`."""
-        path = self.history_path
+        path = self._history_path
         with naming(path), open(path, "a", encoding="utf-8") as file:
             file.write(json.dumps(metrics) + "\n")
 
-    def say(self, text, final=False, progress=False):
+    def _say(self, text: str, final: bool = False, progress: bool = False) -> None:
         """Shows a line of progress.
 
         The next line may overwrite it unless it is `final`. A line with `progress` is of interest
         only while the program runs.
         """
-        if self.show is not None:
-            self.show(text, final=final, progress=progress)
+        if self._show is not None:
+            self._show(text, final=final, progress=progress)
 
-    def flush(self):
+    def _flush(self) -> None:
         """Flushes the event files, so that TensorBoard can read them."""
-        for writer in self.writers.values():
+        for writer in self._writers.values():
             writer.flush()
 
-    def _forget_later_steps(self):
+    def _forget_later_steps(self) -> None:
         """Removes from `history.jsonl` the lines of later steps and an incomplete last line."""
-        if not self.history_path.exists():
+        if not self._history_path.exists():
             return
-        lines = self.history_path.read_text(encoding="utf-8").splitlines(keepends=True)
+        lines = self._history_path.read_text(encoding="utf-8").splitlines(keepends=True)
         whole = [line for line in lines if line.endswith("\n")]
         kept = [line for line in whole if json.loads(line)["step"] <= self.step]
-        write_text(self.history_path, "".join(kept))
+        write_text(self._history_path, "".join(kept))
 
 
-def check_finite(logs, step):
+def check_finite(logs: Logs, step: int) -> None:
     """Raises ValueError if training has diverged: a loss or perplexity in `logs` is not finite.
 
     Validation metrics are not checked. Callbacks call this function before they write metrics or
@@ -95,8 +101,8 @@ def check_finite(logs, step):
             )
 
 
-def clock(seconds):
+def clock(seconds: float) -> str:
     """Formats a number of seconds as in `1:02:03` or, for less than an hour, `2:03`."""
     hours, rest = divmod(int(seconds), 3600)
-    minutes, seconds = divmod(rest, 60)
-    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
+    minutes, rest = divmod(rest, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

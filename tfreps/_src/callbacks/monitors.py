@@ -1,15 +1,17 @@
 """Compares the values of a monitored metric, with the modes that Keras uses."""
 
 import math
+from typing import Literal
 
 from tfreps._src.files.argument_checks import check_choice
 
 MODES = "auto", "min", "max"
+Mode = Literal["auto", "min", "max"]
 SMALLER_IS_BETTER = "loss", "perplexity", "error", "mse", "mae", "rmse"
 LARGER_IS_BETTER = "accuracy", "acc", "auc", "f1", "precision", "recall"
 
 
-def check_mode(monitor, mode):
+def check_mode(monitor: str, mode: Mode) -> Literal["min", "max"]:
     """Returns `"min"` or `"max"`; with `"auto"`, the name of the metric determines the mode."""
     check_choice(MODES, mode=mode)
     if mode != "auto":
@@ -24,12 +26,12 @@ def check_mode(monitor, mode):
     )
 
 
-def is_better(value, best, mode):
+def is_better(value: float, best: float | None, mode: Literal["min", "max"]) -> bool:
     """Returns True if a value is better than `best`, which may be `None`. NaN is never better."""
     sign = 1.0 if mode == "min" else -1.0
     return sign * value < (math.inf if best is None else sign * best)
 
 
-def short_name(monitor):
+def short_name(monitor: str) -> str:
     """Returns the name of a metric without the prefix `val_`, as in results, such as `"loss"`."""
     return monitor.removeprefix("val_")

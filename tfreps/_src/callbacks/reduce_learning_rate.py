@@ -1,8 +1,13 @@
 """ReduceLearningRate: reduces the learning rate after each epoch without improvement."""
 
-import keras
+from collections.abc import Mapping
+from typing import Any
 
-from tfreps._src.callbacks.monitors import check_mode, is_better
+import keras
+import tensorflow as tf
+
+from tfreps._src.callbacks.monitors import Mode, check_mode, is_better
+from tfreps._src.callbacks.step_logs import Logs
 
 
 class ReduceLearningRate(keras.callbacks.Callback):
@@ -41,32 +46,38 @@ class ReduceLearningRate(keras.callbacks.Callback):
     (2, 0.25)
     """
 
-    def __init__(self, factor, cut, monitor="val_loss", mode="auto"):
+    def __init__(
+        self, factor: tf.Variable, cut: float, monitor: str = "val_loss", mode: Mode = "auto"
+    ) -> None:
         super().__init__()
-        self.factor, self.cut, self.monitor, self.mode = factor, cut, monitor, mode
-        self.direction = check_mode(monitor, mode)
-        self.best, self.cuts = None, 0
+        self.factor = factor
+        self.cut = cut
+        self.monitor = monitor
+        self.mode: Mode = mode
+        self._direction = check_mode(monitor, mode)
+        self.best: float | None = None
+        self.cuts: int = 0
 
-    def on_train_begin(self, logs=None):
+    def on_train_begin(self, logs: Logs | None = None) -> None:
         self._set()
 
-    def on_epoch_end(self, epoch, logs=None):
-        if self.monitor not in (logs or {}):
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        if logs is None or self.monitor not in logs:
             return
         value = float(logs[self.monitor])
-        if is_better(value, self.best, self.direction):
+        if is_better(value, self.best, self._direction):
             self.best = value
         else:
             self.cuts += 1
             self._set()
 
-    def state(self):
+    def state(self) -> dict[str, Any]:
         """Returns the state that `restore_state` needs, as a JSON-serializable dict."""
         return {"best": self.best, "cuts": self.cuts}
 
-    def restore_state(self, state):
+    def restore_state(self, state: Mapping[str, Any]) -> None:
         """Restores a state that `state` returned; the factor is set when `fit` begins."""
         self.best, self.cuts = state["best"], state["cuts"]
 
-    def _set(self):
+    def _set(self) -> None:
         self.factor.assign(self.cut**self.cuts)

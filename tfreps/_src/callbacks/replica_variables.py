@@ -1,11 +1,17 @@
 """assign_to_replicas: restores the variables of a model on all replicas of its strategy."""
 
+from collections.abc import Iterable
+
+import keras
+import numpy as np
 import tensorflow as tf
 
 from tfreps._src.layers.ops.replicas import own_rows, replica_number
 
 
-def assign_to_replicas(model, variables, arrays):
+def assign_to_replicas(
+    model: keras.Model, variables: Iterable[keras.Variable], arrays: Iterable[np.ndarray]
+) -> None:
     """Assigns arrays to variables, so that reading the variables returns the arrays.
 
     Reading a variable of a metric, or of the carried states of a `BiLMPretrainer`, sums it over

@@ -1,7 +1,12 @@
 """StepLogs: the metrics of a training step, computed over all replicas only when needed."""
 
+from collections.abc import Callable, Mapping
+from typing import Any
 
-class StepLogs(dict):
+Logs = Mapping[str, Any]  # metrics by name, as Keras passes them to callbacks
+
+
+class StepLogs(dict[str, Any]):
     """Metrics of one replica after a step, with a function that computes them over all replicas.
 
     Computing the metrics over the replicas of several machines takes time and requires all machines
@@ -9,18 +14,19 @@ class StepLogs(dict):
     compute them over all replicas only to write or check them.
     """
 
-    def __init__(self, logs, exact):
+    def __init__(self, logs: Logs, exact: Callable[[], dict[str, float]]) -> None:
         super().__init__(logs)
-        self._compute, self._exact = exact, None
+        self._compute = exact
+        self._exact: dict[str, float] | None = None
 
-    def exact(self):
+    def exact(self) -> dict[str, float]:
         """Returns the metrics over all replicas, which are computed at the first call."""
         if self._exact is None:
             self._exact = self._compute()
         return dict(self._exact)
 
 
-def exact_logs(logs):
+def exact_logs(logs: Logs | None) -> dict[str, float]:
     """Returns the logs that a callback gets, or `None`, as a dict of floats over all replicas."""
     found = logs.exact() if isinstance(logs, StepLogs) else logs or {}
     return {name: float(value) for name, value in found.items()}

@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import types
+from collections.abc import Iterator
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
 # Signals belong to the whole process, so this state is global: the number of the received signal,
@@ -19,14 +20,14 @@ class Stopped(KeyboardInterrupt):
         code: int. Exit code of the command: 130 after SIGINT, 143 after SIGTERM.
     """
 
-    def __init__(self, number, place=""):
+    def __init__(self, number: int, place: str = "") -> None:
         name = signal.Signals(number).name
         super().__init__(f"stopped by {name}{place}.{_state.way_on}")
-        self.code = 128 + number
+        self.code: int = 128 + number
 
 
 @contextlib.contextmanager
-def stopped_by_signals():
+def stopped_by_signals() -> Iterator[None]:
     """Context manager in which SIGINT and SIGTERM raise `Stopped`.
 
     A second signal ends the process at once. Atomic file writes stay atomic. Inside `held_back`,
@@ -50,13 +51,13 @@ def stopped_by_signals():
         _state.number = None
 
 
-def go_on_with(command):
+def go_on_with(command: str) -> None:
     """Sets the command that the message of `Stopped` suggests for continuing."""
     _state.way_on = f" Continue with: {command}"
 
 
 @contextlib.contextmanager
-def held_back():
+def held_back() -> Iterator[None]:
     """Context manager that delays a signal until `raise_if_asked` is called or the context ends."""
     _state.is_held = True
     try:
@@ -66,24 +67,24 @@ def held_back():
     raise_if_asked()
 
 
-def is_asked():
+def is_asked() -> bool:
     """Returns True if a signal has asked the command to stop."""
     return _state.number is not None
 
 
-def ask(number=signal.SIGTERM):
+def ask(number: int = signal.SIGTERM) -> None:
     """Requests a stop at the next `raise_if_asked`, unless a signal has already been received."""
     if _state.number is None:
         _state.number = number
 
 
-def raise_if_asked(place=""):
+def raise_if_asked(place: str = "") -> None:
     """Raises `Stopped` if a signal was received, with a place such as `" at step 7"`."""
     if is_asked():
         raise Stopped(_state.number, place)
 
 
-def _handle(number, frame):
+def _handle(number: int, frame: types.FrameType | None) -> None:
     for each in SIGNALS:
         if signal.getsignal(each) is _handle:
             signal.signal(each, signal.SIG_DFL)

@@ -1,11 +1,18 @@
 """TrainingLog: metrics and progress of a language model, as means over steps."""
 
+import os
 import time
 
 import tensorflow as tf
 
-from tfreps._src.callbacks.metric_log import SECONDS_BETWEEN_LINES, MetricLog, check_finite, clock
-from tfreps._src.callbacks.step_logs import exact_logs
+from tfreps._src.callbacks.metric_log import (
+    SECONDS_BETWEEN_LINES,
+    MetricLog,
+    Say,
+    check_finite,
+    clock,
+)
+from tfreps._src.callbacks.step_logs import Logs, exact_logs
 
 
 class TrainingLog(MetricLog):
@@ -25,7 +32,7 @@ class TrainingLog(MetricLog):
     `EpochLog`.
 
     Args:
-        folder: path. Folder for the event files and `history.jsonl`.
+        folder: str or path-like. Folder for the event files and `history.jsonl`.
         tokens_per_step: int. Number of tokens per batch and direction.
         total_steps: int. Number of steps of the run.
         every: int. Number of steps between two log entries; each entry contains the means over
@@ -36,8 +43,8 @@ class TrainingLog(MetricLog):
             run `train` is measured after each epoch. If `None` (the default), it is not measured.
         histograms: bool. Whether to write histograms of all weights after each epoch.
             Defaults to `False`.
-        say: function that shows a line of progress, called as
-            `say(text, final=bool, progress=bool)`; see `MetricLog.say`. If `None` (the default),
+        say: Callable that shows a line of progress, called as
+            `say(text, final=bool, progress=bool)`; see `MetricLog._say`. If `None` (the default),
             nothing is shown.
 
     Raises:
@@ -57,101 +64,105 @@ class TrainingLog(MetricLog):
 
     def __init__(
         self,
-        folder,
-        tokens_per_step,
-        total_steps,
-        every=100,
-        time_limit_minutes=None,
-        train_sample=None,
-        histograms=False,
-        say=None,
-    ):
+        folder: str | os.PathLike[str],
+        tokens_per_step: int,
+        total_steps: int,
+        every: int = 100,
+        time_limit_minutes: float | None = None,
+        train_sample: tf.data.Dataset | None = None,
+        histograms: bool = False,
+        say: Say | None = None,
+    ) -> None:
         super().__init__(folder, say)
         self.tokens_per_step, self.total_steps = tokens_per_step, total_steps
         self.every, self.time_limit_minutes = every, time_limit_minutes
         self.train_sample, self.histograms = train_sample, histograms
-        self.begin = time.monotonic()
-        self.window_step, self.window_begin = None, self.begin
-        self.said, self.shown = self.begin, ""
+        self._begin = time.monotonic()
+        self._window_step: int | None = None
+        self._window_begin = self._begin
+        self._said, self._shown = self._begin, ""
 
-    def on_train_begin(self, logs=None):
-        if self.window_step is None:
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        if self._window_step is None:
             self._forget_later_steps()
-        self.on_epoch_begin(None)
+        self._open_window()
 
-    def on_epoch_begin(self, epoch, logs=None):
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         # Time spent on evaluation and saving between two epochs does not count as training.
-        self.window_step, self.window_begin = self.step, time.monotonic()
+        self._open_window()
 
-    def on_train_batch_end(self, batch, logs=None):
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         if self.step % self.every == 0:
             self._close_window(self.step, logs or {})
-        elif time.monotonic() - self.said > SECONDS_BETWEEN_LINES:
+        elif time.monotonic() - self._said > SECONDS_BETWEEN_LINES:
             self._say_pace(self.step, self._rate(self.step), progress=True)
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         step = self.step
         logs = {name: float(value) for name, value in (logs or {}).items()}
         check_finite(logs, step)
         validation = {n.removeprefix("val_"): v for n, v in logs.items() if n.startswith("val_")}
         measured = {"validation": _as_shown(validation)}
         if self.train_sample is not None:
-            results = self.evaluate(self.train_sample)
+            results = self._evaluate(self.train_sample)
             measured["train"] = _as_shown(results)
         for run, metrics in measured.items():
             if not metrics:  # no validation text
                 continue
-            self.write(run, step, metrics)
-            self.append({"step": step, "run": run, **metrics})
+            self._write(run, step, metrics)
+            self._append({"step": step, "run": run, **metrics})
         shown = [
             f"{run} {metrics['perplexity/mean']:.1f}"
             for run, metrics in measured.items()
             if "perplexity/mean" in metrics
         ]
         if shown:
-            self.say(f"step {step:,}: perplexity {', '.join(shown)}", final=True)
+            self._say(f"step {step:,}: perplexity {', '.join(shown)}", final=True)
         if self.histograms:
-            with self.writers["train"].as_default():
+            with self._writers["train"].as_default():
                 for weight in self.model.trainable_variables:
                     tf.summary.histogram(f"weights/{weight.path}", weight.value, step)
-        self.flush()
+        self._flush()
 
-    def _close_window(self, step, logs):
+    def _open_window(self) -> None:
+        self._window_step, self._window_begin = self.step, time.monotonic()
+
+    def _close_window(self, step: int, logs: Logs) -> None:
         rate = self._rate(step)
         logs = exact_logs(logs)
         check_finite(logs, step)
         exact = {f"training/{name}": value for name, value in logs.items()}
-        exact["training/learning_rate"] = self.learning_rate()
-        self.append({"step": step, "run": "train", **exact})
-        self.write("train", step, {**exact, "training/tokens_per_second": rate})
+        exact["training/learning_rate"] = self._learning_rate()
+        self._append({"step": step, "run": "train", **exact})
+        self._write("train", step, {**exact, "training/tokens_per_second": rate})
         self.model.reset_metrics()
-        self.window_step, self.window_begin = step, time.monotonic()
+        self._open_window()
         perplexities = [(n, v) for n, v in logs.items() if n.endswith("perplexity")]
         for name, value in perplexities[:1]:
-            self.shown = f"{name.replace('_', ' ')} {value:.1f} | "
+            self._shown = f"{name.replace('_', ' ')} {value:.1f} | "
         self._say_pace(step, rate)
 
-    def _rate(self, step):
+    def _rate(self, step: int) -> float:
         """Returns the tokens per second since the last log entry or the start of the epoch."""
-        seconds = max(time.monotonic() - self.window_begin, 1e-9)
-        return (step - self.window_step) * self.tokens_per_step / seconds
+        seconds = max(time.monotonic() - self._window_begin, 1e-9)
+        return (step - (self._window_step or 0)) * self.tokens_per_step / seconds
 
-    def _say_pace(self, step, rate, progress=False):
-        self.said = time.monotonic()
-        self.say(
-            f"step {step:,} of {self.total_steps:,} | {self.shown}{rate:,.0f} tokens/s | "
+    def _say_pace(self, step: int, rate: float, progress: bool = False) -> None:
+        self._said = time.monotonic()
+        self._say(
+            f"step {step:,} of {self.total_steps:,} | {self._shown}{rate:,.0f} tokens/s | "
             f"{clock(self._seconds_left(step, rate))} left",
             progress=progress,
         )
 
-    def _seconds_left(self, step, rate):
+    def _seconds_left(self, step: int, rate: float) -> float:
         left = (self.total_steps - step) * self.tokens_per_step / rate
         if self.time_limit_minutes:
-            left = min(left, 60 * self.time_limit_minutes - (time.monotonic() - self.begin))
+            left = min(left, 60 * self.time_limit_minutes - (time.monotonic() - self._begin))
         return max(left, 0)
 
 
-def _as_shown(logs):
+def _as_shown(logs: Logs) -> dict[str, float]:
     """Returns the metrics of an evaluation under the names that TensorBoard shows."""
     names = {
         "forward_perplexity": "perplexity/forward",

@@ -1,6 +1,10 @@
 """WeightAverages: evaluates and saves a model with moving averages of its weights."""
 
+from collections.abc import Callable
+
 import keras
+
+from tfreps._src.callbacks.step_logs import Logs
 
 
 class WeightAverages(keras.callbacks.Callback):
@@ -15,7 +19,7 @@ class WeightAverages(keras.callbacks.Callback):
     ends, and the next call continues from them.)
 
     Args:
-        save: function that is called with the model and saves it. Pass the method
+        save: Callable. Called with the model, and saves it. Pass the method
             `WeightAverages.save` to `BestModel`; it saves the model with the averages.
 
     Reference: Polyak and Juditsky, 1992, "Acceleration of stochastic approximation by averaging";
@@ -38,17 +42,17 @@ class WeightAverages(keras.callbacks.Callback):
     True
     """
 
-    def __init__(self, save):
+    def __init__(self, save: Callable[[keras.Model], object]) -> None:
         super().__init__()
-        self.save_model, self.is_swapped = save, False
+        self._save_model, self._is_swapped = save, False
 
-    def on_test_begin(self, logs=None):
+    def on_test_begin(self, logs: Logs | None = None) -> None:
         self._swap()
 
-    def on_test_end(self, logs=None):
+    def on_test_end(self, logs: Logs | None = None) -> None:
         self._swap()
 
-    def save(self, model):
+    def save(self, model: keras.Model) -> None:
         """Saves the model with the averages instead of its weights.
 
         Args:
@@ -56,17 +60,17 @@ class WeightAverages(keras.callbacks.Callback):
         """
         self._swap()
         try:
-            self.save_model(model)
+            self._save_model(model)
         finally:
             self._swap()
 
-    def restore_weights(self):
+    def restore_weights(self) -> None:
         """Restores the model's own weights if an evaluation ended early."""
-        if self.is_swapped:
+        if self._is_swapped:
             self._swap()
 
-    def _swap(self):
-        self.is_swapped = not self.is_swapped
+    def _swap(self) -> None:
+        self._is_swapped = not self._is_swapped
         for part in self.model.optimizer.optimizers:
             averages = part._model_variables_moving_average
             for weight, average in zip(part._trainable_variables, averages, strict=True):

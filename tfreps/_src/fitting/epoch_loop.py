@@ -101,9 +101,9 @@ class _Training:
         else:
             self.loop = ReplicaLoop(model, getattr(batches, "is_own", False))
         self.log = _of_kind(callbacks, MetricLog)
-        self.log.evaluate = self.loop.evaluate
+        self.log._evaluate = self.loop.evaluate
         if not run.writes:
-            self.log.show = None
+            self.log._show = None
         self.averages = _of_kind(callbacks, WeightAverages)
         save = self.averages.save if self.averages else run.save_model
         self.keeper = BestModel(save, plan.monitor, patience=plan.patience)
@@ -154,7 +154,7 @@ class _Training:
             raise
         except TimeLimitReached:
             self.note_progress()
-            self.log.say(
+            self.log._say(
                 f"The time limit was reached in epoch {place.epoch + 1} of {self.plan.epochs}. "
                 "Resume the run to continue.",
                 final=True,
