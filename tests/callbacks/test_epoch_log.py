@@ -81,7 +81,7 @@ def test_pace_counts_tokens_of_the_epochs_left(tmp_path, monkeypatch):
         now[0] += 5.0
         log.on_train_batch_end(batch, {"loss": 1.0})
     log.on_epoch_end(0, {"loss": 1.0})
-    assert log.rate == 2.0
+    assert log._rate == 2.0
     assert said[-1].endswith("2 tokens/s | 0:40 left")  # 80 tokens left
 
 
@@ -105,5 +105,5 @@ def test_an_epoch_that_goes_on_where_it_was_left(tmp_path, monkeypatch):
     log.on_epoch_begin(0)
     now[0] += 5.0
     log.on_train_batch_end(0, {"loss": 1.0})
-    assert log.rate == 2.0
+    assert log._rate == 2.0
     assert said == ["epoch 1 of 2 | batch 4 of 4 | loss 1.0000 | 2 tokens/s | 0:20 left"]

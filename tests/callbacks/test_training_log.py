@@ -70,7 +70,7 @@ def test_tokens_per_second_count_training_alone(tmp_path, monkeypatch):
     clock = types.SimpleNamespace(monotonic=lambda: now[0])
     monkeypatch.setattr(training_log, "time", clock)
     log, _ = log_with_ears(tmp_path, 100)
-    monkeypatch.setattr(log, "write", lambda run, step, figures: written.update({step: figures}))
+    monkeypatch.setattr(log, "_write", lambda run, step, metrics: written.update({step: metrics}))
     log.set_model(make_model())
     log.model.optimizer.build(log.model.trainable_variables)
     for steps in (3, 3):

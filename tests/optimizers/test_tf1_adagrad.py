@@ -35,7 +35,7 @@ def test_adagrad_is_the_formula(rows):
             dense[rows] = gradient[rows]
         expected |= oracles.adagrad(expected, accumulators, {"w": dense}, 0.3)
     assert_close(weight, expected["w"])
-    assert_close(optimizer.accumulators[0], accumulators["w"])
+    assert_close(optimizer._accumulators[0], accumulators["w"])
     assert int(optimizer.iterations) == 4
 
 

@@ -8,7 +8,7 @@ import keras
 
 from tfreps._src.callbacks.counted_steps import CountedSteps
 from tfreps._src.callbacks.metric_log import check_finite
-from tfreps._src.callbacks.monitors import Mode, check_mode, is_better, short_name
+from tfreps._src.callbacks.monitors import Direction, Mode, check_mode, is_better, short_name
 from tfreps._src.callbacks.step_logs import Logs
 
 
@@ -61,7 +61,7 @@ class BestModel(CountedSteps):
         self.monitor = monitor
         self.mode: Mode = mode
         self.patience = patience
-        self._direction = check_mode(monitor, mode)
+        self._direction: Direction = check_mode(monitor, mode)
         self.best: dict[str, float] = {}
         self.waited: int = 0
 

@@ -5,7 +5,7 @@ import math
 import os
 import pathlib
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import tensorflow as tf
 
@@ -50,7 +50,7 @@ class MetricLog(CountedSteps):
         """Returns the current learning rate of the optimizer as a float."""
         return float(tf.convert_to_tensor(self.model.optimizer.learning_rate))
 
-    def _write(self, run: Literal["train", "validation"], step: int, metrics: Logs) -> None:
+    def _write(self, run: str, step: int, metrics: Logs) -> None:
         """Writes the metrics of a run at a step for TensorBoard."""
         with self._writers[run].as_default():
             for name, value in metrics.items():

@@ -7,11 +7,12 @@ from tfreps._src.files.argument_checks import check_choice
 
 MODES = "auto", "min", "max"
 Mode = Literal["auto", "min", "max"]
+Direction = Literal["min", "max"]
 SMALLER_IS_BETTER = "loss", "perplexity", "error", "mse", "mae", "rmse"
 LARGER_IS_BETTER = "accuracy", "acc", "auc", "f1", "precision", "recall"
 
 
-def check_mode(monitor: str, mode: Mode) -> Literal["min", "max"]:
+def check_mode(monitor: str, mode: Mode) -> Direction:
     """Returns `"min"` or `"max"`; with `"auto"`, the name of the metric determines the mode."""
     check_choice(MODES, mode=mode)
     if mode != "auto":
@@ -26,7 +27,7 @@ def check_mode(monitor: str, mode: Mode) -> Literal["min", "max"]:
     )
 
 
-def is_better(value: float, best: float | None, mode: Literal["min", "max"]) -> bool:
+def is_better(value: float, best: float | None, mode: Direction) -> bool:
     """Returns True if a value is better than `best`, which may be `None`. NaN is never better."""
     sign = 1.0 if mode == "min" else -1.0
     return sign * value < (math.inf if best is None else sign * best)

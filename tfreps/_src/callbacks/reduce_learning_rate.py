@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfreps._src.callbacks.monitors import Mode, check_mode, is_better
+from tfreps._src.callbacks.monitors import Direction, Mode, check_mode, is_better
 from tfreps._src.callbacks.step_logs import Logs
 
 
@@ -54,7 +54,7 @@ class ReduceLearningRate(keras.callbacks.Callback):
         self.cut = cut
         self.monitor = monitor
         self.mode: Mode = mode
-        self._direction = check_mode(monitor, mode)
+        self._direction: Direction = check_mode(monitor, mode)
         self.best: float | None = None
         self.cuts: int = 0
 

@@ -42,10 +42,12 @@ class Perplexity(keras.metrics.Metric):
             mask: bool, same shape as `nll`. True on tokens that count. If `None` (the default), all
                 tokens count.
         """
-        nll = tf.cast(nll, "float64")
-        mask = tf.ones_like(nll) if mask is None else tf.cast(mask, "float64")
-        self.total.assign_add(tf.reduce_sum(tf.where(mask > 0, nll, 0.0)))
-        self.count.assign_add(tf.reduce_sum(mask))
+        losses = tf.cast(tf.convert_to_tensor(nll), "float64")
+        counted = tf.ones_like(losses)
+        if mask is not None:
+            counted = tf.cast(tf.convert_to_tensor(mask), "float64")
+        self.total.assign_add(tf.reduce_sum(tf.where(counted > 0, losses, 0.0)))
+        self.count.assign_add(tf.reduce_sum(counted))
 
     def result(self) -> tf.Tensor:
         """Returns the perplexity, a float32 scalar, which is NaN before the first token."""

@@ -33,7 +33,7 @@ class SentenceLoss(keras.metrics.Mean):
     def __init__(self, name: str = "sentence_loss", dtype: str | None = None) -> None:
         super().__init__(name=name, dtype=dtype)
 
-    def update_state(
+    def update_state(  # pyright: ignore[reportIncompatibleMethodOverride]  # a loss, not values
         self,
         loss: TensorLike,
         rows: TensorLike,
@@ -50,6 +50,8 @@ class SentenceLoss(keras.metrics.Mean):
                 weights are 1.
             penalty: float scalar. Regularization term, added to the loss. Defaults to 0.0.
         """
-        weights = tf.ones([1]) if sample_weight is None else tf.cast(sample_weight, "float32")
+        weights = tf.ones([1])
+        if sample_weight is not None:
+            weights = tf.cast(tf.convert_to_tensor(sample_weight), "float32")
         mean = tf.reduce_mean(weights) if weights.shape.rank == 1 else 1.0
         super().update_state(tf.math.divide_no_nan(loss, mean) + penalty, sample_weight=rows)

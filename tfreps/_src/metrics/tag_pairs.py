@@ -1,10 +1,13 @@
 """TagMetric: base of metrics that count tags, with checks of ids, and scores from counts."""
 
-import keras
-import tensorflow as tf
-from numpy.typing import ArrayLike
+from collections.abc import Sequence
+from typing import Any
 
-TensorLike = ArrayLike | tf.Tensor
+import keras
+import numpy as np
+import tensorflow as tf
+
+TensorLike = tf.Tensor | np.ndarray | Sequence[Any] | float  # what becomes a tensor
 
 
 class TagMetric(keras.metrics.Metric):
@@ -45,23 +48,23 @@ def tag_pairs(
     The mask is True on tokens whose weight is above 0; the weights, `[B, T]` or `[B]`, have no
     other effect.
     """
-    y_true = tf.convert_to_tensor(y_true)
-    y_pred = tf.convert_to_tensor(y_pred)
-    for name, ids in (("y_true", y_true), ("y_pred", y_pred)):
+    true = tf.convert_to_tensor(y_true)
+    pred = tf.convert_to_tensor(y_pred)
+    for name, ids in (("y_true", true), ("y_pred", pred)):
         if ids.shape.rank not in (None, 2):
             raise ValueError(
                 f"`{name}` must be tag ids of shape [B, T]; got shape {tuple(ids.shape)}. "
                 "Decode scores of shape [B, T, K] first, with `CRF.decode` or argmax."
             )
-    y_true = tf.cast(y_true, "int32")
-    y_pred = tf.cast(y_pred, "int32")
+    true = tf.cast(true, "int32")
+    pred = tf.cast(pred, "int32")
     if sample_weight is None:
-        return y_true, y_pred, tf.ones_like(y_true, dtype=bool)
+        return true, pred, tf.ones_like(true, dtype="bool")
     mask = tf.convert_to_tensor(sample_weight)
     mask = mask if mask.dtype == tf.bool else mask > 0
     if mask.shape.rank == 1:
         mask = mask[:, None]
-    return y_true, y_pred, tf.broadcast_to(mask, tf.shape(y_true))
+    return true, pred, tf.broadcast_to(mask, tf.shape(true))
 
 
 def count_of_each(ids: tf.Tensor, size: int) -> tf.Tensor:

@@ -1,7 +1,12 @@
 """FusedAdam: Keras's Adam in one pass over memory."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
+
+from tfreps._src.optimizers.schedules import Rate
+from tfreps._src.optimizers.summed_gradients import Gradient
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -38,12 +43,20 @@ class FusedAdam(keras.optimizers.Adam):
     array([0.9], dtype=float32)
     """
 
-    def __init__(self, learning_rate=1e-3, amsgrad=False, name="adam", **kwargs):
+    def __init__(
+        self,
+        learning_rate: Rate = 1e-3,
+        amsgrad: bool = False,
+        name: str = "adam",
+        **kwargs: Any,
+    ) -> None:
         if amsgrad:
             raise ValueError("FusedAdam does not support `amsgrad`; use keras.optimizers.Adam.")
         super().__init__(learning_rate=learning_rate, name=name, **kwargs)
 
-    def update_step(self, gradient, variable, learning_rate):
+    def update_step(
+        self, gradient: Gradient, variable: keras.Variable, learning_rate: tf.Tensor
+    ) -> None:
         number = self._get_variable_index(variable)
         dtype = variable.dtype
         step = tf.cast(self.iterations + 1, dtype)

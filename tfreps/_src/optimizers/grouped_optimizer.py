@@ -1,9 +1,13 @@
 """GroupedOptimizer: a separate optimizer for each part of a model."""
 
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import keras
 import tensorflow as tf
+
+from tfreps._src.optimizers.summed_gradients import Gradient
 
 # Options of Keras's optimizers that `apply` does not use.
 OF_MEMBERS = "learning_rate", "clipnorm", "clipvalue", "weight_decay", "use_ema", "ema_momentum"
@@ -48,7 +52,14 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
     (0.9, 0.0)
     """
 
-    def __init__(self, default, groups, members=None, name="grouped", **kwargs):
+    def __init__(
+        self,
+        default: keras.optimizers.Optimizer,
+        groups: Mapping[str, keras.optimizers.Optimizer],
+        members: Mapping[str, Sequence[keras.Variable | str]] | None = None,
+        name: str = "grouped",
+        **kwargs: Any,
+    ) -> None:
         for option in OF_MEMBERS:
             if kwargs.get(option):
                 raise ValueError(
@@ -57,8 +68,8 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
                 )
         super().__init__(**{**kwargs, "learning_rate": 0.0, "name": name})
         self.default = default
-        self.groups = dict(groups)
-        self.members = {
+        self.groups: dict[str, keras.optimizers.Optimizer] = dict(groups)
+        self.members: dict[str, list[str]] = {
             group: [getattr(variable, "path", variable) for variable in variables]
             for group, variables in (members or {}).items()
         }
@@ -68,9 +79,9 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
                 f"`members` lists variables of {unknown[0]!r}, which is not one of the `groups` "
                 f"({', '.join(self.groups)})."
             )
-        self.optimizers = [*self.groups.values(), default]
+        self.optimizers: list[keras.optimizers.Optimizer] = [*self.groups.values(), default]
 
-    def build(self, variables):
+    def build(self, variables: Sequence[keras.Variable]) -> None:
         if self.built:
             return
         split = self._split(variables)
@@ -96,19 +107,23 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
             optimizer.build([variables[i] for i in members])
 
     @property
-    def variables(self):
+    def variables(self) -> list[keras.Variable]:
         own = [self.iterations] if self.built else []
         return own + [v for optimizer in self.optimizers for v in optimizer.variables]
 
     @property
-    def learning_rate(self):
+    def learning_rate(self) -> Any:
         return self.default.learning_rate
 
     @learning_rate.setter
-    def learning_rate(self, value):
+    def learning_rate(self, value: Any) -> None:
         self.default.learning_rate = value
 
-    def apply(self, grads, trainable_variables=None):
+    def apply(
+        self,
+        grads: Sequence[Gradient],
+        trainable_variables: Sequence[keras.Variable] | None = None,
+    ) -> None:
         variables = list(trainable_variables or self._trainable_variables)
         self.build(variables)
         if self.global_clipnorm is not None:
@@ -118,19 +133,21 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
                 optimizer.apply([grads[i] for i in members], [variables[i] for i in members])
         self.iterations.assign_add(1)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         serialize = keras.saving.serialize_keras_object
         groups = {name: serialize(optimizer) for name, optimizer in self.groups.items()}
         config = {"name": self.name, "default": serialize(self.default), "groups": groups}
         return {**config, "members": self.members, "global_clipnorm": self.global_clipnorm}
 
     @classmethod
-    def from_config(cls, config, custom_objects=None):
+    def from_config(
+        cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> "GroupedOptimizer":
         load = keras.saving.deserialize_keras_object
         groups = {name: load(optimizer) for name, optimizer in config["groups"].items()}
         return cls(**{**config, "default": load(config["default"]), "groups": groups})
 
-    def _split(self, variables):
+    def _split(self, variables: Sequence[keras.Variable]) -> list[list[int]]:
         """Returns a list of variable indices for each group, then one for variables in no group."""
         members = [[] for _ in self.optimizers]
         for i, variable in enumerate(variables):
@@ -138,7 +155,7 @@ class GroupedOptimizer(keras.optimizers.Optimizer):
             members[next(fits, -1)].append(i)
         return members
 
-    def _is_in(self, part, variable):
+    def _is_in(self, part: str, variable: keras.Variable) -> bool:
         if part in self.members:
             return variable.path in self.members[part]
         return re.search(part, variable.path) is not None

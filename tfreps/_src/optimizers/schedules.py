@@ -1,9 +1,14 @@
 """Learning rate schedules: linear warm-up and decay, and a rate that can be reduced."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_positive
+
+Rate = float | keras.optimizers.schedules.LearningRateSchedule
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -42,7 +47,9 @@ class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
     [0.25, 1.0, 1.0, 0.5, 0.17, 0.0]
     """
 
-    def __init__(self, learning_rate, total_steps=None, warmup_steps=0):
+    def __init__(
+        self, learning_rate: float, total_steps: int | None = None, warmup_steps: int = 0
+    ) -> None:
         check_positive(learning_rate=learning_rate)
         if warmup_steps < 0 or (total_steps is not None and warmup_steps >= total_steps):
             limit = "" if total_steps is None else f" and below `total_steps` ({total_steps})"
@@ -51,8 +58,8 @@ class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
         self.total_steps = total_steps
         self.warmup_steps = warmup_steps
 
-    def __call__(self, step):
-        step = tf.cast(step, "float32")
+    def __call__(self, step: int | tf.Tensor) -> tf.Tensor:
+        step = tf.cast(tf.convert_to_tensor(step), "float32")
         share = tf.ones([])
         if self.total_steps is not None:
             share = (self.total_steps - step) / (self.total_steps - self.warmup_steps)
@@ -60,7 +67,7 @@ class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
             share = tf.minimum(share, (step + 1.0) / self.warmup_steps)
         return self.learning_rate * tf.clip_by_value(share, 0.0, 1.0)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         names = "learning_rate", "total_steps", "warmup_steps"
         return {name: getattr(self, name) for name in names}
 
@@ -96,23 +103,25 @@ class ReducibleLearningRate(keras.optimizers.schedules.LearningRateSchedule):
     0.005
     """
 
-    def __init__(self, learning_rate, factor=1.0):
-        self.learning_rate = learning_rate
+    def __init__(self, learning_rate: Rate, factor: float | tf.Variable = 1.0) -> None:
+        self.learning_rate: Rate = learning_rate
         is_variable = isinstance(factor, tf.Variable)
-        self.factor = factor if is_variable else tf.Variable(factor, trainable=False)
+        self.factor: tf.Variable = factor if is_variable else tf.Variable(factor, trainable=False)
 
-    def __call__(self, step):
+    def __call__(self, step: int | tf.Tensor) -> tf.Tensor:
         rate = self.learning_rate
         return self.factor * (rate(step) if callable(rate) else rate)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         rate = self.learning_rate
         if callable(rate):
             rate = keras.saving.serialize_keras_object(rate)
         return {"learning_rate": rate, "factor": float(self.factor)}
 
     @classmethod
-    def from_config(cls, config, custom_objects=None):
+    def from_config(
+        cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> "ReducibleLearningRate":
         rate = config["learning_rate"]
         if isinstance(rate, dict):
             rate = keras.saving.deserialize_keras_object(rate)

@@ -7,12 +7,22 @@ summed first and clipped once. The tests compare the result with that of one dev
 Keras changes the private method that is replaced here.
 """
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import keras
 import tensorflow as tf
 
 from tfreps._src.layers.ops.replicas import num_replicas, sum_over_replicas
 
+Gradient = tf.Tensor | tf.IndexedSlices
 
-def apply_summed(optimizer, gradients, variables):
+
+def apply_summed(
+    optimizer: keras.optimizers.Optimizer,
+    gradients: Sequence[Gradient | None],
+    variables: Sequence[keras.Variable],
+) -> None:
     """Sums gradients over the replicas of `tf.distribute`, then clips and applies the sums once.
 
     The optimizer may be a `GroupedOptimizer`, or a `LossScaleOptimizer` that wraps one. Gradients
@@ -21,7 +31,11 @@ def apply_summed(optimizer, gradients, variables):
     apply_once(optimizer, sum_gradients(gradients), variables)
 
 
-def apply_once(optimizer, gradients, variables):
+def apply_once(
+    optimizer: keras.optimizers.Optimizer,
+    gradients: Sequence[Gradient | None],
+    variables: Sequence[keras.Variable],
+) -> None:
     """Clips and applies gradients that `sum_gradients` returned, the same on every replica."""
     if num_replicas() > 1:
         for part in _all_parts(optimizer):
@@ -30,7 +44,7 @@ def apply_once(optimizer, gradients, variables):
     optimizer.apply(gradients, variables)
 
 
-def sum_gradients(gradients):
+def sum_gradients(gradients: Sequence[Gradient | None]) -> Sequence[Gradient | None]:
     """Returns the list of the sums of gradients over all replicas.
 
     A sum of `tf.IndexedSlices` contains each row only once, like a gradient that is computed on one
@@ -43,7 +57,7 @@ def sum_gradients(gradients):
     return [None if gradient is None else with_distinct_rows(next(sums)) for gradient in gradients]
 
 
-def with_distinct_rows(gradient):
+def with_distinct_rows(gradient: Gradient) -> Gradient:
     """Sums the values of `tf.IndexedSlices` that have the same index; returns tensors unchanged."""
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient
@@ -52,11 +66,11 @@ def with_distinct_rows(gradient):
     return tf.IndexedSlices(values, indices, gradient.dense_shape)
 
 
-def _as_given(gradients_and_variables):
+def _as_given(gradients_and_variables: Any) -> Any:
     return gradients_and_variables
 
 
-def _all_parts(optimizer):
+def _all_parts(optimizer: keras.optimizers.Optimizer) -> Iterator[Any]:
     """Yields the optimizer and all optimizers that it contains."""
     yield optimizer
     inner = getattr(optimizer, "inner_optimizer", None)

@@ -1,9 +1,14 @@
 """TF1Adagrad: the Adagrad optimizer of TensorFlow 1, which bilm-tf uses."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_positive
+from tfreps._src.optimizers.schedules import Rate
+from tfreps._src.optimizers.summed_gradients import Gradient
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -36,23 +41,31 @@ class TF1Adagrad(keras.optimizers.Optimizer):
     array([0.8103], dtype=float32)
     """
 
-    def __init__(self, learning_rate=0.2, initial_accumulator_value=1.0, name="adagrad", **kwargs):
+    def __init__(
+        self,
+        learning_rate: Rate = 0.2,
+        initial_accumulator_value: float = 1.0,
+        name: str = "adagrad",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(learning_rate=learning_rate, name=name, **kwargs)
         check_positive(initial_accumulator_value=initial_accumulator_value)
         self.initial_accumulator_value = initial_accumulator_value
 
-    def build(self, variables):
+    def build(self, variables: Sequence[keras.Variable]) -> None:
         if self.built:
             return
         super().build(variables)
         initial = keras.initializers.Constant(self.initial_accumulator_value)
-        self.accumulators = [
+        self._accumulators = [
             self.add_variable_from_reference(v, name="accumulator", initializer=initial)
             for v in variables
         ]
 
-    def update_step(self, gradient, variable, learning_rate):
-        accumulator = self.accumulators[self._get_variable_index(variable)].value
+    def update_step(
+        self, gradient: Gradient, variable: keras.Variable, learning_rate: tf.Tensor
+    ) -> None:
+        accumulator = self._accumulators[self._get_variable_index(variable)].value
         common = {
             "var": variable.handle,
             "accum": accumulator.handle,
@@ -66,6 +79,6 @@ class TF1Adagrad(keras.optimizers.Optimizer):
             gradient = tf.cast(gradient, variable.dtype)
             tf.raw_ops.ResourceApplyAdagradV2(**common, grad=gradient)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         value = self.initial_accumulator_value
         return {**super().get_config(), "initial_accumulator_value": value}

@@ -124,9 +124,10 @@ def matrix_figure(
     figure.colorbar(image, shrink=0.8, aspect=30)
     _name(axes.xaxis, column_names, fonts, turned=90)
     _name(axes.yaxis, row_names, fonts, turned=0)
+    shades = np.asarray(image.norm(table))  # [R, C], in [0, 1]
     for i, row in enumerate([] if cells is None else np.asarray(cells).tolist()):
         for j, cell in enumerate(row):
-            color = "k" if image.norm(table[i, j]) > LIGHT else "w"
+            color = "k" if shades[i, j] > LIGHT else "w"
             axes.text(j, i, str(cell), ha="center", va="center", color=color, fontsize=7)
     axes.set(xlabel=x_label, ylabel=y_label, title=title)
     return figure

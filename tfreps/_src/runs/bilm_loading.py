@@ -98,7 +98,7 @@ def restore_accumulators(model: BiLMPretrainer, accumulators: dict) -> None:
     optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)  # wrapped in float16
     if accumulators and isinstance(optimizer, TF1Adagrad):
         build_optimizer(model)
-        named = zip(model.trainable_variables, optimizer.accumulators, strict=True)
+        named = zip(model.trainable_variables, optimizer._accumulators, strict=True)
         paths = {id(w): path for path, w in weights_of(model).items()}
         for weight, accumulator in named:
             accumulator.assign(accumulators[paths[id(weight)]])
