@@ -232,7 +232,7 @@ def path():
         boxes.append(canvas.box(x, 1.5, 2.4, text, kind, height=1.0))
         if number:
             canvas.arrow((x - 0.3, 2.0), (x, 2.0))
-    load = canvas.box(4.7, 0.1, 4.0, "tfreps.load: answers in Python", "head")
+    load = canvas.box(4.7, 0.1, 4.0, "tfreps.load: predictions in Python", "head")
     canvas.arrow((boxes[2][0], 1.5), (load[0], load[2]))
     published = canvas.box(4.7, 2.8, 4.0, "published weights", "file")
     canvas.arrow((published[0], published[1]), (boxes[2][0], 2.5))

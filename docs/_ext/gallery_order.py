@@ -21,7 +21,7 @@ ORDER = [
 
 
 class GuideOrder:
-    """Sort key: the place of a guide in `ORDER`."""
+    """Sort key: the position of a guide in `ORDER`."""
 
     def __init__(self, folder):
         self.folder = folder

@@ -138,8 +138,8 @@ plt.tight_layout()
 # ----------------
 
 classifier = tfreps.load(folder / "runs" / "cnn")
-answer = classifier("returns the payload of the message as a list of headers")
-print(answer.label, {label: round(p, 2) for label, p in answer.probabilities.items()})
+prediction = classifier("returns the payload of the message as a list of headers")
+print(prediction.label, {label: round(p, 2) for label, p in prediction.probabilities.items()})
 
 # %%
 # For files, use ``tfreps classify runs/cnn texts.txt``. With two labels,

@@ -158,8 +158,8 @@ with h5py.File(folder / "vectors.hdf5") as file:
 # returns NumPy arrays for raw texts.
 
 model = tfreps.load(folder / "options.json")
-answer = model("I have a dog")
-print(answer.tokens, answer.vectors.shape)
+output = model("I have a dog")
+print(output.tokens, output.vectors.shape)
 
 # %%
 # Where to go from here: :doc:`/auto_guides/plot_fine_tune` puts `Elmo` into a Keras model,

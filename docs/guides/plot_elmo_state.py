@@ -74,8 +74,8 @@ print(f"after three other sentences: {distance(first, after_others):.4f}")
 zero = bilm.with_initial_state("zero")
 warm = bilm.with_initial_state("warm")
 print("zero equals the first call:", np.array_equal(top(zero, sentence), first))
-print(f"zero to the later answers:  {distance(top(zero, sentence), after_others):.4f}")
-print(f"warm to the later answers:  {distance(top(warm, sentence), after_others):.4f}")
+print(f"zero to the later outputs:  {distance(top(zero, sentence), after_others):.4f}")
+print(f"warm to the later outputs:  {distance(top(warm, sentence), after_others):.4f}")
 print("warm twice:", np.array_equal(top(warm, sentence), top(warm, sentence)))
 
 # %%
@@ -107,7 +107,7 @@ plt.tight_layout()
 #
 #    * - ``initial_state``
 #      - a sentence starts from
-#      - distance to the originals' later answers
+#      - distance to the originals' later outputs
 #      - cosine
 #    * - ``"zero"`` (default)
 #      - zeros: what the originals return on their first call

@@ -91,10 +91,12 @@ tfreps_command("evaluate runs/code --data tags/test.conll")
 # ----------------
 
 tagger = tfreps.load(folder / "runs" / "code")
-answer = tagger("Call get_config before you pass the result to from_config.")
-for token, tag, confidence in zip(answer.tokens, answer.tags, answer.confidences, strict=True):
+prediction = tagger("Call get_config before you pass the result to from_config.")
+for token, tag, confidence in zip(
+    prediction.tokens, prediction.tags, prediction.confidences, strict=True
+):
     print(f"{token:12} {tag:7} {confidence:.2f}")
-print(answer.spans)
+print(prediction.spans)
 
 # %%
 # Docstrings differ between installations, so the numbers differ between machines. The Keras model
