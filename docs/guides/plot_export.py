@@ -62,10 +62,10 @@ print((folder / "exports" / "code" / "README.md").read_text()[:1500])
 
 served = tf.saved_model.load(str(folder / "exports" / "code" / "1"))
 print(sorted(served.signatures))
-answer = served.signatures["serving_default"](tf.constant(["Call os.getcwd first."]))
-for name, value in sorted(answer.items()):
+outputs = served.signatures["serving_default"](tf.constant(["Call os.getcwd first."]))
+for name, value in sorted(outputs.items()):
     print(f"{name:16} {value.dtype.name:8} {value.shape}")
-print(answer["tags"].numpy()[0])
+print(outputs["tags"].numpy()[0])
 
 # %%
 # Check it
