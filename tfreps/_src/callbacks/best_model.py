@@ -57,10 +57,10 @@ class BestModel(CountedSteps):
         patience: int | None = None,
     ) -> None:
         super().__init__()
-        self.save = save
-        self.monitor = monitor
+        self.save: Callable[[keras.Model], object] = save
+        self.monitor: str = monitor
         self.mode: Mode = mode
-        self.patience = patience
+        self.patience: int | None = patience
         self._direction: Direction = check_mode(monitor, mode)
         self.best: dict[str, float] = {}
         self.waited: int = 0

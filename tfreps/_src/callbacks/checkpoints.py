@@ -101,13 +101,13 @@ class Checkpoints(CountedSteps):
         agree: Callable[[tuple[bool, ...]], Sequence[bool]] | None = None,
     ) -> None:
         super().__init__()
-        self.folder = folder
+        self.folder: str | os.PathLike[str] = folder
         self.position: Callable[[int], Any] = position or (lambda step: step)
-        self.every = every
+        self.every: int = every
         self.callbacks: Mapping[str, Any] = callbacks or {}
-        self.time_limit_minutes = time_limit_minutes
-        self.measure_when_over = measure_when_over
-        self.writes = writes
+        self.time_limit_minutes: float | None = time_limit_minutes
+        self.measure_when_over: bool = measure_when_over
+        self.writes: bool = writes
         self.agree: Callable[[tuple[bool, ...]], Sequence[bool]] = agree or (lambda asked: asked)
         self.unmeasured: dict[str, float] | None = None
         self._begin = time.monotonic()
@@ -132,7 +132,8 @@ class Checkpoints(CountedSteps):
         found = load_latest_checkpoint(self.folder)
         if found is None:
             return None
-        self.step, arrays, state = found
+        step, arrays, state = found
+        self.step = step
         build_optimizer(model)
         self._restore_variables(model, arrays)
         if state["in_epoch"]:

@@ -64,10 +64,10 @@ class EpochLog(MetricLog):
         say: Say | None = None,
     ) -> None:
         super().__init__(folder, say)
-        self.epochs = epochs
-        self.tokens_per_epoch = tokens_per_epoch
-        self.time_limit_minutes = time_limit_minutes
-        self.every = every
+        self.epochs: int | None = epochs
+        self.tokens_per_epoch: int | None = tokens_per_epoch
+        self.time_limit_minutes: float | None = time_limit_minutes
+        self.every: int | None = every
         self._begin, self._said = time.monotonic(), 0.0
         self._seconds, self._batches, self._rate = 0.0, 0, 0.0
         self._is_new = True

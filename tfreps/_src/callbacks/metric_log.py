@@ -39,7 +39,7 @@ class MetricLog(CountedSteps):
             for name in ("train", "validation")
         }
 
-    def _evaluate(self, dataset: tf.data.Dataset) -> dict[str, float]:
+    def _evaluate(self, dataset: "tf.data.Dataset[Any]") -> dict[str, float]:
         """Evaluates the model that is being trained and returns a dict of its metrics.
 
         Override or replace this method for a model that `model.evaluate` cannot evaluate.

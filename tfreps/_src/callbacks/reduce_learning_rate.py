@@ -50,9 +50,9 @@ class ReduceLearningRate(keras.callbacks.Callback):
         self, factor: tf.Variable, cut: float, monitor: str = "val_loss", mode: Mode = "auto"
     ) -> None:
         super().__init__()
-        self.factor = factor
-        self.cut = cut
-        self.monitor = monitor
+        self.factor: tf.Variable = factor
+        self.cut: float = cut
+        self.monitor: str = monitor
         self.mode: Mode = mode
         self._direction: Direction = check_mode(monitor, mode)
         self.best: float | None = None

@@ -2,6 +2,7 @@
 
 import os
 import time
+from typing import Any
 
 import tensorflow as tf
 
@@ -69,14 +70,17 @@ class TrainingLog(MetricLog):
         total_steps: int,
         every: int = 100,
         time_limit_minutes: float | None = None,
-        train_sample: tf.data.Dataset | None = None,
+        train_sample: "tf.data.Dataset[Any] | None" = None,
         histograms: bool = False,
         say: Say | None = None,
     ) -> None:
         super().__init__(folder, say)
-        self.tokens_per_step, self.total_steps = tokens_per_step, total_steps
-        self.every, self.time_limit_minutes = every, time_limit_minutes
-        self.train_sample, self.histograms = train_sample, histograms
+        self.tokens_per_step: int = tokens_per_step
+        self.total_steps: int = total_steps
+        self.every: int = every
+        self.time_limit_minutes: float | None = time_limit_minutes
+        self.train_sample: tf.data.Dataset[Any] | None = train_sample
+        self.histograms: bool = histograms
         self._begin = time.monotonic()
         self._window_step: int | None = None
         self._window_begin = self._begin
