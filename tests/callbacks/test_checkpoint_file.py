@@ -141,10 +141,10 @@ def test_a_flipped_byte_is_noticed_and_the_older_checkpoint_is_used(tmp_path, ca
     for step in 1, 2:
         path = save_checkpoint(tmp_path, step, {"w": np.arange(9.0), "seed": np.uint32(7)}, state)
     whole = path.read_bytes()
-    for place in range(0, len(whole), 3):
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+    for position in range(0, len(whole), 3):
+        path.write_bytes(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :])
         caplog.clear()
-        assert load_latest_checkpoint(tmp_path)[0] == 1, place
+        assert load_latest_checkpoint(tmp_path)[0] == 1, position
         (line,) = caplog.messages
         assert line.startswith(f"skipped the checkpoint {path} (")
         assert line.endswith("); step-00000001.safetensors is used")

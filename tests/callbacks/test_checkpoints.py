@@ -48,7 +48,7 @@ def test_a_restored_model_goes_on_as_if_nothing_had_happened(tmp_path, optimizer
     (tmp_path / "step-00000005.safetensors").unlink()
 
     model = make_model(optimizer=optimizer())
-    build_optimizer(model)  # like the programs
+    build_optimizer(model)  # like the commands
     model.line.kernel.assign([[9.0], [9.0]])
     checkpoints = checkpoints_in(tmp_path)
     assert checkpoints.restore(model) == {"line": 4} and checkpoints.step == 4

@@ -1,4 +1,4 @@
-"""Tests that signals end a program in order: at once, or where it checks for them."""
+"""Tests that signals end a command in order: at once, or where it checks for them."""
 
 import os
 import signal
@@ -13,8 +13,8 @@ from tfreps._src.callbacks.stop_signals import (
     Stopped,
     go_on_with,
     held_back,
-    is_asked,
-    raise_if_asked,
+    is_stop_requested,
+    raise_if_requested,
     stopped_by_signals,
 )
 
@@ -39,7 +39,7 @@ def test_a_signal_raises_where_nothing_holds_it_back(number, code):
             send(number)
     assert raised.value.code == code
     assert str(raised.value) == f"stopped by {signal.Signals(number).name}."
-    assert signal.getsignal(number) is before and not is_asked()
+    assert signal.getsignal(number) is before and not is_stop_requested()
 
 
 def test_a_signal_waits_until_it_is_asked_for(capfd):
@@ -48,11 +48,11 @@ def test_a_signal_waits_until_it_is_asked_for(capfd):
         with stopped_by_signals():
             go_on_with("tfreps x")
             with held_back():
-                raise_if_asked(" at step 6")
+                raise_if_requested(" at step 6")
                 send(signal.SIGTERM)
                 done.append("step 7")
-                assert is_asked()
-                raise_if_asked(" at step 7")
+                assert is_stop_requested()
+                raise_if_requested(" at step 7")
     assert done == ["step 7"]
     assert (
         "SIGTERM: stopping after this step; a second signal ends the command at once."

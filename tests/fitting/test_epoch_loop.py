@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tests.line_model import make_model
 from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint
-from tfreps._src.callbacks.stop_signals import Stopped, is_asked, stopped_by_signals
+from tfreps._src.callbacks.stop_signals import Stopped, is_stop_requested, stopped_by_signals
 from tfreps._src.fitting.epoch_loop import FitPlan, fit_epochs
 from tfreps.callbacks import EpochLog, ReduceLearningRate, WeightAverages
 from tfreps.optimizers import GroupedOptimizer, ReducibleLearningRate
@@ -161,7 +161,7 @@ def asks(monkeypatch, kind, moment, step):
 
     def wrapped(callback, *arguments, **options):
         done = callback.step - (moment == "train_batch_end")
-        if done == step and not is_asked():
+        if done == step and not is_stop_requested():
             os.kill(os.getpid(), signal.SIGTERM)
         goes_on(callback, *arguments, **options)
 

@@ -11,10 +11,10 @@ def to_batch(true, pred, tags, rng):
     y_true, y_pred = rng.integers(0, len(tags), size=(2, *shape))
     mask = np.zeros(shape, bool)
     for row, (gold, guess) in enumerate(zip(true, pred, strict=True)):
-        places = np.sort(rng.permutation(width)[: len(gold)])
-        mask[row, places] = True
-        y_true[row, places] = [tags.index(tag) for tag in gold]
-        y_pred[row, places] = [tags.index(tag) for tag in guess]
+        positions = np.sort(rng.permutation(width)[: len(gold)])
+        mask[row, positions] = True
+        y_true[row, positions] = [tags.index(tag) for tag in gold]
+        y_pred[row, positions] = [tags.index(tag) for tag in guess]
     return y_true.astype("int32"), y_pred.astype("int32"), mask
 
 

@@ -64,7 +64,7 @@ def test_adam_is_keras_own(options, graph):
         found.append([weight.numpy(), *(variable.numpy() for variable in optimizer.variables)])
     assert (found[0][0] != START).all()
     for ours, theirs in zip(*found, strict=True):
-        # In float32, 1 - 0.999 loses three digits, which Keras computes in one of two places.
+        # In float32, 1 - 0.999 loses three digits, which Keras computes in one of two ways.
         assert_close(ours, theirs, terms=1, unit=FLOAT32 / (1 - 0.999))
 
 

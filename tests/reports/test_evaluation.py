@@ -1,4 +1,4 @@
-"""Evaluation of models with known answers, compared with manual counts."""
+"""Evaluation of models with known predictions, compared with manual counts."""
 
 import numpy as np
 import pytest

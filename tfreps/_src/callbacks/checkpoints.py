@@ -15,7 +15,12 @@ from tfreps._src.callbacks.counted_steps import CountedSteps
 from tfreps._src.callbacks.metric_log import check_finite
 from tfreps._src.callbacks.replica_variables import assign_to_replicas
 from tfreps._src.callbacks.step_logs import Logs, exact_logs
-from tfreps._src.callbacks.stop_signals import Stopped, ask, is_asked, raise_if_asked
+from tfreps._src.callbacks.stop_signals import (
+    Stopped,
+    is_stop_requested,
+    raise_if_requested,
+    request_stop,
+)
 from tfreps._src.optimizers import build_optimizer
 
 
@@ -108,7 +113,7 @@ class Checkpoints(CountedSteps):
         self.time_limit_minutes: float | None = time_limit_minutes
         self.measure_when_over: bool = measure_when_over
         self.writes: bool = writes
-        self.agree: Callable[[tuple[bool, ...]], Sequence[bool]] = agree or (lambda asked: asked)
+        self.agree: Callable[[tuple[bool, ...]], Sequence[bool]] = agree or (lambda flags: flags)
         self.unmeasured: dict[str, float] | None = None
         self._begin = time.monotonic()
         self._metrics_to_restore: dict[str, np.ndarray] | None = None
@@ -202,9 +207,9 @@ class Checkpoints(CountedSteps):
             bool(self.time_limit_minutes)
             and time.monotonic() - self._begin > 60 * self.time_limit_minutes
         )
-        is_over, is_stop = self.agree((is_over, is_asked()))
+        is_over, is_stop = self.agree((is_over, is_stop_requested()))
         if is_stop:
-            ask()  # another worker may have received the signal
+            request_stop()  # another worker may have received the signal
         if is_over and (is_last or self.measure_when_over):
             self.model.stop_training = True
         if is_last or self.model.stop_training:
@@ -214,13 +219,13 @@ class Checkpoints(CountedSteps):
             check_finite(exact_logs(logs), self.step)
             self.save(in_epoch=True)
         if is_stop:
-            raise_if_asked(f" at step {self.step:,}")
+            raise_if_requested(f" at step {self.step:,}")
         if is_over:
             raise TimeLimitReached
 
     def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         if self.unmeasured is not None:
-            self._stop_if_asked()
+            self._stop_if_requested()
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         check_finite(logs or {}, self.step)
@@ -233,12 +238,12 @@ class Checkpoints(CountedSteps):
         if self._is_due:
             self._is_due = False
             self.save(in_epoch=False)
-            self._stop_if_asked()
+            self._stop_if_requested()
 
-    def _stop_if_asked(self) -> None:
-        if self.agree((is_asked(),))[0]:
-            ask()
-            raise_if_asked(f" at step {self.step:,}")
+    def _stop_if_requested(self) -> None:
+        if self.agree((is_stop_requested(),))[0]:
+            request_stop()
+            raise_if_requested(f" at step {self.step:,}")
 
     def _restore_metrics(self, arrays: Mapping[str, np.ndarray]) -> None:
         names = [name for name in _variables(self.model) if name.startswith("metrics/")]

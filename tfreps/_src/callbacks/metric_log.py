@@ -66,7 +66,7 @@ class MetricLog(CountedSteps):
         """Shows a line of progress.
 
         The next line may overwrite it unless it is `final`. A line with `progress` is of interest
-        only while the program runs.
+        only while the command runs.
         """
         if self._show is not None:
             self._show(text, final=final, progress=progress)

@@ -20,9 +20,9 @@ class Stopped(KeyboardInterrupt):
         code: int. Exit code of the command: 130 after SIGINT, 143 after SIGTERM.
     """
 
-    def __init__(self, number: int, place: str = "") -> None:
+    def __init__(self, number: int, where: str = "") -> None:
         name = signal.Signals(number).name
-        super().__init__(f"stopped by {name}{place}.{_state.way_on}")
+        super().__init__(f"stopped by {name}{where}.{_state.way_on}")
         self.code: int = 128 + number
 
 
@@ -58,30 +58,30 @@ def go_on_with(command: str) -> None:
 
 @contextlib.contextmanager
 def held_back() -> Iterator[None]:
-    """Context manager that delays a signal until `raise_if_asked` is called or the context ends."""
+    """Context manager that delays a signal until `raise_if_requested` or the end of the context."""
     _state.is_held = True
     try:
         yield
     finally:
         _state.is_held = False
-    raise_if_asked()
+    raise_if_requested()
 
 
-def is_asked() -> bool:
+def is_stop_requested() -> bool:
     """Returns True if a signal has asked the command to stop."""
     return _state.number is not None
 
 
-def ask(number: int = signal.SIGTERM) -> None:
-    """Requests a stop at the next `raise_if_asked`, unless a signal has already been received."""
+def request_stop(number: int = signal.SIGTERM) -> None:
+    """Requests a stop at the next `raise_if_requested`, unless a signal was already received."""
     if _state.number is None:
         _state.number = number
 
 
-def raise_if_asked(place: str = "") -> None:
-    """Raises `Stopped` if a signal was received, with a place such as `" at step 7"`."""
-    if is_asked():
-        raise Stopped(_state.number, place)
+def raise_if_requested(where: str = "") -> None:
+    """Raises `Stopped` if a signal was received, with an addition such as `" at step 7"`."""
+    if is_stop_requested():
+        raise Stopped(_state.number, where)
 
 
 def _handle(number: int, frame: types.FrameType | None) -> None:

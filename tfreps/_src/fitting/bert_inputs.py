@@ -38,6 +38,6 @@ def check_sentences(data, bert):
     """Raises ValueError if a tagged sentence of a part of the data is too long for a BERT model."""
     if bert is not None:
         sentences = list(itertools.chain(*data.values()))
-        places = [f"{s.file}, line {s.line}" for s in sentences]
+        locations = [f"{s.file}, line {s.line}" for s in sentences]
         tokens = [s.tokens for s in sentences]
-        check_room(tokens, bert.tokenizer, max_length(*bert), places)
+        check_room(tokens, bert.tokenizer, max_length(*bert), locations)

@@ -83,7 +83,7 @@ def fit_epochs(model, batches, validation, run, plan, callbacks, begun=None):
         begun(training.checkpoints.step)
     stopped = training.keeper.patience_exceeded()
     training.note_progress(stopped)
-    while training.place.epoch < plan.epochs and not stopped:
+    while training.position.epoch < plan.epochs and not stopped:
         stopped = training.fit_epoch()
     training.workers.raise_together()  # wait until worker 0 has written everything
     return training.results()
@@ -94,7 +94,7 @@ class _Training:
 
     def __init__(self, model, batches, validation, run, plan, callbacks):
         self.model, self.batches, self.validation = model, batches, validation
-        self.run, self.plan, self.place = run, plan, DataPosition(batches)
+        self.run, self.plan, self.position = run, plan, DataPosition(batches)
         self.workers = Workers(model.distribute_strategy)
         if model.distribute_strategy.num_replicas_in_sync == 1:
             self.loop = FitLoop(model)
@@ -111,7 +111,7 @@ class _Training:
         stateful = {"log": self.log, "best_model": self.keeper, "reduce_learning_rate": self.cuts}
         self.checkpoints = Checkpoints(
             run.checkpoints_path,
-            self.place.position,
+            self.position.at_step,
             plan.checkpoint_every,
             {name: each for name, each in stateful.items() if each is not None},
             plan.time_limit_minutes,
@@ -123,14 +123,14 @@ class _Training:
 
     def restore(self):
         """Restores the last checkpoint of a run to resume, on all workers."""
-        position = None
+        restored = None
         if self.plan.resume:
             # Keras creates the variables of compiled metrics only at the first batch.
             if not all(getattr(metric, "built", True) for metric in self.model.metrics):
                 self.loop.evaluate(self.batches.dataset(0).take(1))
-            position = self.checkpoints.restore(self.model)
+            restored = self.checkpoints.restore(self.model)
         self.workers.check_same({"the step to resume": self.checkpoints.step}, SHARED)
-        self.place.restore(position, self.checkpoints.unmeasured is not None)
+        self.position.restore(restored, self.checkpoints.unmeasured is not None)
         unit, done, planned = self.progress().values()
         if done > planned:
             raise ValueError(
@@ -141,35 +141,36 @@ class _Training:
 
     def fit_epoch(self):
         """Runs one epoch, or the rest of one, and returns True if it was the last one."""
-        place, checkpoints = self.place, self.checkpoints
-        place.first_step, self.log.first_batch = checkpoints.step - place.batch, place.batch
+        position, checkpoints = self.position, self.checkpoints
+        position.first_step = checkpoints.step - position.batch
+        self.log.first_batch = position.batch
         restore_weights = self.averages and self.averages.restore_weights
         try:
             with held_back(), checkpoints.saved_on_stop(restore_weights):
                 self._fit_or_measure()
         except Stopped:
             if checkpoints.unmeasured is None:
-                place.go_to(place.epoch, checkpoints.step - place.first_step)
+                position.go_to(position.epoch, checkpoints.step - position.first_step)
             self.note_progress(self.keeper.patience_exceeded())
             raise
         except TimeLimitReached:
             self.note_progress()
             self.log._say(
-                f"The time limit was reached in epoch {place.epoch + 1} of {self.plan.epochs}. "
+                f"The time limit was reached in epoch {position.epoch + 1} of {self.plan.epochs}. "
                 "Resume the run to continue.",
                 final=True,
             )
-            if place.epoch == 0:  # there is no earlier model to keep
+            if position.epoch == 0:  # there is no earlier model to keep
                 self.keeper.save(self.model)
             return True
-        place.go_to(place.epoch, checkpoints.step - place.first_step)
+        position.go_to(position.epoch, checkpoints.step - position.first_step)
         # Unlike `stop_training`, patience does not depend on the time limit.
         self.note_progress(self.keeper.patience_exceeded())
         return self.model.stop_training
 
     def _fit_or_measure(self):
         """Runs the steps of an epoch, if any are left, and evaluates it."""
-        epoch, first_batch = self.place.epoch, self.place.batch
+        epoch, first_batch = self.position.epoch, self.position.batch
         data = self.validation.dataset() if self.validation else None
         if self.checkpoints.unmeasured is not None:
             measure_epoch(self.loop, data, self.callbacks, epoch, self.checkpoints.unmeasured)
@@ -183,13 +184,13 @@ class _Training:
         total = getattr(self.batches, "total_steps", None)
         if total is not None:
             return {"unit": "step", "done": self.checkpoints.step, "planned": total}
-        return {"unit": "epoch", "done": self.place.epoch, "planned": self.plan.epochs}
+        return {"unit": "epoch", "done": self.position.epoch, "planned": self.plan.epochs}
 
     def note_progress(self, is_enough=False):
         """Writes the entry `unfinished` of results.json, or removes it if training is over."""
         before = self.run.results()
         results = {name: value for name, value in before.items() if name != "unfinished"}
-        if self.place.epoch < self.plan.epochs and not is_enough:
+        if self.position.epoch < self.plan.epochs and not is_enough:
             results["unfinished"] = self.progress()
         if results == before:
             return
@@ -214,7 +215,7 @@ class DataPosition:
         self.batches = batches
         self.epoch = self.batch = self.first_step = 0
 
-    def position(self, step):
+    def at_step(self, step):
         """Returns the position after a number of steps, for a checkpoint."""
         found = {"epoch": self.epoch, "batch": step - self.first_step}
         if hasattr(self.batches, "state"):
@@ -222,7 +223,7 @@ class DataPosition:
         return found
 
     def restore(self, position, is_unmeasured):
-        """Restores a position that `position` returned, or none if it is `None`.
+        """Restores a position that `at_step` returned, or none if it is `None`.
 
         If the epoch is complete, the next one begins, unless it `is_unmeasured`: it then still has
         to be evaluated.

@@ -24,7 +24,7 @@ def attention_figure(
     Args:
         probabilities: Float array of shape `[L, H, T, T]` (layer, head, from, to): the attention
             probabilities of one text, for example `encoder.attention(features)[0]`.
-        tokens: List of T str. The tokens of the text.
+        tokens: list of T str. The tokens of the text.
         layer: int. The encoder layer, counted from 1. If `None` (the default), the mean over all
             layers is drawn.
         head: int. The attention head, counted from 1. If `None` (the default), the mean over all

@@ -71,8 +71,8 @@ def learning_curves_figure(
         lines |= _draw(axes, runs, x_axis, metric)
     for axes in panels[len(metrics) :]:
         axes.remove()
-    place = "outside lower center"
-    figure.legend([*lines.values()], [*lines], loc=place, ncols=2 * columns, fontsize=8)
+    labels, shown = [*lines], [*lines.values()]
+    figure.legend(shown, labels, loc="outside lower center", ncols=2 * columns, fontsize=8)
     return figure
 
 

@@ -39,7 +39,7 @@ class Fonts(NamedTuple):
     """Fonts that `fonts_for` found for some texts, and the characters that no font has.
 
     Args:
-        families: List of str. Font families for the `family` argument of matplotlib, in the order
+        families: list of str. Font families for the `family` argument of matplotlib, in the order
             in which matplotlib searches them for a character.
         missing: str. All characters of the texts that no font has.
     """

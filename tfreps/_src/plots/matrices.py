@@ -34,7 +34,7 @@ def plot_confusion_matrix(
     Args:
         counts: Integer array of shape `[K, K]`, as returned by
             `tfreps.reports.confusion_counts`.
-        names: List of K str. The tags or labels.
+        names: list of K str. The tags or labels.
         path: str or path-like. The PNG file to write.
         fonts: `Fonts` for the names. If `None`, suitable fonts are searched for, with a warning
             about characters that no font has. Defaults to `None`.
@@ -84,8 +84,8 @@ def matrix_figure(
     Args:
         values: Float array of shape `[R, C]`. NaN is drawn in white, for example for forbidden
             transitions.
-        row_names: List of R str. The names of the rows.
-        column_names: List of C str. The names of the columns.
+        row_names: list of R str. The names of the rows.
+        column_names: list of C str. The names of the columns.
         x_label: str. The label of the horizontal axis. Defaults to `""`.
         y_label: str. The label of the vertical axis. Defaults to `""`.
         title: str. The title of the figure. Defaults to `""`.

@@ -1,4 +1,4 @@
-"""Draws position vectors as a heat map, as curves or as a surface of their products."""
+"""Draws position vectors as a heat map, as curves or as a surface of their dot products."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -54,7 +54,7 @@ def position_curves_figure(
 
     Args:
         table: Float array of shape `[P, D]`, with a vector for each position.
-        dimensions: List of int. The dimensions to draw, counted from 0. Defaults to `(1, 2, 3)`.
+        dimensions: list of int. The dimensions to draw, counted from 0. Defaults to `(1, 2, 3)`.
         title: str. The title of the figure. Defaults to `""`.
 
     Returns:
@@ -141,7 +141,7 @@ def position_surface_figure(table: "ArrayLike", title: str = "", first: int = 0)
     )
     figure.colorbar(surface, shrink=0.6, pad=0.1)
     axes.view_init(elev=35, azim=-60)
-    axes.set(xlabel="position", ylabel="position", zlabel="product", title=title)
+    axes.set(xlabel="position", ylabel="position", zlabel="dot product", title=title)
     return figure
 
 

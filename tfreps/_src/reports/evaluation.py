@@ -29,8 +29,8 @@ def evaluate_tagger(
     """
     check_known_names(trained.names, sentences)
     y_true = [sentence.tags for sentence in sentences]
-    places = [f"{sentence.file}, line {sentence.line}" for sentence in sentences]
-    predictions = trained.tag([sentence.tokens for sentence in sentences], places, **options)
+    locations = [f"{sentence.file}, line {sentence.line}" for sentence in sentences]
+    predictions = trained.tag([sentence.tokens for sentence in sentences], locations, **options)
     y_pred = [prediction.tags for prediction in predictions]
     flat_true, flat_pred = (list(itertools.chain.from_iterable(y)) for y in (y_true, y_pred))
     tokens = reports.classification_report(flat_true, flat_pred)
@@ -111,14 +111,14 @@ def check_known_names(
     for example in examples:
         fields = example._asdict()
         is_tagged = "tags" in fields
-        place = f"{example.file}, line {example.line}"
+        location = f"{example.file}, line {example.line}"
         for number, name in enumerate(fields["tags"] if is_tagged else [fields["label"]], 1):
             if name not in known:
                 word = "tag" if is_tagged else "label"
-                place += f", token {number}" if is_tagged else ""
+                location += f", token {number}" if is_tagged else ""
                 listed = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
                 raise ValueError(
-                    f"{place}: the {word} {name!r} is not one of the {len(names)} {word}s of the "
-                    f"model ({listed}). Correct it, remove the example, or train the model on data "
-                    f"in which this {word} occurs."
+                    f"{location}: the {word} {name!r} is not one of the {len(names)} {word}s of "
+                    f"the model ({listed}). Correct it, remove the example, or train the model on "
+                    f"data in which this {word} occurs."
                 )
