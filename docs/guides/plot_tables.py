@@ -17,9 +17,9 @@ import tensorflow as tf
 # ------------------------------------
 #
 # Machines differ, and the speed of one machine drifts. Speeds are therefore given with the rate of
-# a 2048 x 2048 x 2048 float32 product at that time (GEMM), and compared with another project in the
-# same run where that is possible. ``python -m benchmarks.gemm`` measures the rate after a warm-up
-# of three seconds; a few products give a rough value:
+# a 2048 x 2048 x 2048 float32 matrix multiplication at that time (GEMM), and compared with another
+# project in the same run where that is possible. ``python -m benchmarks.gemm`` measures the rate
+# after a warm-up of three seconds; a few multiplications give a rough value:
 
 keras.utils.set_random_seed(8)
 a = tf.random.normal([2048, 2048])
