@@ -2,6 +2,8 @@
 
 import dataclasses
 import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import keras
 
@@ -17,6 +19,9 @@ from tfreps._src.callbacks.stop_signals import Stopped, held_back
 from tfreps._src.distribute.worker_runs import SHARED
 from tfreps._src.distribute.workers import Workers
 from tfreps._src.fitting.replica_loop import FitLoop, ReplicaLoop
+
+if TYPE_CHECKING:
+    from tfreps._src.runs.run_folder import RunFolder
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +41,15 @@ class FitPlan:
     resume: bool = False  # whether to continue from the newest checkpoint in the run folder
 
 
-def fit_epochs(model, batches, validation, run, plan, callbacks, begun=None):
+def fit_epochs(
+    model: keras.Model,
+    batches: Any,
+    validation: Any,
+    run: "RunFolder",
+    plan: FitPlan,
+    callbacks: Sequence[keras.callbacks.Callback],
+    begun: Callable[[int], object] | None = None,
+) -> dict[str, float]:
     """Trains a model epoch by epoch and saves the best model in the run folder.
 
     Each epoch is one call to `model.fit` on one device, or to `ReplicaLoop.fit_epoch` on several
@@ -121,7 +134,7 @@ class _Training:
         )
         self.callbacks = [*callbacks, self.keeper, self.checkpoints]
 
-    def restore(self):
+    def restore(self) -> None:
         """Restores the last checkpoint of a run to resume, on all workers."""
         restored = None
         if self.plan.resume:
@@ -139,7 +152,7 @@ class _Training:
             )
         self.loop.begin()
 
-    def fit_epoch(self):
+    def fit_epoch(self) -> bool:
         """Runs one epoch, or the rest of one, and returns True if it was the last one."""
         position, checkpoints = self.position, self.checkpoints
         position.first_step = checkpoints.step - position.batch
@@ -168,7 +181,7 @@ class _Training:
         self.note_progress(self.keeper.patience_exceeded())
         return self.model.stop_training
 
-    def _fit_or_measure(self):
+    def _fit_or_measure(self) -> None:
         """Runs the steps of an epoch, if any are left, and evaluates it."""
         epoch, first_batch = self.position.epoch, self.position.batch
         data = self.validation.dataset() if self.validation else None
@@ -179,7 +192,7 @@ class _Training:
         batches = self.batches.dataset(epoch, first_batch)
         self.loop.fit_epoch(batches, steps, self.callbacks, epoch, data)
 
-    def progress(self):
+    def progress(self) -> dict[str, Any]:
         """Returns how far training has come, in steps if the data have `total_steps`."""
         total = getattr(self.batches, "total_steps", None)
         if total is not None:
@@ -200,7 +213,7 @@ class _Training:
             log = logging.getLogger(__name__)
             log.warning("could not write %s: %s", self.run.results_path, error)
 
-    def results(self):
+    def results(self) -> dict[str, float]:
         """Returns the result of `fit_epochs`."""
         waited = self.keeper.waited if self.plan.patience else 0
         cuts = self.cuts.cuts if self.cuts else 0
@@ -215,14 +228,14 @@ class DataPosition:
         self.batches = batches
         self.epoch = self.batch = self.first_step = 0
 
-    def at_step(self, step):
+    def at_step(self, step: int) -> dict[str, Any]:
         """Returns the position after a number of steps, for a checkpoint."""
         found = {"epoch": self.epoch, "batch": step - self.first_step}
         if hasattr(self.batches, "state"):
             found["data"] = self.batches.state(**found)
         return found
 
-    def restore(self, position, is_unmeasured):
+    def restore(self, position: Mapping[str, Any] | None, is_unmeasured: bool) -> None:
         """Restores a position that `at_step` returned, or none if it is `None`.
 
         If the epoch is complete, the next one begins, unless it `is_unmeasured`: it then still has
@@ -236,7 +249,7 @@ class DataPosition:
         if not is_unmeasured:
             self.go_to(self.epoch, self.batch)
 
-    def go_to(self, epoch, batch):
+    def go_to(self, epoch: int, batch: int) -> None:
         """Goes to a batch of an epoch, or to the next epoch if the batch is past the last one."""
         is_over = batch >= self.batches.num_batches(epoch)
         self.epoch, self.batch = (epoch + 1, 0) if is_over else (epoch, batch)

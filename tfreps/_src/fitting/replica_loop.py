@@ -1,5 +1,8 @@
 """ReplicaLoop: trains and evaluates a model on the replicas of a strategy."""
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -11,13 +14,20 @@ from tfreps._src.layers.ops.replicas import SEEDS_APART, num_replicas, own_rows,
 class FitLoop:
     """Runs the epochs of a compiled model on one device, with Keras's `fit` and `evaluate`."""
 
-    def __init__(self, model):
-        self.model = model
+    def __init__(self, model: keras.Model) -> None:
+        self.model: keras.Model = model
 
-    def begin(self):
+    def begin(self) -> None:
         """Does nothing; see `ReplicaLoop.begin`."""
 
-    def fit_epoch(self, dataset, steps, callbacks, epoch, validation=None):
+    def fit_epoch(
+        self,
+        dataset: "tf.data.Dataset[Any]",
+        steps: int,
+        callbacks: Sequence[keras.callbacks.Callback],
+        epoch: int,
+        validation: "tf.data.Dataset[Any] | None" = None,
+    ) -> None:
         """Runs one epoch; see `ReplicaLoop.fit_epoch`."""
         self.model.fit(
             dataset,
@@ -30,7 +40,11 @@ class FitLoop:
             verbose=0,
         )
 
-    def evaluate(self, dataset, callbacks=None):
+    def evaluate(
+        self,
+        dataset: "tf.data.Dataset[Any]",
+        callbacks: keras.callbacks.CallbackList | None = None,
+    ) -> dict[str, float]:
         """Evaluates the model; see `ReplicaLoop.evaluate`."""
         return self.model.evaluate(dataset, callbacks=callbacks, return_dict=True, verbose=0)
 
@@ -48,12 +62,15 @@ class ReplicaLoop:
     `train_step` of the model must sum the gradients over the replicas.
     """
 
-    def __init__(self, model, own_batches=False):
-        self.model, self.own_batches = model, own_batches
-        self.strategy = model.distribute_strategy
-        self._functions = {}  # (name of a step, specs of its batches) -> traced function
+    def __init__(self, model: keras.Model, own_batches: bool = False) -> None:
+        self.model: keras.Model = model
+        self.own_batches: bool = own_batches
+        self.strategy: tf.distribute.Strategy = model.distribute_strategy
+        self._functions: dict[
+            tuple[str, str], Callable
+        ] = {}  # (name of a step, specs of its batches) -> traced function
 
-    def begin(self):
+    def begin(self) -> None:
         """Gives each replica its own random numbers.
 
         Call this method once, before training but after any checkpoint is restored. Without it,
@@ -73,7 +90,14 @@ class ReplicaLoop:
         if seeds:
             tf.function(lambda: self.strategy.run(add_replica), autograph=False)()
 
-    def fit_epoch(self, dataset, steps, callbacks, epoch, validation=None):
+    def fit_epoch(
+        self,
+        dataset: "tf.data.Dataset[Any]",
+        steps: int,
+        callbacks: Sequence[keras.callbacks.Callback],
+        epoch: int,
+        validation: "tf.data.Dataset[Any] | None" = None,
+    ) -> None:
         """Runs one epoch, or the rest of one, and evaluates it, as `model.fit` does."""
         called = keras.callbacks.CallbackList(
             callbacks, model=self.model, epochs=epoch + 1, steps=steps
@@ -98,7 +122,11 @@ class ReplicaLoop:
         called.on_epoch_end(epoch, logs)
         called.on_train_end(logs)
 
-    def evaluate(self, dataset, callbacks=None):
+    def evaluate(
+        self,
+        dataset: "tf.data.Dataset[Any]",
+        callbacks: keras.callbacks.CallbackList | None = None,
+    ) -> dict[str, float]:
         """Evaluates the model, as `model.evaluate` does, and returns a dict of its metrics."""
         called = callbacks or keras.callbacks.CallbackList()
         called.on_test_begin()
@@ -113,7 +141,7 @@ class ReplicaLoop:
         called.on_test_end(logs)
         return logs
 
-    def _function(self, name, dataset):
+    def _function(self, name: str, dataset: "tf.data.Dataset[Any]") -> Callable[..., Any]:
         """Returns a function that runs a step on a batch of a data set.
 
         It is traced once for all shapes, so that a resumed run, which may begin with a batch of a
@@ -136,17 +164,17 @@ class ReplicaLoop:
             )
         return self._functions[key]
 
-    def _logs(self, of_replicas):
+    def _logs(self, of_replicas: Mapping[str, Any]) -> StepLogs:
         first = {n: self.strategy.experimental_local_results(v)[0] for n, v in of_replicas.items()}
         return StepLogs(first, lambda: self._exact(first))
 
-    def _exact(self, names):
+    def _exact(self, names: Iterable[str]) -> dict[str, float]:
         """Returns the metrics over all replicas. All workers must call this at the same step."""
         results = self.model.get_metrics_result()
         return {name: float(results[name]) for name in names}
 
 
-def rows_of_replica(batch, shared=(), workers=1):
+def rows_of_replica(batch: Any, shared: Sequence[str] = (), workers: int = 1) -> Any:
     """Returns the rows of a batch, a tensor or a tuple or dict of tensors, of this replica.
 
     Every replica gets the tensors of the keys in `shared` whole. `workers` is the number of workers
