@@ -95,6 +95,11 @@ def test_forms_of_an_output(tagger, form):
     np.testing.assert_array_equal(one["mask"], IDS != 0)
 
 
+def test_ids_out_of_range_are_errors_in_fit(tagger):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="`y` must lie in 0..2"):
+        tagger.fit(IDS, Y + 2, batch_size=3, verbose=0)
+
+
 def test_without_a_mask_all_tokens_are_real():
     model = Tagger(encoder(lambda ids, x: x * 1.0), TAGS)  # the operation drops the mask
     assert model(IDS)["mask"].numpy().all()

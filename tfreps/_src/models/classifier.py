@@ -128,6 +128,7 @@ class Classifier(SentenceLossModel, keras.Model):
         self.kernel = self._add("kernel", (width, len(self.labels)), "glorot_uniform")
         self.bias = self._add("bias", (len(self.labels),), "zeros")
         self.drop = keras.layers.Dropout(dropout, dtype="float32", name="drop")
+        self.supports_jit = False  # XLA drops the checks of targets, and compiles every shape
         self.built = True
         # Metrics.
         self.sentence_loss = SentenceLoss()

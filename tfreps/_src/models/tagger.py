@@ -155,6 +155,7 @@ class Tagger(SentenceLossModel, keras.Model):
             name="crf",
         )
         self.crf.build((None, None, len(self.tags)))
+        self.supports_jit = False  # XLA drops the checks of targets, and compiles every shape
         self.built = True
         # Metrics.
         self.sentence_loss = SentenceLoss()
