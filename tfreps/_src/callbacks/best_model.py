@@ -8,7 +8,7 @@ import keras
 
 from tfreps._src.callbacks.counted_steps import CountedSteps
 from tfreps._src.callbacks.metric_log import check_finite
-from tfreps._src.callbacks.monitors import Direction, Mode, check_mode, is_better, short_name
+from tfreps._src.callbacks.monitors import Direction, MonitorMode, check_mode, is_better, short_name
 from tfreps._src.callbacks.step_logs import Logs
 
 
@@ -53,13 +53,13 @@ class BestModel(CountedSteps):
         self,
         save: Callable[[keras.Model], object],
         monitor: str = "val_loss",
-        mode: Mode = "auto",
+        mode: MonitorMode = "auto",
         patience: int | None = None,
     ) -> None:
         super().__init__()
         self.save: Callable[[keras.Model], object] = save
         self.monitor: str = monitor
-        self.mode: Mode = mode
+        self.mode: MonitorMode = mode
         self.patience: int | None = patience
         self._direction: Direction = check_mode(monitor, mode)
         self.best: dict[str, float] = {}

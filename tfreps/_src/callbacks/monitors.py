@@ -6,13 +6,13 @@ from typing import Literal
 from tfreps._src.files.argument_checks import check_choice
 
 MODES = "auto", "min", "max"
-Mode = Literal["auto", "min", "max"]
+MonitorMode = Literal["auto", "min", "max"]
 Direction = Literal["min", "max"]
 SMALLER_IS_BETTER = "loss", "perplexity", "error", "mse", "mae", "rmse"
 LARGER_IS_BETTER = "accuracy", "acc", "auc", "f1", "precision", "recall"
 
 
-def check_mode(monitor: str, mode: Mode) -> Direction:
+def check_mode(monitor: str, mode: MonitorMode) -> Direction:
     """Returns `"min"` or `"max"`; with `"auto"`, the name of the metric determines the mode."""
     check_choice(MODES, mode=mode)
     if mode != "auto":

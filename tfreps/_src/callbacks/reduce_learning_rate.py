@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfreps._src.callbacks.monitors import Direction, Mode, check_mode, is_better
+from tfreps._src.callbacks.monitors import Direction, MonitorMode, check_mode, is_better
 from tfreps._src.callbacks.step_logs import Logs
 
 
@@ -47,13 +47,13 @@ class ReduceLearningRate(keras.callbacks.Callback):
     """
 
     def __init__(
-        self, factor: tf.Variable, cut: float, monitor: str = "val_loss", mode: Mode = "auto"
+        self, factor: tf.Variable, cut: float, monitor: str = "val_loss", mode: MonitorMode = "auto"
     ) -> None:
         super().__init__()
         self.factor: tf.Variable = factor
         self.cut: float = cut
         self.monitor: str = monitor
-        self.mode: Mode = mode
+        self.mode: MonitorMode = mode
         self._direction: Direction = check_mode(monitor, mode)
         self.best: float | None = None
         self.cuts: int = 0

@@ -8,6 +8,7 @@ from tfreps._src.inference.answers import TaggedText, TextAttention
 from tfreps._src.inference.text_model import TextModel
 from tfreps._src.models import HMMTagger, Tagger
 from tfreps._src.text.bert.piece_indexer import check_room
+from tfreps._src.text.tags.tag_schemes import Scheme
 
 OUTPUTS = "tags", "confidences", "mask"
 
@@ -65,7 +66,7 @@ class TextTagger(TextModel):
                 f"sentences; got {max_length}. Omit `max_length`."
             )
         self.names = model.tags
-        self.scheme = model.scheme
+        self.scheme: Scheme | None = model.scheme
 
     def __call__(self, text):
         """Returns the `TaggedText` of one raw text, or the result of `tag` for a list of texts."""

@@ -10,6 +10,7 @@ from tfreps._src.files.argument_checks import check_choice
 from tfreps._src.metrics.tag_pairs import TagMetric, count_of_each, precision_recall_f1
 from tfreps._src.text.tags import tag_schemes
 from tfreps._src.text.tags.graph_spans import ended_spans
+from tfreps._src.text.tags.tag_schemes import Scheme, SpanMode
 
 AVERAGES = ("micro", "macro")
 Average = Literal["micro", "macro"]
@@ -57,8 +58,8 @@ class SpanF1(TagMetric):
     def __init__(
         self,
         tags: Sequence[str],
-        scheme: str,
-        mode: str = "strict",
+        scheme: Scheme,
+        mode: SpanMode = "strict",
         average: Average = "micro",
         name: str = "span_f1",
         dtype: str | None = None,
@@ -68,8 +69,8 @@ class SpanF1(TagMetric):
         rules = tag_schemes.span_rules(tags, scheme, mode)
         super().__init__(name=name, dtype=dtype, **kwargs)
         self.tags = list(tags)
-        self.scheme = scheme
-        self.mode = mode
+        self.scheme: Scheme = scheme
+        self.mode: SpanMode = mode
         self.average: Average = average
         self.type_names = list(rules.type_names)
         self._rules = rules

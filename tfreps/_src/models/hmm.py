@@ -84,7 +84,7 @@ class HMMTagger(WholeModel, keras.Model):
         # Options.
         self.vocabulary_size = vocabulary_size
         self.tags = list(tags)
-        self.scheme = scheme
+        self.scheme: Scheme | None = scheme
         self.unknown_id = unknown_id
         self.unknown = unknown
         self.use_end = use_end

@@ -128,7 +128,7 @@ class Tagger(SentenceLossModel, keras.Model):
         # Options.
         self.encoder = encoder
         self.tags = list(tags)
-        self.scheme = scheme
+        self.scheme: Scheme | None = scheme
         self.use_crf = use_crf
         self.constrain = constrain
         self.dropout = dropout

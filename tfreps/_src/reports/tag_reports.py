@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from tfreps._src.reports.binary_scores import Scores, check_lengths, scores_of_counts
 from tfreps._src.text import tags as tag_sequences
+from tfreps._src.text.tags.tag_schemes import Scheme, SpanMode
 
 
 class SpanReport(TypedDict):
@@ -39,8 +40,8 @@ class TransitionReport(TypedDict):
 def span_report(
     y_true: Sequence[Sequence[str]],
     y_pred: Sequence[Sequence[str]],
-    scheme: str,
-    mode: str = "strict",
+    scheme: Scheme,
+    mode: SpanMode = "strict",
 ) -> SpanReport:
     """Computes precision, recall and F1 of spans, per type and overall.
 
@@ -167,7 +168,7 @@ def confusion_counts(
 
 
 def illegal_transition_report(
-    sentences: Iterable[Sequence[str]], scheme: str | None
+    sentences: Iterable[Sequence[str]], scheme: Scheme | None
 ) -> TransitionReport:
     """Counts transitions between tags that violate the tag scheme.
 

@@ -18,6 +18,7 @@ LETTERS = {
 SCHEMES = (*LETTERS, None)
 Scheme = Literal["bio", "iob1", "bioes", "bilou", "bmes"]
 MODES = ("strict", "conlleval")
+SpanMode = Literal["strict", "conlleval"]
 
 
 class TagParts(NamedTuple):
