@@ -65,7 +65,7 @@ class ReplicaLoop:
     def __init__(self, model: keras.Model, own_batches: bool = False) -> None:
         self.model: keras.Model = model
         self.own_batches: bool = own_batches
-        self.strategy: tf.distribute.Strategy = model.distribute_strategy
+        self._strategy = model.distribute_strategy
         self._functions: dict[
             tuple[str, str], Callable
         ] = {}  # (name of a step, specs of its batches) -> traced function
@@ -88,7 +88,7 @@ class ReplicaLoop:
                 seed.assign(tf.convert_to_tensor(seed) + tf.cast(own, seed.dtype))
 
         if seeds:
-            tf.function(lambda: self.strategy.run(add_replica), autograph=False)()
+            tf.function(lambda: self._strategy.run(add_replica), autograph=False)()
 
     def fit_epoch(
         self,
@@ -152,20 +152,20 @@ class ReplicaLoop:
         if key not in self._functions:
             step = getattr(self.model, name)
             of_worker = self.own_batches and name == "train_step"
-            workers = Workers(self.strategy).size if of_worker else 1
+            workers = Workers(self._strategy).size if of_worker else 1
 
             def own_step(batch):
                 return step(rows_of_replica(batch, self.model._shared_features, workers))
 
             self._functions[key] = tf.function(
-                lambda batch: self.strategy.run(own_step, args=(batch,)),
+                lambda batch: self._strategy.run(own_step, args=(batch,)),
                 input_signature=[specs],
                 autograph=False,
             )
         return self._functions[key]
 
     def _logs(self, of_replicas: Mapping[str, Any]) -> StepLogs:
-        first = {n: self.strategy.experimental_local_results(v)[0] for n, v in of_replicas.items()}
+        first = {n: self._strategy.experimental_local_results(v)[0] for n, v in of_replicas.items()}
         return StepLogs(first, lambda: self._exact(first))
 
     def _exact(self, names: Iterable[str]) -> dict[str, float]:
