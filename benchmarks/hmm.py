@@ -6,7 +6,7 @@
 Without a file of tagged sentences, the program uses random sentences with lengths similar to those
 of resume_ner. Fitting and decoding alternate with the loops in one process. "ratio" is the median
 speed of HMMTagger divided by that of the loops, and "to reach" is its target. Both read ids, not
-strings. The loops decode only the first sentences, about 15,000 tokens. At least 99.9 % of their
+strings. The loops decode only the first sentences, about 15,000 tokens. At least 99.9% of their
 tags must equal those of HMMTagger; paths of equal probability may differ.
 """
 

@@ -3,7 +3,7 @@
     python -m benchmarks.lm_batches
     python -m benchmarks.lm_batches --shuffle --megabytes 100
 
-The text consists of the help topics of Python, repeated; about 12 % of its tokens are not in the
+The text consists of the help topics of Python, repeated; about 12% of its tokens are not in the
 vocabulary (`unknown_share`). The batches contain both directions, and characters as rows of a
 table. The program prints JSON: `tokens_per_second` is the speed in each direction, as the median
 over the passes, `counted_tokens_per_second` is the speed at which the tokens are counted before

@@ -71,7 +71,7 @@ def main(argv=None):
 
 
 def review_texts(data, folder):
-    """Writes all unlabeled reviews, shuffled: train.txt, validation.txt (1 %) and bert.txt."""
+    """Writes all unlabeled reviews, shuffled: train.txt, validation.txt (1%) and bert.txt."""
     reviews = []
     for path in sorted(pathlib.Path(data, "fdu_mtl").glob("*.task.unlabel")):
         encoding = encoding_of(path.name.split(".")[0])

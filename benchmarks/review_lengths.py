@@ -6,7 +6,7 @@ This module imports only the standard library, since a peer has its own environm
 import random
 
 ROWS = 32
-# Quantiles of the lengths of the 8,000 training texts, from the shortest in steps of 5 % to the
+# Quantiles of the lengths of the 8,000 training texts, from the shortest in steps of 5% to the
 # longest: characters, two special tokens included, truncated to 300.
 QUANTILES = (
     *(6, 15, 23, 27, 31, 36, 42, 49, 56, 63, 71, 80, 91, 103, 120, 137, 158, 190, 240, 300, 300),

@@ -2,11 +2,11 @@
 
     python -m benchmarks.wikitext2 PATH/TO/valid.txt
 
-The first 90 % of the non-empty lines are the training text and yield the vocabulary; the other
+The first 90% of the non-empty lines are the training text and yield the vocabulary; the other
 lines are the test text. `<unk>` is replaced by `<UNK>`. The biLM is trained for six epochs with the
 settings of bilm-tf. The program prints the test perplexity over the full softmax, with carried
 states in 32 rows, as the geometric mean of both directions: once over full batches as in
-`run_test.py` of bilm-tf (which drops the last tokens of the rows, here 13 % of the predictions),
+`run_test.py` of bilm-tf (which drops the last tokens of the rows, here 13% of the predictions),
 and once over all tokens. It also prints the seconds of training and their product with the speed of
 benchmarks.gemm in GFLOP/s, which is comparable between machines. bilm-tf reached a perplexity of
 175.4 in 319 s on two cores at 465 GFLOP/s (GEMM).

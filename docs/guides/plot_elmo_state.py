@@ -111,15 +111,15 @@ plt.tight_layout()
 #      - cosine
 #    * - ``"zero"`` (default)
 #      - zeros: what the originals return on their first call
-#      - 12 %
+#      - 12%
 #      - 0.9947
 #    * - ``"warm"``
 #      - the state after one fixed sentence: deterministic
-#      - 0.03 %
+#      - 0.03%
 #      - 1.0000
 #    * - ``"carry"``
 #      - the state after the previous batch, as in bilm-tf and AllenNLP, or ``reset_states()``
-#      - 0.00001 %
+#      - 0.00001%
 #      - 1.0000
 #
 # These numbers were measured on 2026-11-21 by ``python -m benchmarks.initial_state FIXTURE`` on

@@ -80,7 +80,7 @@ class StatelessChooser(tf_text.MaskValuesChooser):
 class TokenMasking:
     """Random masking of tokens as in BERT.
 
-    Of the masked tokens, 80 % become `[MASK]`, 10 % become a random token, and 10 % do not change.
+    Of the masked tokens, 80% become `[MASK]`, 10% become a random token, and 10% do not change.
     Special tokens are neither masked nor drawn as random tokens. If `whole_words` is `True`, all
     pieces of a word are masked together; a piece `##...` belongs to the word before it.
 
