@@ -56,7 +56,7 @@ def test_readme_blocks(commands, blocks, tmp_path, monkeypatch, capsys):
     keras.utils.set_random_seed(1)
     if any("elmo_original" in code for _, code, _ in blocks):  # a small model, not the download
         BiLM(filters=[[1, 32], [2, 96]], units=256, projection_dim=128).save_pretrained(
-            tmp_path / "keras/tfreps/_src/presets/elmo_original"
+            tmp_path / "keras/tfreps/presets/elmo_original"
         )
     for command in commands:
         assert main(command) == 0
