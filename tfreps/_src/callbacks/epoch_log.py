@@ -32,8 +32,9 @@ class EpochLog(MetricLog):
             metrics of the epoch so far. If `None` (the default), entries are written only at the
             end of an epoch.
         say: Callable that shows a line of progress, called as
-            `say(text, final=bool, progress=bool)`; see `MetricLog._say`. If `None` (the default),
-            nothing is shown.
+            `say(text, final=bool, progress=bool)`. The next line may replace a line that is not
+            `final`, and a line with `progress` is of interest only while training runs. If `None`
+            (the default), nothing is shown.
 
     Attributes:
         first_batch: int. Number of batches of the current epoch that were processed before `fit`

@@ -24,8 +24,9 @@ class MetricLog(CountedSteps):
     Args:
         folder: str or path-like. Folder for the event files and `history.jsonl`.
         say: Callable that shows a line of progress, called as
-            `say(text, final=bool, progress=bool)`; see `MetricLog._say`. If `None` (the default),
-            nothing is shown.
+            `say(text, final=bool, progress=bool)`. The next line may replace a line that is not
+            `final`, and a line with `progress` is of interest only while training runs. If `None`
+            (the default), nothing is shown.
     """
 
     def __init__(self, folder: str | os.PathLike[str], say: Say | None = None) -> None:
@@ -40,10 +41,7 @@ class MetricLog(CountedSteps):
         }
 
     def _evaluate(self, dataset: "tf.data.Dataset[Any]") -> dict[str, float]:
-        """Evaluates the model that is being trained and returns a dict of its metrics.
-
-        Override or replace this method for a model that `model.evaluate` cannot evaluate.
-        """
+        """Evaluates the model that is being trained; `fit_epochs` replaces this method."""
         return self.model.evaluate(dataset, verbose=0, return_dict=True)
 
     def _learning_rate(self) -> float:
@@ -63,11 +61,7 @@ class MetricLog(CountedSteps):
             file.write(json.dumps(metrics) + "\n")
 
     def _say(self, text: str, final: bool = False, progress: bool = False) -> None:
-        """Shows a line of progress.
-
-        The next line may overwrite it unless it is `final`. A line with `progress` is of interest
-        only while the command runs.
-        """
+        """Shows a line of progress, if there is a function that does; see `say`."""
         if self._show is not None:
             self._show(text, final=final, progress=progress)
 

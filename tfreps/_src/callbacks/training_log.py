@@ -45,8 +45,9 @@ class TrainingLog(MetricLog):
         histograms: bool. Whether to write histograms of all weights after each epoch.
             Defaults to `False`.
         say: Callable that shows a line of progress, called as
-            `say(text, final=bool, progress=bool)`; see `MetricLog._say`. If `None` (the default),
-            nothing is shown.
+            `say(text, final=bool, progress=bool)`. The next line may replace a line that is not
+            `final`, and a line with `progress` is of interest only while training runs. If `None`
+            (the default), nothing is shown.
 
     Raises:
         ValueError: During `fit`, if the training loss or perplexity is no longer finite.
