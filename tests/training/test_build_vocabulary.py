@@ -82,7 +82,7 @@ def test_unknown_tokens_as_evaluation_counts_them(corpus, capsys):
     assert build_vocabulary.main([*files, "--output", str(output), "--max-vocabulary", "5"]) == 0
     counts = count_corpus(files, Vocabulary.read(output))
     share = 100 - 100 * counts.unknown_tokens / counts.tokens
-    assert f"{counts.tokens} tokens, {share:.2f} %" in capsys.readouterr().out
+    assert f"{counts.tokens} tokens, {share:.2f}%" in capsys.readouterr().out
 
 
 def characters(corpus, output, *options):
