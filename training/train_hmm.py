@@ -113,7 +113,7 @@ def main(argv=None):
 def start(options):
     from tfreps._src.callbacks.stop_signals import stopped_by_signals
 
-    if options.smoothing == "tuned" and options.floor is None and not options.dev:
+    if options.smoothing == "tuned" and options.floor is None and not options.validation:
         raise ValueError(
             "--smoothing tuned needs held-out data. Give --validation, or a number, as in "
             "--smoothing 0.1."
