@@ -111,7 +111,7 @@ def test_batches_that_are_none():
         TOKENIZER.batch(["a a"], max_length=3)
 
 
-def test_what_is_too_long_is_refused_or_cut():
+def test_what_is_too_long_is_an_error_or_truncated():
     with pytest.raises(ValueError, match="3 pieces, but at most 2 fit .*`max_length` is 4"):
         TOKENIZER.pack([0, 6, 6], max_length=4)
     assert TOKENIZER.pack([0, 6, 6], max_length=4, too_long="truncate")[0] == [3, 0, 6, 4]
