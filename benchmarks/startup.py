@@ -20,7 +20,7 @@ import sys
 import time
 
 from benchmarks.rows import print_table, program_parser
-from tfreps.__main__ import COMMANDS
+from tfreps._src.cli.commands import COMMANDS
 
 LINE = "The function returns a list of names ."
 IMPORTS = "keras", "tfreps.layers", "tfreps.models"

@@ -1,7 +1,7 @@
-"""Sends raw sentences to a served model over REST or gRPC and prints its answers.
+"""Sends raw sentences to a served model over REST or gRPC and prints its outputs.
 
 The server is tfreps serve or TensorFlow Serving. Sentences are read from the command line, from
---file, or from standard input, one per line (UTF-8). For taggers and classifiers, the program
+--file, or from standard input, one per line (UTF-8). For taggers and classifiers, the command
 prints tags, spans, labels and their probabilities as text; for other models, it prints the shape
 and the first numbers of each output. With --json, it prints all outputs of the model as one JSON
 object per sentence. REST does not need TensorFlow on the client.
@@ -13,7 +13,7 @@ from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.start_tensorflow import start_tensorflow
 from tfreps._src.cli.text_streams import FILE, SENTENCES, read_sentences
-from tfreps._src.server.answers import as_lines
+from tfreps._src.server.output_lines import as_lines
 
 BATCH = 32
 COMMAND = Command(
@@ -29,7 +29,7 @@ COMMAND = Command(
         Group("input", "Sentences to send.", {
             "file": FILE,
         }),
-        Group("output", "Answers to print.", {
+        Group("output", "Outputs to print.", {
             "json": Option(bool, False, "Print all outputs of the model as JSON lines."),
             "status": Option(
                 bool, False, "Print the versions of the model and their states instead of sending "
@@ -51,11 +51,11 @@ COMMAND = Command(
             "rest_port": Option(int, 8501, "REST port of the server.", at_least=0, at_most=65535),
             "grpc_port": Option(int, 8500, "gRPC port of the server.", at_least=0, at_most=65535),
             "timeout_seconds": Option(
-                float, 60.0, "Seconds to wait for an answer.", above=0, at_most=1e6
+                float, 60.0, "Seconds to wait for a response.", above=0, at_most=1e6
             ),
             "grpc": Option(bool, False, "Use gRPC instead of REST."),
             "host": Option(str, "127.0.0.1", "Host name or IP address of the server."),
-            "tls_ca": Option(
+            "ca_file": Option(
                 str, None, "Use TLS and trust the certificate in this PEM file.", metavar="FILE"
             ),
         }),
@@ -65,6 +65,7 @@ COMMAND = Command(
         "tfreps query reviews --file reviews.txt --grpc --label stable",
         "tfreps query ner --status",
     ),
+    flags={"timeout": "--timeout-seconds"},
     tensorflow=False,
 )  # fmt: skip
 
@@ -81,9 +82,9 @@ def query(options):
             print_status(client.status(options.model, **which))
             return
         for batch in read_sentences(options, BATCH):
-            answers = client.ask(options.model, batch, options.signature or "", **which)
-            for text, answer in zip(batch, answers, strict=True):
-                show(text, answer, options.json)
+            predictions = client.predict(options.model, batch, options.signature or "", **which)
+            for text, outputs in zip(batch, predictions, strict=True):
+                show(text, outputs, options.json)
     finally:
         client.close()
 
@@ -97,22 +98,22 @@ def connect(options):
             from tfreps._src.server.grpc.grpc_client import GrpcClient
 
             address = f"{host}:{options.grpc_port}"
-            return GrpcClient(address, options.timeout_seconds, options.tls_ca)
+            return GrpcClient(address, options.timeout_seconds, options.ca_file)
         from tfreps._src.server.rest.rest_client import RestClient
     except ModuleNotFoundError as error:
         raise ValueError(
             f"The client needs the module {error.name}, which is not installed. In a checkout of "
             "tfreps, run pip install '.[serving]'."
         ) from None
-    address = f"{'https' if options.tls_ca else 'http'}://{host}:{options.rest_port}"
-    return RestClient(address, options.timeout_seconds, options.tls_ca)
+    address = f"{'https' if options.ca_file else 'http'}://{host}:{options.rest_port}"
+    return RestClient(address, options.timeout_seconds, options.ca_file)
 
 
-def show(text, answer, as_json):
+def show(text, outputs, as_json):
     if as_json:
-        print(json.dumps({"text": text, **answer}, ensure_ascii=False), flush=True)
+        print(json.dumps({"text": text, **outputs}, ensure_ascii=False), flush=True)
     else:
-        print(*as_lines(text, answer), sep="\n", flush=True)
+        print(*as_lines(text, outputs), sep="\n", flush=True)
 
 
 def print_status(versions):

@@ -6,7 +6,7 @@ is loaded and warmed up, and then replaces the previous one. If the new version 
 the error is reported and the previous version is still served. --page adds a web page that shows
 the outputs of all models for a text. For exports that were made with --explain, the outputs include
 the best tag sequences, attention weights or the surprise of each token. Serve only exports that you
-trust: a SavedModel is a program (see SECURITY.md). On Ctrl-C or SIGTERM, the server answers all
+trust: a SavedModel is a program (see SECURITY.md). On Ctrl-C or SIGTERM, the server finishes all
 accepted requests and then stops with exit code 0, or with 1 if requests are unfinished after
 --grace-seconds. A second signal stops it at once with exit code 130 (Ctrl-C) or 143 (SIGTERM). To
 query the server, run, for example,
@@ -31,18 +31,18 @@ from tfreps._src.cli.text_streams import read_texts
 PAGE = pathlib.Path(__file__).parent / "page"
 LEAST_THREADS = 4
 TRUST = "A SavedModel is a program: serve only exports that you trust (see SECURITY.md)."
-# Options of the program that are fields of `ServerOptions`.
+# Options of the command that are fields of `ServerOptions`.
 SAME_NAMES = (
-    *("host", "rest_port", "grpc_port", "poll_seconds", "max_queue", "timeout_seconds"),
+    *("host", "rest_port", "grpc_port", "poll_seconds", "max_requests", "timeout_seconds"),
     *("max_message_mb", "max_body_mb", "max_elements", "max_text_mb", "max_tokens"),
-    *("max_text_tokens", "max_answer_mb", "tls_cert", "tls_key", "allow_file_ops"),
+    *("max_text_tokens", "max_response_mb", "tls_cert", "tls_key", "allow_file_ops"),
 )
 NOTE = (
     "This server is for development, tests and small installations: it is a Python program. Its "
     "clients also work with the container tensorflow/serving, which is recommended for production."
 )
 STOPS = (
-    "Ctrl-C or SIGTERM stops the server with exit code 0 once all accepted requests are answered; "
+    "Ctrl-C or SIGTERM stops the server with exit code 0 once all accepted requests are finished; "
     "a second signal stops it at once."
 )
 COMMAND = Command(
@@ -80,12 +80,12 @@ def serve(options):
             try_out(server, options)
         else:
             stopped.wait()
-        print("Stopping once all accepted requests are answered.", flush=True)
+        print("Stopping once all accepted requests are finished.", flush=True)
         return end(server, options)
 
 
 def start_server(options, log):
-    """Returns a `ModelServer` that answers requests."""
+    """Returns a `ModelServer` that has started."""
     try:
         server = make_server(options)
         gc.collect()
@@ -99,10 +99,10 @@ def start_server(options, log):
 
 
 def end(server, options):
-    """Stops a server once all accepted requests are answered; returns the exit code."""
+    """Stops a server once all accepted requests are finished; returns the exit code."""
     begin = time.monotonic()
     if not server.stop(options.grace_seconds):
-        seconds, count = time.monotonic() - begin, server.core.in_progress
+        seconds, count = time.monotonic() - begin, server._core.in_progress
         print(f"Stopped after {seconds:.1f} seconds with {count} unfinished requests.", flush=True)
         os._exit(1)  # the threads of the requests cannot be stopped
     return 0
@@ -140,7 +140,7 @@ def make_server(options):
         ServerOptions(
             **{name: getattr(options, name) for name in SAME_NAMES},
             batching=BatchOptions(
-                options.max_batch_size, options.batch_timeout_ms, options.batch_threads
+                options.max_batch_size, options.batch_timeout_ms, options.num_batch_threads
             ),
             allowed_hosts=tuple(options.allow_host),
             allowed_origins=tuple(options.allow_origin),
@@ -173,46 +173,46 @@ def make_routes(options):
     sentences = []
     if options.sentences:
         sentences = next(read_texts(options.sentences, server_options.MOST_SENTENCES), [])
-    return lambda core: page_routes(core, PAGE, sentences)
+    return lambda server: page_routes(server._core, PAGE, sentences)
 
 
 def report(server, options):
     """Returns the addresses of the server and a command that queries it."""
     scheme = "https" if options.tls_cert else "http"
     host = f"[{options.host}]" if ":" in options.host else options.host
-    name = next(iter(server.core.pool.models))
-    tls = " --tls-ca FILE" if options.tls_cert else ""
+    name = next(iter(server._core.pool.models))
+    tls = " --ca-file FILE" if options.tls_cert else ""
     lines = [f"Page: {scheme}://{host}:{server.rest_port}/page/"] if options.page else []
     lines.append(f"REST: {scheme}://{host}:{server.rest_port}/v1/models/{name}")
     lines.append(f"gRPC: {host}:{server.grpc_port}")
     if reads_text(server, name):
-        ask = f'tfreps query {name} "A sentence ." --rest-port {server.rest_port}'
-        lines.append(f"Try:  {ask}{tls}")
+        query = f'tfreps query {name} "A sentence ." --rest-port {server.rest_port}'
+        lines.append(f"Try:  {query}{tls}")
     return "\n".join([*lines, NOTE])
 
 
 def try_out(server, options):
-    """Sends the sentence of --try to the first model over both protocols; prints the answers."""
-    from tfreps._src.server.answers import as_lines
+    """Sends the sentence of --try to the first model over both protocols; prints the outputs."""
     from tfreps._src.server.grpc.grpc_client import GrpcClient
+    from tfreps._src.server.output_lines import as_lines
     from tfreps._src.server.rest.rest_client import RestClient
 
-    name = next(iter(server.core.pool.models))
+    name = next(iter(server._core.pool.models))
     host = f"[{options.host}]" if ":" in options.host else options.host
-    scheme, ca = ("https", options.tls_cert) if options.tls_cert else ("http", None)
+    scheme, ca_file = ("https", options.tls_cert) if options.tls_cert else ("http", None)
     clients = {
-        "REST": RestClient(f"{scheme}://{host}:{server.rest_port}", ca=ca),
-        "gRPC": GrpcClient(f"{host}:{server.grpc_port}", ca=ca),
+        "REST": RestClient(f"{scheme}://{host}:{server.rest_port}", ca_file=ca_file),
+        "gRPC": GrpcClient(f"{host}:{server.grpc_port}", ca_file=ca_file),
     }
     for protocol, client in clients.items():
-        (answer,) = client.ask(name, [options.sentence])
+        (outputs,) = client.predict(name, [options.sentence])
         client.close()
-        print(f"{name} over {protocol}:", *as_lines(options.sentence, answer), sep="\n")
+        print(f"{name} over {protocol}:", *as_lines(options.sentence, outputs), sep="\n")
 
 
 def reads_text(server, name):
     """Returns True if text is the only input of the default signature of a model."""
-    with server.core.pool.lease(name) as (_, servable):
+    with server._core.pool.lease(name) as (_, servable):
         signature = servable.signatures.get("serving_default")
         inputs = [] if signature is None else list(signature.inputs.values())
     return len(inputs) == 1 and inputs[0] is not None and inputs[0].dtype.name == "string"

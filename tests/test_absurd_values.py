@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfreps import __main__ as command
+from tfreps._src.cli import commands as command
 from tfreps._src.cli.options import as_flag
 
 LONG = "x" * 5000

@@ -8,8 +8,8 @@ import types
 import pytest
 
 from tests.conftest import CHECKOUT
-from tfreps import __main__ as command
 from tfreps._src.cli import command as command_module
+from tfreps._src.cli import commands as command
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_exit_code_and_arguments_pass_through(program):
 
 
 HELP = """
-import contextlib, io, sys, tfreps.__main__ as m
+import contextlib, io, sys, tfreps._src.cli.commands as m
 for name in m.COMMANDS:
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
         m.main([name, "--help"])
@@ -190,7 +190,7 @@ LONG = "main=lambda argv: print('x' * 10_000_000)"
 
 def as_a_process(shell, main="main=lambda argv: print('said')", arguments="demo-corpus", **more):
     """Runs a program with shell redirections and returns its exit code and stderr."""
-    code = "import sys, tfreps.__main__ as m; import types; " + (
+    code = "import sys, tfreps._src.cli.commands as m; import types; " + (
         f"m.import_command = lambda _: types.SimpleNamespace({main}); sys.exit(m.main())"
     )
     line = f'"$0" -c "$1" {arguments} {shell}'

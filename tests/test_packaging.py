@@ -10,7 +10,7 @@ import zipfile
 import pytest
 
 from tests.conftest import CHECKOUT
-from tfreps.__main__ import COMMANDS
+from tfreps._src.cli.commands import COMMANDS
 
 pytestmark = pytest.mark.slow
 

@@ -11,14 +11,14 @@ metrics. The server differs from `tensorflow_model_server` in these respects:
 
 It is deliberately stricter in the following respects:
 
-- It listens on the loopback interface by default, where its REST interface only answers requests
+- It listens on the loopback interface by default, where its REST interface only accepts requests
   for known hosts. On every network interface, REST requests from unknown web sites are rejected
   (`RequestGuard`). CORS headers are sent to known sites, not to all sites.
 - A request with both `Content-Length` and `Transfer-Encoding` is rejected with HTTP status 400.
 - Requests with too many tokens, or with texts, arrays or bodies (compressed or not) that are too
-  large, are rejected before memory is allocated. Answers that are too large are rejected once they
-  are computed (`ServerOptions`). Tokens are counted by the rule that `tfreps export` stores with
-  the model. For other models, each text counts as one token.
+  large, are rejected before memory is allocated. Responses that are too large are rejected once
+  they are computed (`ServerOptions`). Tokens are counted by the rule that `tfreps export` stores
+  with the model. For other models, each text counts as one token.
 - Long requests wait in a separate queue. When its client disconnects or its time is up, a request
   is stopped, unless it is already running as part of a batch.
 - An input must have the shape that its signature declares; TensorFlow Serving leaves this check to

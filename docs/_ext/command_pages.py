@@ -5,8 +5,8 @@ import re
 
 from written_pages import write_pages
 
-from tfreps.__main__ import COMMANDS, import_command
 from tfreps._src.cli.command import METAVARS
+from tfreps._src.cli.commands import COMMANDS, import_command
 from tfreps._src.cli.options import as_flag
 
 FOLDER = "reference/commands"

@@ -5,16 +5,15 @@ to their pages, in Markdown, in guides and in docstrings, without markup of thei
 """
 
 import functools
-import importlib
 import inspect
 import re
 
 from docutils import nodes
-from public_names import documented
+from public_names import documented, public_value
 from sphinx.addnodes import pending_xref
 from sphinx.transforms import SphinxTransform
 
-from tfreps.__main__ import COMMANDS
+from tfreps._src.cli.commands import COMMANDS
 
 # Short names that are also ordinary words in the text.
 AMBIGUOUS = {"load", "auc", "matrix", "spans", "check", "convert"}
@@ -56,8 +55,7 @@ def arguments():
     """Returns the names of the arguments of all public classes and functions."""
     found = set()
     for entry in documented():
-        package, _, short = entry.name.rpartition(".")
-        value = getattr(importlib.import_module(package), short)
+        value = public_value(entry.name)
         if entry.kind == "class":
             functions = [value.__init__]
             functions += [getattr(value, member) for member in entry.members]

@@ -8,7 +8,7 @@ import pathlib
 
 import keras
 from docstrings import separated
-from public_names import documented, first_sentence
+from public_names import documented, first_sentence, public_value
 from written_pages import write_pages
 
 FOLDER = "reference/api"
@@ -45,7 +45,7 @@ def page(entry):
     lines = [short, "=" * len(short), "", f".. currentmodule:: {entry.package}", ""]
     if entry.kind == "class":
         lines += [f".. autoclass:: {entry.name}", ""]
-        value = getattr(importlib.import_module(entry.package), short)
+        value = public_value(entry.name)
         for member in entry.members:
             found = inspect.getattr_static(value, member)
             is_property = isinstance(found, property | functools.cached_property)
@@ -55,7 +55,7 @@ def page(entry):
     elif entry.kind == "function":
         lines += [f".. autofunction:: {entry.name}", ""]
     else:
-        value = getattr(importlib.import_module(entry.package), short)
+        value = public_value(entry.name)
         lines += [f".. py:data:: {short}", f"   :value: {value!r}", ""]
     return "\n".join(lines)
 

@@ -6,6 +6,8 @@ import inspect
 import pathlib
 from typing import NamedTuple
 
+from beam_stand_in import beam_stand_in
+
 import tfreps
 
 # Methods that Keras calls and that every layer or model has. They are not repeated on each page.
@@ -45,10 +47,7 @@ def documented():
         module = importlib.import_module(package)
         for short in sorted(module.__all__, key=str.lower):
             name = f"{package}.{short}"
-            try:
-                value = getattr(module, short)
-            except ImportError:  # without Apache Beam
-                continue
+            value = public_value(name)
             if inspect.ismodule(value):
                 continue
             if inspect.isclass(value) or inspect.isfunction(value):
@@ -61,6 +60,13 @@ def documented():
                 kind = "function" if inspect.isroutine(value) else "data"
                 found.append(Name(name, package, kind))
     return found
+
+
+def public_value(name):
+    """Returns the object with a full public name; Apache Beam need not be installed."""
+    package, _, short = name.rpartition(".")
+    with beam_stand_in():  # for `tfreps.distribute.Annotate`
+        return getattr(importlib.import_module(package), short)
 
 
 def members(kind):
@@ -81,6 +87,5 @@ def own(base):
 
 def first_sentence(name):
     """Returns the first paragraph of a docstring as one line."""
-    package, _, short = name.rpartition(".")
-    text = inspect.getdoc(getattr(importlib.import_module(package), short)) or ""
+    text = inspect.getdoc(public_value(name)) or ""
     return " ".join(text.split("\n\n", 1)[0].split())

@@ -125,7 +125,7 @@ server = ModelServer(
 )
 server.start()
 client = RestClient(f"http://127.0.0.1:{server.rest_port}")
-reply = client.ask("code", ["Call os.getcwd first."])
+reply = client.predict("code", ["Call os.getcwd first."])
 print({name: reply[0][name] for name in ("tokens", "tags")})
 client.close()
 stopped = server.stop()

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import baselines, domains, pretraining, slstm_study, tables, wikitext2
 from tests.training import labeling
-from tfreps.__main__ import COMMANDS, main
+from tfreps._src.cli.commands import COMMANDS, main
 from tfreps.text import Vocabulary
 
 BERTS = "bert-32", "bert", "bert3-32", "bert3"

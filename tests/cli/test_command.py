@@ -5,8 +5,8 @@ import shlex
 
 import pytest
 
-from tfreps import __main__ as command
 from tfreps._src.cli import command as command_module
+from tfreps._src.cli import commands as command
 from tfreps._src.cli.command import METAVARS, Command, Group, default_text
 from tfreps._src.cli.options import Option
 from tfreps._src.presets.preset_table import rows

@@ -12,7 +12,7 @@ import types
 import tensorflow as tf
 
 from tfreps import data
-from tfreps.__main__ import import_command, main
+from tfreps._src.cli.commands import import_command, main
 from tfreps.data import CorpusCounts, LMBatches, MaskedLMBatches, read_documents, sentence_batches
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.docs.pages import extension
-from tfreps.__main__ import COMMANDS
+from tfreps._src.cli.commands import COMMANDS
 
 command_pages = extension("command_pages")
 

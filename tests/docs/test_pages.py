@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests.docs.pages import DOCS, GUIDES, PAGES, commands, extension, launched
-from tfreps.__main__ import COMMANDS, import_command
+from tfreps._src.cli.commands import COMMANDS, import_command
 from tfreps._src.cli.options import as_flag
 
 page_code = extension("page_code")

@@ -65,7 +65,7 @@ def write_export(folder):
 
 
 def read_export(folder, random):
-    batching = BatchOptions(max_rows=random.choice([0, 0, 8]))
+    batching = BatchOptions(max_batch_size=random.choice([0, 0, 8]))
     Servable(folder, ServerOptions(batching=batching))
     if random.random() < 0.1:
         gc.collect()

@@ -49,7 +49,7 @@ def check(answer, path):
         found = json.loads(body)
         assert isinstance(found, dict) and (status == 200 or "error" in found), body[:500]
         assert "Traceback" not in str(found) and "/tmp/" not in str(found), body[:500]
-    else:  # metrics, and the answer to OPTIONS
+    else:  # metrics, and the response to OPTIONS
         is_model = path.startswith(MODELS) and b"allow" not in headers
         assert status != 200 or not is_model, (headers, body[:500])
     assert headers.get(b"content-length", b"") == str(len(body)).encode()

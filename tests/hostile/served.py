@@ -50,7 +50,7 @@ class Served:
         save_zoo(folder / "zoo" / "7")
         self.server = serving(folder / "half_plus_two", folder / "zoo", max_body_mb=1)
         self.server.start()
-        core = self.server.core
+        core = self.server._core
         core.pool.models["half_plus_two"].config.labels["stable"] = 123
         self.app = RequestGuard(RestApp(core).asgi, core.options)
         self.services = GrpcServices(core)
@@ -86,7 +86,7 @@ class Served:
         return start["status"], dict(start["headers"]), answer
 
     def grpc(self, method, request):
-        """Returns the answer of a service, or the code and details of its error."""
+        """Returns the response of a service, or the code and details of its error."""
         try:
             return on_loop(getattr(self.services, method)(request, Context()))
         except Aborted as error:

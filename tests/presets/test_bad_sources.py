@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from tests.presets.test_preset_table import FILES, preset
-from tfreps import __main__ as command
+from tfreps._src.cli import commands as command
 from tfreps._src.presets import preset_table, web_files
 
 

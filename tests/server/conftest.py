@@ -20,7 +20,7 @@ def models(tmp_path_factory):
 def server(models):
     """Starts a server of both on free ports; `half_plus_two` has the label `stable`."""
     server = serving(models / "half_plus_two", models / "zoo", max_body_mb=1)
-    server.core.pool.models["half_plus_two"].config.labels["stable"] = 123
+    server._core.pool.models["half_plus_two"].config.labels["stable"] = 123
     with server:
         yield server
 

@@ -125,7 +125,7 @@ def serving(*folders, labels=None, make_routes=None, **options):
 
 
 def ask(servable, name, inputs, outputs=(), ticket=None, **options):
-    """Returns the answer of a `Servable` to a request, which waits in its queues."""
+    """Returns the response of a `Servable` to a request, which waits in its queues."""
     return on_loop(
         servable.run(servable.prepare(name, inputs, outputs, ticket or Ticket(), **options))
     )

@@ -36,7 +36,7 @@ def counted(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(counted):
-    with serving(counted, max_tokens=4_000, max_text_tokens=3_500, max_answer_mb=1) as server:
+    with serving(counted, max_tokens=4_000, max_text_tokens=3_500, max_response_mb=1) as server:
         yield server
 
 
@@ -74,7 +74,7 @@ def test_answers_that_are_too_large(server):
     """8,000 bytes of input become 4 x 4 MB, as arrays over gRPC and as JSON over REST."""
     texts = ["y" * 600_000, "y" * 600_000]
     found = post(server, texts, "echo")
-    assert found.status_code == 413 and "max_answer_mb" in found.json()["error"]
+    assert found.status_code == 413 and "max_response_mb" in found.json()["error"]
     with stub_of(server) as stub, pytest.raises(grpc.RpcError) as caught:
         stub.Predict(predict_request("zoo", {"x": texts}, "echo"), timeout=20)
     assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
@@ -98,18 +98,18 @@ def test_small_requests_do_not_wait_for_long_ones(counted, monkeypatch):
     monkeypatch.setattr(signature_runner, "LONG_WAITING", 16)
     with serving(counted, max_tokens=4_000, max_text_tokens=3_500) as server:
         clients = [send(server, [LONG]) for _ in range(20)]
-        wait_for(lambda: server.core.in_progress == 17)
+        wait_for(lambda: server._core.in_progress == 17)
         wait_for(lambda: len(select.select(clients, [], [], 0)[0]) >= 3)  # they are rejected
         for _ in range(10):
             assert post(server, ["ab"]).json()["predictions"] == [{"length": 2, "upper": "AB"}]
-        assert server.core.in_progress > 1
+        assert server._core.in_progress > 1
         assert requests.get(f"http://127.0.0.1:{server.rest_port}/healthz").status_code == 200
         rejected = select.select(clients, [], [], 0)[0]
         answers = [client.recv(1_000) for client in rejected]
         assert sum(b" 503 " in answer and b"16 long requests" in answer for answer in answers) == 3
         for client in clients:
             client.close()
-        wait_for(lambda: server.core.in_progress == 0)
+        wait_for(lambda: server._core.in_progress == 0)
 
 
 @pytest.fixture(scope="module")
@@ -121,8 +121,8 @@ def patient(counted):
 def test_work_stops_when_the_client_hangs_up(patient):
     for _ in range(3):
         with send(patient, [ENDLESS]):
-            wait_for(lambda: patient.core.in_progress == 1)
-        wait_for(lambda: patient.core.in_progress == 0)
+            wait_for(lambda: patient._core.in_progress == 1)
+        wait_for(lambda: patient._core.in_progress == 0)
 
 
 def test_work_stops_when_a_call_is_cancelled_or_late(patient):
@@ -131,10 +131,10 @@ def test_work_stops_when_a_call_is_cancelled_or_late(patient):
     with stub_of(patient) as stub:
         for ends in ("cancelled", "late"):
             call = stub.Predict.future(request, timeout=60 if ends == "cancelled" else 0.5)
-            wait_for(lambda: patient.core.in_progress == 1)
+            wait_for(lambda: patient._core.in_progress == 1)
             if ends == "cancelled":
                 call.cancel()
-            wait_for(lambda: patient.core.in_progress == 0)
+            wait_for(lambda: patient._core.in_progress == 0)
             assert call.exception() if ends == "late" else call.cancelled()
         answer = stub.Predict(predict_request("zoo", {"text": ["ab"]}), timeout=20)
         assert list(answer.outputs["length"].int_val) == [2]
@@ -145,18 +145,18 @@ def test_calls_cancelled_in_mid_batch(models):
     with serving(models / "zoo") as server, stub_of(server) as stub:
         slow = predict_request("zoo", {"text": ["x" * 1_000]}, "slow")
         calls = [stub.Predict.future(slow, timeout=30) for _ in range(24)]
-        wait_for(lambda: server.core.in_progress == 24)
+        wait_for(lambda: server._core.in_progress == 24)
         for call in calls[::2]:
             call.cancel()
         assert all(call.result().outputs["total"].float_val for call in calls[1::2])
-        wait_for(lambda: server.core.in_progress == 0)
+        wait_for(lambda: server._core.in_progress == 0)
 
 
 @pytest.mark.slow
 def test_health_while_the_workers_are_stuck(models, monkeypatch):
     monkeypatch.setattr(lane, "SLACK", 0.0)
     monkeypatch.setattr(grpc_front, "HEALTH_SECONDS", 0.02)
-    together = BatchOptions(timeout_ms=100)  # a batch is not stopped, unlike a single request
+    together = BatchOptions(batch_timeout_ms=100)  # a batch is not stopped, unlike a single request
     with serving(models / "zoo", timeout_seconds=0.4, batching=together) as server:
         with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
             stub = health_pb2_grpc.HealthStub(channel)

@@ -1,4 +1,4 @@
-"""A whole server under load and errors: accepted requests are answered."""
+"""A whole server under load and errors: accepted requests are finished."""
 
 import contextlib
 import shutil
@@ -101,7 +101,7 @@ def post(server, name, body, **options):
 
 def test_a_version_rolled_in_and_back_under_load(half):
     with serving(half, poll_seconds=0.05) as server, Load(server, "half") as load:
-        model = server.core.pool.models["half"]
+        model = server._core.pool.models["half"]
         wait_for(lambda: len(load.answers) > 20)
         save_half(half / "2", plus=2.0)
         wait_for(lambda: model.available == [2])
@@ -118,7 +118,7 @@ def test_a_corrupt_version_dropped_in(half):
         save_half(half.parent / "broken")
         (half.parent / "broken" / "saved_model.pb").write_bytes(b"torn")
         (half.parent / "broken").rename(half / "2")
-        wait_for(lambda: server.core.pool.status("half")[0][:2] == (2, "END"))
+        wait_for(lambda: server._core.pool.status("half")[0][:2] == (2, "END"))
         url = f"http://127.0.0.1:{server.rest_port}/v1/models/half/versions/2"
         (told,) = requests.get(url, timeout=20).json()["model_version_status"]
         assert told["state"] == "END" and told["status"]["error_code"] == "INVALID_ARGUMENT"
@@ -136,13 +136,13 @@ def test_a_corrupt_version_dropped_in(half):
 def test_a_version_whose_warm_up_fails(half):
     write_warm_up(save_half(half / "2"), "no number")
     with serving(half) as server:
-        (_, state, error), (_, first, _) = server.core.pool.status("half")
+        (_, state, error), (_, first, _) = server._core.pool.status("half")
         assert (state, first) == ("END", "AVAILABLE") and "warm-up request 1 fails" in str(error)
 
 
 def test_a_full_queue(models):
-    """Accepted requests are answered, and the others are rejected at once."""
-    options = {"max_queue": 3, "batching": BatchOptions(max_rows=0)}
+    """Accepted requests are finished, and the others are rejected at once."""
+    options = {"max_requests": 3, "batching": BatchOptions(max_batch_size=0)}
     with serving(models / "zoo", **options) as server:
         found = []
 
@@ -151,7 +151,7 @@ def test_a_full_queue(models):
             found.append(post(server, "zoo", body))
 
         with at_the_same_time(ask, 8):
-            wait_for(lambda: server.core.in_progress == 3)
+            wait_for(lambda: server._core.in_progress == 3)
             request = predict_request("zoo", {"text": ["a"]})
             with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
                 stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
@@ -162,7 +162,7 @@ def test_a_full_queue(models):
                 status.model_spec.name = "zoo"
                 service = model_service_pb2_grpc.ModelServiceStub(channel)
                 assert service.GetModelStatus(status, timeout=20).model_version_status
-            assert server.core.in_progress == 3  # probes are answered regardless
+            assert server._core.in_progress == 3  # probes are answered regardless
             url = f"http://127.0.0.1:{server.rest_port}/v1/models/zoo"
             for path in "", "/metadata":
                 assert requests.get(url + path, timeout=20).status_code == 200

@@ -18,7 +18,7 @@ LARGE = "y" * 4_000_000  # more than the network buffers
 @pytest.fixture(scope="module")
 def few(models):
     """Starts a server with at most two requests in progress."""
-    with serving(models / "zoo", max_queue=2) as server:
+    with serving(models / "zoo", max_requests=2) as server:
         yield server
 
 
@@ -33,7 +33,7 @@ def test_over_rest(few):
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
             client.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
             assert client.recv(12) == b"HTTP/1.1 200"  # reads no further
-            wait_for(lambda: few.core.in_progress == 0)
+            wait_for(lambda: few._core.in_progress == 0)
         url = f"http://127.0.0.1:{few.rest_port}/v1/models/zoo:predict"
         assert requests.post(url, data='{"instances": ["a"]}', timeout=20).status_code == 200
 
@@ -50,5 +50,5 @@ def test_over_grpc(few):
             )
             stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
             stub.Predict.future(predict_request("zoo", {"x": [LARGE]}, "echo"), timeout=60)
-            wait_for(lambda: few.core.in_progress == 0)
+            wait_for(lambda: few._core.in_progress == 0)
         assert stub.Predict(predict_request("zoo", {"text": ["a"]}), timeout=20).outputs

@@ -54,8 +54,8 @@ def exports(tmp_path_factory):
     return folder
 
 
-def routes(core):
-    return page_routes(core, PAGE, ["the river bank", "he put money in the bank"])
+def routes(server):
+    return page_routes(server._core, PAGE, ["the river bank", "he put money in the bank"])
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def card(page, name):
 
 def answer(server, model, text):
     """Returns the outputs of the signature `explain`."""
-    with server.core.pool.lease(model) as (_, servable):
+    with server._core.pool.lease(model) as (_, servable):
         inputs = {"text": np.array([text.encode()], object)}
         return {name: value[0] for name, value in servable.run("explain", inputs).items()}
 

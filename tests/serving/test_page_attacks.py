@@ -58,7 +58,7 @@ def server(tmp_path_factory):
     save_half(folder / "half" / "1")
     with serving(
         *sorted(folder.iterdir()),
-        make_routes=lambda core: page_routes(core, PAGE, [HARM, f"{SCRIPT} {LINK}"]),
+        make_routes=lambda server: page_routes(server._core, PAGE, [HARM, f"{SCRIPT} {LINK}"]),
     ) as started:
         yield started
 
@@ -176,7 +176,7 @@ def test_pages_of_another_site_ask_nothing(server, page):
 def test_a_site_that_points_its_name_to_this_machine(server, page):
     """DNS rebinding: for the browser, the server's port belongs to the site."""
     found = page.goto(f"http://{SITE}:{server.rest_port}/page/")
-    assert found.status == 403 and "does not answer requests for the host" in found.text()
+    assert found.status == 403 and "does not accept requests for the host" in found.text()
     before = asked(server)
     found = page.evaluate(ASK, ["/v1/models/half:predict", JSON])
     assert found[:2] == ["basic", 403] and asked(server) == before

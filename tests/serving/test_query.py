@@ -50,7 +50,7 @@ def test_files_and_standard_input(ports, capsys, tmp_path, monkeypatch):
         (["a", "--version", "1", "--label", "b"], "--version cannot be combined with --label"),
         (["a", "--version", "9"], "404: Servable not found for request: Specific(zoo, 9)"),
         (["a", "--label", "x"], "Unrecognized servable version label: x"),
-        (["a", "--rest-port", "1"], "No server answers at http://127.0.0.1:1"),
+        (["a", "--rest-port", "1"], "No server responds at http://127.0.0.1:1"),
     ],
 )
 def test_errors_are_one_line(ports, capsys, arguments, words):

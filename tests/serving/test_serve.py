@@ -61,7 +61,7 @@ def test_a_whole_life(zoo):
         assert f'tfreps query zoo "A sentence ." --rest-port {port}' in text
         assert "127.0.0.1" in text and "small installations" in text
         client = RestClient(f"http://127.0.0.1:{port}")
-        assert client.ask("zoo", ["ab"]) == [{"length": 2, "upper": "AB"}]
+        assert client.predict("zoo", ["ab"]) == [{"length": 2, "upper": "AB"}]
         threading.Timer(0.5, process.terminate).start()
         begin = time.monotonic()
         body = {"signature_name": "slow", "instances": ["x" * 4_000]}
@@ -69,7 +69,7 @@ def test_a_whole_life(zoo):
         assert list(found.json()) == ["predictions"]
         assert time.monotonic() - begin > 0.5
         assert process.wait(30) == 0
-        assert "once all accepted requests are answered" in process.stdout.read()
+        assert "once all accepted requests are finished" in process.stdout.read()
         client.close()
 
 
@@ -101,14 +101,14 @@ def test_killed_and_started_again_at_once(zoo):
     with started(zoo, "--rest-port", 0, "--grpc-port", 0) as (process, rest, lines):
         grpc_port = re.search(r"gRPC: \S+:(\d+)", "".join(lines))[1]
         client = RestClient(f"http://127.0.0.1:{rest}")
-        assert client.ask("zoo", ["ab"])
+        assert client.predict("zoo", ["ab"])
         (zoo / "2").mkdir()  # as if a model was being copied
         (zoo / "2" / "saved_model.pb").write_bytes(b"half of")
         process.send_signal(signal.SIGKILL)
         process.wait(10)
         with started(zoo, "--rest-port", rest, "--grpc-port", grpc_port) as (_, again, _):
             assert again == rest
-            assert client.ask("zoo", ["ab"]) == [{"length": 2, "upper": "AB"}]
+            assert client.predict("zoo", ["ab"]) == [{"length": 2, "upper": "AB"}]
             assert [entry[:2] for entry in client.status("zoo")] == [(2, "END"), (1, "AVAILABLE")]
         client.close()
 
@@ -123,7 +123,7 @@ def test_killed_and_started_again_at_once(zoo):
         (["."], "contains no version of a model to serve: expected folders"),
         ([".", "--tls-cert", "x"], "--tls-cert requires --tls-key"),
         ([".", "--tls-cert", "x", "--tls-key", "y"], "No such file"),
-        ([".", "--max-queue", "0"], "--max-queue must be at least 1"),
+        ([".", "--max-requests", "0"], "--max-requests must be at least 1"),
         (
             [".", "--rest-port", "65536"],
             "--rest-port must be at least 0 and at most 65535; got",
@@ -184,7 +184,7 @@ def test_all_versions_and_labels(tmp_path):
     arguments = [str(tmp_path / "half"), "--label", "half:stable=1", "--rest-port", "0"]
     server = serve.make_server(serve.COMMAND.parse([*arguments, "--grpc-port", "0"]))
     with server:
-        assert server.core.pool.models["half"].available == [1, 3]
+        assert server._core.pool.models["half"].available == [1, 3]
         assert not serve.reads_text(server, "half")
 
 
@@ -212,12 +212,14 @@ def test_the_time_that_stopping_took_is_the_true_one(zoo, monkeypatch, capsys):
     go_on = asyncio.Event()
 
     async def leave_one_in_work(core):
-        task = asyncio.ensure_future(core.answer(lambda ticket: go_on.wait(), ticket=core.ticket()))
+        task = asyncio.ensure_future(
+            core.respond(lambda ticket: go_on.wait(), ticket=core.ticket())
+        )
         await asyncio.sleep(0)
         return task
 
     monkeypatch.setattr(
-        serve, "try_out", lambda server, options: on_loop(leave_one_in_work(server.core))
+        serve, "try_out", lambda server, options: on_loop(leave_one_in_work(server._core))
     )
     serve.main([str(zoo), "--rest-port", "0", "--grpc-port", "0", "--try", "a"])
     server_loop().call_soon_threadsafe(go_on.set)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.closeness import FLOAT16, assert_close
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
-from tfreps.__main__ import import_command, main
+from tfreps._src.cli.commands import import_command, main
 from tfreps._src.convert import bilm_tf
 from tfreps._src.inference.embeddings_file import EmbeddingsFile
 from tfreps._src.inference.sentence_encoder import SentenceEncoder
@@ -133,7 +133,7 @@ def test_tagged_sentences_are_those_of_training(run, tmp_path, capsys):
 
 KILLED = """
 import os, signal, sys
-from tfreps.__main__ import import_command, main
+from tfreps._src.cli.commands import import_command, main
 from tfreps._src.inference.embeddings_file import EmbeddingsFile
 
 import_command("training.embed").WINDOW = 10

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from tests.conftest import CHECKOUT
-from tfreps.__main__ import COMMANDS, import_command, main
+from tfreps._src.cli.commands import COMMANDS, import_command, main
 from tfreps._src.distribute.local_workers import Outcome
 
 launch = import_command("training.launch")  # the module that `main` runs: see CONTRIBUTING.md
@@ -35,7 +35,7 @@ if "--fail" in sys.argv or "--wait" in sys.argv:
 # Runs `tfreps launch` with the stand-in.
 COMMAND = f"""
 import sys
-from tfreps.__main__ import import_command, main
+from tfreps._src.cli.commands import import_command, main
 launch, fake = import_command("training.launch"), {FAKE!r}
 run = launch.run_workers
 launch.run_workers = lambda command, *rest: run([*command[:1], "-c", fake, *command[3:]], *rest)

@@ -1,6 +1,6 @@
 import pytest
 
-from tfreps import __main__ as command
+from tfreps._src.cli import commands as command
 from tfreps._src.presets.preset_table import rows
 
 

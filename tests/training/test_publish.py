@@ -10,7 +10,7 @@ import pytest
 
 import tfreps
 from tests import tiny_bert
-from tfreps import __main__ as command
+from tfreps._src.cli import commands as command
 from tfreps.inference import TextBiLM, TextTagger
 from tfreps.models import BiLM, Tagger, TokenEmbedder
 from tfreps.text import TokenIndexer, Vocabulary

@@ -17,7 +17,7 @@ def client(server):
 def test_both_protocols_answer_alike(client, server):
     rest = RestClient(f"http://127.0.0.1:{server.rest_port}")
     for asked in (("zoo", ["ab", "é", ""]), ("zoo", ["a"], "picky"), ("zoo", ["a"], "", 7)):
-        assert client.ask(*asked) == rest.ask(*asked)
+        assert client.predict(*asked) == rest.predict(*asked)
     assert client.status("half_plus_two") == rest.status("half_plus_two")
     rest.close()
 
@@ -34,12 +34,12 @@ def test_both_protocols_answer_alike(client, server):
 def test_what_cannot_be_asked(client, which, words):
     model, *signature = which
     with pytest.raises(ValueError, match=words):
-        client.ask(model, ["a"], *signature)
+        client.predict(model, ["a"], *signature)
 
 
 def test_nobody_there():
-    client = GrpcClient("127.0.0.1:1", seconds=10)
-    with pytest.raises(ValueError, match="No server answers at 127.0.0.1:1"):
+    client = GrpcClient("127.0.0.1:1", timeout=10)
+    with pytest.raises(ValueError, match="No server responds at 127.0.0.1:1"):
         client.status("zoo")
     client.close()
 

@@ -57,12 +57,12 @@ def test_a_port_in_use(server, models):
 
 def test_calls_beyond_a_limit_are_not_received(models, monkeypatch):
     """Their messages would take memory before the queue can reject them."""
-    with serving(models / "zoo", rest_port=None, max_queue=1) as server:
+    with serving(models / "zoo", rest_port=None, max_requests=1) as server:
 
         async def hang(*given, **options):
             await asyncio.sleep(60)
 
-        monkeypatch.setattr(server.core, "predict", hang)
+        monkeypatch.setattr(server._core, "predict", hang)
         with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
             stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
             request = predict_request("zoo", {"text": ["x"]})

@@ -18,7 +18,7 @@ from tfreps.server import BatchOptions, ServerOptions
 
 @pytest.fixture(scope="module")
 def zoo(models):
-    batching = BatchOptions(max_rows=8, timeout_ms=50)
+    batching = BatchOptions(max_batch_size=8, batch_timeout_ms=50)
     return Servable(models / "zoo" / "7", ServerOptions(batching=batching))
 
 
@@ -128,13 +128,13 @@ def test_too_much_text(models):
 
 
 def test_an_answer_of_a_batch_that_is_too_large_fails_alone(tmp_path):
-    """The answer of each request counts, not that of its batch."""
+    """The response to each request counts, not that of its batch."""
 
     def repeat(x):
         return {"y": tf.strings.substr(tf.strings.join([x] * 500), 0, 10**9)}
 
     save(tmp_path / "1", serving_default=(repeat, {"x": spec("string", None)}))
-    options = ServerOptions(batching=BatchOptions(timeout_ms=200), max_answer_mb=1)
+    options = ServerOptions(batching=BatchOptions(batch_timeout_ms=200), max_response_mb=1)
     servable = Servable(tmp_path / "1", options)
     words = ["a", "b" * 3_000, "c"]
     found = {}

@@ -30,7 +30,7 @@ def refuses_three(x):
 class Runner:
     """Runner whose calls of the model wait until `go_on` is set."""
 
-    def __init__(self, function, monkeypatch, max_answer_mb=128, **batching):
+    def __init__(self, function, monkeypatch, max_response_mb=128, **batching):
         self.go_on = threading.Event()
         self.asked = []
         call = Ticket.call
@@ -42,7 +42,8 @@ class Runner:
 
         monkeypatch.setattr(Ticket, "call", call_later)
         options = ServerOptions(
-            batching=BatchOptions(**{"max_rows": 8, **batching}), max_answer_mb=max_answer_mb
+            batching=BatchOptions(**{"max_batch_size": 8, **batching}),
+            max_response_mb=max_response_mb,
         )
         concrete = tf.function(lambda x: function(x)).get_concrete_function(*NUMBERS)
         self.runner = SignatureRunner({"f": concrete}, {"f"}, options)

@@ -5,7 +5,7 @@ import types
 import numpy as np
 import pytest
 
-from tfreps._src.server.requests.request_limits import check_answer, choose_queue, rows_of
+from tfreps._src.server.requests.request_limits import check_response, choose_queue, rows_of
 from tfreps._src.server.requests.request_size import RequestSize
 from tfreps._src.server.requests.serving_error import ServingError
 from tfreps.server import BatchOptions, ServerOptions
@@ -14,8 +14,8 @@ LIMITS = ServerOptions(
     max_tokens=1_000,
     max_text_tokens=500,
     max_text_mb=1,
-    max_answer_mb=1,
-    batching=BatchOptions(max_rows=10),
+    max_response_mb=1,
+    batching=BatchOptions(max_batch_size=10),
 )
 
 
@@ -46,7 +46,7 @@ def test_too_many_tokens(size, words):
 def test_as_many_as_are_allowed():
     for size in (RequestSize(0, 9_999), RequestSize(1, 500), RequestSize(1_000, 1)):
         queue_of(size, texts(1, 3))
-    check_answer(2**20, LIMITS)
+    check_response(2**20, LIMITS)
     each = {"a": texts(1, 2**20)["text"], "b": texts(100, 1)["text"]}
     assert queue_of(RequestSize(1, 1), each) == "long"  # each input by itself
 
@@ -56,8 +56,10 @@ def test_too_many_bytes():
         queue_of(RequestSize(2, 1), {"text": np.array([b"a" * 600_000, b""], object)})
     with pytest.raises(ServingError, match="64 bytes each"):
         queue_of(RequestSize(2, 1), texts(20_000, 1))
-    with pytest.raises(ServingError, match="1048577 bytes, more than the 1048576 .*max_answer_mb"):
-        check_answer(2**20 + 1, LIMITS)
+    with pytest.raises(
+        ServingError, match="1048577 bytes, more than the 1048576 .*max_response_mb"
+    ):
+        check_response(2**20 + 1, LIMITS)
 
 
 @pytest.mark.parametrize(

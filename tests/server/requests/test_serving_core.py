@@ -19,7 +19,7 @@ from tfreps.server import ServerOptions
 
 
 def test_requests_beyond_the_limit_are_rejected_and_accepted_ones_answered():
-    core = ServingCore(ModelPool([], load=None), ServerOptions(max_queue=2))
+    core = ServingCore(ModelPool([], load=None), ServerOptions(max_requests=2))
 
     async def check():
         go_on = asyncio.Event()
@@ -29,15 +29,15 @@ def test_requests_beyond_the_limit_are_rejected_and_accepted_ones_answered():
             return number
 
         tasks = [
-            asyncio.ensure_future(core.answer(work, n, ticket=core.ticket())) for n in range(2)
+            asyncio.ensure_future(core.respond(work, n, ticket=core.ticket())) for n in range(2)
         ]
         await asyncio.sleep(0)
         with pytest.raises(ServingError, match="2 requests are in progress") as caught:
-            await core.answer(work, 2, ticket=core.ticket())
+            await core.respond(work, 2, ticket=core.ticket())
         assert caught.value.code == "UNAVAILABLE"
         go_on.set()
         assert await asyncio.gather(*tasks) == [0, 1]
-        assert await core.answer(work, 3, ticket=core.ticket()) == 3
+        assert await core.respond(work, 3, ticket=core.ticket()) == 3
         assert core.in_progress == 0
 
     asyncio.run(check())
@@ -56,7 +56,7 @@ def test_a_request_that_is_given_up_is_in_progress_until_its_work_ends(end):
             await go_on.wait()
             ticket.check()
 
-        task = asyncio.ensure_future(core.answer(work, ticket=ticket))
+        task = asyncio.ensure_future(core.respond(work, ticket=ticket))
         await asyncio.sleep(0)
         if end == "cancelled":
             task.cancel()
@@ -77,7 +77,7 @@ def test_a_request_that_is_given_up_is_in_progress_until_its_work_ends(end):
 
 
 def test_errors_are_counted_for_models_that_exist(server):
-    core = server.core
+    core = server._core
     for name in ("zoo", "no-such-model"):
         with pytest.raises(ServingError, match="INTERNAL|ZeroDivision"):
             with core.recorded(name, "Predict", "REST"):
@@ -88,9 +88,9 @@ def test_errors_are_counted_for_models_that_exist(server):
 
 
 def test_messages(server):
-    (entry,) = server.core.status_message("half_plus_two").model_version_status
+    (entry,) = server._core.status_message("half_plus_two").model_version_status
     assert (entry.version, entry.state, entry.status.error_code) == (123, 30, 0)
-    message = server.core.metadata_message("half_plus_two", label="stable")
+    message = server._core.metadata_message("half_plus_two", label="stable")
     assert message.model_spec.version.value == 123 and list(message.metadata) == ["signature_def"]
 
 

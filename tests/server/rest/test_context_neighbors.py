@@ -51,7 +51,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def neighbors(server):
-    return ContextNeighbors(server.core, SENTENCES)
+    return ContextNeighbors(server._core, SENTENCES)
 
 
 def find(neighbors, *asked, **options):
@@ -95,7 +95,7 @@ def test_context_of_five_words(neighbors):
 
 
 def test_only_as_many_as_there_are(server):
-    alone = ContextNeighbors(server.core)
+    alone = ContextNeighbors(server._core)
     assert find(alone, "bilm", ["one"], 0, 0) == []
     assert len(find(alone, "bilm", ["one two three"], 0, 0, k=1)) == 1
 
@@ -122,12 +122,12 @@ def test_sentences_are_embedded_once(neighbors, asked):
 
 def test_another_model_under_the_same_version_is_asked_again(server, asked, monkeypatch):
     """This happens when a version is removed and its number is used again."""
-    neighbors = ContextNeighbors(server.core, SENTENCES)
+    neighbors = ContextNeighbors(server._core, SENTENCES)
     find(neighbors, "bilm", ["x"], 0, 0)
-    with server.core.pool.lease("bilm") as (number, servable):
+    with server._core.pool.lease("bilm") as (number, servable):
         other = copy.copy(servable)
     monkeypatch.setattr(
-        server.core.pool, "lease", lambda *_: contextlib.nullcontext((number, other))
+        server._core.pool, "lease", lambda *_: contextlib.nullcontext((number, other))
     )
     find(neighbors, "bilm", ["x"], 0, 0)
     sentences = [text.encode() for text in SENTENCES]

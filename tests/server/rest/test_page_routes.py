@@ -18,7 +18,7 @@ PAGE = CHECKOUT / "serving" / "page"
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     folders = save_models(tmp_path_factory.mktemp("models"))
-    with serving(*folders, make_routes=lambda core: page_routes(core, PAGE, ["a ccc"])) as server:
+    with serving(*folders, make_routes=lambda s: page_routes(s._core, PAGE, ["a ccc"])) as server:
         yield f"http://127.0.0.1:{server.rest_port}"
 
 

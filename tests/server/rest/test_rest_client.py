@@ -15,11 +15,11 @@ def client(server):
 
 
 def test_answers(client):
-    assert client.ask("zoo", ["ab", "é"]) == [
+    assert client.predict("zoo", ["ab", "é"]) == [
         {"length": 2, "upper": "AB"},
         {"length": 2, "upper": "é"},
     ]
-    assert client.ask("zoo", ["ab"], "picky", version=7) == [{"length": 2}]
+    assert client.predict("zoo", ["ab"], "picky", version=7) == [{"length": 2}]
 
 
 def test_status(client):
@@ -37,14 +37,14 @@ def test_status(client):
 def test_what_the_server_refuses(client, which, words):
     model, *signature = which
     with pytest.raises(ValueError, match=words):
-        client.ask(model, ["a"], *signature)
+        client.predict(model, ["a"], *signature)
 
 
 def test_nobody_there_and_somebody_else():
-    with pytest.raises(ValueError, match="No server answers at http://127.0.0.1:1"):
+    with pytest.raises(ValueError, match="No server responds at http://127.0.0.1:1"):
         RestClient("http://127.0.0.1:1").status("zoo")
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        client = RestClient(f"http://127.0.0.1:{silent.getsockname()[1]}", seconds=0.2)
+        client = RestClient(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.2)
         with pytest.raises(ValueError, match="did not respond within 0.2 seconds"):
             client.status("zoo")
         client.close()

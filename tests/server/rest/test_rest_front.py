@@ -24,8 +24,8 @@ def patient(models):
         grpc_port=None,
         header_seconds=1.0,
         timeout_seconds=0.5,
-        make_routes=lambda core: [
-            Route("/page", lambda request: PlainTextResponse("".join(core.pool.models))),
+        make_routes=lambda server: [
+            Route("/page", lambda request: PlainTextResponse("".join(server._core.pool.models))),
             Route("/large", lambda request: PlainTextResponse("x" * LARGE)),
         ],
     )

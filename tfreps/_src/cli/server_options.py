@@ -28,7 +28,7 @@ MODELS = {
         "rejected.",
     ),
     "try": Option(
-        str, None, "Send this sentence to the first model over REST and gRPC, print the answers, "
+        str, None, "Send this sentence to the first model over REST and gRPC, print the outputs, "
         "and exit.", metavar="SENTENCE",
     ),
 }  # fmt: skip
@@ -68,15 +68,15 @@ PAGE = {
 }  # fmt: skip
 WORK = {
     "max_batch_size": Option(
-        int, 64, "Maximum number of sentences in a batch; 1 disables batching.", at_least=1
+        int, 64, "Maximum number of texts in a batch; 1 disables batching.", at_least=1
     ),
     "batch_timeout_ms": Option(
-        float, 0.0, "Milliseconds that a batch waits for more sentences.", at_least=0, at_most=1e6
+        float, 0.0, "Milliseconds that a batch waits for more texts.", at_least=0, at_most=1e6
     ),
-    "batch_threads": Option(
+    "num_batch_threads": Option(
         int, 1, "Number of batches that run concurrently.", at_least=1, at_most=1000
     ),
-    "max_queue": Option(
+    "max_requests": Option(
         int, 256, "Maximum number of requests in progress. Further requests are rejected with HTTP "
         "status 503, or UNAVAILABLE in gRPC.",
         at_least=1,
@@ -110,8 +110,8 @@ WORK = {
         at_least=1,
     ),
     "max_text_tokens": Option(int, 2**12, "Maximum number of tokens in a text.", at_least=1),
-    "max_answer_mb": Option(
-        int, 128, "Maximum size of an answer in MiB, both as arrays and as JSON.", at_least=1
+    "max_response_mb": Option(
+        int, 128, "Maximum size of a response in MiB, both as arrays and as JSON.", at_least=1
     ),
     "grace_seconds": Option(
         float, 30.0, "Seconds to wait for accepted requests to finish when the server stops.",
@@ -119,13 +119,13 @@ WORK = {
     ),
 }  # fmt: skip
 LIMITS = (
-    "Requests over a limit are rejected before the model runs. Answers over --max-answer-mb are "
-    "rejected after they are computed. The memory that a model uses while it runs is not limited. "
-    "For models written by 'tfreps export', it grows with the number of tokens. For other models, "
-    "the limit on tokens applies to the number of texts instead. A call that takes longer than "
-    "--timeout-seconds is stopped unless it is part of a batch. Error messages to clients use the "
-    "option names of the library: `max_tokens` is --max-tokens, `allowed_hosts` is --allow-host, "
-    "and `allowed_origins` is --allow-origin."
+    "Requests over a limit are rejected before the model runs. Responses over --max-response-mb "
+    "are rejected after they are computed. The memory that a model uses while it runs is not "
+    "limited. For models written by 'tfreps export', it grows with the number of tokens. For other "
+    "models, the limit on tokens applies to the number of texts instead. A call that takes longer "
+    "than --timeout-seconds is stopped unless it is part of a batch. Error messages to clients use "
+    "the option names of the library: `max_tokens` is --max-tokens, `allowed_hosts` is "
+    "--allow-host, and `allowed_origins` is --allow-origin."
 )
 
 

@@ -4,9 +4,13 @@ import asyncio
 import contextlib
 import functools
 import time
+from collections.abc import Callable, Iterable, Sequence
+
+from starlette.routing import BaseRoute
 
 from tfreps._src.server.grpc.grpc_front import GrpcFront
-from tfreps._src.server.models.model_pool import ModelPool
+from tfreps._src.server.models.model_configs import ModelConfig
+from tfreps._src.server.models.model_pool import ModelPool, ServedModel
 from tfreps._src.server.models.servable import Servable
 from tfreps._src.server.requests.event_loop import on_loop
 from tfreps._src.server.requests.server_options import ServerOptions
@@ -18,53 +22,60 @@ from tfreps._src.server.rest.rest_front import RestFront
 
 
 class ModelServer:
-    """Server that loads models and answers requests over gRPC and REST.
+    """Server that loads models and responds to requests over gRPC and REST.
 
     If it is used as a context manager, the server starts when the block is entered, and stops when
     the block is left.
 
     Args:
-        configs: List of `ModelConfig`.
-        options: `ServerOptions`. If `None`, the default options are used.
-        make_routes: Function that takes the `ServingCore` and returns additional Starlette routes
-            for the REST port. If `None`, there are no additional routes.
+        configs: sequence of `ModelConfig`. The models to serve.
+        options: `ServerOptions` or None. If `None`, the default options are used. Defaults to
+            `None`.
+        make_routes: callable or None. Function that takes the server and returns additional
+            Starlette routes for the REST port. If `None`, there are no additional routes. Defaults
+            to `None`.
 
     Attributes:
-        core: The `ServingCore`.
-        rest_port: int. The port of the REST interface, or `None` if there is no such interface.
-        grpc_port: int. The port of the gRPC interface, or `None` if there is no such interface.
+        rest_port: int or None. Port of the REST interface, or `None` if there is none.
+        grpc_port: int or None. Port of the gRPC interface, or `None` if there is none.
 
     Raises:
         ValueError: If an entry of `options.allowed_origins` is not a valid origin.
         OSError: If a port cannot be opened, or a TLS file cannot be read or is not valid.
     """
 
-    def __init__(self, configs, options=None, make_routes=None):
+    def __init__(
+        self,
+        configs: Sequence[ModelConfig],
+        options: ServerOptions | None = None,
+        make_routes: "Callable[[ModelServer], Iterable[BaseRoute]] | None" = None,
+    ):
         options = options or ServerOptions()
         pool = ModelPool(configs, functools.partial(Servable, options=options))
-        self.core = ServingCore(pool, options)
-        self._rest = self._grpc = None
+        self._core = ServingCore(pool, options)
+        self._rest: RestFront | None = None
+        self._grpc: GrpcFront | None = None
         # Ports are opened first, so that a port in use is reported before models are loaded.
         try:
             if options.grpc_port is not None:
-                self._grpc = GrpcFront(self.core)
+                self._grpc = GrpcFront(self._core)
             if options.rest_port is not None:
-                app = RestApp(self.core, make_routes(self.core) if make_routes else ())
+                app = RestApp(self._core, make_routes(self) if make_routes else ())
                 self._rest = RestFront(RequestGuard(app.asgi, options), options)
         except Exception:
             self.stop(0)  # closes the other port
             raise
-        self.rest_port = self._rest and self._rest.port
-        self.grpc_port = self._grpc and self._grpc.port
+        self.rest_port: int | None = self._rest and self._rest.port
+        self.grpc_port: int | None = self._grpc and self._grpc.port
 
-    def start(self):
-        """Loads the models, then starts answering requests.
+    def start(self) -> None:
+        """Loads the models, then starts to respond to requests.
 
         Raises:
             ValueError: If a model has no version that can be served.
             OSError: If the REST interface fails to start.
         """
-        pool = self.core.pool
+        pool = self._core.pool
         pool.refresh()
         try:
             for model in pool.models.values():
@@ -75,37 +86,37 @@ class ModelServer:
         except Exception:
             self.stop(0)
             raise
-        if self.core.options.poll_seconds:
-            pool.start(self.core.options.poll_seconds)
+        if self._core.options.poll_seconds:
+            pool.start(self._core.options.poll_seconds)
 
-    def stop(self, seconds=30.0):
-        """Rejects new requests and waits until the accepted ones are answered.
+    def stop(self, timeout: float = 30.0) -> bool:
+        """Rejects new requests and waits until the accepted ones are finished.
 
         Args:
-            seconds: float. Time limit in seconds for the accepted requests. Defaults to 30.0.
+            timeout: float. Seconds to wait for the accepted requests. Defaults to 30.0.
 
         Returns:
-            bool. `True` if all accepted requests were answered in time.
+            bool. `True` if all accepted requests finished in time.
         """
-        until = time.monotonic() + seconds
-        self.core.pool.ask_to_stop()
-        on_loop(self._stop_fronts(seconds))
-        self.core.pool.stop(until - time.monotonic())  # does not wait for a version to load
-        return not self.core.in_progress
+        until = time.monotonic() + timeout
+        self._core.pool.ask_to_stop()
+        on_loop(self._stop_fronts(timeout))
+        self._core.pool.stop(until - time.monotonic())  # does not wait for a version to load
+        return not self._core.in_progress
 
-    async def _stop_fronts(self, seconds):
+    async def _stop_fronts(self, timeout: float) -> None:
         fronts = filter(None, (self._grpc, self._rest))
-        await asyncio.gather(*(front.stop(seconds) for front in fronts))
+        await asyncio.gather(*(front.stop(timeout) for front in fronts))
 
-    def __enter__(self):
+    def __enter__(self) -> "ModelServer":
         self.start()
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
 
-def why_nothing(model):
+def why_nothing(model: ServedModel) -> str:
     """Returns the error message for a model without a version to serve."""
     with contextlib.suppress(ServingError):  # no version at all
         errors = [str(error) for _, _, error in model.status() if error]

@@ -1,6 +1,9 @@
 """GrpcClient: client for the gRPC interface of this server or of TensorFlow Serving."""
 
+import os
 import pathlib
+from collections.abc import Sequence
+from typing import Any
 
 import grpc
 import numpy as np
@@ -13,7 +16,9 @@ from tensorflow_serving.apis import (
     prediction_service_pb2_grpc,
 )
 
-SECONDS = 60.0
+from tfreps._src.server.version_status import VersionStatus
+
+TIMEOUT = 60.0
 
 
 class GrpcClient:
@@ -21,56 +26,69 @@ class GrpcClient:
 
     Args:
         address: str. Host and port of the server, such as `"127.0.0.1:8500"`.
-        seconds: float. Seconds to wait for an answer. Defaults to 60.0.
-        ca: str or path. PEM file with the certificate to trust. If `None` (the default), TLS is not
-            used.
+        timeout: float. Seconds to wait for a response. Defaults to 60.0.
+        ca_file: str, path-like or None. PEM file with the certificate to trust. If `None`, TLS is
+            not used. Defaults to `None`.
 
     Raises:
-        OSError: If the file `ca` cannot be read.
+        OSError: If the file `ca_file` cannot be read.
 
     Example:
     >>> client = GrpcClient("127.0.0.1:8500")
     >>> client.close()
     """
 
-    def __init__(self, address, seconds=SECONDS, ca=None):
+    def __init__(
+        self,
+        address: str,
+        timeout: float = TIMEOUT,
+        ca_file: str | os.PathLike[str] | None = None,
+    ):
         self._address = address
-        self._seconds = seconds
+        self._timeout = timeout
         options = [("grpc.max_receive_message_length", -1), ("grpc.enable_http_proxy", 0)]
-        if ca:
-            trusted = grpc.ssl_channel_credentials(pathlib.Path(ca).read_bytes())
+        if ca_file:
+            trusted = grpc.ssl_channel_credentials(pathlib.Path(ca_file).read_bytes())
             self._channel = grpc.secure_channel(address, trusted, options)
         else:
             self._channel = grpc.insecure_channel(address, options)
         self._predict = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
         self._models = model_service_pb2_grpc.ModelServiceStub(self._channel)
-        self._inputs = {}
+        self._inputs: dict[tuple, str] = {}
 
-    def ask(self, model, texts, signature="", version=None, label=None):
-        """Sends texts to a model and returns its answers.
+    def predict(
+        self,
+        model: str,
+        texts: Sequence[str],
+        signature: str = "",
+        version: int | None = None,
+        label: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """Sends texts to a model and returns its outputs.
 
         Args:
             model: str. The name of the model.
-            texts: List of str. The texts to send.
+            texts: sequence of str. The texts to send.
             signature: str. The name of a signature whose only input is text. If empty, the default
-                signature is used.
-            version: int. The version of the model. If `None`, it is selected by `label`.
-            label: str. The label of a version. If `version` and `label` are `None`, the newest
-                version is used.
+                signature is used. Defaults to `""`.
+            version: int or None. The version of the model. If `None`, it is selected by `label`.
+                Defaults to `None`.
+            label: str or None. The label of a version. If `version` and `label` are both `None`,
+                the newest version is used. Defaults to `None`.
 
         Returns:
-            A list with one dict per text, which maps output names to numbers, strings or nested
+            list of dicts, one per text. Each dict maps output names to numbers, strings or nested
             lists.
 
         Raises:
-            ValueError: If the server does not answer or returns an error, or if the signature does
+            ValueError: If the server does not respond or returns an error, or if the signature does
                 not exist or does not have text as its only input.
         """
         which = model, version, label
         key = (*which, signature)
         if key not in self._inputs:
             self._inputs[key] = self._only_input(which, signature)
-        request = asking(predict_pb2.PredictRequest(), *which)
+        request = addressed(predict_pb2.PredictRequest(), *which)
         request.model_spec.signature_name = signature
         request.inputs[self._inputs[key]].CopyFrom(tf.make_tensor_proto(texts, tf.string))
         outputs = self._call(self._predict.Predict, request).outputs
@@ -80,36 +98,39 @@ class GrpcClient:
             for row in range(len(texts))
         ]
 
-    def status(self, model, version=None, label=None):
+    def status(
+        self, model: str, version: int | None = None, label: str | None = None
+    ) -> list[VersionStatus]:
         """Returns the status of the versions of a model.
 
         Args:
             model: str. The name of the model.
-            version: int. The version to report. If `None`, all versions are reported.
-            label: str. The label of a version. The server may ignore it and report all versions.
-                Defaults to `None`.
+            version: int or None. The version to report. If `version` and `label` are both `None`,
+                all versions are reported. Defaults to `None`.
+            label: str or None. The label of the version to report if `version` is `None`. The
+                server may ignore it and report all versions. Defaults to `None`.
 
         Returns:
-            A list of tuples `(version, state, error_message)`. `version` is an int. `state` is a
-            str such as `"AVAILABLE"`. `error_message` is a str, empty if there is no error.
+            list of named tuples `(version, state, error)`. `version` is an int. `state` is a str
+            such as `"AVAILABLE"`. `error` is a str, empty if there is no error.
 
         Raises:
-            ValueError: If the server does not answer or returns an error.
+            ValueError: If the server does not respond or returns an error.
         """
-        request = asking(get_model_status_pb2.GetModelStatusRequest(), model, version, label)
+        request = addressed(get_model_status_pb2.GetModelStatusRequest(), model, version, label)
         found = self._call(self._models.GetModelStatus, request).model_version_status
         return [
-            (entry.version, entry.State.Name(entry.state), entry.status.error_message)
+            VersionStatus(entry.version, entry.State.Name(entry.state), entry.status.error_message)
             for entry in found
         ]
 
-    def close(self):
+    def close(self) -> None:
         """Closes the connection."""
         self._channel.close()
 
     def _only_input(self, which, signature):
         """Returns the name of the only input of a signature."""
-        request = asking(get_model_metadata_pb2.GetModelMetadataRequest(), *which)
+        request = addressed(get_model_metadata_pb2.GetModelMetadataRequest(), *which)
         request.metadata_field.append("signature_def")
         packed = self._call(self._predict.GetModelMetadata, request).metadata["signature_def"]
         found = get_model_metadata_pb2.SignatureDefMap()
@@ -130,19 +151,19 @@ class GrpcClient:
 
     def _call(self, method, request):
         try:
-            return method(request, timeout=self._seconds)
+            return method(request, timeout=self._timeout)
         except grpc.RpcError as error:
             code = error.code()
             details = error.details()
             if code == grpc.StatusCode.UNAVAILABLE and "connect" in details:
                 raise ValueError(
-                    f"No server answers at {self._address}: {details}. Start one with "
+                    f"No server responds at {self._address}: {details}. Start one with "
                     "`tfreps serve DIR`."
                 ) from None
             raise ValueError(f"The server returned {code.name}: {details}") from None
 
 
-def asking(request, model, version, label):
+def addressed(request, model, version, label):
     """Sets the model of a request, and its version or label if given; returns the request."""
     request.model_spec.name = model
     if version is not None:
@@ -152,8 +173,8 @@ def asking(request, model, version, label):
     return request
 
 
-def as_python(value):
-    """Converts a value to nested lists, numbers and str, as in the answers of `RestClient`."""
+def as_python(value: Any) -> Any:
+    """Converts a value to nested lists, numbers and str, as in the outputs of `RestClient`."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, (np.ndarray, np.generic)):

@@ -22,7 +22,7 @@ SERVICES = (*NAMES, *(f"tensorflow.serving.{name}" for name in NAMES))
 LAST_CALL = 0.2  # seconds during shutdown in which calls fail with UNAVAILABLE, not CANCELLED
 HEALTH_SECONDS = 1.0  # between checks for stuck models
 # Calls at the same time, per request in progress. Messages of further calls are not received.
-CALLS_PER_PLACE = 4
+CALLS_PER_REQUEST = 4
 SPARE = 16  # additional calls
 
 
@@ -47,7 +47,7 @@ class GrpcFront:
                 ("grpc.max_send_message_length", -1),
                 ("grpc.so_reuseport", 0),  # a port in use raises an error
             ],
-            maximum_concurrent_rpcs=CALLS_PER_PLACE * options.max_queue + SPARE,
+            maximum_concurrent_rpcs=CALLS_PER_REQUEST * options.max_requests + SPARE,
         )
         self._server.add_generic_rpc_handlers(self._handlers())
         host = f"[{options.host}]" if ":" in options.host else options.host
@@ -85,7 +85,7 @@ class GrpcFront:
         ]
 
     def start(self):
-        """Starts answering requests."""
+        """Starts to respond to requests."""
         on_loop(self._start())
         self._core.pool.watchers.append(lambda: on_loop(self.tell_health()))
 
@@ -109,23 +109,23 @@ class GrpcFront:
             await self.tell_health()
             await asyncio.sleep(HEALTH_SECONDS)
 
-    async def stop(self, seconds):
-        """Rejects new requests, and waits up to `seconds` seconds for requests in progress."""
+    async def stop(self, timeout):
+        """Rejects new requests, and waits up to `timeout` seconds for requests in progress."""
         if self._watch is None:  # only a server that was started closes its port
             await self._server.start()
         else:
             self._watch.cancel()
         await self._health.enter_graceful_shutdown()
         self._services.is_ending = True  # grpc would cancel calls that are about to arrive
-        await asyncio.sleep(min(LAST_CALL, seconds))
-        await self._server.stop(seconds)
+        await asyncio.sleep(min(LAST_CALL, timeout))
+        await self._server.stop(timeout)
 
 
 def handler(service, methods, streams=()):
     """Returns the generic handler of a service.
 
     `methods` is a dict from names to `(function, class of its request)`; those in `streams` write
-    several answers.
+    several responses.
     """
     found = {}
     for name, (function, message) in methods.items():
@@ -139,7 +139,7 @@ def handler(service, methods, streams=()):
 def reading(function, message):
     """Wraps a method so that it takes bytes.
 
-    grpc.aio would log a malformed message with a traceback, and answer with UNKNOWN.
+    grpc.aio would log a malformed message with a traceback, and respond with UNKNOWN.
     """
 
     async def call(data, context):

@@ -11,7 +11,7 @@ from tfreps._src.server.requests.serving_error import ServingError
 from tfreps._src.server.requests.tensor_protos import fill_proto, to_arrays
 
 
-def answered(method):
+def handled(method):
     """Wraps a method so that it is recorded, and that an error ends the call with a status."""
 
     @functools.wraps(method)
@@ -37,9 +37,9 @@ class GrpcServices:
         self.core = core
         self.is_ending = False
 
-    @answered
+    @handled
     async def Predict(self, request, context):  # noqa: N802 (the name in the protocol)
-        """Returns the answer of a signature, with all outputs or those in `output_filter`."""
+        """Returns the response of a signature, with all outputs or those in `output_filter`."""
         if self.is_ending:
             raise ServingError("UNAVAILABLE", "The server is shutting down.")
         ticket = self.core.ticket(context.time_remaining())
@@ -54,7 +54,7 @@ class GrpcServices:
         write = functools.partial(response_of, request.model_spec, number)
         return servable.prepare(name, inputs, request.output_filter, ticket, write)
 
-    @answered
+    @handled
     async def GetModelMetadata(self, request, context):  # noqa: N802
         """Returns the signatures of a version, without waiting for other requests."""
         which = asked_for(request)
@@ -68,7 +68,7 @@ class GrpcServices:
                 raise ServingError("INVALID_ARGUMENT", f"Metadata field {field} is not supported")
         return self.core.metadata_message(*which)
 
-    @answered
+    @handled
     async def GetModelStatus(self, request, context):  # noqa: N802
         """Returns the status of a model's versions, without waiting for other requests."""
         return self.core.status_message(*asked_for(request))

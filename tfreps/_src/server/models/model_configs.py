@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import warnings
+from collections.abc import Iterable
 
 LARGEST = 2**18  # bytes of a config file: thousands of models, read in seconds
 LONGEST_NAME = 255  # characters
@@ -38,7 +39,7 @@ class ModelConfig:
 
     Args:
         name: str. The name of the model in requests.
-        base_path: str. The folder that contains the numbered versions.
+        base_path: str or path-like. The folder that contains the numbered versions.
         policy: `VersionPolicy` that selects the versions to serve. Defaults to `VersionPolicy()`,
             which selects the newest version.
         labels: dict from labels to version numbers. These versions are served as well. Defaults to
@@ -54,17 +55,17 @@ class ModelConfig:
     """
 
     name: str
-    base_path: str
+    base_path: str | os.PathLike[str]
     policy: VersionPolicy = dataclasses.field(default_factory=VersionPolicy)
     labels: dict[str, int] = dataclasses.field(default_factory=dict)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_name(self.name, "model")
         for label in self.labels:
             check_name(label, "label")
 
 
-def check_name(name, what):
+def check_name(name: str, what: str) -> None:
     if not name or re.search(r"[/:=\s]", name) or not name.isprintable():
         raise ValueError(
             f"The name of a {what} must not be empty or contain '/', ':', '=', whitespace or "
@@ -76,7 +77,9 @@ def check_name(name, what):
         )
 
 
-def from_folders(folders: list[str], labels=(), versions=()) -> list[ModelConfig]:
+def from_folders(
+    folders: list[str], labels: Iterable[str] = (), versions: Iterable[str] = ()
+) -> list[ModelConfig]:
     """Creates configurations from base paths, labels and version policies of the command line.
 
     A model is named after its folder, unless a name precedes the path (`"tagger=exports/ner"`).
@@ -126,7 +129,7 @@ def read_policy(text: str) -> VersionPolicy:
     )
 
 
-def known(text, configs, argument, form):
+def known(text: str, configs: dict[str, ModelConfig], argument: str, form: str) -> tuple[str, str]:
     name, colon, rest = text.partition(":")
     if not colon:
         raise ValueError(f"`{argument}` must have the form {form}; got {text!r}.")
@@ -138,7 +141,7 @@ def known(text, configs, argument, form):
     return name, rest
 
 
-def check_base(path):
+def check_base(path: str | os.PathLike[str]) -> None:
     """Raises a ValueError that names the likely mistake if a path is not a base path."""
     if not path:
         raise ValueError("`base_path` must name the folder of a model's versions; got ''.")

@@ -30,7 +30,7 @@ class ServedModel:
     """Model with its loaded versions, which are selected by its policy and its labels.
 
     A new version is loaded and warmed up before it receives requests. The old version is unloaded
-    once it has answered the requests that it accepted. A version that cannot be loaded is reported
+    once it has finished the requests that it accepted. A version that cannot be loaded is reported
     in the status, and loading is attempted again once its files have changed. Until then, the next
     best version is served.
     """
@@ -45,7 +45,7 @@ class ServedModel:
 
     @property
     def available(self):
-        """The numbers of the versions that can answer requests, in ascending order."""
+        """The numbers of the versions that can serve requests, in ascending order."""
         with self._lock:
             return sorted(n for n, v in self._versions.items() if v.state == "AVAILABLE")
 
@@ -195,15 +195,15 @@ class ModelPool:
         """Stops the search for versions without waiting for its thread to end."""
         self._stop.set()
 
-    def stop(self, seconds=None):
-        """Stops the search for versions, and waits up to `seconds` seconds for its end."""
+    def stop(self, timeout=None):
+        """Stops the search for versions, and waits up to `timeout` seconds for its end."""
         self.ask_to_stop()
         if self._thread is not None:
-            self._thread.join(None if seconds is None else max(seconds, 0))
+            self._thread.join(None if timeout is None else max(timeout, 0))
 
     @property
     def ready(self):
-        """`True` if every model has a version that can answer requests."""
+        """`True` if every model has a version that can serve requests."""
         return all(model.available for model in self.models.values())
 
     @contextlib.contextmanager

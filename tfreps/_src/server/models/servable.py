@@ -1,4 +1,4 @@
-"""Servable: a loaded version of a model that answers requests from many threads."""
+"""Servable: a loaded version of a model that serves requests from many threads."""
 
 import contextlib
 import logging
@@ -27,7 +27,7 @@ TAG = "serve"
 
 
 class Servable:
-    """Loaded SavedModel, in a folder, that answers requests within the limits of `ServerOptions`.
+    """Loaded SavedModel, in a folder, that serves requests within the limits of `ServerOptions`.
 
     Attributes:
         definitions: dict from the name of every signature to its `SignatureDef`.
@@ -63,7 +63,7 @@ class Servable:
             if name in self.definitions
         }
         merged = {name for name, signature in self.signatures.items() if signature.batches}
-        if self._options.batching.max_rows <= 1:
+        if self._options.batching.max_batch_size <= 1:
             merged = set()
         self._runner = SignatureRunner(self._functions, merged, self._options)
         self.run = self._runner.run
@@ -86,7 +86,7 @@ class Servable:
 
         `name` is the signature (`serving_default` if it is empty), `inputs` a dict of arrays,
         `outputs` the names of the outputs to return (all if it is empty), and `write` a function
-        that converts the dict of output arrays to the answer.
+        that converts the dict of output arrays to the response.
         """
         signature = self.signature(name)
         signature.check(inputs)

@@ -7,11 +7,11 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps._src.server.requests.lane import Lane
-from tfreps._src.server.requests.request_limits import BATCHED, LONG, SINGLE, check_answer
+from tfreps._src.server.requests.request_limits import BATCHED, LONG, SINGLE, check_response
 from tfreps._src.server.requests.serving_error import ServingError
 from tfreps._src.server.requests.ticket import Ticket
 
-LONG_WAITING = 64  # maximum number of waiting long calls; other places are for small ones
+LONG_WAITING = 64  # maximum number of waiting long calls; further waiting calls are small ones
 
 
 class FailedBatch(Exception):
@@ -35,10 +35,10 @@ class SignatureRunner:
             BATCHED: Lane(
                 BATCHED,
                 self._run_together,
-                batching.threads,
-                batching.max_rows,
-                batching.max_queued,
-                batching.timeout_ms / 1_000,
+                batching.num_batch_threads,
+                batching.max_batch_size,
+                batching.max_queue_size,
+                batching.batch_timeout_ms / 1_000,
             ),
             SINGLE: Lane(SINGLE, self._run_alone, max(os.cpu_count() or 1, 2)),
             LONG: Lane(LONG, self._run_alone, most_waiting=LONG_WAITING),
@@ -50,14 +50,14 @@ class SignatureRunner:
         return self._lanes[BATCHED].is_stuck or self._lanes[SINGLE].is_stuck
 
     async def run(self, call):
-        """Returns the answer of a `Call` once it has run, or raises its error."""
+        """Returns the response to a `Call` once it has run, or raises its error."""
         if call.queue == BATCHED and call.signature in self._merged:
             with contextlib.suppress(FailedBatch):
                 return await self._lanes[BATCHED].run(call)
         return await self._lanes[LONG if call.queue == LONG else SINGLE].run(call)
 
     def _run_together(self, calls):
-        """Runs calls in one batch; returns the answer or the exception of each."""
+        """Runs calls in one batch; returns the response or the exception of each."""
         if len(calls) == 1:
             return self._run_alone(calls)
         signature = calls[0].signature
@@ -73,31 +73,31 @@ class SignatureRunner:
         if any(value.shape[:1] != (ends[-1],) for value in outputs.values()):
             self._merged.discard(signature)
             return [FailedBatch() for _ in calls]
-        answers = []
+        responses = []
         for call, end in zip(calls, ends, strict=True):
             own = {name: outputs[name][end - call.rows : end] for name in call.outputs}
-            answers.append(self._written(call, own))
-        return answers
+            responses.append(self._written(call, own))
+        return responses
 
     def _run_alone(self, calls):
-        """Runs a single call; returns a list with its answer or exception."""
+        """Runs a single call; returns a list with its response or exception."""
         (call,) = calls
         try:
             tensors = call.ticket.call(self._functions[call.signature], call.inputs)
             # Before the conversion of large outputs, which takes memory.
             dense = [tensors[name] for name in call.outputs if is_dense(tensors[name])]
             size = sum(tensor.shape.num_elements() * tensor.dtype.size for tensor in dense)
-            check_answer(size, self._options)
+            check_response(size, self._options)
             outputs = {name: as_array(name, tensors[name]) for name in call.outputs}
         except Exception as error:
             return [error]
         return [self._written(call, outputs)]
 
     def _written(self, call, outputs):
-        """Returns the answer of a call with these outputs, or an exception."""
+        """Returns the response to a call with these outputs, or an exception."""
         try:
             call.ticket.check()
-            check_answer(sum(map(bytes_of, outputs.values())), self._options)
+            check_response(sum(map(bytes_of, outputs.values())), self._options)
             return call.write(outputs)
         except Exception as error:
             return error

@@ -1,4 +1,4 @@
-"""server_loop: the event loop on which all servers of this process answer requests."""
+"""server_loop: the event loop on which all servers of this process run."""
 
 import asyncio
 import functools

@@ -23,7 +23,7 @@ class Call:
     rows: int
     queue: str  # see `choose_queue`
     ticket: Ticket
-    write: Callable  # converts the outputs, in the thread of the call, since answers can be large
+    write: Callable  # converts the outputs, in the thread of the call, since they can be large
 
 
 class Lane:
@@ -37,7 +37,7 @@ class Lane:
     Args:
         name: str. The name of this kind of call in error messages, such as `"long"`.
         run: Function that takes a list of calls of one signature, runs them in a thread, and
-            returns a list with the answer or the exception for each.
+            returns a list with the response or the exception for each.
         threads: int. Number of lists of calls that run concurrently.
         most_rows: int. Maximum number of rows of the calls in a list. If 0, each call runs alone.
         most_waiting: int. Maximum number of waiting calls. Further ones are rejected.
@@ -51,7 +51,7 @@ class Lane:
         self._most_rows = most_rows
         self._most_waiting = most_waiting
         self._wait_seconds = wait_seconds
-        self._waiting = {}  # call -> future of its answer, in order
+        self._waiting = {}  # call -> future of its response, in order
         self._running = {}  # future of the thread -> time after which its calls count as stuck
         self._timer = None
         # Its threads end when this lane is no longer referenced.
@@ -64,7 +64,7 @@ class Lane:
         return sum(late < now for late in self._running.values()) >= self._threads
 
     async def run(self, call):
-        """Returns the answer of a call once it has run, or raises its error."""
+        """Returns the response to a call once it has run, or raises its error."""
         call.ticket.check()
         if len(self._waiting) >= self._most_waiting:
             raise ServingError(
@@ -117,13 +117,13 @@ class Lane:
         return {call: self._waiting.pop(call) for call in chosen}
 
     def _deliver(self, futures, done):
-        """Sets the answers of calls that have run, and runs the next ones."""
+        """Sets the responses of calls that have run, and runs the next ones."""
         del self._running[done]
-        for future, answer in zip(futures, done.result(), strict=True):
-            if isinstance(answer, Exception):
-                future.set_exception(answer)
+        for future, response in zip(futures, done.result(), strict=True):
+            if isinstance(response, Exception):
+                future.set_exception(response)
             else:
-                future.set_result(answer)
+                future.set_result(response)
         self._start()
 
     def _drop(self, call):

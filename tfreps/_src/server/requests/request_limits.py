@@ -34,7 +34,7 @@ def choose_queue(inputs: dict[str, np.ndarray], counter, options) -> str:
         )
     if size.padded > options.max_tokens // LONG_SHARE or longest_bytes > LONG_BYTES:
         return LONG
-    most_rows = options.batching.max_rows
+    most_rows = options.batching.max_batch_size
     fits = size.longest * most_rows <= options.max_tokens
     return BATCHED if fits and 0 < rows_of(inputs) <= most_rows else SINGLE
 
@@ -62,14 +62,14 @@ def check_bytes(inputs, most):
     return longest
 
 
-def check_answer(size, options, what="The answer"):
-    """Raises a ServingError if an answer of `size` bytes exceeds the limit."""
-    most = options.max_answer_mb * MEGABYTE
+def check_response(size, options, what="The response"):
+    """Raises a ServingError if a response of `size` bytes exceeds the limit."""
+    most = options.max_response_mb * MEGABYTE
     if size > most:
         raise too_large(
             f"{what} has at least {size} bytes, more than the {most} that are allowed; request "
             "fewer rows or outputs",
-            "max_answer_mb",
+            "max_response_mb",
         )
 
 

@@ -1,6 +1,7 @@
 """ServerOptions and BatchOptions: addresses, permissions and all limits of a server."""
 
 import dataclasses
+import os
 
 MEGABYTE = 2**20
 
@@ -10,24 +11,24 @@ class BatchOptions:
     """Options for merging requests into batches.
 
     Args:
-        max_rows: int. Maximum number of rows in a batch, where each text is a row. If 0 or 1,
+        max_batch_size: int. Maximum number of rows in a batch, where each text is a row. If 0 or 1,
             requests are not merged. Defaults to 64.
-        timeout_ms: float. Milliseconds that a batch waits for more requests when a thread is free
-            to run it. If 0, only requests that wait for a thread are merged, so that a single
+        batch_timeout_ms: float. Milliseconds that a batch waits for more requests when a thread is
+            free to run it. If 0, only requests that wait for a thread are merged, so that a single
             request is not delayed. Defaults to 0.0.
-        threads: int. Maximum number of batches that run concurrently. Defaults to 1.
-        max_queued: int. Maximum number of requests that wait to be merged. Further requests are
+        num_batch_threads: int. Maximum number of batches that run concurrently. Defaults to 1.
+        max_queue_size: int. Maximum number of requests that wait to be merged. Further requests are
             rejected with UNAVAILABLE. Defaults to 1,000.
 
     Example:
-    >>> BatchOptions(max_rows=16).timeout_ms
+    >>> BatchOptions(max_batch_size=16).batch_timeout_ms
     0.0
     """
 
-    max_rows: int = 64
-    timeout_ms: float = 0.0
-    threads: int = 1
-    max_queued: int = 1_000
+    max_batch_size: int = 64
+    batch_timeout_ms: float = 0.0
+    num_batch_threads: int = 1
+    max_queue_size: int = 1_000
 
 
 @dataclasses.dataclass
@@ -44,8 +45,8 @@ class ServerOptions:
         poll_seconds: float. Seconds between searches for new versions. If 0, versions are only
             searched for at startup. Defaults to 1.0.
         batching: `BatchOptions` for merging requests. Defaults to `BatchOptions()`.
-        max_queue: int. Maximum number of requests in progress. Further requests are rejected with
-            UNAVAILABLE (503). Defaults to 256.
+        max_requests: int. Maximum number of requests in progress. Further requests are rejected
+            with UNAVAILABLE (503). Defaults to 256.
         timeout_seconds: float. Time limit of a request in seconds, after which it fails with
             DEADLINE_EXCEEDED (504). Defaults to 60.0.
         header_seconds: float. Time limit in seconds for the headers of an HTTP request to arrive,
@@ -62,14 +63,14 @@ class ServerOptions:
         max_tokens: int. Maximum number of tokens in a request, after all texts are padded to the
             length of the longest. Defaults to 2**14.
         max_text_tokens: int. Maximum number of tokens in a single text. Defaults to 2**12.
-        max_answer_mb: int. Maximum size of an answer in MiB. Defaults to 128.
-        tls_cert: str. Path of a PEM file with the TLS certificate of both interfaces. If `None`,
+        max_response_mb: int. Maximum size of a response in MiB. Defaults to 128.
+        tls_cert: str or path-like. PEM file with the TLS certificate of both interfaces. If `None`,
             TLS is not used; `tls_key` must then be `None`, too.
-        tls_key: str. Path of a PEM file with the private key of the certificate. If `None`, the key
-            is read from the file `tls_cert`.
-        allowed_hosts: Tuple of str. Additional names that the `Host` header may contain; see
+        tls_key: str or path-like. PEM file with the private key of the certificate. If `None`, the
+            key is read from the file `tls_cert`.
+        allowed_hosts: tuple of str. Additional names that the `Host` header may contain; see
             `RequestGuard`. Defaults to `()`.
-        allowed_origins: Tuple of str. Web sites such as `"https://example.org"` whose pages may
+        allowed_origins: tuple of str. Web sites such as `"https://example.org"` whose pages may
             send requests from a browser. `"*"` allows all sites. Defaults to `()`.
         allow_file_ops: bool. Whether to load models that use files, the network or Python; see
             `check_operations`. Defaults to `False`.
@@ -83,7 +84,7 @@ class ServerOptions:
     grpc_port: int | None = 8500
     poll_seconds: float = 1.0
     batching: BatchOptions = dataclasses.field(default_factory=BatchOptions)
-    max_queue: int = 256
+    max_requests: int = 256
     timeout_seconds: float = 60.0
     header_seconds: float = 10.0
     max_message_mb: int = 2_047
@@ -92,15 +93,15 @@ class ServerOptions:
     max_text_mb: int = 16
     max_tokens: int = 2**14
     max_text_tokens: int = 2**12
-    max_answer_mb: int = 128
-    tls_cert: str | None = None
-    tls_key: str | None = None
+    max_response_mb: int = 128
+    tls_cert: str | os.PathLike[str] | None = None
+    tls_key: str | os.PathLike[str] | None = None
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
     allow_file_ops: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.tls_key is not None and self.tls_cert is None:
             raise ValueError(
-                "`tls_key` requires `tls_cert`, the path of the certificate. Give both."
+                "`tls_key` requires `tls_cert`, the file of the certificate. Give both."
             )

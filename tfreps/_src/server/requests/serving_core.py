@@ -19,7 +19,7 @@ class ServingCore:
     """Models, limits and metrics of a server, independent of its interfaces.
 
     A request is checked and converted to arrays on the event loop (or in a thread, if it is large),
-    waits in a queue of its model, and is answered in a thread of this queue. gRPC messages are
+    waits in a queue of its model, and runs in a thread of this queue. gRPC messages are
     decoded and encoded on the loop. All coroutines of this class must run on one event loop.
 
     Attributes:
@@ -51,31 +51,31 @@ class ServingCore:
         return Ticket(limit if seconds is None else min(seconds, limit), limit)
 
     async def predict(self, which, prepare, ticket, size):
-        """Parses a request of `size` bytes, runs its call and returns the answer.
+        """Parses a request of `size` bytes, runs its call and returns the response.
 
         `which` are the arguments of `ModelPool.lease`. `prepare` takes the version number, the
         `Servable` and the ticket, and returns a `Call`; see `Servable.prepare`.
         """
-        return await self.answer(self._predict, which, prepare, size, ticket=ticket)
+        return await self.respond(self._predict, which, prepare, size, ticket=ticket)
 
     async def _predict(self, which, prepare, size, ticket):
         with self.pool.lease(*which) as (number, servable):
             call = await parsed(size, prepare, number, servable, ticket)
             started = time.perf_counter()
-            answer = await servable.run(call)
+            response = await servable.run(call)
             self.metrics.record_run(which[0], time.perf_counter() - started)
-            return answer
+            return response
 
-    async def answer(self, work, *arguments, ticket):
+    async def respond(self, work, *arguments, ticket):
         """Returns the result of `await work(*arguments, ticket)`, a request in progress.
 
         If the calling task is cancelled or the time of the ticket is up, the ticket is cancelled.
         """
-        most = self.options.max_queue
+        most = self.options.max_requests
         if self.in_progress >= most:
             raise ServingError(
                 "UNAVAILABLE",
-                f"{most} requests are in progress, the maximum (server option `max_queue`). Try "
+                f"{most} requests are in progress, the maximum (server option `max_requests`). Try "
                 "again later.",
             )
         self.in_progress += 1

@@ -36,7 +36,7 @@ PATH = re.compile(
 
 
 class ServingError(Exception):
-    """Error for a request that cannot be answered, with its gRPC status code and HTTP status.
+    """Error for a request that fails, with its gRPC status code and HTTP status.
 
     The client gets `message`, truncated to 1,000 characters. `str(error)` is for the operator of
     the server, with `details` in the place of `message` if there are any.

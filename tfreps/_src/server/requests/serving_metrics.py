@@ -45,7 +45,7 @@ class ServingMetrics:
         self._latency.labels(model, api, entrypoint).observe(seconds * 1e6)
 
     def record_run(self, model, seconds):
-        """Records the time in seconds from the start of a run until the answer of the model."""
+        """Records the time in seconds from the start of a run until the response of the model."""
         self._runtime.labels(model, "Predict", "TF2").observe(seconds * 1e6)
 
     def page(self):

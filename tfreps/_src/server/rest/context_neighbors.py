@@ -79,18 +79,18 @@ class ContextNeighbors:
         for start in range(0, len(texts), BATCH):
             batch = np.array([text.encode("utf-8", "replace") for text in texts[start:][:BATCH]])
             inputs = {"text": batch.astype(object)}
-            answer = await servable.run(servable.prepare(signature.name, inputs, wanted, ticket))
-            for row, length in enumerate(answer["sequence_len"]):
+            outputs = await servable.run(servable.prepare(signature.name, inputs, wanted, ticket))
+            for row, length in enumerate(outputs["sequence_len"]):
                 # A biLM without the output `tokens` splits texts at spaces.
                 tokens = (
-                    answer["tokens"][row][:length] if "tokens" in answer else batch[row].split()
+                    outputs["tokens"][row][:length] if "tokens" in outputs else batch[row].split()
                 )
                 tokens = [token.decode("utf-8", "replace") for token in tokens]
                 words += [
                     {"tokens": tokens, "where": (start + row, place), "kind": kind}
                     for place in range(length)
                 ]
-                vectors.append(answer["elmo"][row][:length])
+                vectors.append(outputs["elmo"][row][:length])
         vectors = np.concatenate(vectors)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return words, vectors / np.maximum(lengths, 1e-12)

@@ -52,8 +52,8 @@ def page_routes(core, folder, sentences=()):
     async def nearest(request):
         try:
             body = await read_body(request, LARGEST_BODY, core.options.timeout_seconds)
-            asked = await parsed(len(body), parse_body, body, core.options.max_elements)
-            found = await core.answer(neighbors.find, *checked(asked), ticket=core.ticket())
+            given = await parsed(len(body), parse_body, body, core.options.max_elements)
+            found = await core.respond(neighbors.find, *checked(given), ticket=core.ticket())
             return JSONResponse(found)
         except Exception as error:
             problem = as_serving_error(error)
@@ -86,13 +86,13 @@ def text_models(core):
     return found
 
 
-def checked(asked):
+def checked(given):
     """Returns the values `[model, texts, text, token]` of a request, whose types are checked."""
     for name, (kind, wanted) in KINDS.items():
-        if type(asked.get(name)) is not kind:
+        if type(given.get(name)) is not kind:
             raise invalid(
                 f"The body of the request must be a JSON object in which {name!r} is {wanted}."
             )
-    if not all(isinstance(text, str) for text in asked["texts"]):
+    if not all(isinstance(text, str) for text in given["texts"]):
         raise invalid("'texts' must be an array of strings.")
-    return [asked[name] for name in KINDS]
+    return [given[name] for name in KINDS]

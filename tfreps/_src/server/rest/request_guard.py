@@ -34,7 +34,7 @@ class RequestGuard:
 
     A request with both `Content-Length` and `Transfer-Encoding` is rejected with HTTP status 400
     and its connection is closed, since a proxy could interpret its length differently (request
-    smuggling). `CORSMiddleware` answers the pages of allowed origins.
+    smuggling). `CORSMiddleware` responds to the pages of allowed origins.
     """
 
     def __init__(self, app, options):
@@ -94,7 +94,7 @@ class RequestGuard:
         if host and self._checks_host and name not in self._names and not is_address(name):
             raise ServingError(
                 "PERMISSION_DENIED",
-                f"This server does not answer requests for the host {name[:100]!r}, since web "
+                f"This server does not accept requests for the host {name[:100]!r}, since web "
                 "sites can point their names to this machine. If the name is correct, add it to "
                 "the `allowed_hosts` of the server.",
             )

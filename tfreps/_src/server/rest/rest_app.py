@@ -17,12 +17,14 @@ from tensorflow_serving.apis import get_model_metadata_pb2
 from tfreps._src.server.requests.server_options import MEGABYTE
 from tfreps._src.server.requests.serving_core import SIGNATURE_DEF
 from tfreps._src.server.requests.serving_error import ServingError, as_serving_error
-from tfreps._src.server.rest.json_answers import predict_json
 from tfreps._src.server.rest.json_requests import read_inputs
+from tfreps._src.server.rest.json_responses import predict_json
 from tfreps._src.server.rest.request_body import invalid, parse_body, read_body
 
 WHICH = r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
-ASK = re.compile(rf"/v1/models/(?P<name>[^/:]+){WHICH}:(?P<verb>classify|regress|predict)", re.I)
+PREDICT = re.compile(
+    rf"/v1/models/(?P<name>[^/:]+){WHICH}:(?P<verb>classify|regress|predict)", re.I
+)
 LOOK = re.compile(rf"/v1/models(?:/(?P<name>[^/:]+))?{WHICH}(?:/(?P<part>metadata))?", re.I)
 LARGEST = 2**63 - 1
 
@@ -34,7 +36,7 @@ class RestApp:
 
         /v1/models/NAME[/versions/N|/labels/L]             the status of the versions of a model
         /v1/models/NAME[/versions/N|/labels/L]/metadata    the signatures of a version
-        /v1/models/NAME[/versions/N|/labels/L]:predict     the answers of a version
+        /v1/models/NAME[/versions/N|/labels/L]:predict     the outputs of a version
         /monitoring/prometheus/metrics                     metrics
         /healthz                                           200 if every model has a version that
                                                            answers in time, 503 otherwise
@@ -56,7 +58,7 @@ class RestApp:
         self.asgi.router.redirect_slashes = False  # only the paths above exist
 
     async def _v1(self, scope, receive, send):
-        """Answers requests below /v1, with errors as JSON objects."""
+        """Handles requests below /v1, with errors as JSON objects."""
         request = Request(scope, receive)
         try:
             response = await self._answer(request)
@@ -67,23 +69,23 @@ class RestApp:
             response = reply({"error": problem.message}, problem.http_status)
             if problem.http_status in (408, 413):  # the rest of the body is not read
                 response.headers["connection"] = "close"
-        # A client may never read its answer, so there is a time limit.
+        # A client may never read its response, so there is a time limit.
         await asyncio.wait_for(response(scope, receive, send), self._core.options.timeout_seconds)
 
     async def _answer(self, request):
         path = raw_path(request)
         if request.method == "OPTIONS":
             return Response(headers={"allow": "GET, POST, OPTIONS"})
-        match = ASK.fullmatch(path)
+        match = PREDICT.fullmatch(path)
         if request.method == "POST" and match and match["verb"].islower():
             if match["verb"] != "predict":
                 raise ServingError(
                     "UNIMPLEMENTED", f"This server does not support {match['verb']}. Use predict."
                 )
-            return await self._predict(request, asked_for(match))
+            return await self._predict(request, requested_version(match))
         match = LOOK.fullmatch(path)
         if request.method == "GET" and match:
-            which = asked_for(match)
+            which = requested_version(match)
             if not which[0]:
                 raise invalid("Missing model name in request.")
             # Health probes use these paths, so they do not wait for other requests.
@@ -95,7 +97,7 @@ class RestApp:
         raise invalid(f"Malformed request: {request.method} {path}")
 
     async def _predict(self, request, which):
-        """Answers a request, and cancels it if the client disconnects or the time is up."""
+        """Responds to a request, and cancels it if the client disconnects or the time is up."""
         core = self._core
         seconds = core.options.timeout_seconds
         body = await read_body(request, core.options.max_body_mb * MEGABYTE, seconds)
@@ -112,11 +114,11 @@ class RestApp:
     def _prepare(self, body, number, servable, ticket):
         """Returns the `Call` for the body of a request."""
         options = self._core.options
-        asked = parse_body(body, options.max_elements)
-        name = asked.get("signature_name", "")
+        given = parse_body(body, options.max_elements)
+        name = given.get("signature_name", "")
         if not isinstance(name, str):
             raise invalid("'signature_name' must be a string.")
-        inputs, rows = read_inputs(asked, servable.signature(name))
+        inputs, rows = read_inputs(given, servable.signature(name))
         write = functools.partial(predict_json, rows=rows, options=options)
         return servable.prepare(name, inputs, (), ticket, write)
 
@@ -156,7 +158,7 @@ def raw_path(request):
     return (request.scope.get("raw_path") or request.url.path.encode()).decode("latin-1")
 
 
-def asked_for(match):
+def requested_version(match):
     """Returns the `(name, version, label)` in a path. A value that is not in the path is None."""
     name, version, label = match["name"], match["version"], match["label"]
     if version is not None:

@@ -1,11 +1,16 @@
 """RestClient: client for the REST interface of this server or of TensorFlow Serving."""
 
 import json
+import os
 import urllib.parse
+from collections.abc import Sequence
+from typing import Any
 
 import requests
 
-SECONDS = 60.0
+from tfreps._src.server.version_status import VersionStatus
+
+TIMEOUT = 60.0
 
 
 class RestClient:
@@ -13,8 +18,8 @@ class RestClient:
 
     Args:
         address: str. The address of the server, such as `"http://127.0.0.1:8501"`.
-        seconds: float. Number of seconds to wait for an answer. Defaults to 60.0.
-        ca: str, path-like object or None. PEM file with the certificate to trust for `https`. If
+        timeout: float. Seconds to wait for a response. Defaults to 60.0.
+        ca_file: str, path-like or None. PEM file with the certificate to trust for `https`. If
             `None`, the certificate authorities that `requests` trusts by default are trusted.
             Defaults to `None`.
 
@@ -23,27 +28,39 @@ class RestClient:
     'http://127.0.0.1:8501/v1/models/ner/labels/stable'
     """
 
-    def __init__(self, address, seconds=SECONDS, ca=None):
+    def __init__(
+        self,
+        address: str,
+        timeout: float = TIMEOUT,
+        ca_file: str | os.PathLike[str] | None = None,
+    ):
         self._address = address.rstrip("/")
-        self._seconds = seconds
+        self._timeout = timeout
         self._session = requests.Session()
         self._session.trust_env = False  # ignores proxies and stored passwords
-        self._session.verify = ca or True
-        self._outputs = {}
+        self._session.verify = True if ca_file is None else os.fspath(ca_file)
+        self._outputs: dict[tuple[str, str], str] = {}
 
-    def url(self, model, version=None, label=None):
+    def url(self, model: str, version: int | None = None, label: str | None = None) -> str:
         """Returns the URL of a model, or of its version with the given number or label."""
         url = f"{self._address}/v1/models/{urllib.parse.quote(model, safe='')}"
         if version is not None:
             return f"{url}/versions/{version}"
         return f"{url}/labels/{urllib.parse.quote(label, safe='')}" if label else url
 
-    def ask(self, model, texts, signature="", version=None, label=None):
-        """Sends texts to a model and returns its answers.
+    def predict(
+        self,
+        model: str,
+        texts: Sequence[str],
+        signature: str = "",
+        version: int | None = None,
+        label: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """Sends texts to a model and returns its outputs.
 
         Args:
             model: str. The name of the model.
-            texts: list of str. The texts to send.
+            texts: sequence of str. The texts to send.
             signature: str. The name of a signature whose only input is text. If empty, the default
                 signature is used. Defaults to `""`.
             version: int or None. The version of the model. If `None`, it is selected by `label`.
@@ -66,7 +83,9 @@ class RestClient:
             return [{name: row} for row in rows]
         return rows
 
-    def status(self, model, version=None, label=None):
+    def status(
+        self, model: str, version: int | None = None, label: str | None = None
+    ) -> list[VersionStatus]:
         """Returns the status of the versions of a model.
 
         Args:
@@ -77,23 +96,25 @@ class RestClient:
                 server may ignore it and report all versions. Defaults to `None`.
 
         Returns:
-            list of tuples `(version, state, error_message)`. `version` is an int. `state` is a
-            str such as `"AVAILABLE"`. `error_message` is a str, empty if there is no error.
+            list of named tuples `(version, state, error)`. `version` is an int. `state` is a str
+            such as `"AVAILABLE"`. `error` is a str, empty if there is no error.
 
         Raises:
             ValueError: If the request fails, or the server returns an error or invalid JSON.
         """
         found = self._request("GET", self.url(model, version, label))["model_version_status"]
         return [
-            (int(entry["version"]), entry["state"], entry["status"].get("error_message", ""))
+            VersionStatus(
+                int(entry["version"]), entry["state"], entry["status"].get("error_message", "")
+            )
             for entry in found
         ]
 
-    def close(self):
+    def close(self) -> None:
         """Closes the connection to the server."""
         self._session.close()
 
-    def _only_output(self, url, signature):
+    def _only_output(self, url: str, signature: str) -> str:
         """Returns the name of the only output of a signature."""
         key = url, signature
         if key not in self._outputs:
@@ -102,33 +123,33 @@ class RestClient:
             self._outputs[key] = next(iter(outputs))
         return self._outputs[key]
 
-    def _request(self, method, url, body=None):
+    def _request(self, method: str, url: str, body: bytes | None = None) -> Any:
         try:
-            answer = self._session.request(method, url, data=body, timeout=self._seconds)
+            response = self._session.request(method, url, data=body, timeout=self._timeout)
         except requests.Timeout:
             raise ValueError(
-                f"{url} did not respond within {self._seconds:g} seconds. To wait longer, increase "
-                "`seconds` (`timeout_seconds` in `tfreps query`)."
+                f"{url} did not respond within {self._timeout:g} seconds. To wait longer, increase "
+                "`timeout`."
             ) from None
         except requests.exceptions.SSLError as error:
             raise ValueError(
                 f"The TLS connection to {self._address} failed: {error}. If the certificate of the "
-                "server is not trusted, pass its PEM file as `ca` (`tls_ca` in `tfreps query`)."
+                "server is not trusted, pass its PEM file as `ca_file`."
             ) from None
         except requests.ConnectionError:
             raise ValueError(
-                f"No server answers at {self._address}. Start one with `tfreps serve DIR`."
+                f"No server responds at {self._address}. Start one with `tfreps serve DIR`."
             ) from None
         except requests.RequestException as error:
             raise ValueError(f"The request to {url} failed: {error}") from None
         try:
-            found = answer.json()
+            found = response.json()
         except ValueError:
             raise ValueError(
-                f"{url} returned status {answer.status_code} without valid JSON. Check that the "
+                f"{url} returned status {response.status_code} without valid JSON. Check that the "
                 "address is that of a REST interface."
             ) from None
-        if answer.status_code != 200:
+        if response.status_code != 200:
             message = found.get("error", found) if isinstance(found, dict) else found
-            raise ValueError(f"The server returned status {answer.status_code}: {message}")
+            raise ValueError(f"The server returned status {response.status_code}: {message}")
         return found

@@ -47,7 +47,7 @@ class RestFront:
         self._serving = None
 
     def start(self):
-        """Starts answering requests."""
+        """Starts to respond to requests."""
         on_loop(self._start())
 
     async def _start(self):
@@ -57,9 +57,9 @@ class RestFront:
         if self._serving.done():
             raise OSError(f"The REST interface did not start on port {self.port}.")
 
-    async def stop(self, seconds):
-        """Rejects new connections, and waits up to `seconds` seconds for requests in progress."""
-        self._server.config.timeout_graceful_shutdown = max(int(seconds), 1)
+    async def stop(self, timeout):
+        """Rejects new connections, and waits up to `timeout` seconds for requests in progress."""
+        self._server.config.timeout_graceful_shutdown = max(int(timeout), 1)
         self._server.should_exit = True
         if self._serving is not None:
             await self._serving
@@ -67,7 +67,7 @@ class RestFront:
 
 
 class EndingServer(uvicorn.Server):
-    """Uvicorn server that adds `Connection: close` to its answers while it shuts down."""
+    """Uvicorn server that adds `Connection: close` to its responses while it shuts down."""
 
     async def shutdown(self, sockets=None):
         """Closes the port, but accepts requests on open connections for `LAST_CALL` seconds."""
@@ -80,7 +80,7 @@ class PatientProtocol(H11Protocol):
     """HTTP/1.1 protocol of uvicorn with time limits for slow clients.
 
     A connection is closed if the headers of a request do not arrive within `seconds` seconds, or if
-    the client does not read any part of an answer for the same time.
+    the client does not read any part of a response for the same time.
     """
 
     seconds = 10.0
@@ -101,7 +101,7 @@ class PatientProtocol(H11Protocol):
         self._expect_request()
 
     def on_response_complete(self):
-        """Starts the time limit for the client to read the answer in the transport's buffer."""
+        """Starts the time limit for the client to read the response in the transport's buffer."""
         super().on_response_complete()
         self._watch_buffer()
 
@@ -112,9 +112,9 @@ class PatientProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def shutdown(self):
-        """Closes the connection once the current request is answered.
+        """Closes the connection once the current request is finished.
 
-        A request that arrives completely within 0.5 seconds is still answered. A connection that
+        A request that arrives completely within 0.5 seconds is still handled. A connection that
         is idle or has an incomplete request after that time is closed.
         """
         if self.cycle is not None and not self.cycle.response_complete:
@@ -154,7 +154,7 @@ class PatientProtocol(H11Protocol):
             self.loop.call_later(self.seconds, look)
 
     def _expect_request(self):
-        # A body that arrives after its answer was sent has the same time limit as headers.
+        # A body that arrives after its response was sent has the same time limit as headers.
         is_awaited = self.conn.their_state is h11.IDLE or self.conn.our_state is h11.DONE
         if not is_awaited:
             self._forget()  # the headers have arrived, and the application takes over
@@ -174,7 +174,7 @@ class PatientProtocol(H11Protocol):
 def listening(host, port):
     """Opens a listening socket, even on a port that a server has just closed.
 
-    The protocol is set to TCP explicitly, because asyncio would otherwise delay small answers by
+    The protocol is set to TCP explicitly, because asyncio would otherwise delay small responses by
     40 ms.
     """
     family, kind, _, _, address = socket.getaddrinfo(

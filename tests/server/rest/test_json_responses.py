@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from tfreps._src.server.requests.serving_error import ServingError
-from tfreps._src.server.rest import json_answers
+from tfreps._src.server.rest import json_responses
 from tfreps.server import ServerOptions
 
 
 def predict_json(outputs, rows, **options):
-    return json_answers.predict_json(outputs, rows, ServerOptions(**options))
+    return json_responses.predict_json(outputs, rows, ServerOptions(**options))
 
 
 def objects(*values):
@@ -91,5 +91,5 @@ def test_what_cannot_be_written():
 
 
 def test_an_answer_that_is_too_large():
-    with pytest.raises(ServingError, match="The answer as JSON has .*max_answer_mb"):
-        predict_json({"y": np.zeros([400_000])}, True, max_answer_mb=1)
+    with pytest.raises(ServingError, match="The response as JSON has .*max_response_mb"):
+        predict_json({"y": np.zeros([400_000])}, True, max_response_mb=1)

@@ -1,4 +1,4 @@
-"""predict_json: writes arrays as a REST answer, in row or column format."""
+"""predict_json: writes arrays as a REST response, in row or column format."""
 
 import base64
 import json
@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tfreps._src.server.requests.request_limits import check_answer
+from tfreps._src.server.requests.request_limits import check_response
 from tfreps._src.server.requests.serving_error import ServingError
 
 BYTES_SUFFIX = "_bytes"
@@ -16,11 +16,11 @@ ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def predict_json(outputs: dict[str, np.ndarray], rows: bool, options) -> bytes:
-    """Converts the outputs of a model to the JSON body of an answer, whose size is limited.
+    """Converts the outputs of a model to the JSON body of a response, whose size is limited.
 
-    If `rows` is `True`, the answer has the row format (`predictions`), otherwise the column format
-    (`outputs`). A single output is written without its name. Strings, which are `bytes` in arrays
-    of objects, are written as base64 if the name of the output ends with `_bytes`.
+    If `rows` is `True`, the response has the row format (`predictions`), otherwise the column
+    format (`outputs`). A single output is written without its name. Strings, which are `bytes` in
+    arrays of objects, are written as base64 if the name of the output ends with `_bytes`.
 
     Example:
     >>> from tfreps.server import ServerOptions
@@ -34,7 +34,7 @@ def predict_json(outputs: dict[str, np.ndarray], rows: bool, options) -> bytes:
     for part in written_rows(outputs) if rows else written_columns(outputs):
         parts.append(part.encode())
         size += len(parts[-1])
-        check_answer(size, options, "The answer as JSON")
+        check_response(size, options, "The response as JSON")
     return b"".join(parts)
 
 
@@ -45,7 +45,7 @@ def written_columns(outputs):
 
 
 def written_rows(outputs):
-    """Yields the parts of an answer in row format."""
+    """Yields the parts of a response in row format."""
     sizes = {value.shape[:1] for value in outputs.values()}
     if len(sizes) != 1 or sizes == {()}:
         shapes = ", ".join(f"{name} {value.shape}" for name, value in outputs.items())
