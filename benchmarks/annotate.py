@@ -1,11 +1,11 @@
-"""Compares `tfreps annotate` with `tfreps tag`, `classify` and `embed` in speed and answers.
+"""Compares `tfreps annotate` with `tfreps tag`, `classify` and `embed` in speed and outputs.
 
     .venv-beam/bin/python -m benchmarks.annotate --text demo/corpus/train*.txt \\
         --tagger demo/tagger --bilm demo/run --classifier runs/reviews
 
 Every program reads the same corpus and runs to its end, so the seconds include its start. The
 programs take turns, and the fastest turn of each counts. The distances are the largest differences
-between the numbers of both answers; for a tagger and a classifier, the first 10,000 texts are
+between the numbers of both outputs; for a tagger and a classifier, the first 10,000 texts are
 compared with `tfreps.load(RUN)`, since the programs round what they write. The environment must
 have the extra `beam`.
 """
@@ -97,21 +97,21 @@ def num_lstm_layers(run):
 def label_distance(run, text, out, output):
     """Returns the largest difference of probabilities; raises ValueError if tags or labels differ.
 
-    The answers are compared with those of `tfreps.load(RUN)`.
+    The outputs are compared with those of `tfreps.load(RUN)`.
     """
     from tfreps import load
 
     texts = pathlib.Path(text).read_text(encoding="utf-8").splitlines()[:COMPARED]
     found = {record["text"]: record for record in map(json.loads, read_lines(output))}
     model, apart = load(run), 0.0
-    for line, answer in zip(texts, model(model.tokenize(texts)), strict=True):
+    for line, output in zip(texts, model(model.tokenize(texts)), strict=True):
         if model.is_tagger:
-            expected, shares = {"tags": list(answer.tags)}, {"confidences": answer.confidences}
+            expected, shares = {"tags": list(output.tags)}, {"confidences": output.confidences}
         else:
-            expected = {"label": answer.label}
-            shares = {"probabilities": [answer.probabilities[name] for name in model.names]}
+            expected = {"label": output.label}
+            shares = {"probabilities": [output.probabilities[name] for name in model.names]}
         if not expected.items() <= found[line].items():
-            raise ValueError(f"The answers of both programs differ for {line!r}.")
+            raise ValueError(f"The outputs of both programs differ for {line!r}.")
         apart = max(apart, *(difference(found[line][name], own) for name, own in shares.items()))
     return apart
 
@@ -124,7 +124,7 @@ def vector_distance(run, text, out, output):
     apart = 0.0
     with h5py.File(out) as file:
         numbers = json.loads(file["sentence_to_index"][0])
-        for path in sorted(pathlib.Path(output).glob("answers-*.parquet")):
+        for path in sorted(pathlib.Path(output).glob("annotated-*.parquet")):
             for batch in pyarrow.parquet.ParquetFile(path).iter_batches(256):
                 texts, vectors = batch.column(0).to_pylist(), batch.column(1).to_pylist()
                 for line, found in zip(texts, vectors, strict=True):

@@ -5,7 +5,7 @@
 
 Each part prints one line. "killed" kills a worker process in the middle of a run, and compares the
 sorted bytes of the output with those of an undisturbed run. "rejected" replaces one sentence in a
-hundred by one that cannot be answered. "memory" annotates short lines with a small untrained
+hundred by one that cannot be read. "memory" annotates short lines with a small untrained
 tagger, and prints the largest resident memory of all processes in each quarter of the run. The
 environment must have the extra `beam`.
 """
@@ -74,7 +74,7 @@ def killed(folder, options):
     again = "attempt 2 ended" in (folder / "log.txt").read_text(encoding="utf-8")
     print(
         f"killed: a worker after {seconds / 2:.0f} s; attempts {2 if again else 1}; "
-        f"{read_schema(folder / 'killed')['answered']:,} records; sorted bytes "
+        f"{read_schema(folder / 'killed')['annotated']:,} records; sorted bytes "
         f"{'equal' if same else 'DIFFERENT'}",
         flush=True,
     )
@@ -97,7 +97,7 @@ def workers_of(pid):
 
 
 def rejected(folder, options):
-    """Prints the numbers of answered and rejected records, and of reasons."""
+    """Prints the numbers of annotated and rejected records, and of reasons."""
     lines = (folder / "corpus.txt").read_bytes().splitlines()
     places = random.Random(0).sample(range(len(lines)), len(lines) // 100)
     for number, place in enumerate(places):
@@ -107,7 +107,7 @@ def rejected(folder, options):
     run_tfreps(words, folder / "log.txt")
     schema = read_schema(folder / "rejected")
     print(
-        f"rejected: {schema['answered']:,} answered, {schema['rejected']:,} rejected of "
+        f"rejected: {schema['annotated']:,} annotated, {schema['rejected']:,} rejected of "
         f"{len(lines):,}, {len(places):,} of them broken; "
         f"{len(read_lines(folder / 'rejected', 'rejected')):,} reasons written",
         flush=True,
@@ -129,12 +129,12 @@ def memory(folder, options):
             sizes.append(sum(map(resident_mb, processes_of(process.pid))))
             time.sleep(1)
     check_exit(process)
-    seconds, answered = time.perf_counter() - start, read_schema(folder / "short")["answered"]
+    seconds, annotated = time.perf_counter() - start, read_schema(folder / "short")["annotated"]
     quarters = [
         max(sizes[len(sizes) * n // 4 : len(sizes) * (n + 1) // 4] or [0]) for n in range(4)
     ]
     print(
-        f"memory: {answered:,} lines in {seconds:.0f} s; largest resident memory in each quarter: "
+        f"memory: {annotated:,} lines in {seconds:.0f} s; largest resident memory in each quarter: "
         + ", ".join(f"{size:.0f}" for size in quarters)
         + " MB",
         flush=True,

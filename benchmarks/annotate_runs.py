@@ -1,4 +1,4 @@
-"""Runs `tfreps` programs on a corpus, and reads the answers of `tfreps annotate`."""
+"""Runs `tfreps` programs on a corpus, and reads the output of `tfreps annotate`."""
 
 import itertools
 import json
@@ -48,7 +48,7 @@ def read_schema(output):
     return json.loads(pathlib.Path(output, "schema.json").read_text(encoding="utf-8"))
 
 
-def read_lines(output, part="answers"):
+def read_lines(output, part="annotated"):
     """Returns the sorted lines of the JSON lines of an output folder, as bytes."""
     files = sorted(pathlib.Path(output).glob(f"{part}-*.jsonl"))
     return sorted(line for file in files for line in file.read_bytes().splitlines())

@@ -5,7 +5,7 @@ files, which may be on any file system that Beam supports. Each record is writte
 the model: a tagger adds tokens, tags, confidences and, with a tag scheme, spans; a classifier adds
 a label and probabilities; a biLM or BERT model adds vectors. The folder --output contains
 
-    answers-*           the records, in --output-format
+    annotated-*           the records, in --output-format
     rejected-*.jsonl    the records that cannot be processed, each with its reason, if there are any
     schema.json         the fields of the records, and the number of records
 
@@ -162,11 +162,11 @@ def import_annotate_corpus():
 
 def say(options, result):
     """Prints what was written and the next command."""
-    shards = [path for path in result.files if "/answers-" in path.replace("\\", "/")]
+    shards = [path for path in result.files if "/annotated-" in path.replace("\\", "/")]
     again = "" if result.attempts == 1 else f" A worker was lost; attempt {result.attempts} ended."
     print(
-        f"Wrote {options.output}: {result.answered:,} annotated records, {result.tokens:,} tokens, "
-        f"in {len(shards)} files.{again}"
+        f"Wrote {options.output}: {result.annotated:,} annotated records, {result.tokens:,} "
+        f"tokens, in {len(shards)} files.{again}"
     )
     if result.rejected:
         print(

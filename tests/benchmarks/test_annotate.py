@@ -48,6 +48,6 @@ def test_faults_print_a_line_for_each_part(tmp_path, capsys):
     assert annotate_faults.main([*words, "--lines", "2000"]) == 0
     out = capsys.readouterr().out
     assert re.search(r"attempts [12]; 30,000 records; sorted bytes equal", out)
-    counts = "29,700 answered, 300 rejected of 30,000, 300 of them broken; 300 reasons written"
+    counts = "29,700 annotated, 300 rejected of 30,000, 300 of them broken; 300 reasons written"
     assert counts in out
     assert re.search(r"memory: 2,000 lines in \d+ s; .*: (\d+, ){3}\d+ MB", out)

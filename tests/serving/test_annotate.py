@@ -60,8 +60,8 @@ def test_without_beam(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("name, word", [("jsonl", "head"), ("parquet", "read_parquet")])
-def test_the_command_that_reads_the_answers(name, word):
-    assert word in annotate.reading(name, "out/answers-0")
+def test_the_command_that_reads_the_output(name, word):
+    assert word in annotate.reading(name, "out/annotated-0")
     assert "avro" in annotate.reading("avro", "x") and "TFRecord" in annotate.reading(
         "tfrecord", "x"
     )
@@ -84,9 +84,9 @@ def test_a_whole_run(exported, tmp_path, capsys, monkeypatch):
         "Wrote out: 1 annotated records, 2 tokens, in 1 files.",
         "Rejected 1 records, with a reason for each in out/rejected-*.jsonl.",
         "Next, to read the first records:",
-        "  head -n 3 out/answers-00000-of-00001.jsonl",
+        "  head -n 3 out/annotated-00000-of-00001.jsonl",
     ]
-    [line] = (tmp_path / "out" / "answers-00000-of-00001.jsonl").read_text().splitlines()
+    [line] = (tmp_path / "out" / "annotated-00000-of-00001.jsonl").read_text().splitlines()
     tags = make_trained("crf").tag(["Ada lives"])[0].tags
     assert json.loads(line) == {"id": 7, "text": "Ada lives", "my_tags": tags}
 

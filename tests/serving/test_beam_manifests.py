@@ -19,7 +19,7 @@ DOCKERFILE = (FOLDER / "Dockerfile").read_text(encoding="utf-8")
 PYTHON, BEAM = "3.11", "2.77.0"
 # All versions whose API the manifests must follow.
 KUBERNETES = "1.28", "1.32", "1.36"
-MOUNTS = {"models": "/models", "corpus": "/corpus", "answers": "/answers"}
+MOUNTS = {"models": "/models", "corpus": "/corpus", "output": "/output"}
 
 
 def documents(path):
@@ -93,7 +93,7 @@ def test_a_wrong_manifest_would_be_found():
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on this machine")
 def test_kustomize_builds_the_job_without_the_volumes():
-    """`kubectl delete -k` deletes what kustomize builds, and must not delete the answers."""
+    """`kubectl delete -k` deletes what kustomize builds, and must not delete the output."""
     command = ["kubectl", "kustomize", str(FOLDER)]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     (built,) = yaml.safe_load_all(text)
@@ -107,7 +107,7 @@ def test_options_are_those_of_the_program():
     assert container(pod_specs()[0])["command"] == ["tfreps"]
     options = parsed(container(pod_specs()[0])["args"])
     assert options.runner == "local" and options.output_format == "jsonl"
-    assert options.output.startswith("/answers/") and options.export.startswith("/models/")
+    assert options.output.startswith("/output/") and options.export.startswith("/models/")
     assert all(path.startswith("/corpus/") for path in options.inputs)
     cores = container(pod_specs()[0])["resources"]["requests"]["cpu"]
     assert options.workers * options.threads == int(cores)
@@ -144,7 +144,7 @@ def test_another_pod_starts_only_if_it_can_help():
 
 
 def test_volumes():
-    """The Job reads models and corpus, and writes answers; the other pod copies all of them."""
+    """The Job reads models and corpus, and writes output; the other pod copies all of them."""
     claims = {c["metadata"]["name"] for c in documents("storage.yaml")}
     models = yaml.safe_load((FOLDER.parent / "kubernetes" / "storage.yaml").read_text())
     claims.add(models["metadata"]["name"])
@@ -155,7 +155,7 @@ def test_volumes():
         mounts = {m["name"]: m["mountPath"] for m in container(spec)["volumeMounts"]}
         assert {name: mounts[name] for name in volumes} == MOUNTS
     written = [m["name"] for m in container(pod_specs()[0])["volumeMounts"] if "readOnly" not in m]
-    assert written == ["answers", "temporary"]
+    assert written == ["output", "temporary"]
 
 
 def test_pods_are_restricted():

@@ -1,4 +1,4 @@
-"""The recipes of docs/howto/spark_and_ray.md give the answers of the export itself."""
+"""The recipes of docs/howto/spark_and_ray.md give the outputs of the export itself."""
 
 import importlib.util
 import os
@@ -17,7 +17,7 @@ from tfreps._src.export.labeling_signatures import TextSignatures
 from tfreps.export import write_export
 
 pytestmark = pytest.mark.slow
-EXPORT, ANSWERS = "/shared/exports/ner", "/shared/answers"  # paths on the page
+EXPORT, TAGGED = "/shared/exports/ner", "/shared/tagged"  # paths on the page
 
 
 @pytest.fixture(scope="session")
@@ -46,10 +46,10 @@ def run(code, export, folder):
     """Runs a recipe where nothing can import tfreps; returns the rows that it writes, by id."""
     import pyarrow.parquet
 
-    assert code.count(EXPORT) == code.count(ANSWERS) == 1
-    answers = folder / "answers"
+    assert code.count(EXPORT) == code.count(TAGGED) == 1
+    tagged = folder / "tagged"
     script = folder / "recipe.py"
-    code = code.replace(EXPORT, str(export)).replace(ANSWERS, str(answers))
+    code = code.replace(EXPORT, str(export)).replace(TAGGED, str(tagged))
     script.write_text(code, encoding="utf-8")
     hidden = folder / "hidden"
     hidden.mkdir()
@@ -67,12 +67,12 @@ def run(code, export, folder):
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900
     )
     assert ended.returncode == 0, ended.stderr[-5000:]
-    rows = pyarrow.parquet.read_table(answers).to_pylist()
+    rows = pyarrow.parquet.read_table(tagged).to_pylist()
     return sorted(rows, key=lambda row: row["id"])
 
 
 def check(rows, export):
-    """Compares rows with the answers of the export to each text alone."""
+    """Compares rows with the outputs of the export for each text alone."""
     import tensorflow as tf
 
     model = tf.saved_model.load(str(export / "1"))

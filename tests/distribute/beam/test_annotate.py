@@ -1,4 +1,4 @@
-"""Annotate answers the records of a pipeline, bounded or a stream."""
+"""Annotate annotates the records of a pipeline, bounded or a stream."""
 
 import sys
 
@@ -31,15 +31,15 @@ RECORDS += [{"id": 3}, {"id": 4, "text": 5}]
 
 
 def is_expected(model):
-    """Returns a check of `assert_that` for the answers to `RECORDS`."""
+    """Returns a check of `assert_that` for the annotated `RECORDS`."""
     expected = [(a.tags, a.confidences) for a in model.tag([r["text"] for r in RECORDS[:3]])]
 
     def check(found):
-        assert sorted(answer["id"] for answer in found) == [0, 1, 2]
-        for answer in found:
-            tags, confidences = expected[answer["id"]]
-            assert answer["tags"] == tags
-            assert_close(answer["confidences"], confidences)
+        assert sorted(record["id"] for record in found) == [0, 1, 2]
+        for record in found:
+            tags, confidences = expected[record["id"]]
+            assert record["tags"] == tags
+            assert_close(record["confidences"], confidences)
 
     return check
 
@@ -55,23 +55,23 @@ def are_rejected(found):
 def test_a_bounded_pipeline(export):
     model, folder = export("tagger")
     with beam.Pipeline(FnApiRunner()) as pipeline:
-        answered, rejected = pipeline | beam.Create(RECORDS) | Annotate(folder)
-        assert_that(answered, is_expected(model), label="answered")
+        annotated, rejected = pipeline | beam.Create(RECORDS) | Annotate(folder)
+        assert_that(annotated, is_expected(model), label="annotated")
         assert_that(rejected, are_rejected, label="rejected")
 
 
 def test_workers_need_no_tfreps(export, tmp_path):
-    """The worker process answers, although `import tfreps` fails in it."""
+    """The worker process annotates, although `import tfreps` fails in it."""
     runner = FnApiRunner(SubprocessSDKEnvironment.from_command_string(WITHOUT_TFREPS))
     model, folder = export("tagger")
     with beam.Pipeline(runner) as pipeline:
-        answered, rejected = pipeline | beam.Create(RECORDS) | Annotate(folder)
-        lines = answered | beam.Map(lambda answer: repr(sorted(answer["tags"])))
+        annotated, rejected = pipeline | beam.Create(RECORDS) | Annotate(folder)
+        lines = annotated | beam.Map(lambda record: repr(sorted(record["tags"])))
         _ = lines | beam.io.WriteToText(str(tmp_path / "tags"), num_shards=1)
         missing = rejected | beam.Map(import_error)
         _ = missing | "Write errors" >> beam.io.WriteToText(str(tmp_path / "errors"), num_shards=1)
     [tags] = tmp_path.glob("tags*")
-    expected = [repr(sorted(answer.tags)) for answer in model.tag([r["text"] for r in RECORDS[:3]])]
+    expected = [repr(sorted(record.tags)) for record in model.tag([r["text"] for r in RECORDS[:3]])]
     assert sorted(tags.read_text().splitlines()) == sorted(expected)
     [errors] = tmp_path.glob("errors*")
     assert errors.read_text().splitlines() == ["ModuleNotFoundError"] * 2
@@ -97,31 +97,31 @@ def test_a_stream_with_windows(export):
     for second, record in enumerate(RECORDS):
         stream = stream.add_elements([TimestampedValue(record, 10 * second)])
         stream = stream.advance_watermark_to(10 * second + 1)
-    tags = [answer.tags for answer in model.tag([record["text"] for record in RECORDS[:3]])]
+    tags = [record.tags for record in model.tag([record["text"] for record in RECORDS[:3]])]
     expected = [(0, 0, tags[0]), (0, 1, tags[1]), (20, 2, tags[2])]
     options = PipelineOptions(streaming=True)
     with beam.Pipeline(STREAMING, options) as pipeline:
         records = pipeline | stream.advance_watermark_to_infinity()
         records = records | beam.WindowInto(FixedWindows(20))
-        answered, rejected = records | Annotate(folder)
-        found = answered | beam.ParDo(StartOfWindow()) | "All" >> beam.WindowInto(GlobalWindows())
-        assert_that(found, equal_to(expected), label="answered")
+        annotated, rejected = records | Annotate(folder)
+        found = annotated | beam.ParDo(StartOfWindow()) | "All" >> beam.WindowInto(GlobalWindows())
+        assert_that(found, equal_to(expected), label="annotated")
         every = rejected | "Every" >> beam.WindowInto(GlobalWindows())
         assert_that(every, are_rejected, label="rejected")
 
 
 class StartOfWindow(beam.DoFn):
-    """Yields the start of the window, the id and the tags of each answer."""
+    """Yields the start of the window, the id and the tags of each record."""
 
-    def process(self, answer, window=beam.DoFn.WindowParam):
-        yield int(window.start), answer["id"], answer["tags"]
+    def process(self, record, window=beam.DoFn.WindowParam):
+        yield int(window.start), record["id"], record["tags"]
 
 
-def test_new_versions_answer_later_records(export):
+def test_new_versions_annotate_later_records(export):
     """A version that Beam's side input names replaces the model between two records."""
     _, tagger = export("tagger")
     _, bert = export("bert_tagger")
-    handler = Annotate(tagger, outputs=["tags"]).handler
+    handler = Annotate(tagger, outputs=["tags"])._handler
     first = handler.run_inference([{"text": "the dog"}], handler.load_model())
     handler.update_model_path(f"{version_folder(bert)}/saved_model.pb")
     second = handler.run_inference([{"text": "the dog"}], handler.load_model())
@@ -130,8 +130,8 @@ def test_new_versions_answer_later_records(export):
         update = ModelMetadata(version_folder(bert), "bert")
         updates = pipeline | "Update" >> beam.Create([update])
         annotate = Annotate(tagger, outputs=["tags"], model_updates=updates)
-        answered, _ = pipeline | beam.Create([{"text": "the dog"}]) | annotate
-        assert_that(answered, equal_to(second))
+        annotated, _ = pipeline | beam.Create([{"text": "the dog"}]) | annotate
+        assert_that(annotated, equal_to(second))
 
 
 def test_watching_versions(export):
@@ -144,7 +144,7 @@ def test_watching_versions(export):
     records = (
         pipeline | test_stream.TestStream().add_elements(RECORDS).advance_watermark_to_infinity()
     )
-    answered, _ = records | Annotate(folder, watch_seconds=5)
-    assert not answered.is_bounded
+    annotated, _ = records | Annotate(folder, watch_seconds=5)
+    assert not annotated.is_bounded
     names = [label for label in pipeline.applied_labels if "MatchContinuously" in label]
     assert names and "Watch versions" in names[0]

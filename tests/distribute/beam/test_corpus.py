@@ -1,4 +1,4 @@
-"""annotate_corpus writes every record once, with the answers of the model, or nothing at all."""
+"""annotate_corpus writes every record once, with the outputs of the model, or nothing at all."""
 
 import gzip
 import json
@@ -28,10 +28,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 TEXTS = ["Ada lives in London .", "", "naïve 你好 .", "London " * 30, "Ada"]
 
 
-def answers(folder, output_format="jsonl"):
+def annotated(folder, output_format="jsonl"):
     """Returns the records of an output folder, sorted by text."""
     found = []
-    for path in pathlib.Path(folder).glob("answers-*"):
+    for path in pathlib.Path(folder).glob("annotated-*"):
         found += READ[output_format](path)
     return sorted(found, key=lambda record: record["text"])
 
@@ -43,8 +43,8 @@ def rejected(folder):
 
 
 def lines(folder):
-    """Returns the sorted lines of the answers, byte for byte."""
-    paths = pathlib.Path(folder).glob("answers-*")
+    """Returns the sorted lines of the annotated records, byte for byte."""
+    paths = pathlib.Path(folder).glob("annotated-*")
     return sorted(line for path in paths for line in path.read_bytes().splitlines())
 
 
@@ -58,30 +58,30 @@ def write_texts(path, count):
 
 
 @pytest.mark.parametrize("output_format", WRITE)
-def test_answers_are_those_of_the_model(export, tmp_path, output_format):
+def test_outputs_are_those_of_the_model(export, tmp_path, output_format):
     model, folder = export("tagger")
     (tmp_path / "in.txt").write_text("\n".join(TEXTS) + "\n")
     out = str(tmp_path / "out")
     found = annotate_corpus(folder, [f"{tmp_path}/*.txt"], out, output_format=output_format)
-    assert (found.answered, found.rejected, found.attempts) == (5, 0, 1)
+    assert (found.annotated, found.rejected, found.attempts) == (5, 0, 1)
     rows = sorted(TEXTS, key=str.strip)
-    for answer, text in zip(answers_as_lists(out, output_format), rows, strict=True):
+    for record, text in zip(annotated_as_lists(out, output_format), rows, strict=True):
         [expected] = model.tag([text])
-        assert (answer["tokens"], answer["tags"]) == (expected.tokens, expected.tags)
-        assert_close(answer["confidences"], expected.confidences)
-        assert answer["starts"] == [span.start for span in expected.spans]
-    assert found.tokens == sum(len(answer.tokens) for answer in model.tag(TEXTS))
+        assert (record["tokens"], record["tags"]) == (expected.tokens, expected.tags)
+        assert_close(record["confidences"], expected.confidences)
+        assert record["starts"] == [span.start for span in expected.spans]
+    assert found.tokens == sum(len(record.tokens) for record in model.tag(TEXTS))
     about = json.loads((tmp_path / "out" / "schema.json").read_text())
-    assert about["format"] == output_format and about["answered"] == 5
+    assert about["format"] == output_format and about["annotated"] == 5
     assert [field["name"] for field in about["fields"]] == [
         *("text", "tokens", "tags", "confidences", "spans")
     ]
 
 
-def answers_as_lists(folder, output_format):
+def annotated_as_lists(folder, output_format):
     """Returns the records with the starts of their spans, which TFRecord keeps apart."""
     found = []
-    for path in pathlib.Path(folder).glob("answers-*"):
+    for path in pathlib.Path(folder).glob("annotated-*"):
         for record in READ[output_format](path):
             spans = record.get("spans") or []
             starts = record.get("spans_start", [span["start"] for span in spans])
@@ -95,13 +95,13 @@ def test_every_input_format(export, tmp_path, input_format):
     WRITE[input_format](tmp_path / "in", records)
     how = {"input_format": input_format, "outputs": ["label"], "keep": ["id"]}
     found = annotate_corpus(export("classifier")[1], [f"{tmp_path}/in"], f"{tmp_path}/out", **how)
-    assert found.answered == 5
-    labels = [answer.label for answer in export("classifier")[0].classify(TEXTS)]
+    assert found.annotated == 5
+    labels = [record.label for record in export("classifier")[0].classify(TEXTS)]
     expected = [
         {"id": i, "text": text, "label": label}
         for i, (text, label) in enumerate(zip(TEXTS, labels, strict=True))
     ]
-    assert sorted(answers(f"{tmp_path}/out"), key=lambda record: record["id"]) == expected
+    assert sorted(annotated(f"{tmp_path}/out"), key=lambda record: record["id"]) == expected
 
 
 def test_lists_of_tokens(export, tmp_path):
@@ -109,8 +109,8 @@ def test_lists_of_tokens(export, tmp_path):
     WRITE["jsonl"](tmp_path / "in", records)
     how = {"input_format": "jsonl", "field": "tokens", "signature": "tokens", "outputs": ["tags"]}
     annotate_corpus(export("tagger")[1], [f"{tmp_path}/in"], f"{tmp_path}/out", **how)
-    [path] = (tmp_path / "out").glob("answers-*")
-    expected = [answer.tags for answer in export("tagger")[0].tag([r["tokens"] for r in records])]
+    [path] = (tmp_path / "out").glob("annotated-*")
+    expected = [record.tags for record in export("tagger")[0].tag([r["tokens"] for r in records])]
     assert [record["tags"] for record in READ["jsonl"](path)] == expected
 
 
@@ -118,12 +118,12 @@ def test_vectors_in_parquet(export, tmp_path):
     (tmp_path / "in.txt").write_text("the bank\n")
     how = {"outputs": ["default", "elmo"], "output_format": "parquet"}
     annotate_corpus(export("bilm")[1], [f"{tmp_path}/in.txt"], f"{tmp_path}/out", **how)
-    [record] = answers(f"{tmp_path}/out", "parquet")
+    [record] = annotated(f"{tmp_path}/out", "parquet")
     assert np.shape(record["elmo"]) == (2, 12)
     assert_close(np.mean(record["elmo"], axis=0), record["default"])
 
 
-def test_what_cannot_be_answered_is_rejected_and_the_rest_is_done(export, tmp_path):
+def test_what_cannot_be_read_is_rejected_and_the_rest_is_done(export, tmp_path):
     good = [{"id": 1, "text": "Ada"}, {"id": 2, "text": "London"}]
     bad = [b"\xff\xfe", b'{"id": 3}', b'{"id": 4, "text": 7}', b"[1]", b'{"id": "x", "text": "a"}']
     bad.append(json.dumps({"id": 5, "text": "x" * 101}).encode())
@@ -133,7 +133,7 @@ def test_what_cannot_be_answered_is_rejected_and_the_rest_is_done(export, tmp_pa
     how = {"input_format": "jsonl", "output_format": "parquet", "max_bytes": 100}
     paths = [f"{tmp_path}/first.jsonl", f"{tmp_path}/in.jsonl"]
     found = annotate_corpus(export("tagger")[1], paths, f"{tmp_path}/out", **how)
-    assert (found.answered, found.rejected) == (1002, 6)
+    assert (found.annotated, found.rejected) == (1002, 6)
     reasons = sorted(each["reason"] for each in rejected(f"{tmp_path}/out"))
     assert reasons == [
         "the field 'id' must be int64, as in most of the first records; got 'x'",
@@ -154,7 +154,7 @@ def test_a_field_that_the_first_records_lack(export, tmp_path):
         how = {"input_format": "jsonl", "output_format": output_format, "outputs": ["tags"]}
         out = f"{tmp_path}/{output_format}"
         found = annotate_corpus(export("tagger")[1], [f"{tmp_path}/in"], out, **how)
-        assert (found.answered, found.rejected) == (1001 - rejected, rejected)
+        assert (found.annotated, found.rejected) == (1001 - rejected, rejected)
 
 
 def test_the_number_of_workers_does_not_change_a_byte(export, tmp_path, monkeypatch):
@@ -163,7 +163,7 @@ def test_the_number_of_workers_does_not_change_a_byte(export, tmp_path, monkeypa
     for workers in (1, 2):
         how = {"workers": workers, "threads": 1, "progress": lambda *_: None}
         found = annotate_corpus(folder, [path], f"{tmp_path}/out{workers}", **how)
-        assert found.answered == 1500
+        assert found.annotated == 1500
     assert lines(f"{tmp_path}/out1") == lines(f"{tmp_path}/out2")
     assert len(set(lines(f"{tmp_path}/out1"))) == 1500
 
@@ -236,8 +236,11 @@ def test_a_bucket(export, tmp_path):
             name = str(path.relative_to(source)).replace("/", "%")
             (tmp_path / f"ner%{name}").write_bytes(path.read_bytes())
     found = annotate_corpus("bucket://ner", ["bucket://in.txt"], "bucket://out")
-    assert found.answered == 1
-    assert found.files == ["bucket://out/answers-00000-of-00001.jsonl", "bucket://out/schema.json"]
+    assert found.annotated == 1
+    assert found.files == [
+        "bucket://out/annotated-00000-of-00001.jsonl",
+        "bucket://out/schema.json",
+    ]
     assert len(list(tmp_path.glob("out*"))) == 2
 
 
@@ -296,7 +299,7 @@ def test_fields_that_are_missing_or_no_text(export, tmp_path):
     annotate_corpus(
         export("tagger")[1], [f"{tmp_path}/in.txt"], f"{tmp_path}/out", prefix="my_", **how
     )
-    [record] = answers(f"{tmp_path}/out")
+    [record] = annotated(f"{tmp_path}/out")
     assert record["tags"] == "mine" and len(record["my_tags"]) == 1
 
 
@@ -309,7 +312,7 @@ def test_types_that_a_format_lacks(export, tmp_path):
         assert "the field 'when'" in message and "Leave it out by `keep`" in message
     how = {"input_format": "parquet", "output_format": "parquet"}
     annotate_corpus(export("tagger")[1], [f"{tmp_path}/in.txt"], f"{tmp_path}/out", **how)
-    assert answers(f"{tmp_path}/out", "parquet")[0]["when"].year == 1970
+    assert annotated(f"{tmp_path}/out", "parquet")[0]["when"].year == 1970
 
 
 def test_other_arguments(export, tmp_path):
@@ -342,14 +345,14 @@ def test_a_run_replaces_the_output_of_an_earlier_one(export, tmp_path):
     (tmp_path / "in.txt").write_bytes(b"Ada\n\xff")
     given = export("tagger")[1], [f"{tmp_path}/in.txt"], f"{tmp_path}/out"
     assert annotate_corpus(*given, shards=3).files[2:] == [
-        f"{tmp_path}/out/answers-00002-of-00003.jsonl",
+        f"{tmp_path}/out/annotated-00002-of-00003.jsonl",
         f"{tmp_path}/out/rejected-00000-of-00001.jsonl",
         f"{tmp_path}/out/schema.json",
     ]
     (tmp_path / "in.txt").write_text("Ada\n")
     found = annotate_corpus(*given, overwrite=True)
     assert [os.path.basename(path) for path in found.files] == [
-        "answers-00000-of-00001.jsonl",
+        "annotated-00000-of-00001.jsonl",
         "schema.json",
     ]
 

@@ -1,4 +1,4 @@
-"""ExportHandler gives every record the answer of the model, alone or in any batch."""
+"""ExportHandler gives every record the outputs of the model, alone or in any batch."""
 
 import numpy as np
 import pytest
@@ -24,63 +24,63 @@ def handler(export, names=TAGS, **options):
     return ExportHandler(version_folder(export[1]), "text", names, **options)
 
 
-def answers(handler, texts=TEXTS):
+def run(handler, texts=TEXTS):
     records = [{"id": i, "text": text} for i, text in enumerate(texts)]
     return handler.run_inference(records, handler.load_model())
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 20, 4096])
-def test_a_tagger_answers_as_the_model_does(export, batch_tokens):
+def test_a_tagger_predicts_as_the_model_does(export, batch_tokens):
     model, _ = export("tagger")
-    found = answers(handler(export("tagger"), batch_tokens=batch_tokens))
-    assert [answer["id"] for answer in found] == [0, 1, 2, 3, 4]
-    for answer, expected in zip(found, model.tag(TEXTS), strict=True):
-        assert (answer["tokens"], answer["tags"]) == (expected.tokens, expected.tags)
-        assert_close(answer["confidences"], expected.confidences)
-        spans = [(span["type"], span["start"], span["end"]) for span in answer["spans"]]
+    found = run(handler(export("tagger"), batch_tokens=batch_tokens))
+    assert [record["id"] for record in found] == [0, 1, 2, 3, 4]
+    for record, expected in zip(found, model.tag(TEXTS), strict=True):
+        assert (record["tokens"], record["tags"]) == (expected.tokens, expected.tags)
+        assert_close(record["confidences"], expected.confidences)
+        spans = [(span["type"], span["start"], span["end"]) for span in record["spans"]]
         assert spans == [(s.type, s.start, s.end) for s in expected.spans]
 
 
-def test_a_classifier_answers_as_the_model_does(export):
+def test_a_classifier_predicts_as_the_model_does(export):
     model, _ = export("classifier")
     names = ["label", "probability", "labels", "probabilities"]
-    found = answers(handler(export("classifier"), names, prefix="my_"))
-    for answer, expected in zip(found, model.classify(TEXTS), strict=True):
-        assert answer["my_label"] == expected.label
-        shares = dict(zip(answer["my_labels"], answer["my_probabilities"].tolist(), strict=True))
+    found = run(handler(export("classifier"), names, prefix="my_"))
+    for record, expected in zip(found, model.classify(TEXTS), strict=True):
+        assert record["my_label"] == expected.label
+        shares = dict(zip(record["my_labels"], record["my_probabilities"].tolist(), strict=True))
         assert_close(shares, expected.probabilities)
-        assert_close(answer["my_probability"], max(expected.probabilities.values()))
+        assert_close(record["my_probability"], max(expected.probabilities.values()))
 
 
 def test_vectors_are_those_of_the_model(export):
     model, _ = export("bilm")
-    found = answers(handler(export("bilm"), ["elmo:T", "default"]))
-    for answer, text in zip(found, TEXTS, strict=True):
+    found = run(handler(export("bilm"), ["elmo:T", "default"]))
+    for record, text in zip(found, TEXTS, strict=True):
         layers = model.bilm(tf.constant([" ".join(text.split())]))["layer_outputs"].numpy()[0]
         expected = layers.mean(axis=0)  # [T, 2P]
-        assert answer["elmo"].shape == (len(text.split()), expected.shape[-1])
+        assert record["elmo"].shape == (len(text.split()), expected.shape[-1])
         if text:
-            assert_close(answer["elmo"], expected)
-            assert_close(answer["default"], expected.mean(axis=0))
+            assert_close(record["elmo"], expected)
+            assert_close(record["default"], expected.mean(axis=0))
 
 
 def test_lists_of_tokens(export):
     model, _ = export("tagger")
     rows = [["Ada", "lives"], [], ["in", "London", "."]]
-    found = answers(handler(export("tagger"), signature="tokens"), rows)
-    assert [answer["tags"] for answer in found] == [expected.tags for expected in model.tag(rows)]
-    assert [answer["tokens"] for answer in found] == rows
+    found = run(handler(export("tagger"), signature="tokens"), rows)
+    assert [record["tags"] for record in found] == [expected.tags for expected in model.tag(rows)]
+    assert [record["tokens"] for record in found] == rows
 
 
 def test_a_sentence_that_a_bert_tagger_cuts_is_rejected(export):
     model, _ = export("bert_tagger")
     fits, long = "hotels \u200b the\ufffd dog", "the dog " * 12  # at most 24 pieces
-    short, cut = answers(handler(export("bert_tagger")), [fits, long])
+    short, cut = run(handler(export("bert_tagger")), [fits, long])
     assert short["tags"] == model.tag([fits])[0].tags
     assert cut["record"] == {"id": 1, "text": long}
     assert cut["reason"] == "the sentence is too long: the model reads only its first 22 tokens"
     rows = [["the", "dog"], ["the"] * 30]
-    short, cut = answers(handler(export("bert_tagger"), signature="tokens"), rows)
+    short, cut = run(handler(export("bert_tagger"), signature="tokens"), rows)
     assert len(short["tags"]) == 2 and cut["reason"].endswith("its first 22 tokens")
 
 
@@ -95,7 +95,7 @@ class Failing:
     def num_tokens(self, text):
         return len(text)
 
-    def ask(self, texts):
+    def predict(self, texts):
         self.calls += 1
         if any("bad" in text for text in texts):
             tf.debugging.assert_equal(1, 2, "the text has too many pieces")
@@ -106,7 +106,7 @@ def test_what_fails_together_is_asked_again_until_the_cause_is_alone(export):
     model = Failing()
     records = [{"text": text} for text in ("a", "bad", "b", "c", "d", "e", "f", "g")]
     found = handler(export("tagger"), ["label"]).run_inference(records, model)
-    assert [answer.get("label") for answer in found] == ["good", None, *["good"] * 6]
+    assert [record.get("label") for record in found] == ["good", None, *["good"] * 6]
     assert found[1]["record"] == {"text": "bad"}
     assert found[1]["reason"].startswith("the text has too many pieces")
     assert model.calls == 7  # all 8, then halves down to the text of the error
@@ -152,8 +152,8 @@ def test_sizes_are_estimates_of_tokens(export):
     assert bert.num_tokens("the dog") == 4 and bert.cuts_sentences
 
 
-def test_progress_is_the_sum_of_what_was_answered(export, tmp_path):
-    answers(handler(export("tagger"), progress_folder=str(tmp_path), batch_tokens=20))
+def test_progress_is_the_sum_of_what_was_annotated(export, tmp_path):
+    run(handler(export("tagger"), progress_folder=str(tmp_path), batch_tokens=20))
     [file] = tmp_path.iterdir()
     assert file.read_text() == f"5 {5 + 0 + 40 + 1 + 4}"
 

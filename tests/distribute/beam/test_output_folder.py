@@ -40,27 +40,27 @@ def content(folder):
 
 def test_a_new_folder(base):
     with staged_folder(f"{base}/out/new") as folder:
-        write(folder, answers="a", schema_json="{}")
+        write(folder, annotated="a", schema_json="{}")
         assert files_in(f"{base}/out/new") == []
-    assert content(f"{base}/out/new") == {"answers": "a", SCHEMA: "{}"}
+    assert content(f"{base}/out/new") == {"annotated": "a", SCHEMA: "{}"}
     assert len(files_in(base)) == 2
 
 
 def test_an_earlier_folder_is_replaced_as_a_whole(base):
     for text in ("old", "new"):
         with staged_folder(f"{base}/out") as folder:
-            write(folder, **{f"answers-{text}": text, "schema_json": text})
-    assert content(f"{base}/out") == {"answers-new": "new", SCHEMA: "new"}
+            write(folder, **{f"annotated-{text}": text, "schema_json": text})
+    assert content(f"{base}/out") == {"annotated-new": "new", SCHEMA: "new"}
     assert len(files_in(base)) == 2
 
 
 def test_an_error_leaves_the_earlier_folder(base):
     with staged_folder(f"{base}/out") as folder:
-        write(folder, answers="old")
+        write(folder, annotated="old")
     with pytest.raises(RuntimeError), staged_folder(f"{base}/out") as folder:
-        write(folder, answers="new")
+        write(folder, annotated="new")
         raise RuntimeError
-    assert content(f"{base}/out") == {"answers": "old"}
+    assert content(f"{base}/out") == {"annotated": "old"}
     assert len(files_in(base)) == 1
 
 

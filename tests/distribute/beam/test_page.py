@@ -15,7 +15,7 @@ from tfreps._src.distribute.beam.corpus import annotate_corpus
 PAGE = (CHECKOUT / "docs/howto/large_corpora.md").read_text(encoding="utf-8")
 REASON = "% not run: needs Beam; tests/distribute/beam/test_page.py runs it\n"
 BLOCKS = re.findall(REASON + "```python\n(.*?)```", PAGE, re.DOTALL)
-FORMATS = {"answers": "jsonl", **{f"answers-{name}": name for name in WRITE if name != "jsonl"}}
+FORMATS = {"annotated": "jsonl", **{f"annotated-{name}": name for name in WRITE if name != "jsonl"}}
 
 
 @pytest.fixture(scope="module")

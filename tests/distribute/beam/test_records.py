@@ -1,4 +1,4 @@
-"""Records that cannot be answered are found; others get a schema."""
+"""Records that a model cannot read are found; others get a schema."""
 
 import pytest
 
@@ -18,7 +18,7 @@ TOKENS = CheckRecords("tokens", False, ["tokens", "tags"], 10)
         (TEXT, {"body": "a"}, "the record has no field 'text'"),
         (TEXT, {"text": 7}, "the field 'text' must be a text; got int"),
         (TEXT, {"text": None}, "the field 'text' must be a text; got NoneType"),
-        (TEXT, {"text": "a", "tags": 1}, "the record already has the field 'tags' of the answer"),
+        (TEXT, {"text": "a", "tags": 1}, "the record already has the field 'tags' of the output"),
         (TEXT, {"text": "\ud83d"}, "contains a character that UTF-8 cannot represent"),
         (TEXT, {"text": "é" * 6}, "the text is too long: 12 bytes, and at most 10 are read"),
         (TOKENS, {"tokens": "a b"}, "the field 'tokens' must be a list of texts; got str"),

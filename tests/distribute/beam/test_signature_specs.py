@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tfreps._src.distribute.beam.signature_specs import (
     SPAN,
-    answer_schema,
+    added_schema,
     chosen_names,
     read_outputs,
     version_folder,
@@ -56,8 +56,8 @@ def test_a_damaged_model(export, tmp_path):
 def test_an_export_that_reads_ids_only(tmp_path):
     module = tf.Module()
     ids = tf.TensorSpec([None, None], tf.int32, "token_ids")
-    module.ask = tf.function(lambda token_ids: {"out": token_ids}, input_signature=[ids])
-    tf.saved_model.save(module, str(tmp_path / "1"), signatures={"token_ids": module.ask})
+    module.run = tf.function(lambda token_ids: {"out": token_ids}, input_signature=[ids])
+    tf.saved_model.save(module, str(tmp_path / "1"), signatures={"token_ids": module.run})
     with pytest.raises(ValueError, match="has no signature `default` that reads .*; it has token_"):
         read_outputs(str(tmp_path / "1"))
 
@@ -83,13 +83,13 @@ def test_a_copy_elsewhere(export, tmp_path):
     assert version_folder(os.fspath(tmp_path / "ner")).endswith("ner/1")
 
 
-def test_schema_of_answers():
+def test_schema_of_outputs():
     outputs = {
         "label": tf.TensorSpec((None,), tf.string),
         "probability": tf.TensorSpec((None,)),
         "elmo": tf.TensorSpec((None, None, 8)),
     }
-    found = answer_schema(outputs, ["label", "probability", "elmo:T", "spans"], "my_")
+    found = added_schema(outputs, ["label", "probability", "elmo:T", "spans"], "my_")
     floats = pa.list_(pa.float32())
     assert found == pa.schema(
         [("my_label", pa.string()), ("my_probability", pa.float32())]

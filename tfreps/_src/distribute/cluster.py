@@ -96,7 +96,7 @@ def wait_for_workers(cluster: Cluster, seconds: float) -> None:
     missing = {n: a for n, a in enumerate(cluster.workers) if n != cluster.index}
     with _listen(cluster.address, backlog=8 * size):
         while missing:
-            missing = {n: address for n, address in missing.items() if not _answers(address)}
+            missing = {n: address for n, address in missing.items() if not _responds(address)}
             if missing and time.monotonic() > end:
                 who = " and ".join(f"worker {n} ({address})" for n, address in missing.items())
                 raise ValueError(
@@ -107,7 +107,7 @@ def wait_for_workers(cluster: Cluster, seconds: float) -> None:
             time.sleep(PAUSE_SECONDS if missing else 0)
 
 
-def _answers(address):
+def _responds(address):
     """Returns True if a process listens at an address `"host:port"`."""
     host, _, port = address.rpartition(":")
     try:

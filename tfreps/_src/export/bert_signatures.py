@@ -65,10 +65,10 @@ class BertSignatures(Signatures):
         features, tokens, sequence_len = self._read(text)
         out = self.encoder(features)
         sequence = tf.cast(out["sequence_output"], tf.float32)  # [N, T, D]
-        answer = {"sequence_output": sequence, "default": mean_over_tokens(sequence, sequence_len)}
+        outputs = {"sequence_output": sequence, "default": mean_over_tokens(sequence, sequence_len)}
         if "pooled_output" in out:
-            answer["pooled_output"] = tf.cast(out["pooled_output"], tf.float32)
-        return {**answer, "tokens": tokens, "sequence_len": sequence_len}
+            outputs["pooled_output"] = tf.cast(out["pooled_output"], tf.float32)
+        return {**outputs, "tokens": tokens, "sequence_len": sequence_len}
 
     def from_tokens(self, tokens, sequence_len):
         words, _ = cut_tokens(tokens, sequence_len)
@@ -77,8 +77,8 @@ class BertSignatures(Signatures):
     def explain_text(self, text):
         features, tokens, sequence_len = self._read(text)
         vectors = tf.cast(self.encoder(features)["sequence_output"], tf.float32)
-        answer = {"tokens": tokens, "sequence_output": vectors, "sequence_len": sequence_len}
-        return {**answer, **explain_attention(self.encoder, features, tokens)}
+        outputs = {"tokens": tokens, "sequence_output": vectors, "sequence_len": sequence_len}
+        return {**outputs, **explain_attention(self.encoder, features, tokens)}
 
     def _read(self, text):
         return read_pieces(self.indexer, text, self.max_length)

@@ -47,7 +47,7 @@ class Scoring:
         targets = self.reader.targets(tokens, sequence_len)  # [N, T+2]
         vectors, which = bilm._encode_distinct(ids)  # [D, P], [N, T+2]
         mask = known[:, 1:]  # the last token of each direction is only predicted, not read
-        answer = {"token_count": sequence_len + 1}
+        outputs = {"token_count": sequence_len + 1}
         for name, lstm in zip(("forward", "backward"), bilm.bilstm.directions, strict=False):
             if name == "backward":
                 which, targets = reverse_tokens(which, known), reverse_tokens(targets, known)
@@ -57,10 +57,10 @@ class Scoring:
                 tf.gather(vectors, read), mask=mask, initial_state=state, distinct=(vectors, read)
             )
             nll = self._nll(layers[:, -1], targets[:, 1:])  # [N, T+1]
-            answer[f"{name}_nll"] = tf.reduce_sum(tf.where(mask, nll, 0.0), axis=1)
-            answer[f"{name}_hidden"], answer[f"{name}_cell"] = state
-        answer["nll"] = answer["forward_nll"] + answer.get("backward_nll", 0.0)
-        return answer
+            outputs[f"{name}_nll"] = tf.reduce_sum(tf.where(mask, nll, 0.0), axis=1)
+            outputs[f"{name}_hidden"], outputs[f"{name}_cell"] = state
+        outputs["nll"] = outputs["forward_nll"] + outputs.get("backward_nll", 0.0)
+        return outputs
 
     def surprise(self, outputs, tokens, sequence_len):
         """Computes the negative log-probability of each token, given the outputs of the biLM.
@@ -80,16 +80,16 @@ class Scoring:
         targets = self.reader.targets(tokens, sequence_len)  # [N, T+2]
         nll = self._nll(top[:, :-1, :dim], targets[:, 1:])  # [N, T+1]
         known = self.reader.lookup(tokens) != self.reader.vocabulary.unknown_id
-        answer = {
+        scores = {
             "in_vocabulary": tf.cast(known & inside, tf.int32),
             "forward_surprise": tf.where(inside, nll[:, :-1], 0.0),
             "end_surprise": tf.gather(nll, sequence_len, batch_dims=1),
         }
         if self.bilm.bidirectional:
             nll = self._nll(top[:, 1:, dim:], targets[:, :-1])
-            answer["backward_surprise"] = tf.where(inside, nll[:, 1:], 0.0)
-            answer["start_surprise"] = nll[:, 0]
-        return answer
+            scores["backward_surprise"] = tf.where(inside, nll[:, 1:], 0.0)
+            scores["start_surprise"] = nll[:, 0]
+        return scores
 
     def _nll(self, features, targets):
         """Returns the NLL in nats, float32 `[N, T]`, of `targets` `[N, T]` given `features`."""

@@ -150,22 +150,22 @@ class BiLMSignatures(Signatures):
         tokens = tokenize(text)  # [N, T]
         sequence_len = count(tokens != "")
         out = self.bilm(self.reader.to_ids(tokens, sequence_len))
-        answer = {"elmo": self._elmo(out)}
+        outputs = {"elmo": self._elmo(out)}
         if self.scoring is not None:
-            answer |= self.scoring.surprise(out, tokens, sequence_len)
-        return {**answer, "tokens": tokens, "sequence_len": sequence_len}
+            outputs |= self.scoring.surprise(out, tokens, sequence_len)
+        return {**outputs, "tokens": tokens, "sequence_len": sequence_len}
 
     def _outputs(self, ids, sequence_len):
         """Returns the outputs that the docstring of `BiLMSignatures` lists."""
         out = self.bilm(ids)
         layers = out["layer_outputs"]  # [N, L+1, T, 2P]
         elmo = self._elmo(out)  # [N, T, 2P]
-        answer = {"word_emb": layers[:, 0, :, : self.bilm.projection_dim], "elmo": elmo}
+        outputs = {"word_emb": layers[:, 0, :, : self.bilm.projection_dim], "elmo": elmo}
         for number in range(1, self.bilm.num_layers + 1):
-            answer[f"lstm_outputs{number}"] = layers[:, number]
-        answer["default"] = mean_over_tokens(elmo, sequence_len)
-        answer = {name: tf.cast(output, tf.float32) for name, output in answer.items()}
-        return {**answer, "sequence_len": tf.identity(sequence_len)}
+            outputs[f"lstm_outputs{number}"] = layers[:, number]
+        outputs["default"] = mean_over_tokens(elmo, sequence_len)
+        outputs = {name: tf.cast(output, tf.float32) for name, output in outputs.items()}
+        return {**outputs, "sequence_len": tf.identity(sequence_len)}
 
     def _elmo(self, out):
         return tf.cast(tf.where(out["mask"][..., None], self._mix(out), 0.0), tf.float32)

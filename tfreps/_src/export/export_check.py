@@ -6,11 +6,14 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from tfreps._src.export.notes import text_ops
+from tfreps._src.export.signature_base import Signatures
 
 SENTENCES = [
     "The dog sat on the mat .",
@@ -19,21 +22,26 @@ SENTENCES = [
     "naïve 你好 !",
 ]
 # The order of additions depends on threads, fused operations and the CPU, so results differ between
-# processes. In bfloat16 each product is rounded to 8 bits.
+# processes. In bfloat16, each multiplication is rounded to 8 bits.
 TOLERANCES = {"float32": 1e-4, "bfloat16": 5e-2}
 SCRIPT = pathlib.Path(__file__).with_name("run_signatures.py")
 SECONDS = 300
 
 
-def check_export(signatures, functions, folder, python=sys.executable) -> float:
+def check_export(
+    signatures: Signatures,
+    functions: Mapping[str, Any],
+    folder: str | os.PathLike[str],
+    python: str | os.PathLike[str] = sys.executable,
+) -> float:
     """Runs an export in a new process without tfreps and compares its outputs with the model's.
 
     Args:
-        signatures: `BiLMSignatures`, `BertSignatures` or `TextSignatures`, as returned by
-            `open_for_export`.
-        functions: dict. Concrete function of each signature, as in `WrittenExport.functions`.
+        signatures: the result of `open_for_export`.
+        functions: dict from the names of signatures to concrete functions, as in the attribute
+            `functions` of the result of `write_export`.
         folder: str or path-like. Folder of the version.
-        python: str. Path of the Python interpreter, which may have a different version of
+        python: str or path-like. Python interpreter, which may have a different version of
             TensorFlow. Defaults to the current interpreter.
 
     Returns:
@@ -67,7 +75,9 @@ def check_export(signatures, functions, folder, python=sys.executable) -> float:
         raise ValueError(f"The export failed its check by {python}: {reason}") from error
 
 
-def compare(outputs, expected, allowed) -> float:
+def compare(
+    outputs: Mapping[str, np.ndarray], expected: Mapping[str, Mapping[str, Any]], allowed: float
+) -> float:
     """Returns the largest difference between the outputs of an export and those of the model.
 
     `outputs` maps `SIGNATURE/OUTPUT` to an array, and `expected` each signature to a dict of the
@@ -99,22 +109,22 @@ def compare(outputs, expected, allowed) -> float:
     return largest
 
 
-def as_bytes(array):
+def as_bytes(array: np.ndarray) -> list:
     """Converts an array of str or bytes to nested lists of bytes."""
     encode = np.vectorize(lambda x: x.encode() if isinstance(x, str) else x, otypes=[object])
     return (encode(array) if array.size else array).tolist()
 
 
-def _run(job, python):
+def _run(job: dict[str, Any], python: str) -> dict[str, np.ndarray]:
     """Runs `run_signatures.py` and returns its outputs."""
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
-    with tempfile.TemporaryDirectory() as place:
-        given, written = (os.path.join(place, name) for name in ("job.json", "outputs.npz"))
+    with tempfile.TemporaryDirectory() as scratch:
+        given, written = (os.path.join(scratch, name) for name in ("job.json", "outputs.npz"))
         pathlib.Path(given).write_text(json.dumps(job), encoding="utf-8")
         done = subprocess.run(
             [python, "-I", str(SCRIPT), given, written],
             env={**os.environ, **quiet},
-            **{"capture_output": True, "text": True, "cwd": place, "timeout": SECONDS},
+            **{"capture_output": True, "text": True, "cwd": scratch, "timeout": SECONDS},
         )
         if done.returncode:
             raise ValueError(f"the process ended with code {done.returncode}: {done.stderr}")

@@ -1,15 +1,18 @@
 """write_export: writes the next version of a model, its README and configuration files."""
 
 import json
+import os
 import pathlib
 import sys
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from tfreps._src.export.export_check import check_export
 from tfreps._src.export.notes import check_notes, model_name, write_notes
+from tfreps._src.export.signature_base import Signatures
 from tfreps._src.files.atomic_files import replacing
 from tfreps._src.files.version_folders import next_version
 
@@ -32,7 +35,7 @@ class WrittenExport(NamedTuple):
     Attributes:
         folder: `pathlib.Path`. Folder of the version.
         version: int. Number of the version.
-        functions: dict. Concrete function of each signature, by name.
+        functions: dict from the names of signatures to concrete functions.
         num_warm_up: int or None. Number of warm-up requests. It is `None` if the package
             tensorflow-serving-api is not installed.
         difference: float or None. Largest difference that the check found; see `check_export`. It
@@ -41,12 +44,17 @@ class WrittenExport(NamedTuple):
 
     folder: pathlib.Path
     version: int
-    functions: dict
+    functions: dict[str, Any]
     num_warm_up: int | None
     difference: float | None
 
 
-def write_export(signatures, base, check=False, overwrite=False):
+def write_export(
+    signatures: Signatures,
+    base: str | os.PathLike[str],
+    check: bool | str | os.PathLike[str] = False,
+    overwrite: bool = False,
+) -> WrittenExport:
     """Writes the next version of an exported model.
 
         base/1/, base/2/ ...    versions, each a SavedModel with warm-up requests and a description
@@ -57,8 +65,7 @@ def write_export(signatures, base, check=False, overwrite=False):
     The version and each file are written atomically. The README describes the newest version.
 
     Args:
-        signatures: `BiLMSignatures`, `BertSignatures` or `TextSignatures`, as returned by
-            `open_for_export`.
+        signatures: the result of `open_for_export`.
         base: str or path-like. Folder of the model, which may already contain versions. Its name is
             the name of the model.
         check: bool, str or path-like. If `True`, a new process runs the new version without tfreps,
@@ -69,7 +76,10 @@ def write_export(signatures, base, check=False, overwrite=False):
             tfreps did not write. Defaults to `False`.
 
     Returns:
-        `WrittenExport`.
+        named tuple `(folder, version, functions, num_warm_up, difference)`: the `pathlib.Path` of
+        the version and its number, the concrete function of each signature by name, the number of
+        warm-up requests (`None` if the package tensorflow-serving-api is not installed), and the
+        largest difference that the check found (`None` without a check).
 
     Raises:
         ValueError: If `base` is a file, if it contains a README.md, models.config or
@@ -100,7 +110,7 @@ def write_export(signatures, base, check=False, overwrite=False):
     return WrittenExport(base / str(version), version, functions, num_warm_up, difference)
 
 
-def write_warm_up(path, name, functions):
+def write_warm_up(path: pathlib.Path, name: str, functions: Mapping[str, Any]) -> int | None:
     """Writes the requests that a server runs before it serves a version.
 
     Every signature is called, since TensorFlow prepares the graph of each one, also of an alias,
@@ -124,7 +134,7 @@ def write_warm_up(path, name, functions):
     return len(requests)
 
 
-def _inputs(function):
+def _inputs(function: Any) -> list[dict[str, Any]]:
     """Returns the inputs of the requests: `WARM_UP_TEXTS`, or arrays of one element if possible."""
     specs = function.structured_input_signature[1]
     if specs.keys() == {"text"}:

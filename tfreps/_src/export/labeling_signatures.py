@@ -77,7 +77,7 @@ class TextSignatures(Signatures):
         size = self.model.count_params()
         title = f"{kind} with {size:,} parameters ({' on '.join(parts)})"
         super().__init__(self.indexer, StoredWeights([self.model]), title, explain)
-        self.answer = self.weights.shared(self._answer)
+        self.outputs = self.weights.shared(self._outputs)
         # A classifier on a BERT model reads the pieces of texts; all other models read tokens.
         self.reads_pieces = trained.tokenizer is not None and not trained.is_tagger
         self.longest = None if trained.tokenizer is not None else trained.max_length
@@ -88,32 +88,32 @@ class TextSignatures(Signatures):
         """Computes some outputs of `default` for a list of texts with the model itself."""
         rows = self.trained.tokenize(texts)
         if self.trained.is_tagger:
-            answers = self.trained.tag(rows)
+            predictions = self.trained.tag(rows)
             return {
                 "tokens": _padded(rows, ""),
-                "tags": _padded([a.tags for a in answers], ""),
-                "confidences": _padded([a.confidences for a in answers], 0.0),
+                "tags": _padded([a.tags for a in predictions], ""),
+                "confidences": _padded([a.confidences for a in predictions], 0.0),
             }
-        answers = self.trained.classify(rows)
-        shares = np.array([list(a.probabilities.values()) for a in answers], "float32")
-        return {"label": np.array([a.label for a in answers], object), "probabilities": shares}
+        predictions = self.trained.classify(rows)
+        shares = np.array([list(a.probabilities.values()) for a in predictions], "float32")
+        return {"label": np.array([a.label for a in predictions], object), "probabilities": shares}
 
     def from_text(self, text):
-        return self.answer(*self._read(text))
+        return self.outputs(*self._read(text))
 
     def from_tokens(self, tokens, sequence_len):
         tokens, sequence_len = cut_tokens(tokens, sequence_len, self.longest)
         if self.reads_pieces:
             return self.from_text(tf.strings.reduce_join(tokens, axis=1, separator=" "))
-        return self.answer(*self._of_tokens(tokens, sequence_len))
+        return self.outputs(*self._of_tokens(tokens, sequence_len))
 
     def explain_text(self, text):
         features, tokens, sequence_len = self._read(text)
-        answer = {**self.answer(features, tokens, sequence_len), "tokens": tokens}
+        outputs = {**self.outputs(features, tokens, sequence_len), "tokens": tokens}
         explain = explain_tags if self.trained.is_tagger else explain_label
-        answer |= explain(self.model, features)
+        outputs |= explain(self.model, features)
         strings = None if self.trained.tokenizer is None else self.indexer.strings
-        return {**answer, **explain_attention(self.model, features, tokens, strings)}
+        return {**outputs, **explain_attention(self.model, features, tokens, strings)}
 
     def _read(self, text):
         """Converts raw text `[N]` to features, tokens `[N, T]` and the number of tokens."""
@@ -133,7 +133,7 @@ class TextSignatures(Signatures):
             features["mask"] = tf.sequence_mask(sequence_len, tf.shape(tokens)[1])
         return features, tokens, sequence_len
 
-    def _answer(self, features, tokens, sequence_len):
+    def _outputs(self, features, tokens, sequence_len):
         if self.trained.is_tagger:
             return _tagged(self.trained, features, tokens, sequence_len)
         return {**_classified(self.trained, features), "sequence_len": sequence_len}
@@ -162,7 +162,7 @@ def _tagged(trained, features, tokens, sequence_len):
     found = trained.model.tag(features)
     names = tf.constant([*trained.names, ""])
     tags = tf.where(features["mask"], found["tags"], len(trained.names))
-    answer = {
+    outputs = {
         "tokens": tokens,
         "tags": tf.gather(names, tags),
         "confidences": found["confidences"],
@@ -172,10 +172,10 @@ def _tagged(trained, features, tokens, sequence_len):
         rules = span_rules(trained.names, trained.scheme)
         types, starts, ends = padded_spans(found["tags"], sequence_len, rules)
         kinds = tf.constant([*rules.type_names, ""])
-        answer["span_types"] = tf.gather(kinds, tf.where(types < 0, len(rules.type_names), types))
-        answer |= {"span_starts": starts, "span_ends": ends}
-        answer["num_spans"] = tf.reduce_sum(tf.cast(types >= 0, tf.int32), axis=1)
-    return answer
+        outputs["span_types"] = tf.gather(kinds, tf.where(types < 0, len(rules.type_names), types))
+        outputs |= {"span_starts": starts, "span_ends": ends}
+        outputs["num_spans"] = tf.reduce_sum(tf.cast(types >= 0, tf.int32), axis=1)
+    return outputs
 
 
 def _classified(trained, features):

@@ -1,13 +1,16 @@
 """write_notes: writes README.md, models.config and batching.config of an export."""
 
 import json
+import os
 import pathlib
 import re
 import textwrap
+from collections.abc import Mapping
+from typing import Any
 
 import tensorflow as tf
 
-from tfreps._src.export.signature_base import ATTENDED
+from tfreps._src.export.signature_base import ATTENDED, Signatures
 from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.model_card import ModelCard
 
@@ -86,7 +89,7 @@ curl -d '{{"signature_name": "{other}", "instances": ["The dog sat on the mat ."
 
 {letters}. Strings are UTF-8. Answers do not depend on earlier requests.
 
-A server may merge requests into one batch. An answer with the axis T is then padded to the longest
+A server may merge requests into one batch. An output with the axis T is then padded to the longest
 sentence of the batch, so its width depends on the other requests. Read as many tokens of each
 sentence as `sequence_len` says.
 {notices}{signatures}
@@ -183,7 +186,13 @@ MEANINGS = {
 }
 
 
-def write_notes(base, version, signatures, functions, overwrite=False):
+def write_notes(
+    base: str | os.PathLike[str],
+    version: int,
+    signatures: Signatures,
+    functions: Mapping[str, Any],
+    overwrite: bool = False,
+) -> None:
     """Writes README.md and the configuration files atomically, replacing those of earlier versions.
 
     The name of the folder `base` is the name of the model, `version` the version that README.md
@@ -215,7 +224,7 @@ def write_notes(base, version, signatures, functions, overwrite=False):
         write_text(base / file, content)
 
 
-def check_notes(base, overwrite=False):
+def check_notes(base: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Raises a ValueError if a folder contains a file of `FILES` that tfreps did not write."""
     for path in (pathlib.Path(base, name) for name in FILES):
         if not overwrite and path.exists() and (path.is_dir() or MARK not in path.read_bytes()):
@@ -225,7 +234,7 @@ def check_notes(base, overwrite=False):
             )
 
 
-def text_ops(functions) -> list[str]:
+def text_ops(functions: Mapping[str, Any]) -> list[str]:
     """Returns the names of the TensorFlow Text operations in traced functions, sorted."""
     found = set()
     for function in functions.values():
@@ -236,12 +245,12 @@ def text_ops(functions) -> list[str]:
     return sorted(op for op in found if not hasattr(tf.raw_ops, op))
 
 
-def model_name(base) -> str:
+def model_name(base: str | os.PathLike[str]) -> str:
     """Returns the name of a model, which is the name of its folder."""
     return pathlib.Path(base).absolute().name
 
 
-def about_cost(counts) -> str:
+def about_cost(counts: Mapping[str, Any]) -> str:
     """Returns the paragraph about the cost of a request for the README of an export."""
     cut = added = squares = ""
     if counts["most_per_text"] is not None:
@@ -264,7 +273,7 @@ def about_cost(counts) -> str:
     return textwrap.fill(text, 100)
 
 
-def _section(name, function):
+def _section(name: str, function: Any) -> str:
     """Returns the table of a signature's inputs and outputs."""
     if name == "serving_default":
         return "\n### `serving_default`\n\nThe same as the previous signature.\n"
@@ -279,7 +288,7 @@ def _section(name, function):
     return f"\n### `{name}`\n\n" + "\n".join(rows) + "\n"
 
 
-def _meaning(name):
+def _meaning(name: str) -> tuple[str, str]:
     """Returns the letters of the axes and the description of an input or output."""
     for pattern, found in MEANINGS.items():
         if re.fullmatch(pattern, name):
@@ -287,7 +296,7 @@ def _meaning(name):
     raise ValueError(f"`MEANINGS` has no entry for {name!r}. Add one in {__name__}.")
 
 
-def _shape(name, spec, letters):
+def _shape(name: str, spec: tf.TensorSpec, letters: str) -> str:
     """Returns the axes as letters, or as numbers where they are fixed, as in `[N, T, 128]`."""
     sizes = list(spec.shape) if spec.shape.rank is not None else [None] * len(letters)
     if len(sizes) != len(letters):

@@ -1,10 +1,12 @@
 """open_for_export: opens a trained model with the signatures of its export."""
 
 import os
+from typing import Any
 
 from tfreps._src.export.bert_signatures import BertSignatures
 from tfreps._src.export.bilm_signatures import BiLMSignatures
 from tfreps._src.export.labeling_signatures import TextSignatures
+from tfreps._src.export.signature_base import Signatures
 from tfreps._src.inference.load import load
 from tfreps._src.inference.loaded_model import LoadedModel
 from tfreps._src.inference.text_bert import TextBert
@@ -13,7 +15,12 @@ from tfreps._src.models import BiLMPretrainer
 from tfreps._src.runs.run_card import run_card
 
 
-def open_for_export(source, explain=False, core_ops=True, **options):
+def open_for_export(
+    source: str | os.PathLike[str] | LoadedModel,
+    explain: bool = False,
+    core_ops: bool = True,
+    **options: Any,
+) -> Signatures:
     """Opens a trained model for `write_export`.
 
     Args:
@@ -28,7 +35,7 @@ def open_for_export(source, explain=False, core_ops=True, **options):
         **options: Options of `tfreps.load`, such as `initial_state`, if `source` is a path.
 
     Returns:
-        `BiLMSignatures`, `BertSignatures` or `TextSignatures`.
+        The signatures of the model, for `write_export`, `weight_changes` and `check_export`.
 
     Raises:
         ValueError: If `source` is neither a path nor a loaded model, if `options` are given for a
@@ -43,8 +50,8 @@ def open_for_export(source, explain=False, core_ops=True, **options):
     >>> written = write_export(open_for_export(bilm), tempfile.mkdtemp() + "/elmo")
     >>> list(written.functions)
     ['default', 'serving_default', 'tokens', 'character_ids']
-    >>> answer = tf.saved_model.load(str(written.folder)).signatures["default"]
-    >>> answer(text=tf.constant(["I have a dog"]))["elmo"].shape
+    >>> call = tf.saved_model.load(str(written.folder)).signatures["default"]
+    >>> call(text=tf.constant(["I have a dog"]))["elmo"].shape
     TensorShape([1, 4, 8])
     """
     loaded = load(source, **options) if isinstance(source, str | os.PathLike) else source
@@ -78,7 +85,7 @@ def open_for_export(source, explain=False, core_ops=True, **options):
                 "which scoring needs. Restore the vocabulary.txt that the model was trained with. "
                 "For a model in memory, pass `TextBiLM(model, vocabulary)`."
             )
-        signatures = BiLMSignatures(loaded, explain)
+        signatures: Signatures = BiLMSignatures(loaded, explain)
     else:
         kind = BertSignatures if isinstance(loaded, TextBert) else TextSignatures
         signatures = kind(loaded, explain, core_ops)

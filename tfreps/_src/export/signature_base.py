@@ -4,9 +4,12 @@ import os
 import shutil
 import tempfile
 import weakref
+from collections.abc import Sequence
+from typing import Any
 
 import tensorflow as tf
 
+from tfreps._src.export.stored_weights import StoredWeights
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
 
 TEXT = tf.TensorSpec([None], tf.string, "text")
@@ -43,17 +46,18 @@ class Signatures:
         reads_text: bool. Whether there are signatures that read strings.
     """
 
-    known: dict = {}
-    notices: tuple | list = ()
-    reads_text = True
+    text_counts: dict[str, Any]
+    known: dict[str, Any] = {}
+    notices: Sequence[str] = ()
+    reads_text: bool = True
 
-    def __init__(self, table, weights, title, explains):
+    def __init__(self, table: Any, weights: StoredWeights, title: str, explains: bool):
         self.table = table
         self.weights = weights
         self.title = title
         self.explains = explains
 
-    def functions(self):
+    def functions(self) -> dict[str, Any]:
         """Returns a dict from signature names to traced functions, for `tf.saved_model.save`."""
         trace = self.weights.trace
         functions = {}
@@ -65,11 +69,27 @@ class Signatures:
             functions["explain"] = trace(self.explain_text, TEXT)
         return functions
 
-    def more_functions(self):
+    def more_functions(self) -> dict[str, Any]:
         """Returns a dict of the traced functions of other signatures; there are none by default."""
         return {}
 
-    def module(self):
+    def expected(self, texts: Sequence[str]) -> dict[str, Any]:
+        """Computes some outputs of `default` for texts with the model itself."""
+        raise NotImplementedError
+
+    def from_text(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Implements the signature `default`."""
+        raise NotImplementedError
+
+    def from_tokens(self, tokens: tf.Tensor, sequence_len: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Implements the signature `tokens`."""
+        raise NotImplementedError
+
+    def explain_text(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Implements the signature `explain`."""
+        raise NotImplementedError
+
+    def module(self) -> tf.Module:
         """Returns a `tf.Module` with the weights and the vocabulary that the functions use."""
         module = tf.Module()
         module.weights = self.weights.tracked()
@@ -77,7 +97,7 @@ class Signatures:
         return module
 
 
-def asset_folder(owner) -> str:
+def asset_folder(owner: object) -> str:
     """Creates a temporary folder for assets, deleted when `owner` is garbage-collected."""
     folder = tempfile.mkdtemp(prefix="tfreps-export-")
     weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
@@ -100,12 +120,12 @@ def with_vocabulary(indexer, assets, core_ops=True):
     return indexer.with_vocabulary_file(path, core_ops=False)
 
 
-def is_long(max_length) -> bool:
+def is_long(max_length: int | None) -> bool:
     """Returns True if attention matters for texts that are truncated to `max_length` tokens."""
     return max_length is None or max_length > ATTENDED
 
 
-def real_tokens(tokens, sequence_len):
+def real_tokens(tokens: tf.Tensor, sequence_len: tf.Tensor) -> tf.Tensor:
     """Returns the mask of real tokens, bool `[N, T]`, for tokens `[N, T, ...]`.
 
     Calls with lengths that do not fit raise `tf.errors.InvalidArgumentError`.
@@ -121,7 +141,9 @@ def real_tokens(tokens, sequence_len):
     return tf.sequence_mask(sequence_len, longest)
 
 
-def cut_tokens(tokens, sequence_len, max_length=None):
+def cut_tokens(
+    tokens: tf.Tensor, sequence_len: tf.Tensor, max_length: int | None = None
+) -> tuple[tf.Tensor, tf.Tensor]:
     """Truncates tokens, str `[N, T]`, and replaces those after the end of each row with `""`.
 
     Returns the tokens, str `[N, min(T, max_length)]`, and their lengths, int32 `[N]`.
@@ -137,13 +159,13 @@ def read_pieces(indexer, text, max_length):
     return features, pieces, count(features["mask"])
 
 
-def mean_over_tokens(vectors, sequence_len):
+def mean_over_tokens(vectors: tf.Tensor, sequence_len: tf.Tensor) -> tf.Tensor:
     """Returns the mean `[N, D]` of the vectors `[N, T, D]` of each row, which are 0 on padding."""
     return (
         tf.reduce_sum(vectors, axis=1) / tf.cast(tf.maximum(sequence_len, 1), tf.float32)[:, None]
     )
 
 
-def count(mask):
+def count(mask: tf.Tensor) -> tf.Tensor:
     """Returns the number of true values in each row of a mask, int32 `[N]`."""
     return tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)

@@ -1,13 +1,16 @@
-"""StoredWeights and weight_changes: store the weights of an export in fewer bits."""
+"""StoredWeights: stores the weights of an export in fewer bits."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from tfreps._src.export.export_check import SENTENCES
 from tfreps._src.layers.ops.configurable import inner_layers
 
-KINDS = "float32", "bfloat16", "int8"
+Kind = Literal["float32", "bfloat16", "int8"]
+KINDS: tuple[Kind, ...] = "float32", "bfloat16", "int8"
 LEAST = 1024  # smallest number of values of an array that is stored in fewer bits
 
 
@@ -26,7 +29,7 @@ class StoredWeights:
     embeddings.)
 
     Args:
-        models: list of `keras.Model`. The models whose weights the export stores.
+        models: sequence of `keras.Model`. The models whose weights the export stores.
 
     Example:
     >>> dense = keras.layers.Dense(64)
@@ -38,20 +41,20 @@ class StoredWeights:
     TensorShape([1, 64])
     """
 
-    def __init__(self, models):
+    def __init__(self, models: Sequence[keras.Model]):
         variables = {id(v): v for model in models for v in model.variables}
         self.models = models
         self.variables = list(variables.values())
-        self.stored = []  # (variable, function that returns its value)
+        self.stored: list[tuple[Any, _Rounded]] = []  # (variable, function that returns its value)
 
     @property
-    def precision(self):
+    def precision(self) -> Literal["float32", "bfloat16"]:
         """Compute precision: `"bfloat16"` if a layer computes in 16 bits, otherwise `"float32"`."""
         inner = (part for model in self.models for _, part in inner_layers(model))
         layers = [*self.models, *inner]
         return "bfloat16" if any("float16" in part.compute_dtype for part in layers) else "float32"
 
-    def store(self, kind):
+    def store(self, kind: Kind) -> None:
         """Rounds the models' weights and stores them as `kind`, one of `KINDS`."""
         if kind not in KINDS:
             raise ValueError(f"`kind` must be one of {', '.join(KINDS)}; got {kind!r}.")
@@ -69,7 +72,12 @@ class StoredWeights:
                     variable.assign(value())
                     self.stored.append((variable, value))
 
-    def trace(self, function, *specs, **named):
+    def trace(
+        self,
+        function: Callable[..., dict[str, tf.Tensor]],
+        *specs: tf.TensorSpec,
+        **named: tf.TensorSpec,
+    ) -> Any:
         """Traces a function of tensors, which returns a dict, so that it reads the stored weights.
 
         `specs` are the named specs of its positional inputs, and `named` those of its keyword
@@ -88,7 +96,7 @@ class StoredWeights:
         traced = tf.function(run, autograph=False)
         return traced.get_concrete_function(**dict(zip(names, specs, strict=True)), **named)
 
-    def shared(self, function):
+    def shared(self, function: Callable) -> Callable:
         """Returns a function that signatures can call and that the SavedModel contains once.
 
         Otherwise, each signature contains the model, which makes loading slower. Weights that are
@@ -101,62 +109,17 @@ class StoredWeights:
 
         return call
 
-    def tracked(self):
+    def tracked(self) -> list[Any]:
         """Returns the list of objects that a `tf.Module` must track to save the weights."""
         rounded = {id(variable) for variable, _ in self.stored}
         kept = [variable.value for variable in self.variables if id(variable) not in rounded]
         return [*kept, *(value for _, value in self.stored)]
 
 
-def weight_changes(signatures, kind):
-    """Stores the weights of an export in fewer bits and describes how its outputs change.
-
-    Args:
-        signatures: `BiLMSignatures`, `BertSignatures` or `TextSignatures`, as returned by
-            `open_for_export`. The weights of the model are rounded.
-        kind: str. `"float32"` (unchanged), `"bfloat16"` or `"int8"`.
-
-    Returns:
-        str. A message with the largest change of each float output, and the number of changed
-        values of each string output, for four sentences. It is empty for `"float32"`. If no
-        signature reads text, the message says that the changes were not measured.
-
-    Raises:
-        ValueError: If `kind` is none of these, or if it is not `"float32"` and Keras has already
-            quantized the model.
-    """
-    if kind == "float32":
-        return ""
-    if not signatures.reads_text:
-        signatures.weights.store(kind)
-        return (
-            f"The weights are stored as {kind}. The changes of the outputs were not measured, "
-            "because the export reads only token ids."
-        )
-    before = signatures.expected(SENTENCES)
-    signatures.weights.store(kind)
-    after = signatures.expected(SENTENCES)
-    changes = []
-    for name, value in before.items():
-        old = np.asarray(value)
-        new = np.asarray(after[name])
-        if old.dtype == object:
-            changes.append(f"{name} in {int((old != new).sum())} of {old.size} values")
-        elif old.dtype != np.int32:
-            largest = float(np.abs(old).max(initial=0))
-            change = np.abs(new - old).max(initial=0)
-            changes.append(f"{name} by at most {change:.2g} (largest value {largest:.3g})")
-    return (
-        f"Storing the weights as {kind} changes these outputs for {len(SENTENCES)} sentences: "
-        + ", ".join(changes)
-        + "."
-    )
-
-
 class _Rounded(tf.Module):
     """Array stored in fewer bits, which returns its values as float32 when called."""
 
-    def __init__(self, array, kind):
+    def __init__(self, array: np.ndarray, kind: Kind):
         super().__init__()
         self.scale = None
         if kind == "int8":
@@ -169,6 +132,6 @@ class _Rounded(tf.Module):
             self.scale = tf.Variable(scale.astype("float32"), trainable=False)
         self.values = tf.Variable(tf.cast(array, kind), trainable=False)
 
-    def __call__(self):
+    def __call__(self) -> tf.Tensor:
         value = tf.cast(self.values, tf.float32)
         return value if self.scale is None else value * self.scale

@@ -1,4 +1,8 @@
-"""Annotate: the Beam transform that adds a model's answers to records."""
+"""Annotate: the Beam transform that adds a model's outputs to records."""
+
+import os
+from collections.abc import Sequence
+from typing import Literal
 
 import apache_beam as beam
 from apache_beam.internal.cloudpickle import cloudpickle
@@ -10,7 +14,7 @@ import tfreps._src.distribute.beam
 from tfreps._src.distribute.beam.export_handler import ExportHandler
 from tfreps._src.distribute.beam.records import CheckRecords
 from tfreps._src.distribute.beam.signature_specs import (
-    answer_schema,
+    added_schema,
     chosen_names,
     read_outputs,
     version_folder,
@@ -26,33 +30,41 @@ MOST_BYTES = 200_000
 
 
 class Annotate(beam.PTransform):
-    """Adds the answers of an exported SavedModel to records.
+    """Adds the outputs of an exported SavedModel to records.
 
     The input is a `PCollection` of dicts, bounded or not. The result is a pair of `PCollection`s:
-    the records with the fields of the answer added, and one dict for each record that cannot be
-    answered, with the keys `reason` and `record`. No record is in both, and none is lost.
+    the records with the outputs as additional fields, and one dict for each record that the model
+    cannot read, with the keys `reason` and `record`. No record is in both, and none is lost.
 
     Args:
-        export: str. Folder that `tfreps export` wrote, on any of Beam's file systems, or one of its
-            versions. Without `watch_seconds`, the newest version of the moment when the pipeline is
-            built answers all records.
+        export: str or path-like. Folder that `tfreps export` wrote, on any of Beam's file systems,
+            or one of its versions. Without `watch_seconds`, the version that is the newest when the
+            pipeline is built annotates all records.
         field: str. Field with the text: a str for the signature `default`, a list of str for the
             signature `tokens`. Defaults to `"text"`.
         signature: str. `"default"`, which reads raw text, or `"tokens"`. Defaults to `"default"`.
-        outputs: list of str or None. Outputs of the signature to add, or `"spans"`. If `None` (the
-            default), a tagger adds `tokens`, `tags`, `confidences` and, with a tag scheme, `spans`;
-            a classifier adds `label`, `probability`, `labels` and `probabilities`; any other model
-            adds `default`, the vector of the text.
+        outputs: sequence of str or None. Outputs of the signature to add, or `"spans"`. If `None`
+            (the default), a tagger adds `tokens`, `tags`, `confidences` and, with a tag scheme,
+            `spans`; a classifier adds `label`, `probability`, `labels` and `probabilities`; any
+            other model adds `default`, the vector of the text.
         prefix: str. Prefix of the names of the added fields. Defaults to `""`.
         max_bytes: int. Maximum number of bytes of a text. A longer text is rejected. Defaults to
             200,000.
         watch_seconds: float or None. Interval in seconds at which to look for new versions of the
-            export, which then answer later records. Only for streams. If `None` (the default), the
-            version does not change.
+            export, which then annotate later records. Only for streams. If `None` (the default),
+            the version does not change.
         model_updates: `PCollection` of `apache_beam.ml.inference.base.ModelMetadata` or None.
             Folders of new versions, instead of `watch_seconds`. Defaults to `None`.
-        **options: Options of `ExportHandler`: `batch_size`, `batch_tokens`, `threads`,
-            `max_wait_seconds` and `progress_folder`.
+        batch_size: int. Maximum number of records in a batch. Defaults to 1024.
+        batch_tokens: int. Maximum number of tokens in a call of the signature, padding included.
+            Defaults to 4096.
+        threads: int or None. Number of threads of TensorFlow in a worker process. If `None` (the
+            default), TensorFlow decides.
+        max_wait_seconds: float or None. Maximum time that a record of a stream waits for its batch.
+            Records of similar length then share a batch. If `None` (the default), batches end with
+            the bundles of the runner.
+        progress_folder: str or None. Local folder in which each worker process keeps a file with
+            its number of records and tokens. If `None` (the default), there is none.
 
     Raises:
         ValueError: If the export has no such signature or output, or `watch_seconds` is given for a
@@ -62,56 +74,72 @@ class Annotate(beam.PTransform):
 
     ```python
     import apache_beam as beam
-    from tfreps._src.distribute.beam.annotate import Annotate
+    from tfreps.distribute import Annotate
 
     with beam.Pipeline() as pipeline:
         texts = pipeline | beam.Create([{"id": 1, "text": "Ada lived in London ."}])
-        answered, rejected = texts | Annotate("exports/ner")
-        answered | beam.Map(print)
+        annotated, rejected = texts | Annotate("exports/ner")
+        annotated | beam.Map(print)
     ```
     """
 
     def __init__(
         self,
-        export,
-        field="text",
-        signature="default",
-        outputs=None,
-        prefix="",
-        max_bytes=MOST_BYTES,
-        watch_seconds=None,
-        model_updates=None,
-        **options,
+        export: str | os.PathLike[str],
+        field: str = "text",
+        signature: Literal["default", "tokens"] = "default",
+        outputs: Sequence[str] | None = None,
+        prefix: str = "",
+        max_bytes: int = MOST_BYTES,
+        watch_seconds: float | None = None,
+        model_updates: "beam.PCollection | None" = None,
+        batch_size: int = 1024,
+        batch_tokens: int = 4096,
+        threads: int | None = None,
+        max_wait_seconds: float | None = None,
+        progress_folder: str | None = None,
     ):
         super().__init__()
-        self.folder = version_folder(export)
-        self.export = export
-        specs = read_outputs(self.folder, signature)
+        export = os.fspath(export)
+        self._folder = version_folder(export)
+        self._export = export
+        specs = read_outputs(self._folder, signature)
         names = chosen_names(specs, outputs)
-        self.answer_schema = answer_schema(specs, names, prefix)
-        taken = self.answer_schema.names
-        self.check = CheckRecords(field, signature == "default", taken, max_bytes)
-        self.watch_seconds = watch_seconds
-        self.model_updates = model_updates
-        if watch_seconds is not None and self.folder == export.rstrip("/"):
+        self._added_schema = added_schema(specs, names, prefix)
+        taken = self._added_schema.names
+        self._check = CheckRecords(field, signature == "default", taken, max_bytes)
+        self._watch_seconds = watch_seconds
+        self._model_updates = model_updates
+        if watch_seconds is not None and self._folder == export.rstrip("/"):
             raise ValueError(
                 f"`watch_seconds` requires a folder of versions; {export} is a single version."
             )
-        self.handler = ExportHandler(self.folder, field, names, signature, prefix, **options)
+        self._handler = ExportHandler(
+            self._folder,
+            field,
+            names,
+            signature,
+            prefix,
+            batch_size,
+            batch_tokens,
+            threads,
+            max_wait_seconds,
+            progress_folder,
+        )
 
-    def expand(self, records):
+    def expand(self, records: "beam.PCollection") -> "tuple[beam.PCollection, beam.PCollection]":
         """Returns the pair of `PCollection`s."""
-        checked = records | "Check" >> beam.ParDo(self.check).with_outputs("rejected", main="read")
-        answered, rejected = self.answers(checked.read, self.handler)
-        return answered, (checked.rejected, rejected) | "Every rejected" >> beam.Flatten()
+        checked = records | "Check" >> beam.ParDo(self._check).with_outputs("rejected", main="read")
+        annotated, rejected = self._annotate(checked.read, self._handler)
+        return annotated, (checked.rejected, rejected) | "Every rejected" >> beam.Flatten()
 
-    def answers(self, records, handler):
+    def _annotate(self, records, handler):
         """Returns the pair of `PCollection`s for records, or for batches of them."""
-        updates = self.model_updates
-        if self.watch_seconds is not None:
-            pattern = FileSystems.join(self.export.rstrip("/"), "*", "saved_model.pb")
-            watch = WatchFilePattern(pattern, self.watch_seconds)
+        updates = self._model_updates
+        if self._watch_seconds is not None:
+            pattern = FileSystems.join(self._export.rstrip("/"), "*", "saved_model.pb")
+            watch = WatchFilePattern(pattern, self._watch_seconds)
             updates = records.pipeline | "Watch versions" >> watch
-        answers = records | RunInference(handler, model_metadata_pcoll=updates)
-        name = self.answer_schema.names[0]
-        return answers | "Split" >> beam.Partition(lambda answer, _: int(name not in answer), 2)
+        results = records | RunInference(handler, model_metadata_pcoll=updates)
+        name = self._added_schema.names[0]
+        return results | "Split" >> beam.Partition(lambda result, _: int(name not in result), 2)

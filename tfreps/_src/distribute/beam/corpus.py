@@ -37,21 +37,21 @@ from tfreps._src.distribute.beam.reading import (
 )
 from tfreps._src.files.disk_errors import DISK_ERRORS
 
-COUNTERS = "answered", "rejected", "tokens"
+COUNTERS = "annotated", "rejected", "tokens"
 
 
 class CorpusResult(NamedTuple):
     """Result of `annotate_corpus`.
 
     Attributes:
-        answered: int. Number of records with an answer.
-        rejected: int. Number of records that could not be answered.
+        annotated: int. Number of records with the outputs of the model.
+        rejected: int. Number of records that the model could not read.
         tokens: int. Number of tokens that the model has read.
         files: list of str. The files that were written.
         attempts: int. Number of runs of the pipeline: 1, plus one for each lost worker.
     """
 
-    answered: int
+    annotated: int
     rejected: int
     tokens: int
     files: list[str]
@@ -108,7 +108,7 @@ def annotate_corpus(
         annotate = Annotate(export, threads=threads, **options)
         written = output_schema(schema, annotate, keep, target)
         fit = None if form.is_typed or output_format == "jsonl" else written
-        read = ReadParts(form, annotate.check, keep, fit, batch_size)
+        read = ReadParts(form, annotate._check, keep, fit, batch_size)
         flags = PipelineOptions(list(pipeline_options), direct_num_workers=workers)
         divided = divide, form, part_bytes(files.values())
 
@@ -117,10 +117,10 @@ def annotate_corpus(
             parts = pipeline | "Files" >> beam.Create(list(files.items()))
             parts = parts | "Divide" >> beam.FlatMap(*divided) | beam.Reshuffle()
             records = parts | "Read" >> beam.ParDo(read).with_outputs("rejected", main="batches")
-            handler = annotate.handler.with_no_batching()
-            answered, rejected = annotate.answers(records.batches, handler)
-            encoded = answered | "Encode" >> beam.Map(target.encode, written)
-            prefix = FileSystems.join(folder, "answers")
+            handler = annotate._handler.with_no_batching()
+            annotated, rejected = annotate._annotate(records.batches, handler)
+            encoded = annotated | "Encode" >> beam.Map(target.encode, written)
+            prefix = FileSystems.join(folder, "annotated")
             _ = encoded | "Write" >> target.write(prefix, written, shards)
             every = (records.rejected, rejected) | "Every rejected" >> beam.Flatten()
             lines = every | "Encode rejected" >> beam.Map(encode_rejected)
@@ -130,13 +130,13 @@ def annotate_corpus(
             return pipeline
 
         fields = [{"name": field.name, "type": str(field.type)} for field in written]
-        about = {"format": output_format, "model": annotate.folder, "fields": fields}
+        about = {"format": output_format, "model": annotate._folder, "fields": fields}
         return _run(build, output, about, runner, workers, attempts)
 
 
 def output_schema(schema, annotate, keep, target):
     """Returns the Arrow schema of the records that are written; `schema` is that of the input."""
-    field, is_text = annotate.check.field, annotate.check.is_text
+    field, is_text = annotate._check.field, annotate._check.is_text
     fields = {each.name: each for each in schema}
     named = [(f"`field` is {field!r}", field)]
     for what, name in [*named, *((f"`keep` contains {name!r}", name) for name in keep or ())]:
@@ -150,16 +150,16 @@ def output_schema(schema, annotate, keep, target):
     if not (item and (pa.types.is_string(item) or pa.types.is_large_string(item))):
         expected = "text" if is_text else "a list of texts (the tokens)"
         raise ValueError(f"The field {field!r} must be {expected}; it is {kind}.")
-    answer = annotate.answer_schema
+    added = annotate._added_schema
     kept = {name: each for name, each in fields.items() if keep is None or name in (*keep, field)}
-    both = [name for name in answer.names if name in kept and name != field]
+    both = [name for name in added.names if name in kept and name != field]
     if both:
         raise ValueError(
-            f"The records already have the field {both[0]!r}, which is a field of the answer. Set "
-            "`prefix` to rename the fields of the answer, or `keep` to leave out those of the "
+            f"The records already have the field {both[0]!r}, which is a field of the output. Set "
+            "`prefix` to rename the fields of the output, or `keep` to leave out those of the "
             "input."
         )
-    found = pa.schema([*(f for name, f in kept.items() if name not in answer.names), *answer])
+    found = pa.schema([*(f for name, f in kept.items() if name not in added.names), *added])
     try:
         target.check_schema(found)
     except ValueError as error:

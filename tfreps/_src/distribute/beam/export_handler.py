@@ -30,7 +30,7 @@ class ExportHandler(ModelHandler):
     batch by length and calls the signature for groups of at most `batch_tokens` tokens, padding
     included. A group that fails is divided until the records that the model cannot read are found.
 
-    The answer to a record is the record itself with the fields of the answer, or, if the model
+    The result for a record is the record itself with the fields of the output, or, if the model
     cannot read the text, a dict with the keys `reason` and `record`. Each worker process loads one
     copy of the model.
 
@@ -93,20 +93,20 @@ class ExportHandler(ModelHandler):
             self.folder = re.sub(r"[/\\]saved_model\.pb$", "", model_path)
 
     def run_inference(self, batch, model, inference_args=None):
-        """Returns the answers to a batch of records, in their order."""
+        """Returns the results for a batch of records, in their order."""
         texts = [record[self.field] for record in batch]
-        answers = [None] * len(texts)
-        answered = Metrics.counter("tfreps", "answered")
+        results = [None] * len(texts)
+        annotated = Metrics.counter("tfreps", "annotated")
         sizes = [model.num_tokens(text) for text in texts]
         for group in groups(sizes, self.batch_tokens):
-            found = self._ask(model, [texts[i] for i in group])
-            for i, answer in zip(group, found, strict=True):
-                if isinstance(answer, str):
-                    answers[i] = {"reason": answer, "record": batch[i]}
+            found = self._predict(model, [texts[i] for i in group])
+            for i, row in zip(group, found, strict=True):
+                if isinstance(row, str):
+                    results[i] = {"reason": row, "record": batch[i]}
                 else:
-                    answers[i] = {**batch[i], **{self.prefix + n: v for n, v in answer.items()}}
-                    answered.inc()
-        return answers
+                    results[i] = {**batch[i], **{self.prefix + n: v for n, v in row.items()}}
+                    annotated.inc()
+        return results
 
     def num_words(self, record):
         """Returns the number of words of a record, by which Beam puts records into buckets."""
@@ -121,16 +121,16 @@ class ExportHandler(ModelHandler):
         """Returns the namespace of Beam's metrics about this handler."""
         return "tfreps"
 
-    def _ask(self, model, texts):
+    def _predict(self, model, texts):
         """Returns the row of each text, or the reason why the model cannot read it."""
         try:
-            outputs = model.ask(texts)
+            outputs = model.predict(texts)
             rows = signature_rows(outputs, self.names, texts)
         except SEPARABLE as error:
             if len(texts) == 1:
                 return [one_line(error)]
             half = len(texts) // 2
-            return self._ask(model, texts[:half]) + self._ask(model, texts[half:])
+            return self._predict(model, texts[:half]) + self._predict(model, texts[half:])
         self._count(len(texts), int(outputs["sequence_len"].sum()))
         return [self._cut(model, *pair) or pair[1] for pair in zip(texts, rows, strict=True)]
 
@@ -182,7 +182,7 @@ class LoadedExport:
             size = len(text)
         return min(size + self.added, self.most or size + self.added)
 
-    def ask(self, texts):
+    def predict(self, texts):
         """Returns a dict of NumPy arrays for texts, which are strings or lists of tokens."""
         return call_signature(self.function, texts)
 

@@ -1,7 +1,7 @@
 """Finds the input files of a corpus, and reads them in parts.
 
 Beam's workers run this file without an installation of tfreps. The parts of the files, and the
-batches of each part, do not depend on the workers, so the answers do not depend on them either.
+batches of each part, do not depend on the workers, so the outputs do not depend on them either.
 Beam's own readers pass on single records, whose batches depend on the bundles of the runner.
 """
 

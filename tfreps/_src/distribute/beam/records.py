@@ -1,4 +1,4 @@
-"""Finds records that cannot be answered, and the schema of records that have none.
+"""Finds records that a model cannot read, and the schema of records that have none.
 
 Beam's workers run this file without an installation of tfreps.
 """
@@ -13,7 +13,7 @@ class CheckRecords(beam.DoFn):
     """Passes on the records that a model can read, and rejects the others with a reason.
 
     The text in `field` must be a str if `is_text`, otherwise a list of str. `taken` are the fields
-    of the answer, which a record must not have, except `field`.
+    of the output, which a record must not have, except `field`.
     """
 
     def __init__(self, field, is_text, taken, max_bytes):
@@ -32,7 +32,7 @@ class CheckRecords(beam.DoFn):
         if self.field not in record:
             return f"the record has no field {self.field!r}"
         if both := self.taken & record.keys():
-            return f"the record already has the field {sorted(both)[0]!r} of the answer"
+            return f"the record already has the field {sorted(both)[0]!r} of the output"
         text = record[self.field]
         if self.is_text and not isinstance(text, str):
             return f"the field {self.field!r} must be a text; got {type(text).__name__}"

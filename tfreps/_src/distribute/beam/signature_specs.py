@@ -51,8 +51,8 @@ def read_outputs(folder, signature="default"):
         raise ValueError(
             f"{path} is not a SavedModel ({reason}). Expected a file written by `tfreps export`."
         ) from error
-    wanted = {"default": {"text"}, "tokens": {"tokens", "sequence_len"}}[signature]
-    if signature not in found or set(found[signature].inputs) != wanted:
+    inputs = {"default": {"text"}, "tokens": {"tokens", "sequence_len"}}[signature]
+    if signature not in found or set(found[signature].inputs) != inputs:
         strings = sorted(name for name in found if not name.startswith("__"))
         raise ValueError(
             f"{folder} has no signature `{signature}` that reads strings; it has "
@@ -65,7 +65,7 @@ def read_outputs(folder, signature="default"):
     }
 
 
-def chosen_names(outputs, asked=None):
+def chosen_names(outputs, wanted=None):
     """Returns the outputs to write, or those that `Annotate` adds by default.
 
     Example:
@@ -77,23 +77,23 @@ def chosen_names(outputs, asked=None):
     """
     names = output_names({name: spec.shape for name, spec in outputs.items()})
     known = {name.partition(":")[0]: name for name in names}
-    if asked is None:
-        asked = TAGS if "tags" in outputs else LABELS if "label" in outputs else VECTORS
-        asked = [name for name in asked if name in known]
-    for name in asked:
+    if wanted is None:
+        wanted = TAGS if "tags" in outputs else LABELS if "label" in outputs else VECTORS
+        wanted = [name for name in wanted if name in known]
+    for name in wanted:
         if name not in known:
             raise ValueError(
                 f"`outputs` contains {name!r}, which the signature does not return. It returns "
                 f"{', '.join(sorted(known))}."
             )
-    return [known[name] for name in asked]
+    return [known[name] for name in wanted]
 
 
-def answer_schema(outputs, names, prefix=""):
+def added_schema(outputs, names, prefix=""):
     """Returns the Arrow schema of the fields that a model adds to a record.
 
     Example:
-    >>> answer_schema({"tags": tf.TensorSpec((None, None), tf.string)}, ["tags:T"])
+    >>> added_schema({"tags": tf.TensorSpec((None, None), tf.string)}, ["tags:T"])
     tags: list<item: string>
       child 0, item: string
     """

@@ -103,5 +103,5 @@ class ServerOptions:
     def __post_init__(self) -> None:
         if self.tls_key is not None and self.tls_cert is None:
             raise ValueError(
-                "`tls_key` requires `tls_cert`, the file of the certificate. Give both."
+                "`tls_key` requires `tls_cert`, the path of the certificate. Give both."
             )

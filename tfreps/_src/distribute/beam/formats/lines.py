@@ -66,7 +66,7 @@ class JsonLines(TextLines):
         yield record
 
     def encode(self, record, schema):
-        """Returns a JSON object on one line; numbers of answers are rounded to 7 decimals."""
+        """Returns a JSON object on one line; numbers of outputs are rounded to 7 decimals."""
         return json.dumps(record, ensure_ascii=False, default=_plain)
 
     def write(self, prefix, schema, num_shards=0):
