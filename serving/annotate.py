@@ -141,8 +141,8 @@ def split_arguments(argv):
     argv = sys.argv[1:] if argv is None else list(argv)
     if "--" not in argv:
         return argv, []
-    place = argv.index("--")
-    return argv[:place], argv[place + 1 :]
+    position = argv.index("--")
+    return argv[:position], argv[position + 1 :]
 
 
 def import_annotate_corpus():

@@ -98,7 +98,7 @@ print(outputs["tags"].numpy()[0])
 #
 # .. code-block:: bash
 #
-#    tfreps query code "Call os.getcwd first."                # asks it, over REST; --grpc over gRPC
+#    tfreps query code "Call os.getcwd first."                # over REST; --grpc over gRPC
 #    curl -d '{"instances": ["Call os.getcwd first."]}' localhost:8501/v1/models/code:predict
 #
 # In production, use the official container (``serving/`` in the source tree has an image, Compose
@@ -125,8 +125,8 @@ server = ModelServer(
 )
 server.start()
 client = RestClient(f"http://127.0.0.1:{server.rest_port}")
-reply = client.predict("code", ["Call os.getcwd first."])
-print({name: reply[0][name] for name in ("tokens", "tags")})
+predictions = client.predict("code", ["Call os.getcwd first."])
+print({name: predictions[0][name] for name in ("tokens", "tags")})
 client.close()
 stopped = server.stop()
 

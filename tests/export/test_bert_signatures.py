@@ -62,16 +62,16 @@ def test_with_an_operation_of_tensorflow_text(tmp_path):
     pytest.importorskip("tensorflow_text")
     tokenizer = tiny_bert.pieces("the", "dog", "房")
     encoder = tiny_bert.make_encoder(tokenizer)
-    answers = []
+    predictions = []
     for core_ops in True, False:
         signatures = BertSignatures(TextBert(encoder, tokenizer), core_ops=core_ops)
         folder = write_export(signatures, tmp_path).folder
         saved = (folder / "saved_model.pb").read_bytes()
         assert (b"FastWordpiece" in saved) != core_ops
         loaded = tf.saved_model.load(str(folder)).signatures["default"]
-        answers.append(loaded(text=tf.constant(TEXTS)))
-    for name, expected in answers[0].items():
-        np.testing.assert_array_equal(answers[1][name], expected)
+        predictions.append(loaded(text=tf.constant(TEXTS)))
+    for name, expected in predictions[0].items():
+        np.testing.assert_array_equal(predictions[1][name], expected)
 
 
 def test_the_cost_of_long_texts():

@@ -55,18 +55,18 @@ def test_scores_and_states(tmp_path, initial_state):
     if initial_state == "warm":
         pretrainer.bilm = scoring.bilm
     for _ in range(2):  # the second call starts from the states of the first
-        answer = scoring.score(TOKENS, LENGTHS, **states)
-        assert answer["token_count"].numpy().tolist() == [5, 1, 2]
+        outputs = scoring.score(TOKENS, LENGTHS, **states)
+        assert outputs["token_count"].numpy().tolist() == [5, 1, 2]
         for row, tokens in enumerate(SENTENCES):
             nll, kept[row] = pretrainer(lm_batch(tokens), initial_state=kept[row])
             both = nll.numpy().sum(axis=(1, 2))  # [2]
-            found = [answer[f"{name}_nll"][row] for name in ("forward", "backward")]
+            found = [outputs[f"{name}_nll"][row] for name in ("forward", "backward")]
             assert_close(found, both)
-            assert_close(answer["nll"][row], both.sum())
+            assert_close(outputs["nll"][row], both.sum())
             last = [part[0] for state in kept[row] for part in state]
             for name, part in zip(names, last, strict=True):
-                assert_close(answer[name][row], part)
-        states = {name: answer[name] for name in names}
+                assert_close(outputs[name][row], part)
+        states = {name: outputs[name] for name in names}
 
 
 def test_one_direction_token_ids_and_a_tied_softmax(tmp_path):
@@ -75,13 +75,13 @@ def test_one_direction_token_ids_and_a_tied_softmax(tmp_path):
         make_pretrainer(**options).bilm, len(VOCABULARY), tie_embeddings=True, batch_size=1
     )
     scoring = make_scoring(pretrainer, tmp_path)
-    answer = scoring.score(TOKENS, LENGTHS, **scoring.initial_states(3))
-    assert sorted(answer) == [
+    outputs = scoring.score(TOKENS, LENGTHS, **scoring.initial_states(3))
+    assert sorted(outputs) == [
         *("forward_cell", "forward_hidden", "forward_nll", "nll", "token_count")
     ]
     for row, tokens in enumerate(SENTENCES):
         nll, _ = pretrainer(lm_batch(tokens, characters=False))
-        assert_close(answer["nll"][row], nll.numpy().sum())
+        assert_close(outputs["nll"][row], nll.numpy().sum())
 
 
 def test_the_first_layer_multiplies_each_distinct_token_once(tmp_path, monkeypatch):

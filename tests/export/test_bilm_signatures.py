@@ -95,7 +95,7 @@ def test_every_signature_answers_as_the_eager_model(exported, signatures):
         "default": elmo.sum(axis=1) / np.maximum(LENGTHS, 1)[:, None],
         "sequence_len": LENGTHS,
     }
-    answers = {
+    predictions = {
         "default": signatures["default"](text=tf.constant(SENTENCES)),
         "serving_default": signatures["serving_default"](text=tf.constant(SENTENCES)),
         "tokens": signatures["tokens"](tokens=padded(), sequence_len=tf.constant(LENGTHS)),
@@ -103,7 +103,7 @@ def test_every_signature_answers_as_the_eager_model(exported, signatures):
             character_ids=tf.constant(batch_to_ids(TOKENS)), sequence_len=tf.constant(LENGTHS)
         ),
     }
-    for answer in answers.values():
+    for answer in predictions.values():
         assert set(answer) == set(expected)
         for name, value in expected.items():
             assert_close(answer[name], value, name=name)

@@ -1,4 +1,4 @@
-"""A SavedModel exported by commit 284db2c still gives its answers (fixtures/README.md)."""
+"""A SavedModel exported by commit 284db2c still gives its predictions (fixtures/README.md)."""
 
 import json
 import pathlib
@@ -52,12 +52,12 @@ def test_predict_prints_what_it_printed(base, capsys):
 
 @pytest.mark.slow
 def test_tensorflow_alone_gets_the_same_numbers(base):
-    answer = tf.saved_model.load(str(base / "1")).signatures["default"](text=tf.constant(TEXTS))
+    outputs = tf.saved_model.load(str(base / "1")).signatures["default"](text=tf.constant(TEXTS))
     expected = [
         [known_models.softmax(known_models.WORDS.get(token, [0, 0, 0])).max() for token in tokens]
         for tokens in (recorded["tokens"] for recorded in RECORDED)
     ]
     for row, shares in enumerate(expected):
-        found = answer["confidences"].numpy()[row, : len(shares)]
+        found = outputs["confidences"].numpy()[row, : len(shares)]
         assert_close(found, shares)
-    assert answer["num_spans"].numpy().tolist() == [2, 0, 0]
+    assert outputs["num_spans"].numpy().tolist() == [2, 0, 0]

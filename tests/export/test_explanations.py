@@ -1,4 +1,4 @@
-"""Explanations of answers, compared with an enumeration of all sequences."""
+"""Explanations of predictions, compared with an enumeration of all sequences."""
 
 import itertools
 

@@ -31,8 +31,8 @@ def test_versions_follow_one_another(tmp_path):
         readme = (base / "README.md").read_text()
         assert f"version {version}." in readme and "\nA notice for users.\n" in readme
     assert names(base) == ["1", "2", *NOTES]
-    answer = tf.saved_model.load(str(base / "2")).signatures["default"](text=tf.constant(["ab c"]))
-    assert answer["tags"].numpy().tolist() == [[b"2", b"1"]]
+    outputs = tf.saved_model.load(str(base / "2")).signatures["default"](text=tf.constant(["ab c"]))
+    assert outputs["tags"].numpy().tolist() == [[b"2", b"1"]]
 
 
 def test_what_reads_no_text_is_warmed_up_too(tmp_path):

@@ -1,4 +1,4 @@
-"""Exports of taggers and classifiers return the answers of the model."""
+"""Exports of taggers and classifiers return the predictions of the model."""
 
 import numpy as np
 import pytest

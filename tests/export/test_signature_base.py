@@ -44,10 +44,10 @@ def test_the_signatures_by_name(tmp_path, explains, more):
     assert list(written.functions) == ["default", "serving_default", "tokens", *more]
     loaded = tf.saved_model.load(str(tmp_path / "1")).signatures
     for name in ("default", "serving_default", *more):
-        answer = loaded[name](text=tf.constant(["ab", ""]))["nll"]
-        np.testing.assert_array_equal(answer, [6.0, 0.0])
-    answer = loaded["tokens"](tokens=ROWS, sequence_len=tf.constant([3, 1]))["nll"]
-    np.testing.assert_array_equal(answer, [9.0, 3.0])  # tokens after the length are ignored
+        outputs = loaded[name](text=tf.constant(["ab", ""]))["nll"]
+        np.testing.assert_array_equal(outputs, [6.0, 0.0])
+    outputs = loaded["tokens"](tokens=ROWS, sequence_len=tf.constant([3, 1]))["nll"]
+    np.testing.assert_array_equal(outputs, [9.0, 3.0])  # tokens after the length are ignored
 
 
 def test_the_folder_of_assets_goes_with_its_owner():

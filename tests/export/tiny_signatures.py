@@ -19,12 +19,12 @@ class TinySignatures:
     def functions(self):
         if not self.reads_text:
             ids = tf.TensorSpec([None, None], tf.int32, "token_ids")
-            answer = self.weights.trace(lambda ids: {"tags": tf.strings.as_string(ids)}, ids)
-            return {"token_ids": answer, "serving_default": answer}
+            outputs = self.weights.trace(lambda ids: {"tags": tf.strings.as_string(ids)}, ids)
+            return {"token_ids": outputs, "serving_default": outputs}
         text = tf.TensorSpec([None], tf.string, "text")
-        default = self.weights.trace(self.answer, text)
+        default = self.weights.trace(self.outputs, text)
         explain = self.weights.trace(
-            lambda text: {**self.answer(text), "attention": ATTENTION}, text
+            lambda text: {**self.outputs(text), "attention": ATTENTION}, text
         )
         return {"default": default, "serving_default": default, "explain": explain}
 
@@ -32,10 +32,10 @@ class TinySignatures:
         return tf.Module()
 
     def expected(self, texts):
-        answer = {name: value.numpy() for name, value in self.answer(tf.constant(texts)).items()}
-        return {**answer, "confidences": answer["confidences"] + self.error}
+        outputs = {name: value.numpy() for name, value in self.outputs(tf.constant(texts)).items()}
+        return {**outputs, "confidences": outputs["confidences"] + self.error}
 
-    def answer(self, text):
+    def outputs(self, text):
         tokens = tf.strings.split(text).to_tensor("")
         lengths = tf.strings.length(tokens)
         return {

@@ -105,8 +105,11 @@ def test_small_requests_do_not_wait_for_long_ones(counted, monkeypatch):
         assert server._core.in_progress > 1
         assert requests.get(f"http://127.0.0.1:{server.rest_port}/healthz").status_code == 200
         rejected = select.select(clients, [], [], 0)[0]
-        answers = [client.recv(1_000) for client in rejected]
-        assert sum(b" 503 " in answer and b"16 long requests" in answer for answer in answers) == 3
+        responses = [client.recv(1_000) for client in rejected]
+        assert (
+            sum(b" 503 " in response and b"16 long requests" in response for response in responses)
+            == 3
+        )
         for client in clients:
             client.close()
         wait_for(lambda: server._core.in_progress == 0)
@@ -136,8 +139,8 @@ def test_work_stops_when_a_call_is_cancelled_or_late(patient):
                 call.cancel()
             wait_for(lambda: patient._core.in_progress == 0)
             assert call.exception() if ends == "late" else call.cancelled()
-        answer = stub.Predict(predict_request("zoo", {"text": ["ab"]}), timeout=20)
-        assert list(answer.outputs["length"].int_val) == [2]
+        response = stub.Predict(predict_request("zoo", {"text": ["ab"]}), timeout=20)
+        assert list(response.outputs["length"].int_val) == [2]
 
 
 def test_calls_cancelled_in_mid_batch(models):

@@ -51,7 +51,7 @@ class Load:
     """Threads that send requests over both protocols until they are stopped."""
 
     def __init__(self, server, name, threads=4):
-        self.answers, self.errors = [], []
+        self.responses, self.errors = [], []
         self._server, self._name = server, name
         self._stop = threading.Event()
         kinds = [self._over_rest, self._over_grpc]
@@ -84,8 +84,8 @@ class Load:
                 except grpc.RpcError as error:
                     self._note(error.code(), False)
 
-    def _note(self, answer, good=True):
-        (self.answers if good else self.errors).append(answer)
+    def _note(self, response, good=True):
+        (self.responses if good else self.errors).append(response)
 
 
 @pytest.fixture
@@ -102,15 +102,15 @@ def post(server, name, body, **options):
 def test_a_version_rolled_in_and_back_under_load(half):
     with serving(half, poll_seconds=0.05) as server, Load(server, "half") as load:
         model = server._core.pool.models["half"]
-        wait_for(lambda: len(load.answers) > 20)
+        wait_for(lambda: len(load.responses) > 20)
         save_half(half / "2", plus=2.0)
         wait_for(lambda: model.available == [2])
-        wait_for(lambda: load.answers[-1] == [3.0])
+        wait_for(lambda: load.responses[-1] == [3.0])
         (half / "2").rename(half.parent / "gone")
         wait_for(lambda: model.available == [1])
-        wait_for(lambda: load.answers[-1] == [2.0])
+        wait_for(lambda: load.responses[-1] == [2.0])
     assert load.errors == []
-    assert all(answer in ([2.0], [3.0]) for answer in load.answers)
+    assert all(response in ([2.0], [3.0]) for response in load.responses)
 
 
 def test_a_corrupt_version_dropped_in(half):
@@ -125,11 +125,11 @@ def test_a_corrupt_version_dropped_in(half):
         message = told["status"]["error_message"]
         assert message.startswith("half/2 cannot be loaded as a SavedModel")
         assert str(half.parent) not in message
-        count = len(load.answers)
-        wait_for(lambda: len(load.answers) > count + 20)
+        count = len(load.responses)
+        wait_for(lambda: len(load.responses) > count + 20)
         shutil.rmtree(half / "2")  # repairs the version
         save_half(half / "2", plus=2.0)
-        wait_for(lambda: load.answers[-1] == [3.0])
+        wait_for(lambda: load.responses[-1] == [3.0])
     assert load.errors == []
 
 
@@ -166,10 +166,10 @@ def test_a_full_queue(models):
             url = f"http://127.0.0.1:{server.rest_port}/v1/models/zoo"
             for path in "", "/metadata":
                 assert requests.get(url + path, timeout=20).status_code == 200
-        codes = sorted(answer.status_code for answer in found)
+        codes = sorted(response.status_code for response in found)
         assert codes.count(200) >= 3 and codes.count(200) + codes.count(503) == 8
         assert 503 in codes and post(server, "zoo", '{"inputs": ["a"]}').status_code == 200
-        full = next(answer for answer in found if answer.status_code == 503)
+        full = next(response for response in found if response.status_code == 503)
         assert "requests are in progress" in full.json()["error"]
 
 
@@ -185,8 +185,8 @@ def test_a_request_that_takes_too_long(models):
         assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
         assert "took longer than 0.2 seconds" in caught.value.details()
         # Both continue in the graph, so that others may also exceed 0.2 seconds.
-        answers = (post(server, "zoo", '{"inputs": ["a"]}').status_code for _ in range(50))
-        assert 200 in answers
+        responses = (post(server, "zoo", '{"inputs": ["a"]}').status_code for _ in range(50))
+        assert 200 in responses
 
 
 @pytest.mark.parametrize("times", [1, pytest.param(5, marks=pytest.mark.slow)])
@@ -208,10 +208,10 @@ def test_malformed_requests_and_slow_clients(half, times):
                 for number in range(40 * times):
                     with pytest.raises(grpc.RpcError):
                         raw(b"\xff\xfe%d" % number, timeout=20)
-            count = len(load.answers)
-            wait_for(lambda: len(load.answers) > count + 10)
-    assert load.errors == [] and len(load.answers) > 10
-    assert all(answer == [2.0] for answer in load.answers)
+            count = len(load.responses)
+            wait_for(lambda: len(load.responses) > count + 10)
+    assert load.errors == [] and len(load.responses) > 10
+    assert all(response == [2.0] for response in load.responses)
 
 
 def test_nothing_to_serve(tmp_path):

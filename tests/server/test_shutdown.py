@@ -20,7 +20,7 @@ HEAD = b"POST /v1/models/half/versions/1:predict HTTP/1.1\r\nHost: localhost\r\n
 
 
 def test_keep_alive_connections_end_with_connection_close(tmp_path):
-    """No client gets a connection reset: its last answer closes the connection."""
+    """No client gets a connection reset: its last response closes the connection."""
     save_half(tmp_path / "half" / "1")
     server = serving(tmp_path / "half", grpc_port=None)
     server.start()
@@ -31,12 +31,12 @@ def test_keep_alive_connections_end_with_connection_close(tmp_path):
         try:
             for count in range(100_000):
                 client.request("POST", "/v1/models/half:predict", '{"inputs": [2.0]}')
-                answer = client.getresponse()
-                body = answer.read()
+                response = client.getresponse()
+                body = response.read()
                 if count == 2:
                     begun.release()
-                if answer.getheader("Connection") == "close":
-                    last.append((answer.status, body))
+                if response.getheader("Connection") == "close":
+                    last.append((response.status, body))
                     break
                 time.sleep(0.001 * (number % 3))  # is between requests at shutdown
         except (OSError, http.client.HTTPException) as error:
@@ -73,7 +73,7 @@ def test_half_a_request_is_not_waited_for(tmp_path):
 
 
 def test_calls_that_have_arrived_are_answered(tmp_path):
-    """Under load over gRPC, every call gets an answer or UNAVAILABLE."""
+    """Under load over gRPC, every call gets a response or UNAVAILABLE."""
     save_zoo(tmp_path / "zoo" / "1")
     server = serving(tmp_path / "zoo", rest_port=None)
     server.start()

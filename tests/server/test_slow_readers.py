@@ -1,4 +1,4 @@
-"""Clients that do not read their answers do not occupy workers."""
+"""Clients that do not read their responses do not occupy workers."""
 
 import contextlib
 import json

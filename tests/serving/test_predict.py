@@ -40,14 +40,14 @@ def test_every_number(exported, capsys, signature):
     found = ask(capsys, folder, *SENTENCES, "--full", "--signature", signature)
     plain = [" ".join(sentence.split()) for sentence in SENTENCES]
     layers = bilm(tf.constant(plain))["layer_outputs"].numpy()
-    assert [answer["text"] for answer in found] == SENTENCES
-    assert [answer["tokens"] for answer in found] == [6, 0, 2]
-    for row, answer in enumerate(found):
-        n = answer["tokens"]
-        assert_close(np.reshape(answer["lstm_outputs1"], [n, 12]), layers[row, 1, :n])
+    assert [outputs["text"] for outputs in found] == SENTENCES
+    assert [outputs["tokens"] for outputs in found] == [6, 0, 2]
+    for row, outputs in enumerate(found):
+        n = outputs["tokens"]
+        assert_close(np.reshape(outputs["lstm_outputs1"], [n, 12]), layers[row, 1, :n])
         mean = layers[row, :, :n].mean(axis=0).sum(axis=0) / max(n, 1)
-        assert_close(answer["default"], mean)
-        assert answer["shapes"]["word_emb"] == [n, 6]
+        assert_close(outputs["default"], mean)
+        assert outputs["shapes"]["word_emb"] == [n, 6]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The gRPC client returns the same answers as the REST client."""
+"""The gRPC client returns the same responses as the REST client."""
 
 import numpy as np
 import pytest

@@ -88,8 +88,8 @@ def test_large_messages(channel, models):
             with pytest.raises(grpc.RpcError) as caught:
                 stub(other).Predict(request, timeout=20)
             assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
-            answer = stub(other).Predict(predict_request("zoo", {"text": ["x"]}), timeout=20)
-            assert answer.outputs["length"].int_val == [1]
+            response = stub(other).Predict(predict_request("zoo", {"text": ["x"]}), timeout=20)
+            assert response.outputs["length"].int_val == [1]
 
 
 @pytest.fixture(scope="module")
@@ -114,8 +114,8 @@ def test_tls_on_both_ports(models, certificate):
         trusted = grpc.ssl_channel_credentials(pathlib.Path(cert).read_bytes())
         with grpc.secure_channel(f"localhost:{server.grpc_port}", trusted) as channel:
             stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
-            answer = stub.Predict(predict_request("half_plus_two", {"x": [2.0]}), timeout=20)
-            assert answer.outputs["y"].float_val == [3.0]
+            response = stub.Predict(predict_request("half_plus_two", {"x": [2.0]}), timeout=20)
+            assert response.outputs["y"].float_val == [3.0]
         address = f"https://127.0.0.1:{server.rest_port}/v1/models/half_plus_two:predict"
         found = requests.post(address, data='{"inputs": [2.0]}', verify=cert, timeout=20)
         assert found.json() == {"outputs": [3.0]}

@@ -112,8 +112,8 @@ def regular(tmp_path_factory):
 
 
 def test_tables_of_assets_and_variables_are_regular(regular, models):
-    answer = ask(Servable(regular), "", {"text": np.array([b"b", b"?"], object)})
-    assert answer["y"].tolist() == [2, 3]
+    response = ask(Servable(regular), "", {"text": np.array([b"b", b"?"], object)})
+    assert response["y"].tolist() == [2, 3]
     for name, number in (("zoo", "7"), ("half_plus_two", "123")):
         check_operations(read(models / name / number), models / name / number)
 
@@ -169,8 +169,8 @@ def test_models_that_were_loaded_and_saved_again(regular, tmp_path):
         loaded = tf.saved_model.load(str(folder))
         folder = tmp_path / name
         tf.saved_model.save(loaded, str(folder), dict(loaded.signatures))
-        answer = ask(Servable(folder), "", {"text": np.array([b"b", b"?"], object)})
-        assert answer["y"].tolist() == [2, 3]
+        response = ask(Servable(folder), "", {"text": np.array([b"b", b"?"], object)})
+        assert response["y"].tolist() == [2, 3]
     for change in ("file", "caller", "node", "itself"):
         model = read(tmp_path / "1")
         graph = model.meta_graphs[0]

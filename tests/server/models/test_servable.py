@@ -1,4 +1,4 @@
-"""A loaded version: its answers, its errors, and merged requests."""
+"""A loaded version: its responses, its errors, and merged requests."""
 
 import gc
 import threading

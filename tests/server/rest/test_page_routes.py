@@ -25,8 +25,8 @@ def address(tmp_path_factory):
 def test_the_files_and_nothing_else(address):
     assert requests.get(address).url == f"{address}/page/"
     for path in PAGE.iterdir():
-        answer = requests.get(f"{address}/page/{path.name}")
-        assert (answer.status_code, answer.content) == (200, path.read_bytes())
+        response = requests.get(f"{address}/page/{path.name}")
+        assert (response.status_code, response.content) == (200, path.read_bytes())
     assert requests.get(f"{address}/page/").content == (PAGE / "index.html").read_bytes()
     host, port = address.removeprefix("http://").split(":")
     for wrong in ("../serve.py", "..%2fserve.py", "%2e%2e/serve.py", "no.js", "//etc/passwd"):
@@ -60,11 +60,11 @@ def nearest(address, **asked):
 
 
 def test_neighbors(address):
-    answer = nearest(address)
-    assert answer.status_code == 200
+    response = nearest(address)
+    assert response.status_code == 200
     # bb [2, 0, 2] and a [1, 0, 2]: 6 / sqrt(8 * 5); ccc [3, 1, 2]: 10 / sqrt(8 * 14);
     # the a of the text [1, 1, 2]: 6 / sqrt(8 * 6).
-    assert [(word["token"], word["similarity"]) for word in answer.json()] == [
+    assert [(word["token"], word["similarity"]) for word in response.json()] == [
         *(("a", 0.9487), ("ccc", 0.9449), ("a", 0.866)),
     ]
 
@@ -89,11 +89,11 @@ def test_neighbors(address):
     ],
 )
 def test_what_cannot_be(address, wrong, status, message):
-    answer = nearest(address, **wrong)
-    assert answer.status_code == status and message in answer.json()["error"]
+    response = nearest(address, **wrong)
+    assert response.status_code == status and message in response.json()["error"]
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff\xfe", b"[" * 50_000, b"3"])
 def test_what_is_no_json(address, body):
-    answer = requests.post(f"{address}/page/neighbors", data=body)
-    assert (answer.status_code, "JSON" in answer.json()["error"]) == (400, True)
+    response = requests.post(f"{address}/page/neighbors", data=body)
+    assert (response.status_code, "JSON" in response.json()["error"]) == (400, True)

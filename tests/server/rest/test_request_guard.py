@@ -180,8 +180,8 @@ def test_two_lengths_of_one_request(guarded):
     host, port = guarded.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=20) as client:
         client.sendall(request.encode() + smuggled)
-        answer = b""
+        response = b""
         while part := client.recv(10_000):  # until the server closes the connection
-            answer += part
-    assert answer.startswith(b"HTTP/1.1 400") and answer.count(b"HTTP/1.1") == 1
-    assert b"both Content-Length and Transfer-Encoding" in answer
+            response += part
+    assert response.startswith(b"HTTP/1.1 400") and response.count(b"HTTP/1.1") == 1
+    assert b"both Content-Length and Transfer-Encoding" in response

@@ -57,7 +57,7 @@ def ask(rest, name, body, **options):
 
 
 @pytest.mark.parametrize(
-    "body, answer",
+    "body, response",
     [
         ({"instances": [1.0, 2.0, 5.0]}, {"predictions": [2.5, 3.0, 4.5]}),
         ({"inputs": [1.0, 2.0, 5.0]}, {"outputs": [2.5, 3.0, 4.5]}),
@@ -70,24 +70,24 @@ def ask(rest, name, body, **options):
     ],
 )
 @pytest.mark.parametrize("which", ["", "/versions/123", "/labels/stable"])
-def test_predict(rest, body, answer, which):
-    answer = answer or {"predictions": [float("inf"), float("-inf"), 52.0]}
-    assert ask(rest, "half_plus_two" + which, body) == (200, answer)
+def test_predict(rest, body, response, which):
+    response = response or {"predictions": [float("inf"), float("-inf"), 52.0]}
+    assert ask(rest, "half_plus_two" + which, body) == (200, response)
 
 
 def test_numbers_come_back_exactly(rest):
     """Random bits are float32 numbers of all sizes, infinities and NaN among them."""
     bits = np.random.default_rng(0).integers(0, 2**32, 2_000, np.uint32)
     numbers = np.array([*bits.view("float32"), np.inf, np.nan, -0.0], "float32")
-    status, answer = ask(rest, "half_plus_two", {"instances": numbers.tolist()})
+    status, response = ask(rest, "half_plus_two", {"instances": numbers.tolist()})
     with np.errstate(invalid="ignore"):  # of signaling NaN
         expected = numbers / np.float32(2) + np.float32(2)
     assert status == 200
-    np.testing.assert_array_equal(np.array(answer["predictions"], "float32"), expected)
+    np.testing.assert_array_equal(np.array(response["predictions"], "float32"), expected)
 
 
 @pytest.mark.parametrize(
-    "body, answer",
+    "body, response",
     [
         (
             {"instances": ["ab", "é"]},
@@ -136,8 +136,8 @@ def test_numbers_come_back_exactly(rest):
         ),
     ],
 )
-def test_types_and_forms(rest, body, answer):
-    assert ask(rest, "zoo", body) == (200, answer)
+def test_types_and_forms(rest, body, response):
+    assert ask(rest, "zoo", body) == (200, response)
 
 
 ERRORS = [
@@ -173,8 +173,8 @@ ERRORS = [
 
 @pytest.mark.parametrize("name, body, status, words", ERRORS)
 def test_errors(rest, name, body, status, words):
-    found, answer = ask(rest, name, body)
-    assert found == status and list(answer) == ["error"] and words in answer["error"]
+    found, response = ask(rest, name, body)
+    assert found == status and list(response) == ["error"] and words in response["error"]
 
 
 @pytest.mark.parametrize(

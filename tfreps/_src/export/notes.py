@@ -87,7 +87,7 @@ curl -d '{{"signature_name": "{other}", "instances": ["The dog sat on the mat ."
 {tokens}
 ## Signatures
 
-{letters}. Strings are UTF-8. Answers do not depend on earlier requests.
+{letters}. Strings are UTF-8. Outputs do not depend on earlier requests.
 
 A server may merge requests into one batch. An output with the axis T is then padded to the longest
 sentence of the batch, so its width depends on the other requests. Read as many tokens of each

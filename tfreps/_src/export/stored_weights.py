@@ -43,8 +43,8 @@ class StoredWeights:
 
     def __init__(self, models: Sequence[keras.Model]):
         variables = {id(v): v for model in models for v in model.variables}
-        self.models = models
-        self.variables = list(variables.values())
+        self.models: Sequence[keras.Model] = models
+        self.variables: list[Any] = list(variables.values())
         self.stored: list[tuple[Any, _Rounded]] = []  # (variable, function that returns its value)
 
     @property

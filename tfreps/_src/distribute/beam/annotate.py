@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import apache_beam as beam
 from apache_beam.internal.cloudpickle import cloudpickle
@@ -92,7 +92,7 @@ class Annotate(beam.PTransform):
         prefix: str = "",
         max_bytes: int = MOST_BYTES,
         watch_seconds: float | None = None,
-        model_updates: "beam.PCollection | None" = None,
+        model_updates: "beam.PCollection[Any] | None" = None,
         batch_size: int = 1024,
         batch_tokens: int = 4096,
         threads: int | None = None,
@@ -127,7 +127,9 @@ class Annotate(beam.PTransform):
             progress_folder,
         )
 
-    def expand(self, records: "beam.PCollection") -> "tuple[beam.PCollection, beam.PCollection]":
+    def expand(
+        self, records: "beam.PCollection[dict[str, Any]]"
+    ) -> "tuple[beam.PCollection[dict[str, Any]], beam.PCollection[dict[str, Any]]]":
         """Returns the pair of `PCollection`s."""
         checked = records | "Check" >> beam.ParDo(self._check).with_outputs("rejected", main="read")
         annotated, rejected = self._annotate(checked.read, self._handler)

@@ -50,8 +50,8 @@ class CheckRecords(beam.DoFn):
 
 def as_rejected(reason, record, path=None):
     """Returns a rejection of a record, or of the item of a file, with the tag `rejected`."""
-    place = {} if path is None else {"file": path}
-    return beam.pvalue.TaggedOutput("rejected", {"reason": reason, **place, "record": record})
+    source = {} if path is None else {"file": path}
+    return beam.pvalue.TaggedOutput("rejected", {"reason": reason, **source, "record": record})
 
 
 def sampled_schema(records):

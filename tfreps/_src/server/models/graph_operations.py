@@ -200,9 +200,9 @@ def source(nodes, name):
     return name
 
 
-def taken(node, place):
-    """Returns the name of input `place` of a node, or "" if the node has fewer inputs."""
-    return node.input[place] if place < len(node.input) else ""
+def taken(node, index):
+    """Returns the name of input `index` of a node, or "" if the node has fewer inputs."""
+    return node.input[index] if index < len(node.input) else ""
 
 
 def plain(name):
@@ -242,8 +242,8 @@ def asset_arguments(graph, by_nodes, by_functions):
             return set()
         return {
             argument.name
-            for place, argument in enumerate(arguments)
-            if all(taken(node, place) in bound(caller) for caller, node in callers)
+            for index, argument in enumerate(arguments)
+            if all(taken(node, index) in bound(caller) for caller, node in callers)
         }
 
     return bound

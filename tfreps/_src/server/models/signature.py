@@ -81,14 +81,14 @@ class Signature:
 
     def check_filter(self, names):
         """Checks the names of the requested outputs; returns them, or all if there are none."""
-        for place, name in enumerate(names):
+        for position, name in enumerate(names):
             if name not in self.outputs:
                 raise ServingError(
                     "INVALID_ARGUMENT",
                     f"output tensor alias not found in signature: {name} Outputs expected to be in "
                     f"the set {{{listed(self.outputs)}}}.",
                 )
-            if name in names[:place]:
+            if name in names[:position]:
                 raise ServingError("INVALID_ARGUMENT", f"duplicate output tensor alias: {name}")
         return list(names) or list(self.outputs)
 

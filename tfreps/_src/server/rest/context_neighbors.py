@@ -46,7 +46,7 @@ class ContextNeighbors:
         with self._core.pool.lease(model) as (_, servable):
             words, vectors = await self._embed(model, servable, texts, "text", ticket)
             others = await self._of_sentences(model, servable, ticket)
-        here = [place for place, word in enumerate(words) if word["where"] == (text, token)]
+        here = [position for position, word in enumerate(words) if word["where"] == (text, token)]
         if not here:
             raise invalid(
                 f"`token` must be the index of a token in text {text}, counted from 0; got {token}."
@@ -56,7 +56,7 @@ class ContextNeighbors:
         similarity = np.concatenate([vectors @ wanted, others[1] @ wanted])
         similarity[here[0]] = -np.inf
         best = np.argsort(-similarity, kind="stable")[: min(k, len(words) - 1)]
-        return [shown(words[place], similarity[place]) for place in best]
+        return [shown(words[position], similarity[position]) for position in best]
 
     async def _of_sentences(self, model, servable, ticket):
         async with self._lock:
@@ -87,8 +87,8 @@ class ContextNeighbors:
                 )
                 tokens = [token.decode("utf-8", "replace") for token in tokens]
                 words += [
-                    {"tokens": tokens, "where": (start + row, place), "kind": kind}
-                    for place in range(length)
+                    {"tokens": tokens, "where": (start + row, position), "kind": kind}
+                    for position in range(length)
                 ]
                 vectors.append(outputs["elmo"][row][:length])
         vectors = np.concatenate(vectors)
@@ -111,11 +111,11 @@ def text_signature(servable):
 def shown(word, similarity):
     """Returns the dict for a word in the results of `ContextNeighbors.find`."""
     tokens = word["tokens"]
-    number, place = word["where"]
+    number, position = word["where"]
     return {
-        "token": tokens[place],
-        "left": " ".join(tokens[max(place - WORDS_AROUND, 0) : place]),
-        "right": " ".join(tokens[place + 1 :][:WORDS_AROUND]),
+        "token": tokens[position],
+        "left": " ".join(tokens[max(position - WORDS_AROUND, 0) : position]),
+        "right": " ".join(tokens[position + 1 :][:WORDS_AROUND]),
         "from": f"{word['kind']} {number + 1}",
         "similarity": round(float(similarity), 4),
     }

@@ -51,11 +51,11 @@ def named_rows(instances, signature):
     if not any(map(is_object, instances)):
         return {only_input(signature): instances}
     names = instances[0].keys() if is_object(instances[0]) else ()
-    for place, item in enumerate(instances):
+    for position, item in enumerate(instances):
         if not is_object(item) or item.keys() != names:
             raise invalid(
                 "All values of 'instances' must be objects with the same keys; the value at index "
-                f"{place} differs from the first one or is no object."
+                f"{position} differs from the first one or is no object."
             )
     return {name: [item[name] for item in instances] for name in names}
 

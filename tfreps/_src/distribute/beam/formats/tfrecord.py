@@ -91,7 +91,7 @@ def _flat(name, value, kind=None):
             yield from _flat(f"{name}_{key}", each)
     elif kind is not None and pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
         for field in kind.value_type:
-            if not pa.types.is_list(field.type):  # the tokens of a span follow from its place
+            if not pa.types.is_list(field.type):  # the tokens of a span follow from its position
                 yield f"{name}_{field.name}", [each[field.name] for each in value]
     elif value is not None:
         yield name, value if isinstance(value, list | np.ndarray) else [value]
