@@ -1,5 +1,7 @@
 """Signatures of a biLM: vectors of all layers for strings or ids, and language model scores."""
 
+from typing import Any
+
 import tensorflow as tf
 
 from tfreps._src.export.bilm_reader import TokenReader
@@ -81,7 +83,7 @@ class BiLMSignatures(Signatures):
         if explain and self.scoring is None:
             self.notices.append(self._about_explain())
 
-    def more_functions(self):
+    def more_functions(self) -> dict[str, Any]:
         """Returns the traced functions of the signatures that read ids, and of those that score."""
         trace = self.weights.trace
         ids = _spec("token_ids", [None, None])

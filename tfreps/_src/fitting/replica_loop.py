@@ -106,7 +106,7 @@ class ReplicaLoop:
         called.on_train_begin()
         self.model.reset_metrics()
         called.on_epoch_begin(epoch)
-        logs = {}
+        logs: Any = {}
         train = self._function("train_step", dataset)
         for step, batch in zip(range(steps), dataset, strict=False):
             called.on_train_batch_begin(step)
@@ -131,7 +131,7 @@ class ReplicaLoop:
         called = callbacks or keras.callbacks.CallbackList()
         called.on_test_begin()
         self.model.reset_metrics()
-        logs = {}
+        logs: Any = {}
         test = self._function("test_step", dataset)
         for step, batch in enumerate(dataset):
             called.on_test_batch_begin(step)
