@@ -16,7 +16,7 @@ from tensorflow_serving.apis import (
     prediction_service_pb2_grpc,
 )
 
-from tfreps._src.server.version_status import VersionStatus
+from tfreps._src.server.requests.version_status import VersionStatus
 
 TIMEOUT = 60.0
 

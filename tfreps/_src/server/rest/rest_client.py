@@ -8,7 +8,7 @@ from typing import Any
 
 import requests
 
-from tfreps._src.server.version_status import VersionStatus
+from tfreps._src.server.requests.version_status import VersionStatus
 
 TIMEOUT = 60.0
 
