@@ -5,7 +5,7 @@ files, which may be on any file system that Beam supports. Each record is writte
 the model: a tagger adds tokens, tags, confidences and, with a tag scheme, spans; a classifier adds
 a label and probabilities; a biLM or BERT model adds vectors. The folder --output contains
 
-    annotated-*           the records, in --output-format
+    annotated-*         the records, in --output-format
     rejected-*.jsonl    the records that cannot be processed, each with its reason, if there are any
     schema.json         the fields of the records, and the number of records
 

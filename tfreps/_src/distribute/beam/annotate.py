@@ -127,9 +127,8 @@ class Annotate(beam.PTransform):
             progress_folder,
         )
 
-    def expand(
-        self, records: "beam.PCollection[dict[str, Any]]"
-    ) -> "tuple[beam.PCollection[dict[str, Any]], beam.PCollection[dict[str, Any]]]":
+    # Without annotations, which Beam would check.
+    def expand(self, records):
         """Returns the pair of `PCollection`s."""
         checked = records | "Check" >> beam.ParDo(self._check).with_outputs("rejected", main="read")
         annotated, rejected = self._annotate(checked.read, self._handler)
