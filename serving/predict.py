@@ -114,7 +114,7 @@ def load_signature(folder, name):
 
 def described(signature, sentences, full):
     """Yields a dict with the outputs of each sentence, without padding."""
-    from tfreps._src.inference.export_answers import call_signature, output_names, signature_rows
+    from tfreps._src.inference.export_outputs import call_signature, output_names, signature_rows
 
     reads_text = "text" in signature.structured_input_signature[1]
     texts = sentences if reads_text else [sentence.split() for sentence in sentences]

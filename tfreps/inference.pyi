@@ -1,9 +1,9 @@
-from ._src.inference.answers import ClassifiedText as ClassifiedText
-from ._src.inference.answers import TaggedText as TaggedText
-from ._src.inference.answers import TextAttention as TextAttention
-from ._src.inference.answers import TextSpan as TextSpan
-from ._src.inference.answers import TextVectors as TextVectors
 from ._src.inference.embeddings_file import EmbeddingsFile as EmbeddingsFile
+from ._src.inference.outputs import ClassifiedText as ClassifiedText
+from ._src.inference.outputs import TaggedText as TaggedText
+from ._src.inference.outputs import TextAttention as TextAttention
+from ._src.inference.outputs import TextSpan as TextSpan
+from ._src.inference.outputs import TextVectors as TextVectors
 from ._src.inference.sentence_encoder import SentenceEncoder as SentenceEncoder
 from ._src.inference.text_bert import TextBert as TextBert
 from ._src.inference.text_bilm import TextBiLM as TextBiLM

@@ -1,6 +1,10 @@
 """Classifies raw texts: prints the most likely label of each and its probability.
 
-Texts are tokenized in the same way as in training (see --tokens of tfreps train-classifier).
+Texts are tokenized in the same way as in training (see --tokens of tfreps train-classifier). With
+--output-format json, each text gets one line, the JSON of `tfreps.inference.ClassifiedText.asdict`:
+
+    {"text": "a fine hotel", "label": "good", "confidence": 0.8808,
+     "probabilities": {"bad": 0.1192, "good": 0.8808}}
 """
 
 import json
@@ -69,9 +73,9 @@ def classify(options):
     with written_whole(options.output) as file:
         for texts in read_texts(options.text, TEXTS_AT_ONCE, options.max_line_bytes):
             tokens = trained.tokenize(texts)
-            predictions = trained.classify(tokens)
-            for text, prediction in zip(texts, predictions, strict=True):
-                file.write(write(text, with_threshold(prediction, trained.names, threshold)))
+            for text, prediction in zip(texts, trained.classify(tokens), strict=True):
+                prediction = with_threshold(prediction, trained.names, threshold)
+                file.write(write(prediction._replace(text=text)))
             progress(len(texts), sum(map(len, tokens)))
     if trained.num_cut:
         print(trained.cut_notice(), file=sys.stderr)
@@ -112,11 +116,10 @@ def with_threshold(prediction, names, threshold):
     return prediction._replace(label=names[prediction.probabilities[names[1]] >= threshold])
 
 
-def as_columns(text, prediction):
-    return f"{prediction.label}\t{prediction.probabilities[prediction.label]:.4f}\t{text}\n"
+def as_columns(prediction):
+    return f"{prediction.label}\t{prediction.confidence:.4f}\t{prediction.text}\n"
 
 
-def as_json_line(text, prediction):
-    shares = {name: round(share, 4) for name, share in prediction.probabilities.items()}
-    line = {"text": text, "label": prediction.label, "probabilities": shares}
-    return json.dumps(line, ensure_ascii=False) + "\n"
+def as_json_line(prediction):
+    """Returns a JSON line of the text, the label, its probability, and those of all labels."""
+    return json.dumps(prediction.asdict(digits=4), ensure_ascii=False) + "\n"

@@ -6,17 +6,18 @@ in a format of tfreps train-tagger. In Python, `tfreps.load(MODEL).tag(sentences
 tokens.
 
 With --output-format conll, the output has a line for each token, `token<TAB>tag<TAB>probability`,
-and a blank line after each sentence. With --output-format json, it has one JSON object per
-sentence:
+and a blank line after each sentence. With --output-format json, it has one line per sentence, the
+JSON of `tfreps.inference.TaggedText.asdict`:
 
-    {"tokens": ["Ada", "slept"], "tags": ["B-PER", "O"], "confidences": [0.9981, 0.9995],
-     "spans": [{"type": "PER", "start": 0, "end": 1, "tokens": ["Ada"], "text": "Ada",
-                "confidence": 0.9981}]}
+    {"text": "Ada slept", "tokens": ["Ada", "slept"], "tags": ["B-PER", "O"],
+     "confidences": [0.9981, 0.9995],
+     "spans": [{"type": "PER", "start": 0, "end": 1, "text": "Ada", "confidence": 0.9981}]}
 
-``tokens``, ``tags`` and ``confidences`` (the probabilities of the tags) have one entry per token.
+``text`` is left out if the input is tokenized. ``tokens``, ``tags`` and ``confidences`` (the
+probabilities of the tags) have one entry per token.
 ``spans`` is left out if the model has no tag scheme; ``start`` and ``end`` count tokens from 0,
-and ``end`` is exclusive. ``text`` is the part of the raw text, or the tokens joined by spaces if
-the input is tokenized. ``confidence`` is the lowest confidence of the tokens of the span.
+and ``end`` is exclusive. The ``text`` of a span is the part of the raw text, or the tokens joined
+by spaces if the input is tokenized. Its ``confidence`` is the lowest one of its tokens.
 """
 
 import dataclasses
@@ -124,15 +125,5 @@ def as_columns(prediction):
 
 
 def as_json_line(prediction):
-    """Returns a JSON line of tokens, tags, probabilities and, with a tag scheme, spans."""
-    line = {"tokens": prediction.tokens, "tags": prediction.tags}
-    line["confidences"] = [round(share, 4) for share in prediction.confidences]
-    if prediction.scheme is not None:
-        line["spans"] = [
-            dict(
-                type=s.type, start=s.start, end=s.end, tokens=prediction.tokens[s.start : s.end],
-                text=s.text, confidence=round(s.confidence, 4),
-            )
-            for s in prediction.spans
-        ]  # fmt: skip
-    return json.dumps(line, ensure_ascii=False) + "\n"
+    """Returns a JSON line of the text, tokens, tags, probabilities and, with a scheme, spans."""
+    return json.dumps(prediction.asdict(digits=4), ensure_ascii=False) + "\n"

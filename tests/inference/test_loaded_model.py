@@ -1,9 +1,10 @@
-"""Objects that `tfreps.load` returns have a readable `repr`."""
+"""Objects that `tfreps.load` returns have a readable `repr` and clear errors."""
 
 import pytest
 
 from tests import tiny_bert
 from tests.tiny_run import make_pretrainer
+from tfreps._src.inference.loaded_model import LoadedModel
 from tfreps.inference import TextBert, TextBiLM
 
 
@@ -22,3 +23,9 @@ def test_no_transformer():
         assert bilm.transformer
     with pytest.raises(ValueError, match="runs/elmo is a biLM, which cannot compute the attention"):
         bilm.attention("the bank")
+
+
+def test_no_vocabulary():
+    loaded = LoadedModel(make_pretrainer(), "elmo.keras")
+    with pytest.raises(ValueError, match="elmo.keras cannot read text, because it was stored with"):
+        loaded("the bank")

@@ -73,13 +73,17 @@ def bomb(hub, monkeypatch, folder):
 URL = "URL/files/elmo/options.json"
 REPOSITORY = "/api/models/someone/model/revision/main"
 CASES = {
-    "url, 401": (answers("/files/elmo/options.json", 401), URL, "the server answered 401"),
-    "url, 404": (answers("/files/elmo/options.json", 404), URL, "the server answered 404"),
-    "url, 429": (answers("/files/elmo/options.json", 429), URL, "the server answered 429"),
-    "url, 503": (answers("/files/elmo/options.json", 503), URL, "the server answered 503"),
-    "hub, 401": (answers(REPOSITORY, 401), "hf://someone/model", "the Hub answered 401. Log in"),
-    "hub, 404": (answers(REPOSITORY, 404), "hf://someone/model", "the Hub answered 404"),
-    "hub, 503": (answers(REPOSITORY, 503), "hf://someone/model", "the Hub answered 503"),
+    "url, 401": (answers("/files/elmo/options.json", 401), URL, "the server responded with 401"),
+    "url, 404": (answers("/files/elmo/options.json", 404), URL, "the server responded with 404"),
+    "url, 429": (answers("/files/elmo/options.json", 429), URL, "the server responded with 429"),
+    "url, 503": (answers("/files/elmo/options.json", 503), URL, "the server responded with 503"),
+    "hub, 401": (
+        answers(REPOSITORY, 401),
+        "hf://someone/model",
+        "the Hub responded with 401. Log in",
+    ),
+    "hub, 404": (answers(REPOSITORY, 404), "hf://someone/model", "the Hub responded with 404"),
+    "hub, 503": (answers(REPOSITORY, 503), "hf://someone/model", "the Hub responded with 503"),
     "hub, no such repository": (None, "hf://nobody/nothing", "does not exist, or it is private"),
     "hub, no such revision": (None, "hf://someone/model@v9", "has no revision 'v9'"),
     "hub, .. in the folder": (None, "hf://someone/model/../other", "must have the form hf://"),

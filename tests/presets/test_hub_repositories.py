@@ -130,7 +130,7 @@ def test_weights_that_are_never_downloaded(hub, name):
 @pytest.mark.parametrize("status", [403, 429, 500, 503])
 def test_a_hub_that_does_not_answer(hub, commit, status):
     hub.statuses["/api/models/someone/their-tagger/revision/main"] = status
-    with pytest.raises(ValueError, match=f"the Hub answered {status}") as error:
+    with pytest.raises(ValueError, match=f"the Hub responded with {status}") as error:
         download_repository(NAME)
     assert "\n" not in str(error.value)
 
@@ -180,7 +180,7 @@ def test_upload_and_download(hub, tmp_path):
 def test_an_upload_without_permission(hub, tmp_path):
     hub.statuses["/api/repos/create"] = 403
     pathlib.Path(tmp_path, "config.json").write_text("{}")
-    message = "cannot be uploaded: the Hub answered 403. Log in with `hf auth login`"
+    message = "cannot be uploaded: the Hub responded with 403. Log in with `hf auth login`"
     with pytest.raises(ValueError, match=message):
         upload_folder(tmp_path, "hf://me/mine")
 

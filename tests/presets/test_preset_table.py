@@ -84,7 +84,7 @@ def test_no_source_answers(hub, tiny):
         download_preset("tiny")
     text = str(error.value)
     assert text.startswith("options.json of tiny cannot be downloaded.") and "\n" not in text
-    assert text.count("the server answered 404") == 2
+    assert text.count("the server responded with 404") == 2
     assert text.endswith("Get options.json and weights.hdf5 by other means and pass their folder "
                          "instead.")  # fmt: skip
 

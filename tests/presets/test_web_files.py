@@ -56,13 +56,15 @@ def test_a_wrong_size_is_found_before_the_download(hub, url):
 @pytest.mark.parametrize("status", [401, 404, 429, 503])
 def test_other_answers(hub, url, status):
     hub.statuses["/files/elmo/weights.hdf5"] = status
-    with pytest.raises(ValueError, match=f"cannot be downloaded: the server answered {status}"):
+    with pytest.raises(
+        ValueError, match=f"cannot be downloaded: the server responded with {status}"
+    ):
         download_file(url)
 
 
 def test_a_server_that_answers_no_head(hub, url):
     hub.statuses["/files/elmo/weights.hdf5"] = 405
-    with pytest.raises(ValueError, match="the server answered 405"):  # nor GET
+    with pytest.raises(ValueError, match="the server responded with 405"):  # nor GET
         download_file(url)
 
 

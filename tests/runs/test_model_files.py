@@ -1,5 +1,6 @@
 """Presets and published weights: written, read, uploaded, and read in part."""
 
+import inspect
 import json
 import shutil
 
@@ -34,6 +35,23 @@ def tiny_bilm(**options):
 def published(tmp_path):
     tiny_bilm().save_pretrained(tmp_path / "elmo")
     return tmp_path / "elmo"
+
+
+def test_signatures_name_the_options():
+    names = {
+        BertEncoder: "num_layers pooler dropout attention_dropout trainable dtype",
+        BiLM: "weights_file initial_state embedding_file max_batch_size trainable dtype",
+        Classifier: "labels encoder_options next_sentence dropout class_weights",
+        Elmo: "num_output_representations dropout fine_tune layer_norm top_only",
+        Tagger: "tags encoder_options scheme use_crf constrain dropout",
+        TextCNN: "",
+    }
+    for model, options in names.items():
+        for name in "from_preset", "from_pretrained":
+            if hasattr(model, name):
+                parameters = list(inspect.signature(getattr(model, name)).parameters)
+                assert parameters[0] == "source" and set(options.split()) <= set(parameters)
+    assert next(iter(inspect.signature(tfreps.load).parameters)) == "source"
 
 
 def test_published_weights(published):
@@ -110,7 +128,7 @@ def test_an_existing_folder_is_kept(tmp_path):
 
 @pytest.mark.slow
 def test_upload_and_load_by_address(hub, tmp_path):
-    """A published model opens again, with its vocabulary, and gives the same answers."""
+    """A published model opens again, with its vocabulary, and gives the same outputs."""
     path, _ = tiny_bert.write_run(tmp_path / "run", tiny_bert.pieces(*WORDS))
     mine = tfreps.load(path)
     url = mine.upload_preset("hf://me/my-bert", message="First", private=True)

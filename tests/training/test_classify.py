@@ -43,6 +43,7 @@ def test_json_lines_out(run):
     assert [line["text"] for line in lines] == TEXT.splitlines()
     assert [line["label"] for line in lines] == LABELS
     for line, scores in zip(lines, SCORES, strict=True):
+        assert line["confidence"] == line["probabilities"][line["label"]]
         assert list(line["probabilities"].values()) == pytest.approx(softmax(scores), abs=1e-4)
 
 

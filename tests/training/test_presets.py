@@ -15,7 +15,7 @@ def test_the_facts_of_a_row(capsys):
     assert command.main(["presets", "elmo_small"]) == 0
     printed = capsys.readouterr().out
     assert "weights.hdf5 (54,402,456 bytes, checksum 747ba97a" in printed
-    assert "\nnot verified: whether the addresses still answer; " in printed
+    assert "\nnot verified: whether the URLs still work; " in printed
     assert "\nread in: allenai/allennlp-website elmo.html" in printed
 
 

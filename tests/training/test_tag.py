@@ -11,7 +11,7 @@ from tests.known_models import WORDS, softmax
 from tests.training import labeling
 from tests.training.labeling import ask, refused
 from tfreps.__main__ import main
-from tfreps._src.inference.answers import TaggedText
+from tfreps._src.inference.outputs import TaggedText
 from training import tag
 
 TEXT = "Ada saw Rome\n\nslept\n"
@@ -88,10 +88,11 @@ def test_json_lines_out(run):
     ]
     assert [line["tokens"] for line in lines] == [["Ada", "saw", "Rome"], [], ["slept"]]
     assert lines[0]["tags"] == ["B-PER", "O", "B-LOC"] and lines[1]["tags"] == []
+    assert [line["text"] for line in lines] == TEXT.splitlines()
     assert lines[0]["spans"] == [
-        {"type": "PER", "start": 0, "end": 1, "tokens": ["Ada"], "text": "Ada"}
+        {"type": "PER", "start": 0, "end": 1, "text": "Ada"}
         | {"confidence": lines[0]["confidences"][0]},
-        {"type": "LOC", "start": 2, "end": 3, "tokens": ["Rome"], "text": "Rome"}
+        {"type": "LOC", "start": 2, "end": 3, "text": "Rome"}
         | {"confidence": lines[0]["confidences"][2]},
     ]
     shares = [round(float(softmax(WORDS[word]).max()), 4) for word in ("Ada", "saw", "Rome")]
@@ -119,11 +120,11 @@ def test_many_lines_come_in_order(run):
 
 
 def test_the_span_of_a_json_line():
-    answer = TaggedText(["New", "York"], ["B-LOC", "I-LOC"], [0.75, 0.5], "bio", "in New  York")
-    span = {"type": "LOC", "start": 0, "end": 2, "tokens": ["New", "York"], "confidence": 0.5}
-    assert json.loads(tag.as_json_line(answer))["spans"] == [{**span, "text": "New  York"}]
-    answer = dataclasses.replace(answer, text=None)
-    assert json.loads(tag.as_json_line(answer))["spans"] == [{**span, "text": "New York"}]
+    output = TaggedText(["New", "York"], ["B-LOC", "I-LOC"], [0.75, 0.5], "bio", "in New  York")
+    span = {"type": "LOC", "start": 0, "end": 2, "confidence": 0.5}
+    assert json.loads(tag.as_json_line(output))["spans"] == [{**span, "text": "New  York"}]
+    output = dataclasses.replace(output, text=None)
+    assert json.loads(tag.as_json_line(output))["spans"] == [{**span, "text": "New York"}]
 
 
 TAG = {"Ada": "B-PER", "Rome": "B-LOC", "saw": "O", "slept": "O"}

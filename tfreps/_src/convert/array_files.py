@@ -5,7 +5,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -38,18 +38,18 @@ def open_folder(folder: str | os.PathLike[str]) -> Arrays:
     if not (folder / INDEX).exists():
         raise ValueError(_nothing_to_read(folder))
     index = read_json(folder / INDEX)
-    places = index.get("weight_map")
-    if not isinstance(places, dict) or not all(
-        isinstance(name, str) and name == Path(name).name for name in places.values()
+    files = index.get("weight_map")
+    if not isinstance(files, dict) or not all(
+        isinstance(name, str) and name == Path(name).name for name in files.values()
     ):
         raise ValueError(
             f"{folder / INDEX}: `weight_map` must be an object that maps array names to names of "
-            f"files in the same folder; got {str(places)[:60]}."
+            f"files in the same folder; got {str(files)[:60]}."
         )
-    found = open_safetensors([folder / name for name in sorted(set(places.values()))])
+    found = open_safetensors([folder / name for name in sorted(set(files.values()))])
     for names, text in (
-        (sorted(set(places) - set(found.shapes)), "are listed, but no file contains them"),
-        (sorted(set(found.shapes) - set(places)), "are in its files, but not listed"),
+        (sorted(set(files) - set(found.shapes)), "are listed, but no file contains them"),
+        (sorted(set(found.shapes) - set(files)), "are in its files, but not listed"),
     ):
         if names:
             raise ValueError(
@@ -126,7 +126,9 @@ def open_tensorflow(prefix: str | os.PathLike[str]) -> Arrays:
 
 
 def write_folder(
-    folder: str | os.PathLike[str], config: dict, arrays: Mapping[str, Callable]
+    folder: str | os.PathLike[str],
+    config: Mapping[str, Any],
+    arrays: Mapping[str, Callable[[], np.ndarray]],
 ) -> None:
     """Writes `config.json` and `model.safetensors`, each atomically; other files do not change.
 
@@ -141,7 +143,7 @@ def write_folder(
             f"{folder} contains the weights of another model (see {INDEX}). Choose another folder."
         )
     with replacing(folder / "config.json") as text:
-        text.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+        text.write_text(json.dumps(dict(config), indent=2) + "\n", encoding="utf-8")
         with replacing(folder / SINGLE) as weights:
             made = {name: np.asarray(make(), order="C") for name, make in arrays.items()}
             save_file(made, weights, metadata={"format": "pt"})  # required by transformers
@@ -163,7 +165,7 @@ def conversion(pickles: list[Path], target: str | os.PathLike[str]) -> str:
     )
 
 
-def _open(path: Path):
+def _open(path: Path) -> Any:
     if not path.is_file():
         raise ValueError(f"{path}: expected a safetensors file; the file does not exist.")
     refuse_pointer(path)

@@ -2,8 +2,9 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+import keras
 import numpy as np
 
 from tfreps._src.convert import hugging_face_config
@@ -26,6 +27,8 @@ from tfreps._src.models.bert import BertEncoder
 from tfreps._src.models.bert_pretrainer import BertPretrainer
 from tfreps._src.models.classifier import Classifier
 from tfreps._src.models.tagger import Tagger
+
+Model = TypeVar("Model")
 
 # Options that the arrays determine; callers cannot change them.
 FIXED = (
@@ -57,21 +60,21 @@ class Checkpoint(NamedTuple):
     """
 
     source: str
-    config: Mapping
-    options: Mapping
+    config: Mapping[str, Any]
+    options: Mapping[str, Any]
     names: Names
     arrays: Arrays
     unspecified: Sequence[str] = ()
     next_label: int = 0
 
 
-def read_encoder(checkpoint: Checkpoint, **overrides) -> BertEncoder:
+def read_encoder(checkpoint: Checkpoint, **overrides: Any) -> BertEncoder:
     """Reads the encoder of a checkpoint, as described in `BertEncoder.from_pretrained`."""
     return _read(checkpoint, overrides, [], lambda encoder: (encoder, {}))
 
 
 def read_pretrainer(
-    checkpoint: Checkpoint, next_sentence: bool | None = None, **overrides
+    checkpoint: Checkpoint, next_sentence: bool | None = None, **overrides: Any
 ) -> BertPretrainer:
     """Reads the encoder and the pre-training heads, as `BertPretrainer.from_pretrained` does."""
     names = checkpoint.names
@@ -107,7 +110,7 @@ def read_pretrainer(
         heads = heads + second
         overrides = {**overrides, "pooler": True}
 
-    def make(encoder):
+    def make(encoder: BertEncoder) -> tuple[BertPretrainer, dict[str, keras.Variable]]:
         model = BertPretrainer(encoder, next_sentence=next_sentence)
         return model, pretrainer_weights(model)
 
@@ -117,9 +120,9 @@ def read_pretrainer(
 def read_classifier(
     checkpoint: Checkpoint,
     labels: Sequence[str] | None = None,
-    encoder_options: Mapping | None = None,
+    encoder_options: Mapping[str, Any] | None = None,
     next_sentence: bool = False,
-    **options,
+    **options: Any,
 ) -> Classifier:
     """Reads the encoder and the label head, as described in `Classifier.from_pretrained`."""
     encoder_options = encoder_options or {}
@@ -146,7 +149,7 @@ def read_classifier(
     dropout = hugging_face_config.head_dropout(checkpoint.config, checkpoint.source)
     options = {"dropout": dropout, **options, "pooling": "pooled"}
 
-    def make(encoder):
+    def make(encoder: BertEncoder) -> tuple[Classifier, dict[str, keras.Variable]]:
         model = Classifier(encoder, _renamed(found, labels, "labels", checkpoint), **options)
         return model, head_weights(model)
 
@@ -156,8 +159,8 @@ def read_classifier(
 def read_tagger(
     checkpoint: Checkpoint,
     tags: Sequence[str] | None = None,
-    encoder_options: Mapping | None = None,
-    **options,
+    encoder_options: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> Tagger:
     """Reads the encoder and the tag head, as described in `Tagger.from_pretrained`."""
     found, rows = _head(checkpoint, Tagger, "ForSequenceClassification")
@@ -165,17 +168,17 @@ def read_tagger(
     dropout = hugging_face_config.head_dropout(checkpoint.config, checkpoint.source, tags=True)
     options = {"dropout": dropout, "use_crf": False, **options}
 
-    def make(encoder):
+    def make(encoder: BertEncoder) -> tuple[Tagger, dict[str, keras.Variable]]:
         model = Tagger(encoder, _renamed(found, tags, "tags", checkpoint), **options)
         return model, head_weights(model)
 
     return _read(checkpoint, encoder_options or {}, rows, make)
 
 
-def pretrainer_weights(model: BertPretrainer) -> dict[str, object]:
+def pretrainer_weights(model: BertPretrainer) -> dict[str, keras.Variable]:
     """Returns a dict that maps paths to the weights of a pretrainer's heads."""
     norm = model.transform_norm
-    found = {
+    found: dict[str, Any] = {
         "transform/kernel": model.transform.kernel,
         "transform/bias": model.transform.bias,
         "transform_norm/gamma": norm.gamma,
@@ -183,17 +186,23 @@ def pretrainer_weights(model: BertPretrainer) -> dict[str, object]:
         "token_bias": model.token_bias,
     }
     if model.next_sentence:
-        found["next_sentence_dense/kernel"] = model.next_sentence_dense.kernel
-        found["next_sentence_dense/bias"] = model.next_sentence_dense.bias
+        dense: Any = model.next_sentence_dense
+        found["next_sentence_dense/kernel"] = dense.kernel
+        found["next_sentence_dense/bias"] = dense.bias
     return found
 
 
-def head_weights(model: Classifier | Tagger) -> dict[str, object]:
+def head_weights(model: Classifier | Tagger) -> dict[str, keras.Variable]:
     """Returns a dict that maps paths to the weights of a label or tag head."""
     return {"head/kernel": model.kernel, "head/bias": model.bias}
 
 
-def _read(checkpoint: Checkpoint, overrides: Mapping, heads: list[Row], make: Callable):
+def _read(
+    checkpoint: Checkpoint,
+    overrides: Mapping[str, Any],
+    heads: list[Row],
+    make: Callable[[BertEncoder], tuple[Model, dict[str, keras.Variable]]],
+) -> Model:
     """Builds a model from a checkpoint; checks all names and shapes before reading the arrays."""
     options = _chosen(checkpoint, overrides)
     rows = encoder_rows(
@@ -211,7 +220,7 @@ def _read(checkpoint: Checkpoint, overrides: Mapping, heads: list[Row], make: Ca
     return model
 
 
-def _chosen(checkpoint: Checkpoint, overrides: Mapping) -> dict:
+def _chosen(checkpoint: Checkpoint, overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options of the encoder: the checkpoint's options, updated with `overrides`."""
     theirs = checkpoint.options
     source = checkpoint.source
@@ -284,7 +293,9 @@ def _second_task(checkpoint: Checkpoint) -> tuple[list[str], list[Row]]:
     return labels[::-1] if checkpoint.next_label else labels, rows
 
 
-def _renamed(found: list[str], given, option: str, checkpoint: Checkpoint) -> list[str]:
+def _renamed(
+    found: list[str], given: Sequence[str] | None, option: str, checkpoint: Checkpoint
+) -> list[str]:
     if given is not None and len(given) != len(found):
         raise ValueError(
             f"`{option}` must have {len(found)} names, one for each class of the head "

@@ -1,7 +1,7 @@
 """Encoders that differ from BERT in names and switches: DistilBERT and ELECTRA."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tfreps._src.convert.config_keys import Key, num_blocks, positive, share, size, token_id
 
@@ -13,7 +13,7 @@ ACTIVATIONS = {
 }
 
 
-def activation_name(value):
+def activation_name(value: object) -> tuple[str, bool]:
     """Checks the name of an activation."""
     names = ", ".join(f'"{name}"' for name in ACTIVATIONS)
     return f"one of {names}", isinstance(value, str) and value in ACTIVATIONS
@@ -39,7 +39,7 @@ class Family(NamedTuple):
     model_type: str
     classes: str
     keys: tuple[Key, ...]
-    options: Mapping
+    options: Mapping[str, Any]
     pooler_activation: str
     label_dropout: tuple[Key, ...]
     tag_dropout: tuple[Key, ...]
@@ -183,7 +183,7 @@ OTHER_TYPES = {
 }
 
 
-def family_in(config: Mapping, source: str) -> Family:
+def family_in(config: Mapping[str, Any], source: str) -> Family:
     """Returns the family of a config; without a `model_type`, it is BERT."""
     given = config.get("model_type", BERT.model_type)
     if not isinstance(given, str) or given not in FAMILIES:
@@ -195,7 +195,7 @@ def family_in(config: Mapping, source: str) -> Family:
     return FAMILIES[given]
 
 
-def family_for(options: Mapping) -> Family:
+def family_for(options: Mapping[str, Any]) -> Family:
     """Returns the family whose classes can represent an encoder, if any class can."""
     if not options["num_segments"]:
         return DISTILBERT
@@ -204,6 +204,6 @@ def family_for(options: Mapping) -> Family:
     return ELECTRA if options["pooler_activation"] == ELECTRA.pooler_activation else BERT
 
 
-def table_dim(options: Mapping) -> int:
+def table_dim(options: Mapping[str, Any]) -> int:
     """Returns the width of the token, position and segment tables of a `BertEncoder`."""
     return options.get("embedding_dim") or options["hidden_dim"]

@@ -38,7 +38,7 @@ AESPRESSO = {
     "padding_id": 0,
     "embeddings_initializer": "orthogonal_rows",
 }
-UNTOLD = ("num_heads", "normalize_positions")
+UNSPECIFIED = ("num_heads", "normalize_positions")
 
 
 def open_google(path: str | os.PathLike[str]) -> Checkpoint:
@@ -129,10 +129,10 @@ def open_aespresso(path: str | os.PathLike[str]) -> Checkpoint:
     }
     while block_rows(names, options, options["num_layers"])[0].foreign in shapes:
         options["num_layers"] += 1
-    return Checkpoint(str(path), {}, options, names, arrays, UNTOLD, next_label=1)
+    return Checkpoint(str(path), {}, options, names, arrays, UNSPECIFIED, next_label=1)
 
 
-def names_in(shapes: Mapping, family: Family = BERT) -> HuggingFaceNames:
+def names_in(shapes: Mapping[str, tuple[int, ...]], family: Family = BERT) -> HuggingFaceNames:
     """Detects the naming scheme: the prefix, and the names of layer norms and of heads."""
     prefix = f"{family.model_type}."
     prefix = prefix if any(name.startswith(prefix) for name in shapes) else ""

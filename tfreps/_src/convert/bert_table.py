@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import keras
 import numpy as np
 
 from tfreps._src.convert.bert_families import BERT, Family, table_dim
@@ -48,7 +50,9 @@ class HuggingFaceNames:
         gamma, beta = (f"{self.stem(name)}.{word}" for word in self.norm)
         return [Row(gamma, (dim,), f"{ours}/gamma"), Row(beta, (dim,), f"{ours}/beta")]
 
-    def dense(self, name: str, from_dim: int, to_dim: int, ours: str, part=(0, 1)) -> list[Row]:
+    def dense(
+        self, name: str, from_dim: int, to_dim: int, ours: str, part: tuple[int, int] = (0, 1)
+    ) -> list[Row]:
         stem = self.stem(name)
         shape = (to_dim, from_dim)
         kernel = Row(f"{stem}.weight", shape, f"{ours}/kernel", np.transpose, np.transpose, part)
@@ -86,7 +90,9 @@ class GoogleNames:
         stem = self.stem(name)
         return [Row(f"{stem}/{word}", (dim,), f"{ours}/{word}") for word in ("gamma", "beta")]
 
-    def dense(self, name: str, from_dim: int, to_dim: int, ours: str, part=(0, 1)) -> list[Row]:
+    def dense(
+        self, name: str, from_dim: int, to_dim: int, ours: str, part: tuple[int, int] = (0, 1)
+    ) -> list[Row]:
         stem = self.stem(name)
         shape = (from_dim, to_dim)
         return [
@@ -111,7 +117,7 @@ Names = HuggingFaceNames | GoogleNames
 
 
 def encoder_rows(
-    names: Names, options: Mapping, max_sequence_length: int | None = None
+    names: Names, options: Mapping[str, Any], max_sequence_length: int | None = None
 ) -> list[Row]:
     """Returns a `Row` for each array of a `BertEncoder`.
 
@@ -135,7 +141,7 @@ def encoder_rows(
     return rows + (pooler_rows(names, o) if o["pooler"] else [])
 
 
-def block_rows(names: Names, options: Mapping, number: int) -> list[Row]:
+def block_rows(names: Names, options: Mapping[str, Any], number: int) -> list[Row]:
     """Returns a `Row` for each array of one block of a `BertEncoder`."""
     theirs = f"encoder.layer.{number}."
     ours = f"block_{number}/"
@@ -154,12 +160,12 @@ def block_rows(names: Names, options: Mapping, number: int) -> list[Row]:
     return rows
 
 
-def pooler_rows(names: Names, options: Mapping) -> list[Row]:
+def pooler_rows(names: Names, options: Mapping[str, Any]) -> list[Row]:
     """Returns a `Row` for each array of the pooler."""
     return names.dense("pooler.dense", options["hidden_dim"], options["hidden_dim"], "pooler_dense")
 
 
-def masked_lm_rows(names: Names, options: Mapping) -> list[Row]:
+def masked_lm_rows(names: Names, options: Mapping[str, Any]) -> list[Row]:
     """Returns a `Row` for each array of the masked-LM head."""
     theirs = f"{MASKED_LM}.transform."
     wide = table_dim(options)
@@ -168,19 +174,21 @@ def masked_lm_rows(names: Names, options: Mapping) -> list[Row]:
     return [*rows, Row(names.token_bias, (options["vocabulary_size"],), "token_bias")]
 
 
-def next_sentence_rows(names, options: Mapping, ours: str = "next_sentence_dense") -> list[Row]:
+def next_sentence_rows(
+    names: Names, options: Mapping[str, Any], ours: str = "next_sentence_dense"
+) -> list[Row]:
     """Returns a `Row` for each array of the next-sentence head."""
     return names.output(NEXT_SENTENCE, options["hidden_dim"], 2, ours)
 
 
-def label_rows(names: Names, options: Mapping, num_labels: int) -> list[Row]:
+def label_rows(names: Names, options: Mapping[str, Any], num_labels: int) -> list[Row]:
     """Returns a `Row` for each array of a label or tag head."""
     return names.output(LABELS, options["hidden_dim"], num_labels, "head")
 
 
-def weights_of(encoder: BertEncoder) -> dict[str, object]:
+def weights_of(encoder: BertEncoder) -> dict[str, keras.Variable]:
     """Returns the weights of an encoder by path, without the states of random number generators."""
-    found = {}
+    found: dict[str, keras.Variable] = {}
     for layer in encoder.layers:
         for weight in layer.weights:
             if "seed_generator" not in weight.path:
@@ -188,6 +196,6 @@ def weights_of(encoder: BertEncoder) -> dict[str, object]:
     return found
 
 
-def has(rows: Sequence[Row], shapes: Mapping) -> bool:
+def has(rows: Sequence[Row], shapes: Mapping[str, tuple[int, ...]]) -> bool:
     """Returns True if `shapes` contains any array of these rows; it should then contain all."""
     return any(row.foreign in shapes for row in rows)

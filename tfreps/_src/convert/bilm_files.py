@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+from typing import Any
 
 from tfreps._src.convert.bilm_tf import write_weights
 from tfreps._src.convert.bilm_tf_checkpoint import read_training_folder
@@ -13,7 +14,7 @@ HDF5 = ".hdf5", ".h5"
 BILM_SUFFIXES = ".json", *HDF5
 
 
-def read_training_bilm(folder: str | os.PathLike[str], **model_options) -> BiLM:
+def read_training_bilm(folder: str | os.PathLike[str], **model_options: Any) -> BiLM:
     """Loads the `BiLM` of a bilm-tf training folder, without its softmax."""
     carries = model_options.get("initial_state") == "carry"
     if carries:  # which `BiLMPretrainer` does not support
@@ -74,12 +75,12 @@ def is_training_folder(path: pathlib.Path) -> bool:
     HDF5 files with unusual names, to which bilm-tf exports its checkpoints, are ignored.
     """
     usual = map(_usual_weights, path.glob(f"*{OPTIONS}"))
-    if not (path / OPTIONS).is_file() or any(weights.exists() for weights in usual):
+    if not (path / OPTIONS).is_file() or any(weights.exists() for weights in usual if weights):
         return False
     return (path / "checkpoint").exists() or any(path.glob("model.ckpt*"))
 
 
-def _weights_of(options_file):
+def _weights_of(options_file: pathlib.Path) -> pathlib.Path | None:
     """Returns the path of the weights of an options file in its folder, or `None` if unknown."""
     own = _usual_weights(options_file)
     if own is not None and own.exists():
@@ -89,18 +90,18 @@ def _weights_of(options_file):
     return free[0] if len(free) == 1 else None
 
 
-def _usual_weights(options_file):
+def _usual_weights(options_file: pathlib.Path) -> pathlib.Path | None:
     """Returns the path of the weights for `[X_]options.json`, or `None` for any other name."""
     if not options_file.name.endswith(OPTIONS):
         return None
     return options_file.with_name(options_file.name.removesuffix(OPTIONS) + WEIGHTS)
 
 
-def _hdf5_files(folder):
+def _hdf5_files(folder: pathlib.Path) -> list[pathlib.Path]:
     return sorted(path for path in folder.iterdir() if path.suffix in HDF5)
 
 
-def _only_options(folder, needs_weights=False):
+def _only_options(folder: pathlib.Path, needs_weights: bool = False) -> pathlib.Path:
     found = sorted(folder.glob(f"*{OPTIONS}"))
     if needs_weights and len(found) > 1:
         found = [path for path in found if _weights_of(path) is not None]

@@ -5,8 +5,11 @@ import json
 import math
 import os
 import warnings
+from collections.abc import Mapping
+from typing import Any
 
 import h5py
+import keras
 import numpy as np
 
 from tfreps._src.convert import bilm_tf_options
@@ -19,7 +22,7 @@ from tfreps._src.models.bilm import BiLM
 EXPECTED = "an HDF5 file with weights"
 
 
-def table(model_options: dict) -> list[Row]:
+def table(model_options: Mapping[str, Any]) -> list[Row]:
     """Returns a `Row` for each array of a `BiLM`, from the token encoder to the last LSTM layer."""
     o = model_options
     dim = o["projection_dim"]
@@ -44,7 +47,7 @@ def read_weights(
     options_file: str | os.PathLike[str],
     weights_file: str | os.PathLike[str],
     embedding_file: str | os.PathLike[str] | None = None,
-    **model_options,
+    **model_options: Any,
 ) -> BiLM:
     """Loads a `BiLM`; see `BiLM.from_pretrained`.
 
@@ -57,7 +60,7 @@ def read_weights(
     """
     options = bilm_tf_options.read_options(options_file)
     source = str(weights_file)
-    ignored = []
+    ignored: list[str] = []
     with contextlib.ExitStack() as stack:
         file = tokens = stack.enter_context(open_hdf5(weights_file, EXPECTED))
         if embedding_file is not None:
@@ -76,7 +79,7 @@ def read_weights(
             find_array(file if row in own else tokens, row.foreign)
         model = BiLM(**{**options, **model_options})
 
-        def array(name):
+        def array(name: str) -> np.ndarray:
             if name == "embedding":
                 return finite(read_array(tokens, name), name, tokens.filename)
             return read_array(file, name)
@@ -113,7 +116,7 @@ def write_weights(
         )
 
 
-def weights_of(model: BiLM) -> dict[str, object]:
+def weights_of(model: BiLM) -> dict[str, keras.Variable]:
     """Returns the weights of the token encoder and the LSTMs by path, without carried states."""
     layers = (model.token_encoder, "token_encoder"), (model.bilstm, "bilstm")
     return {
@@ -123,7 +126,7 @@ def weights_of(model: BiLM) -> dict[str, object]:
     }
 
 
-def _token_rows(o: dict) -> list[Row]:
+def _token_rows(o: Mapping[str, Any]) -> list[Row]:
     ours = "token_encoder/"
     dim = o["character_dim"]
     total = sum(n for _, n in o["filters"])
@@ -147,30 +150,30 @@ def _token_rows(o: dict) -> list[Row]:
     return rows
 
 
-def _embedding_row(o: dict) -> Row:
+def _embedding_row(o: Mapping[str, Any]) -> Row:
     shape = (o["vocabulary_size"], o["projection_dim"])
     ours = "token_encoder/embeddings"
     return Row("embedding", shape, ours, _prepend_zero_row, _drop_zero_row)
 
 
-def _prepend_zero_row(array):
+def _prepend_zero_row(array: np.ndarray) -> np.ndarray:
     """Prepends row 0, which stands for padding and which bilm-tf does not store."""
     return np.concatenate([np.zeros_like(array[:1]), array])
 
 
-def _drop_zero_row(array):
+def _drop_zero_row(array: np.ndarray) -> np.ndarray:
     return array[1:]
 
 
-def _drop_height(array):
+def _drop_height(array: np.ndarray) -> np.ndarray:
     return array[0]
 
 
-def _add_height(array):
+def _add_height(array: np.ndarray) -> np.ndarray:
     return array[None]
 
 
-def _swap(array):
+def _swap(array: np.ndarray) -> np.ndarray:
     """Swaps the middle two gates: converts i, j, f, o to i, f, j, o and back."""
     i, second, third, o = np.split(array, 4, axis=-1)
     return np.concatenate([i, third, second, o], axis=-1)

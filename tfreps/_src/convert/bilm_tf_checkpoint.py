@@ -1,9 +1,11 @@
 """Reads bilm-tf's TF 1 training checkpoints into a `BiLMPretrainer`."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import keras
 import numpy as np
 import tensorflow as tf
 
@@ -25,7 +27,7 @@ class Restored(NamedTuple):
     accumulators: dict[str, np.ndarray]
 
 
-def table(model_options: dict, vocabulary_size: int, tied: bool) -> list[Row]:
+def table(model_options: Mapping[str, Any], vocabulary_size: int, tied: bool) -> list[Row]:
     """Returns a `Row` for each array of a pretrainer, named as in bilm-tf's training graph."""
     dim = model_options["projection_dim"]
     rows = [
@@ -38,7 +40,9 @@ def table(model_options: dict, vocabulary_size: int, tied: bool) -> list[Row]:
 
 
 def read_training_folder(
-    folder: str | os.PathLike[str], model_changes: dict | None = None, **pretrainer_options
+    folder: str | os.PathLike[str],
+    model_changes: Mapping[str, Any] | None = None,
+    **pretrainer_options: Any,
 ) -> Restored:
     """Loads the newest checkpoint of a bilm-tf training folder, with its Adagrad accumulators.
 
@@ -83,7 +87,7 @@ def read_training_folder(
     return Restored(model, accumulators)
 
 
-def weights_of(model: BiLMPretrainer) -> dict[str, object]:
+def weights_of(model: BiLMPretrainer) -> dict[str, keras.Variable]:
     """Returns the trainable weights of a pretrainer by path."""
     softmax = {f"softmax/{w.path.rsplit('/', 1)[-1]}": w for w in model.softmax.trainable_weights}
     return {**bilm_tf.weights_of(model.bilm), **softmax}
@@ -92,15 +96,15 @@ def weights_of(model: BiLMPretrainer) -> dict[str, object]:
 class _Array:
     """Stand-in for a weight that stores the value assigned to it."""
 
-    def __init__(self, weight):
-        self.shape = weight.shape
-        self.value = None
+    def __init__(self, weight: keras.Variable):
+        self.shape: tuple[int, ...] = tuple(weight.shape)
+        self.value: np.ndarray = np.zeros(0)  # until an array is assigned
 
     def assign(self, value: np.ndarray) -> None:
         self.value = np.array(value)
 
 
-def _training_name(row: Row, model_options: dict) -> str:
+def _training_name(row: Row, model_options: Mapping[str, Any]) -> str:
     """Returns the name of a row's array in bilm-tf's training graph."""
     if not row.foreign.startswith("RNN_"):
         return f"lm/{row.foreign}"

@@ -2,6 +2,8 @@
 
 import logging
 import os
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from tfreps._src.convert.config_keys import (
     LARGEST,
@@ -19,13 +21,13 @@ from tfreps._src.files.json_files import read_json
 ACTIVATIONS = ("relu", "tanh")  # of the character CNN, in bilm-tf and AllenNLP
 
 
-def _filters(value):
+def _filters(value: Any) -> tuple[str, bool]:
     pairs = isinstance(value, list) and all(isinstance(p, list) and len(p) == 2 for p in value)
     good = pairs and value and all(size(number)[1] for pair in value for number in pair)
     return "a list of [width, count] pairs of positive whole numbers", bool(good)
 
 
-def _num_highways(value):
+def _num_highways(value: Any) -> tuple[str, bool]:
     return "a whole number from 0 to 64", value is None or whole(0, 64)(value)[1]
 
 
@@ -67,7 +69,7 @@ TRAINING_KEYS = (
 )
 
 
-def read_options(path: str | os.PathLike[str]) -> dict:
+def read_options(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Reads the `options.json` of HDF5 weights as described in `from_json`.
 
     Raises:
@@ -85,7 +87,7 @@ def read_options(path: str | os.PathLike[str]) -> dict:
     return from_json(options, source)
 
 
-def from_json(options: dict, source: str) -> dict:
+def from_json(options: Mapping[str, Any], source: str) -> dict[str, Any]:
     """Converts bilm-tf options to keyword arguments for `BiLM`, with `bidirectional=True`.
 
     Training options are ignored. Unknown keys are ignored with a logged warning that names them.
@@ -129,14 +131,14 @@ def from_json(options: dict, source: str) -> dict:
     return result
 
 
-def training_options(options: dict, source: str) -> dict:
+def training_options(options: Mapping[str, Any], source: str) -> dict[str, Any]:
     """Returns the options of `BiLM` and `BiLMPretrainer` in `TRAINING`, and `num_sampled`."""
     found = {key.ours: value_of(options, key, source) for key in TRAINING}
     sampled = value_of(options, SAMPLED, source)
     return {**found, "num_sampled": value_of(options, NEGATIVES, source) if sampled else None}
 
 
-def as_json(model_options: dict) -> dict:
+def as_json(model_options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns bilm-tf options for the config of a `BiLM`, as bilm-tf and AllenNLP need them.
 
     Raises:
@@ -156,17 +158,17 @@ def as_json(model_options: dict) -> dict:
             f"{o['activation']!r}. Use `model.save` instead."
         )
     values = {**o, "n_characters": 262}
-    result: dict = {}
+    result: dict[str, Any] = {}
     for key in BIDIRECTIONAL, *LSTM, DROPOUT, *([VOCABULARY] if reads_tokens else CHARACTERS):
         *outer, name = key.theirs.split(".")
-        place = result
+        inner = result
         for part in outer:
-            place = place.setdefault(part, {})
-        place[name] = values[key.ours]
+            inner = inner.setdefault(part, {})
+        inner[name] = values[key.ours]
     return result
 
 
-def unlike_allennlp(model_options: dict) -> list[str]:
+def unlike_allennlp(model_options: Mapping[str, Any]) -> list[str]:
     """Lists the properties of a `BiLM` that bilm-tf supports but AllenNLP does not, as phrases."""
     o = model_options
     total = sum(count for _, count in o["filters"])
@@ -183,7 +185,7 @@ def unlike_allennlp(model_options: dict) -> list[str]:
     return [reason for reason, holds in reasons.items() if holds]
 
 
-def _keys(options: dict, prefix: str = ""):
+def _keys(options: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
     """Yields the names of all values, with dots between the levels, such as `lstm.dim`."""
     for key, value in options.items():
         name = prefix + key

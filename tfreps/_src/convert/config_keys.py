@@ -2,11 +2,14 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # Upper bound for all sizes, which are read before the weights and may be wrong.
 LARGEST = 1 << 24
 REQUIRED = object()
+
+
+Check = Callable[[Any], tuple[str, bool]]
 
 
 class Key(NamedTuple):
@@ -18,11 +21,11 @@ class Key(NamedTuple):
 
     theirs: str
     ours: str
-    check: Callable
-    default: object = REQUIRED
+    check: Check
+    default: Any = REQUIRED
 
 
-def value_of(config: Mapping, key: Key, source: str):
+def value_of(config: Mapping[str, Any], key: Key, source: str) -> Any:
     """Returns the value of a key in a config, or its default value.
 
     Raises:
@@ -30,10 +33,11 @@ def value_of(config: Mapping, key: Key, source: str):
     """
     *outer, name = key.theirs.split(".")
     for number, part in enumerate(outer, 1):
-        config = config.get(part)
-        if not isinstance(config, Mapping):
+        inner = config.get(part)
+        if not isinstance(inner, Mapping):
             path = ".".join(outer[:number])
-            raise ValueError(f"{source}: `{path}` must be an object; got {config!r}.")
+            raise ValueError(f"{source}: `{path}` must be an object; got {inner!r}.")
+        config = inner
     value = config.get(name, key.default)
     expected, good = key.check(value)
     if value is REQUIRED:
@@ -43,7 +47,7 @@ def value_of(config: Mapping, key: Key, source: str):
     return value
 
 
-def whole(least: int, most: int) -> Callable:
+def whole(least: int, most: int) -> Check:
     """Returns a check of whole numbers from `least` to `most`."""
     return lambda value: (
         f"a whole number from {least} to {most}",
@@ -55,39 +59,39 @@ size = whole(1, LARGEST)
 num_blocks = whole(1, 1024)
 
 
-def share(value):
+def share(value: Any) -> tuple[str, bool]:
     """Checks a dropout rate."""
     return "a number in [0, 1)", _is_number(value) and 0 <= value < 1
 
 
-def positive(value):
+def positive(value: Any) -> tuple[str, bool]:
     """Checks a positive number."""
     return "a positive number", _is_number(value) and 0 < value < math.inf
 
 
-def clip(value):
+def clip(value: Any) -> tuple[str, bool]:
     """Checks a bound, which may be absent."""
     return "a positive number or null", value is None or positive(value)[1]
 
 
-def token_id(value):
+def token_id(value: Any) -> tuple[str, bool]:
     """Checks a token id, which may be absent."""
     return "an id or null", value is None or _is_int(value) and 0 <= value < LARGEST
 
 
-def flag(value):
+def flag(value: Any) -> tuple[str, bool]:
     """Checks a truth value."""
     return "true or false", isinstance(value, bool)
 
 
-def one_of(*values, shown: str) -> Callable:
+def one_of(*values: str | int, shown: str) -> Check:
     """Returns a check of a few valid values, described as `shown`."""
     return lambda value: (shown, isinstance(value, str | int) and value in values)
 
 
-def _is_int(value) -> bool:
+def _is_int(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_number(value) -> bool:
+def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import keras
 import numpy as np
 
 from tfreps._src.convert import array_files, hugging_face_config
@@ -40,9 +41,9 @@ class Layout(NamedTuple):
 
     kind: str
     rows: list[Row]
-    weights: Mapping
-    arrays: Mapping[str, Callable]
-    config: Mapping
+    weights: Mapping[str, keras.Variable]
+    arrays: Mapping[str, Callable[[], np.ndarray]]
+    config: Mapping[str, Any]
 
 
 def layout(
@@ -76,7 +77,7 @@ def write_model(
     model: BertEncoder | BertPretrainer | Classifier | Tagger,
     folder: str | os.PathLike[str],
     next_label: int = 0,
-    more: Mapping | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> str:
     """Writes `config.json`, with the entries `more`, and `model.safetensors`; see `layout`.
 
@@ -87,7 +88,7 @@ def write_model(
     return found.kind
 
 
-def read_into(model, folder: str | os.PathLike[str], next_label: int = 0) -> None:
+def read_into(model: Any, folder: str | os.PathLike[str], next_label: int = 0) -> None:
     """Reads the arrays that `write_model` wrote into the weights of an equal model."""
     found = layout(model, next_label)
     arrays = array_files.open_folder(folder)
@@ -137,7 +138,9 @@ def _in_order(row: Row, next_label: int) -> Row:
     )
 
 
-def _label_layout(model, labels: list[str], needed: Mapping, task: str) -> Layout:
+def _label_layout(
+    model: Classifier | Tagger, labels: list[str], needed: Mapping[str, Any], task: str
+) -> Layout:
     encoder = model.encoder.encoder if isinstance(model.encoder, PieceEncoder) else model.encoder
     is_bert = isinstance(encoder, BertEncoder)
     family = family_for(encoder.get_config()) if is_bert else BERT
@@ -171,8 +174,8 @@ def _layout(
     task: str,
     names: HuggingFaceNames,
     heads: list[Row],
-    weights: Mapping,
-    more: Mapping,
+    weights: Mapping[str, keras.Variable],
+    more: Mapping[str, Any],
 ) -> Layout:
     weights = {**weights_of(encoder), **weights}
     check_no_adapters(weights)

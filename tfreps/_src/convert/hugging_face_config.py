@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
 from tfreps._src.convert.bert_families import (
     ACTIVATIONS,
@@ -52,7 +53,7 @@ WITHOUT_EFFECT = set(
 )
 
 
-def encoder_options(config: Mapping, source: str) -> dict:
+def encoder_options(config: Mapping[str, Any], source: str) -> dict[str, Any]:
     """Converts a config to the options of `BertEncoder`, except `pooler`.
 
     Raises:
@@ -98,7 +99,7 @@ def encoder_options(config: Mapping, source: str) -> dict:
     return {**options, **family.options, **fixed}
 
 
-def label_names(config: Mapping, count: int, source: str) -> list[str]:
+def label_names(config: Mapping[str, Any], count: int, source: str) -> list[str]:
     """Returns the names of `count` labels in the order of their ids.
 
     If the config has no `id2label`, the names are LABEL_0, LABEL_1 and so on. `id2label` may be a
@@ -132,7 +133,7 @@ def label_names(config: Mapping, count: int, source: str) -> list[str]:
     return found
 
 
-def head_dropout(config: Mapping, source: str, tags: bool = False) -> float:
+def head_dropout(config: Mapping[str, Any], source: str, tags: bool = False) -> float:
     """Returns the dropout rate before a label or tag head, by the keys of the family."""
     family = family_in(config, source)
     *first, last = family.tag_dropout if tags else family.label_dropout
@@ -140,7 +141,7 @@ def head_dropout(config: Mapping, source: str, tags: bool = False) -> float:
     return value_of(config, key, source)
 
 
-def as_json(options: Mapping) -> dict:
+def as_json(options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the Hugging Face config for the options of a `BertEncoder`.
 
     Sinusoidal positions are described as a learned table of `max_sequence_length` vectors. The

@@ -3,6 +3,7 @@
 import os
 import pathlib
 from collections.abc import Mapping
+from typing import Any
 
 from tfreps._src.convert import hugging_face
 from tfreps._src.convert.bert_families import ELECTRA, family_for
@@ -37,7 +38,7 @@ def write_model_card(
     model: WholeModel,
     folder: str | os.PathLike[str],
     name: str | None = None,
-    known: Mapping | None = None,
+    known: Mapping[str, Any] | None = None,
     preset: bool = False,
 ) -> bool:
     """Writes the model card of published weights to README.md; returns whether it did.
@@ -57,7 +58,7 @@ def write_model_card(
     return True
 
 
-def _bilm_card(bilm: BiLM, name: str) -> dict:
+def _bilm_card(bilm: BiLM, name: str) -> dict[str, Any]:
     only_bilm_tf = unlike_allennlp(bilm.get_config())
     readers = "bilm-tf, which AllenNLP cannot load" if only_bilm_tf else "bilm-tf and AllenNLP"
     files = f'"{name}/options.json", "{name}/weights.hdf5"'
@@ -72,7 +73,7 @@ def _bilm_card(bilm: BiLM, name: str) -> dict:
     }
 
 
-def _bert_card(model, name: str) -> dict:
+def _bert_card(model: Any, name: str) -> dict[str, Any]:
     kind = hugging_face.layout(model).kind
     task, words = _TASKS.get(type(model).__name__, _ENCODER)
     encoder = model.find(BertEncoder)
@@ -90,13 +91,13 @@ def _bert_card(model, name: str) -> dict:
     }
 
 
-def _preset_card(model, name: str) -> dict:
+def _preset_card(model: WholeModel, name: str) -> dict[str, Any]:
     kind = type(model).__name__
     encoder = model.parts().get("encoder", model.parts().get("bilm", model))
     on = "" if encoder is model else f" on a {type(encoder).__name__}"
     return {
         "description": f"A {kind}{on} of tfreps, which runs on TensorFlow and Keras 3.",
-        "load": f'import tfreps\n\nmodel = tfreps.load("{name}")  # answers raw text\n'
+        "load": f'import tfreps\n\nmodel = tfreps.load("{name}")  # reads raw text\n'
         f'# The Keras model: tfreps.models.{kind}.from_preset("{name}")',
         "sizes": _sizes(model, encoder),
         "task": _TASKS.get(kind, _ENCODER)[0],
@@ -104,7 +105,7 @@ def _preset_card(model, name: str) -> dict:
     }
 
 
-def _sizes(model, encoder) -> dict:
+def _sizes(model: Any, encoder: Any) -> dict[str, Any]:
     config = encoder.get_config()
     sizes = {shown: config[key] for key, shown in _SIZES.items() if config.get(key) is not None}
     names = {"Classes": ", ".join(model.classes)} if hasattr(model, "classes") else {}

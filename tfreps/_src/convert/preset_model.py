@@ -3,6 +3,7 @@
 import os
 import pathlib
 from collections.abc import Mapping
+from typing import Any
 
 import keras
 import numpy as np
@@ -17,9 +18,7 @@ KEY = "tfreps"  # key of config.json that other libraries ignore
 BOUND = 1 << 16  # integers of a config up to this bound are accepted for every model
 
 
-def write_preset_model(
-    model: keras.Model, folder: str | os.PathLike[str], next_label: int = 0
-) -> None:
+def write_preset_model(model: Any, folder: str | os.PathLike[str], next_label: int = 0) -> None:
     """Writes the config and the weights of a built model for `read_preset_model`.
 
     A model that the BERT classes of transformers can represent is stored with their keys and names,
@@ -42,7 +41,7 @@ def write_preset_model(
     array_files.write_folder(folder, {KEY: about}, arrays)
 
 
-def read_preset_model(folder: str | os.PathLike[str]) -> keras.Model:
+def read_preset_model(folder: str | os.PathLike[str]) -> Any:
     """Reads the model that `write_preset_model` wrote, without running code from the files."""
     file = pathlib.Path(folder, CONFIG)
     config = read_json(file)
@@ -71,7 +70,7 @@ def read_preset_model(folder: str | os.PathLike[str]) -> keras.Model:
     return model
 
 
-def is_hugging_face(model: keras.Model) -> bool:
+def is_hugging_face(model: Any) -> bool:
     """Returns True if the BERT classes of transformers can represent a model."""
     try:
         hugging_face.layout(model)
@@ -96,10 +95,10 @@ def _read_weights(model: keras.Model, arrays: array_files.Arrays, source: str) -
         weights[path].assign(array)
 
 
-def _weights(model: keras.Model) -> dict:
+def _weights(model: keras.Model) -> dict[str, keras.Variable]:
     """Returns the weights by path; raises a ValueError for LoRA adapters and for equal paths."""
     check_no_adapters(weight.path for weight in model.weights)
-    found = {}
+    found: dict[str, keras.Variable] = {}
     for weight in model.weights:
         if weight.path in found:
             raise ValueError(
@@ -110,7 +109,7 @@ def _weights(model: keras.Model) -> dict:
     return found
 
 
-def _check_sizes(value, most: int, file: pathlib.Path, name: str = "model") -> None:
+def _check_sizes(value: Any, most: int, file: pathlib.Path, name: str = "model") -> None:
     """Raises a ValueError if an integer of a config is too large for the weights in the file.
 
     A size cannot exceed the number of elements of all weights. This check, which is made before any

@@ -1,7 +1,7 @@
 """Tables that match foreign arrays with weights of tfreps, and their strict checks."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -10,6 +10,17 @@ MOST_NAMES = 10  # in a list of an error message
 
 def _as_it_is(array: np.ndarray) -> np.ndarray:
     return array
+
+
+class Weight(Protocol):
+    """Weight of a model, or an object that stores the array that is assigned to it."""
+
+    @property
+    def shape(self) -> Any:
+        """Shape of the weight."""
+
+    def assign(self, value: Any) -> Any:
+        """Sets the value of the weight."""
 
 
 class Row(NamedTuple):
@@ -71,7 +82,7 @@ def check_arrays(
 def read_rows(
     rows: Sequence[Row],
     arrays: Callable[[str], np.ndarray],
-    weights: Mapping[str, object],
+    weights: Mapping[str, Weight],
     source: str,
 ) -> None:
     """Assigns the foreign arrays to the weights, one weight at a time; call `check_arrays` first.
@@ -104,7 +115,7 @@ def read_rows(
 
 
 def written_rows(
-    rows: Sequence[Row], weights: Mapping[str, object]
+    rows: Sequence[Row], weights: Mapping[str, Any]
 ) -> dict[str, Callable[[], np.ndarray]]:
     """Returns a dict from the name of each foreign array to a function that computes the array.
 

@@ -2,9 +2,10 @@
 
 import numbers
 from collections.abc import Collection, Iterable
+from typing import Any
 
 
-def check_integers(least: int, or_none: bool = False, **values) -> None:
+def check_integers(least: int, or_none: bool = False, **values: Any) -> None:
     """Raises a ValueError if a value is not an integer of at least `least`.
 
     >>> check_integers(1, units=0)
@@ -31,7 +32,9 @@ def check_dropout(**values: float) -> None:
 def check_positive(or_none: bool = False, **values: float | None) -> None:
     """Raises a ValueError if a value is not above 0, and is not `None` where that is allowed."""
     for name, value in values.items():
-        if not (or_none and value is None) and not value > 0:
+        if value is None and or_none:
+            continue
+        if value is None or not value > 0:
             ending = ", or None" if or_none else ""
             raise ValueError(f"`{name}` must be above 0{ending}; got {value}.")
 
@@ -52,7 +55,7 @@ def check_choice(choices: Collection[str | None], **values: str | None) -> None:
             raise ValueError(f"`{name}` must be one of {known}{ending}; got {value!r}.")
 
 
-def check_names(**values) -> None:
+def check_names(**values: Any) -> None:
     """Raises a ValueError if a value is not a non-empty list of distinct, non-empty strings."""
     for name, value in values.items():
         are_names = value and all(isinstance(item, str) and item for item in value)
@@ -62,7 +65,7 @@ def check_names(**values) -> None:
             )
 
 
-def check_list(name: str, values, kind: str = "texts") -> None:
+def check_list(name: str, values: Any, kind: str = "texts") -> None:
     """Raises a ValueError if `values` is a string or a single object, not a list."""
     if not isinstance(values, Iterable):
         raise ValueError(f"{name} must be a list of {kind}; got {values!r}.")

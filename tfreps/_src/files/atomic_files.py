@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
+from typing import TextIO
 
 from tfreps._src.files.disk_errors import naming
 
@@ -51,7 +52,7 @@ def replacing(path: Path, durable: bool = False, parents: bool = False) -> Itera
 
 
 @contextlib.contextmanager
-def written_whole(path: Path | None):
+def written_whole(path: Path | None) -> Iterator[TextIO]:
     """Context manager that opens a UTF-8 text file for writing and replaces `path` at the end.
 
     Devices and pipes are written to directly, and `None` stands for standard output.

@@ -1,15 +1,15 @@
 """Opens and reads files, and decompresses those named *.gz."""
 
 import gzip
+import io
 import os
 import zlib
-from typing import BinaryIO
 
 # Errors that Python raises for damaged gzip files. The first is an OSError.
 GZIP_ERRORS = (gzip.BadGzipFile, zlib.error, EOFError)
 
 
-def open_unpacked(path: str | os.PathLike[str]) -> BinaryIO:
+def open_unpacked(path: str | os.PathLike[str]) -> gzip.GzipFile | io.BufferedReader:
     """Opens a file for reading bytes; a file named `*.gz` is decompressed."""
     return gzip.open(path) if os.fspath(path).endswith(".gz") else open(path, "rb")
 
@@ -25,9 +25,9 @@ def read_unpacked(path: str | os.PathLike[str]) -> bytes:
         raise ValueError(f"Cannot read {path}: {error.strerror or error}.") from error
 
 
-def damaged_gzip(place: str | os.PathLike[str], error: Exception) -> ValueError:
+def damaged_gzip(location: str | os.PathLike[str], error: Exception) -> ValueError:
     """Returns the ValueError that replaces one of `GZIP_ERRORS` in a file, or in a line of it."""
     return ValueError(
-        f"{place}: the file is damaged or not a gzip file ({error}). Only gzip files may be named "
-        "*.gz."
+        f"{location}: the file is damaged or not a gzip file ({error}). Only gzip files may be "
+        "named *.gz."
     )

@@ -28,9 +28,9 @@ def open_hdf5(path: str | os.PathLike[str], what: str = "an HDF5 file") -> h5py.
 
 def array_shapes(file: h5py.File) -> dict[str, tuple[int, ...]]:
     """Returns a dict from the name of each array in a file to its shape, without links."""
-    shapes = {}
+    shapes: dict[str, tuple[int, ...]] = {}
 
-    def note(name, item):
+    def note(name: str, item: object) -> None:
         if isinstance(item, h5py.Dataset):
             shapes[name] = item.shape or ()
 
@@ -68,7 +68,7 @@ def read_array(file: h5py.File, name: str) -> np.ndarray:
 
 
 @contextlib.contextmanager
-def naming_damage(path: str, what: str) -> Iterator[None]:
+def naming_damage(path: str | os.PathLike[str], what: str) -> Iterator[None]:
     """Context manager that replaces any error, such as one of h5py, with a ValueError."""
     try:
         yield

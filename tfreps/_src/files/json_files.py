@@ -2,12 +2,14 @@
 
 import json
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.utf8_files import read_utf8
 
 
-def read_json(path: str | os.PathLike[str]) -> dict:
+def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Reads a JSON object from a UTF-8 file; a key that occurs twice is an error."""
     text = read_utf8(path, in_lines=False)
     try:
@@ -28,17 +30,20 @@ def read_json(path: str | os.PathLike[str]) -> dict:
 
 
 def write_json(
-    path: str | os.PathLike[str], values: dict, indent: int | None = 2, ensure_ascii: bool = True
+    path: str | os.PathLike[str],
+    values: Mapping[str, Any],
+    indent: int | None = 2,
+    ensure_ascii: bool = True,
 ) -> None:
     """Writes a JSON file atomically; on one line if `indent` is `None`."""
-    text = json.dumps(values, indent=indent, ensure_ascii=ensure_ascii)
+    text = json.dumps(dict(values), indent=indent, ensure_ascii=ensure_ascii)
     write_text(path, text + "\n")
 
 
-def as_json(values: dict) -> dict:
+def as_json(values: Mapping[str, Any]) -> dict[str, Any]:
     """Converts a dict for JSON: paths to strings, and NumPy values to numbers and lists."""
 
-    def plain(value):
+    def plain(value: Any) -> Any:
         if isinstance(value, os.PathLike):
             return os.fspath(value)
         if hasattr(value, "tolist"):  # NumPy
@@ -46,12 +51,12 @@ def as_json(values: dict) -> dict:
         raise TypeError(f"{type(value).__name__} {value!r} cannot be written as JSON")
 
     try:
-        return json.loads(json.dumps(values, default=plain))
+        return json.loads(json.dumps(dict(values), default=plain))
     except (TypeError, ValueError) as error:
         raise ValueError(f"Options and results must be JSON-serializable: {error}.") from error
 
 
-def _object(pairs: list[tuple]) -> dict:
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Returns a dict of key-value pairs; raises a ValueError if a key occurs more than once."""
     found = dict(pairs)
     if len(found) < len(pairs):

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 NO_LICENSE = "unknown"
 MARK = "This card was written by tfreps."
@@ -25,7 +26,7 @@ class ModelCard:
     task: str | None = None
     tags: Sequence[str] = ("tfreps",)
     license: str = NO_LICENSE
-    training: Mapping = dataclasses.field(default_factory=dict)
+    training: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     data: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
     metrics: Mapping[str, Mapping[str, float]] = dataclasses.field(default_factory=dict)
     unfinished: str = ""
@@ -89,7 +90,7 @@ class ModelCard:
         return self.license
 
 
-def measured(results: Mapping) -> dict:
+def measured(results: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """Returns the metrics in the `results.json` of a run for `ModelCard`, by part of the data."""
     found = {}
     for part in ("validation", "test"):

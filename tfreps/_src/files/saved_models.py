@@ -4,11 +4,14 @@ Beam's workers run this file without an installation of tfreps.
 """
 
 import importlib
+import os
+from collections.abc import Sequence
+from typing import Any
 
 import tensorflow as tf
 
 
-def load_saved_model(folder, tags=None):
+def load_saved_model(folder: str | os.PathLike[str], tags: Sequence[str] | None = None) -> Any:
     """Loads a SavedModel, and imports TensorFlow Text if the model needs its operations.
 
     Raises:

@@ -12,7 +12,7 @@ MARKS = {  # UTF-32 first, since its little-endian mark starts with that of UTF-
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
-PATTERNS = {  # which of every four bytes are mostly NUL in Latin text
+PATTERNS: dict[tuple[bool, ...], str] = {  # which of every four bytes are mostly NUL in Latin text
     (False, True, False, True): "UTF-16LE",
     (True, False, True, False): "UTF-16BE",
     (False, True, True, True): "UTF-32LE",
@@ -71,7 +71,8 @@ def check_line_ends(text: str, path: str | os.PathLike[str], first_line: int = 1
     """
     if text.count("\r") == text.count("\r\n"):
         return
-    line = first_line + text.count("\n", 0, _LONE_RETURN.search(text).start())
+    found = _LONE_RETURN.search(text)
+    line = first_line + text.count("\n", 0, found.start() if found else 0)
     raise ValueError(
         f"{path}, line {line}: expected lines that end with a line feed, found a carriage return "
         "without a line feed. If carriage returns end the lines, convert the file first: "
@@ -141,17 +142,17 @@ def without_mark(data: bytes) -> bytes:
     return data.removeprefix(codecs.BOM_UTF8)
 
 
-def check_unicode(text: str, place: str) -> str:
+def check_unicode(text: str, location: str) -> str:
     """Returns a text if it has no lone surrogate and no NUL character."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         half = text[error.start]
         raise ValueError(
-            f"{place}: the text contains a lone surrogate, {half!r}. Remove it."
+            f"{location}: the text contains a lone surrogate, {half!r}. Remove it."
         ) from None
     if "\0" in text:
-        raise ValueError(f"{place}: the text contains a NUL character. Remove it.")
+        raise ValueError(f"{location}: the text contains a NUL character. Remove it.")
     return text
 
 

@@ -44,7 +44,7 @@ def version_folder(folder: str | os.PathLike[str], version: int | None = None) -
     return found[number]
 
 
-def _folders(folder):
+def _folders(folder: str | os.PathLike[str]) -> dict[int, pathlib.Path]:
     """Returns a dict from version numbers to folders; of `1` and `01`, `1` is used."""
     folder = pathlib.Path(folder)
     if not folder.is_dir():
@@ -53,5 +53,5 @@ def _folders(folder):
     return {int(name): folder / name for name in sorted(names, key=lambda n: (-len(n), n))}
 
 
-def _is_number(name):
+def _is_number(name: str) -> bool:
     return name.isascii() and name.isdigit() and len(name) < 100 and int(name) <= LARGEST

@@ -1,16 +1,28 @@
 """Attention and position vectors of the Transformer inside a model."""
 
+import os
+from typing import Any
+
+import numpy as np
 import tensorflow as tf
 
-from tfreps._src.inference.answers import TextAttention
+from tfreps._src.inference.outputs import TextAttention
 from tfreps._src.layers.position_embedding import sinusoids
 from tfreps._src.models import BertEncoder, TransformerEncoder
+from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.runs.bert_loading import max_length
+from tfreps._src.text.bert import PieceTokenizer
 
 POSITIONS = 100  # default number of sinusoidal positions, which have no upper limit
 
 
-def piece_attention(encoder, tokenizer, text, second=None, longest=None) -> TextAttention:
+def piece_attention(
+    encoder: BertEncoder,
+    tokenizer: PieceTokenizer,
+    text: str,
+    second: str | None = None,
+    longest: int | None = None,
+) -> TextAttention:
     """Returns the attention of a BERT model for a text, or for two texts as two segments.
 
     `longest` is the number of pieces, special tokens included, that a text without a second one is
@@ -29,7 +41,9 @@ def piece_attention(encoder, tokenizer, text, second=None, longest=None) -> Text
     return TextAttention(names, encoder.attention(features)[0].numpy())
 
 
-def transformer_of(model, source="The model"):
+def transformer_of(
+    model: WholeModel, source: str | os.PathLike[str] = "The model"
+) -> BertEncoder | TransformerEncoder:
     """Returns the `BertEncoder` or `TransformerEncoder` inside a model, or raises a ValueError."""
     found = model.find(BertEncoder, TransformerEncoder)
     if found is None:
@@ -41,7 +55,9 @@ def transformer_of(model, source="The model"):
     return found
 
 
-def position_table(encoder, length: int | None = None):
+def position_table(
+    encoder: BertEncoder | TransformerEncoder, length: int | None = None
+) -> np.ndarray:
     """Returns the position vectors that an encoder adds to its first tokens, float32 `[length, D]`.
 
     Without a length, they are all learned positions, or 100 sinusoidal ones, which have no limit.
@@ -65,10 +81,11 @@ def position_table(encoder, length: int | None = None):
             f"`length` must be at most {encoder.max_sequence_length}, the number of learned "
             f"positions; got {length}."
         )
-    return encoder.add_positions.table.numpy()[:length]
+    positions: Any = encoder.add_positions
+    return positions.table.numpy()[:length]
 
 
-def _pieces(tokenizer, text):
+def _pieces(tokenizer: PieceTokenizer, text: str) -> list[str]:
     pieces = tokenizer.tokenize(text)
     if not pieces:
         raise ValueError(f"The text {text!r} has no tokens; expected at least one.")

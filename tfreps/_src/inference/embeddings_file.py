@@ -5,7 +5,8 @@ import json
 import os
 import pathlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import h5py
 import numpy as np
@@ -65,16 +66,16 @@ class EmbeddingsFile:
     def __init__(
         self,
         path: str | os.PathLike[str],
-        options: dict,
+        options: dict[str, Any],
         resume: bool = False,
         overwrite: bool = False,
     ):
-        self.path = pathlib.Path(path)
+        self.path: pathlib.Path = pathlib.Path(path)
         if self.path.is_dir():
             raise ValueError(f"Cannot write to {path}: it is a folder. Pass the path of a file.")
-        self.options = options
-        self.part = self.path.with_name(self.path.name + ".part")
-        self.complete = False
+        self.options: dict[str, Any] = options
+        self.part: pathlib.Path = self.path.with_name(self.path.name + ".part")
+        self.complete: bool = False
         if overwrite and not resume:
             if self.part.exists():
                 _read_marker(self.part / "options.json")
@@ -96,10 +97,10 @@ class EmbeddingsFile:
             _check_same(self.part, _read_marker(self.part / "options.json"), options)
         else:
             self._begin()
-        self.windows = len(self._windows())
+        self.windows: int = len(self._windows())
 
     @contextlib.contextmanager
-    def window(self) -> Iterator:
+    def window(self) -> Iterator[Callable[[int, np.ndarray], None]]:
         """Returns a context manager that writes the next window.
 
         It yields the function `put(number, vectors)`, which stores the vectors of one sentence.
@@ -116,7 +117,7 @@ class EmbeddingsFile:
         self.windows += 1
 
     def finish(
-        self, sentence_to_index: dict[str, str] | None, digests: list[int] | None = None
+        self, sentence_to_index: dict[str, str] | None, digests: Sequence[int] | None = None
     ) -> None:
         """Merges the windows into the complete file and removes their folder.
 
@@ -159,13 +160,14 @@ class EmbeddingsFile:
         return sorted(self.part.glob("[0-9]*.hdf5"))
 
 
-def read_options(path: str | os.PathLike[str]) -> dict:
+def read_options(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Reads the options that a complete file of `tfreps embed` was written with."""
     try:
         with open_hdf5(path) as file, naming_damage(path, OPTIONS_ATTRIBUTE):
             if file.attrs.get_id(OPTIONS_ATTRIBUTE).dtype.kind != "S":  # bytes of a known size
                 raise ValueError(f"`{OPTIONS_ATTRIBUTE}` must be a byte string")
-            found = json.loads(file.attrs[OPTIONS_ATTRIBUTE])
+            text: Any = file.attrs[OPTIONS_ATTRIBUTE]
+            found = json.loads(text)
         if not isinstance(found, dict):
             raise ValueError(
                 f"{path}: the attribute `{OPTIONS_ATTRIBUTE}` must be a JSON object; got {found!r}."
@@ -183,7 +185,7 @@ def _check_new(path: pathlib.Path) -> None:
         raise ValueError(f"{path} already exists. Choose another file or pass `overwrite=True`.")
 
 
-def _read_marker(path: pathlib.Path) -> dict:
+def _read_marker(path: pathlib.Path) -> dict[str, Any]:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -193,7 +195,7 @@ def _read_marker(path: pathlib.Path) -> dict:
         ) from error
 
 
-def _check_same(path: pathlib.Path, found: dict, options: dict) -> None:
+def _check_same(path: pathlib.Path, found: dict[str, Any], options: dict[str, Any]) -> None:
     names = [name for name in {**found, **options} if found.get(name) != options.get(name)]
     if names:
         was = ", ".join(f"{name} {found.get(name)!r}" for name in names)

@@ -3,6 +3,8 @@
 import logging
 import os
 import pathlib
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 from tfreps._src.convert.bert_checkpoint import read_encoder
 from tfreps._src.convert.bilm_files import find_bilm_files
@@ -11,6 +13,7 @@ from tfreps._src.inference.loaded_model import LoadedModel
 from tfreps._src.inference.text_bert import TextBert
 from tfreps._src.inference.text_bilm import TextBiLM
 from tfreps._src.inference.text_classifier import TextClassifier
+from tfreps._src.inference.text_model import Tokenization
 from tfreps._src.inference.text_tagger import TextTagger
 from tfreps._src.models import (
     BertEncoder,
@@ -23,10 +26,12 @@ from tfreps._src.models import (
     Tagger,
 )
 from tfreps._src.models.precision import bfloat16_is_slow
+from tfreps._src.models.published_bilm import InitialState
 from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.presets import fetch
 from tfreps._src.runs.bert_loading import (
     changed_encoder,
+    encoder_of,
     has_vocabulary,
     least,
     max_length,
@@ -39,26 +44,38 @@ from tfreps._src.runs.bilm_loading import (
     read_published_bilm,
     run_vocabulary,
 )
-from tfreps._src.runs.locate import BERT, BILM_FILES, KERAS_FILE, RUN, TRAINING_FOLDER, locate
+from tfreps._src.runs.locate import (
+    BERT,
+    BILM_FILES,
+    KERAS_FILE,
+    RUN,
+    TRAINING_FOLDER,
+    Location,
+    locate,
+)
 from tfreps._src.runs.model_files import NO_COMMAND
+from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.runs.vocabulary_checks import check_class_names, check_token_table
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps._src.text.token_indexer import TokenIndexer
 from tfreps._src.text.vocabulary import Vocabulary
 
+Given = Mapping[str, Any]  # the options of `load` that are not `None`
+Loaded = TypeVar("Loaded", bound=LoadedModel)
+
 
 def load(
-    path: str | os.PathLike[str],
+    source: str | os.PathLike[str],
     *,
     weights_file: str | os.PathLike[str] | None = None,
     vocabulary: str | os.PathLike[str] | Vocabulary | None = None,
-    initial_state: str | None = None,
+    initial_state: InitialState | None = None,
     scheme: str | None = None,
     num_layers: int | None = None,
 ) -> LoadedModel:
     """Opens a trained model and returns an object that applies it to raw texts.
 
-    `path` is a local path, or one of the following, which is downloaded first: a name in
+    `source` is a local path, or one of the following, which is downloaded first: a name in
     `tfreps.presets.table()`, such as `"elmo_original"`; a path on the Hugging Face Hub,
     `"hf://owner/repository[@revision][/folder]"`; a URL; or a path that TensorFlow reads, such as
     `"gs://bucket/folder"` (see `tfreps.presets.fetch`).
@@ -83,13 +100,13 @@ def load(
     address). All except `LoadedModel` are in `tfreps.inference`.
 
     Args:
-        path: str or path-like. Path, name or address of the model.
+        source: str or path-like. Path, name or address of the model.
         weights_file: str or path-like. Path or address of the HDF5 file with the weights for an
             `options.json`. If `None`, the weights are expected next to the `options.json`. Defaults
             to `None`.
         vocabulary: `tfreps.text.Vocabulary`, or the path of its file. Required for a bilm-tf
             training folder. A published biLM that reads token ids needs it to read texts, unless
-            `path` is a folder that contains a `vocabulary.txt`. Defaults to `None`.
+            `source` is a folder that contains a `vocabulary.txt`. Defaults to `None`.
         initial_state: str. LSTM state that a biLM starts from, as defined in `BiLM`: `"zero"`,
             `"warm"` or `"carry"`. Texts cannot be encoded with `"carry"`. If `None`, `"zero"` is
             used. Defaults to `None`.
@@ -103,7 +120,7 @@ def load(
         `TextTagger`, `TextClassifier`, `TextBiLM`, `TextBert` or `LoadedModel`.
 
     Raises:
-        ValueError: If the model cannot be found or downloaded, if the path contains no model, if
+        ValueError: If the model cannot be found or downloaded, if the source contains no model, if
             the model is damaged or its files do not belong together, or if an option is invalid or
             does not apply to the model.
         OSError: If there is no room on the disk for a download.
@@ -122,41 +139,41 @@ def load(
         "num_layers": num_layers,
     }
     given = {name: value for name, value in options.items() if value is not None}
-    with locate(path) as found:
+    with locate(source) as found:
         if weights_file is not None:
             given["weights_file"] = fetch(weights_file)
         loaded = OPENERS[found.kind](found, given)
-    if found.path != pathlib.Path(path):
-        loaded.source = path
-    _warn_if_slow(loaded.model, path)
+    if found.path != pathlib.Path(source):
+        loaded.source = source
+    _warn_if_slow(loaded.model, source)
     return loaded
 
 
-def load_as(kind: type[LoadedModel], path: str | os.PathLike[str], **options) -> LoadedModel:
+def load_as(kind: type[Loaded], source: str | os.PathLike[str], **options: Any) -> Loaded:
     """Loads a model with `load`; raises a ValueError if it is not an instance of `kind`."""
-    found = load(path, **options)
+    found = load(source, **options)
     if not isinstance(found, kind):
         name = type(found.model).__name__
-        raise ValueError(f"{path} contains {found.kind} ({name}); expected {kind.kind}.")
+        raise ValueError(f"{source} contains {found.kind} ({name}); expected {kind.kind}.")
     return found
 
 
-def _warn_if_slow(model, path):
+def _warn_if_slow(model: Any, source: str | os.PathLike[str]) -> None:
     """Logs a warning if a model computes in bfloat16 on a CPU without native bfloat16."""
-    parts = model._all_parts() if isinstance(model, WholeModel) else [model]
+    parts: Iterable[Any] = model._all_parts() if isinstance(model, WholeModel) else [model]
     if bfloat16_is_slow() and any(part.compute_dtype == "bfloat16" for part in parts):
         logging.getLogger(__name__).warning(
             "%s computes in bfloat16, as it did in training, but this CPU has no native "
             "bfloat16 instructions. On a CPU with AVX2 only, encoding in bfloat16 took 1.75 times "
             "as long as in float32.",
-            path,
+            source,
         )
 
 
 # Functions that open each kind of files with the given options.
 
 
-def _open_run(found, given):
+def _open_run(found: Location, given: Given) -> LoadedModel:
     run = found.open()
     model = run.load_model()
     if run.command == NO_COMMAND and not _has_text(run, model):
@@ -171,20 +188,21 @@ def _open_run(found, given):
     raise ValueError(f"{run.path} contains a {type(model).__name__}; expected one of: {expected}.")
 
 
-def _has_text(run, model):
+def _has_text(run: RunFolder, model: Any) -> bool:
     """Returns True if a model can read raw text with the files in its folder."""
     if isinstance(model, BiLM | BiLMPretrainer | Elmo):
-        return model.find(BiLM).vocabulary_size is None or run.vocabulary_path.exists()
+        bilm: BiLM = model if isinstance(model, BiLM) else model.bilm
+        return bilm.vocabulary_size is None or run.vocabulary_path.exists()
     is_known = isinstance(model, tuple(kind for kinds in MODELS for kind in kinds))
     return is_known and (run.vocabulary_path.exists() or run.tokenizer_path.exists())
 
 
-def _open_keras_file(found, given):
+def _open_keras_file(found: Location, given: Given) -> LoadedModel:
     _check_options(found.path, "a model without a vocabulary", given)
     return LoadedModel(found.open(), found.path)
 
 
-def _open_training_folder(found, given):
+def _open_training_folder(found: Location, given: Given) -> LoadedModel:
     _check_options(found.path, "a bilm-tf checkpoint", given, "vocabulary", "initial_state")
     if "vocabulary" not in given:
         raise ValueError(
@@ -196,7 +214,7 @@ def _open_training_folder(found, given):
     return TextBiLM(model, vocabulary, given.get("initial_state", "zero"), found.path)
 
 
-def _open_bilm_files(found, given):
+def _open_bilm_files(found: Location, given: Given) -> LoadedModel:
     names = "weights_file", "vocabulary", "initial_state"
     _check_options(found.path, "a published biLM", given, *names)
     files = find_bilm_files(found.path, given.get("weights_file"))
@@ -209,12 +227,12 @@ def _open_bilm_files(found, given):
     return TextBiLM(bilm, vocabulary, None, found.path)
 
 
-def _open_checkpoint(found, given):
+def _open_checkpoint(found: Location, given: Given) -> LoadedModel:
     checkpoint, path = found.open(), found.path
     if has_head(checkpoint):
         _check_options(path, "a BERT model with a label or tag head", given, "scheme")
         model, tokenizer = read_with_head(checkpoint, path, given.get("scheme"))
-        longest = max_length(model.find(BertEncoder), tokenizer)
+        longest = max_length(encoder_of(model, path), tokenizer)
         if isinstance(model, Classifier):
             return TextClassifier(model, PieceIndexer(tokenizer), "bert", longest, path)
         return TextTagger(model, PieceIndexer(tokenizer, words=True), "bert", longest, path)
@@ -227,38 +245,41 @@ def _open_checkpoint(found, given):
 # Functions that wrap the model of a run folder, with the given options.
 
 
-def _tagger_of(run, model, given):
+def _tagger_of(run: RunFolder, model: Tagger | HMMTagger, given: Given) -> TextTagger:
     _check_options(run.path, "a tagger", given)
     check_class_names(run.tags_path, model.tags, "tag")
     return TextTagger(model, *_reading(run, model, words=True))
 
 
-def _classifier_of(run, model, given):
+def _classifier_of(run: RunFolder, model: Classifier, given: Given) -> TextClassifier:
     _check_options(run.path, "a classifier", given)
     check_class_names(run.labels_path, model.labels, "label")
     return TextClassifier(model, *_reading(run, model, words=False))
 
 
-def _bilm_of(run, model, given):
+def _bilm_of(run: RunFolder, model: BiLM | BiLMPretrainer | Elmo, given: Given) -> TextBiLM:
     _check_options(run.path, "a biLM with its own vocabulary", given, "initial_state")
     vocabulary = run_vocabulary(run, model)
     return TextBiLM(model, vocabulary, given.get("initial_state", "zero"), run.path)
 
 
-def _bert_of(run, model, given):
+def _bert_of(run: RunFolder, model: BertEncoder | BertPretrainer, given: Given) -> TextBert:
     _check_options(run.path, "a BERT model", given, "num_layers")
     if "num_layers" in given:
-        model = changed_encoder(model.find(BertEncoder), run.path, given)
-    return TextBert(model, run_tokenizer(run, model.find(BertEncoder)), run.path)
+        model = changed_encoder(encoder_of(model, run.path), run.path, given)
+    return TextBert(model, run_tokenizer(run, encoder_of(model, run.path)), run.path)
 
 
-def _reading(run, model, words):
+def _reading(
+    run: RunFolder, model: WholeModel, words: bool
+) -> tuple[TokenIndexer | PieceIndexer, Tokenization, int | None, pathlib.Path]:
     """Returns the `indexer`, `tokens`, `max_length` and `source` of a tagger or classifier."""
-    tokens = run.options.get("tokens", "spaces")
+    tokens: Tokenization = run.options.get("tokens", "spaces")
     longest = run.options.get("max_length")
     if run.tokenizer_path.exists():
-        tokenizer = run_tokenizer(run, model.find(BertEncoder))
-        longest = least(longest, max_length(model.find(BertEncoder), tokenizer))
+        encoder = encoder_of(model, run.path)
+        tokenizer = run_tokenizer(run, encoder)
+        longest = least(longest, max_length(encoder, tokenizer))
         return PieceIndexer(tokenizer, words), tokens, longest, run.path
     vocabulary = run.vocabulary()
     check_token_table(run.vocabulary_path, vocabulary, model)
@@ -271,11 +292,11 @@ def _reading(run, model, words):
     return indexer, tokens, longest, run.path
 
 
-def _vocabulary(given):
+def _vocabulary(given: str | os.PathLike[str] | Vocabulary) -> Vocabulary:
     return given if isinstance(given, Vocabulary) else Vocabulary.read(given)
 
 
-def _check_options(path, what, given, *known):
+def _check_options(path: str | os.PathLike[str], what: str, given: Given, *known: str) -> None:
     """Raises a ValueError if one of the given options does not apply to the model at a path."""
     for name in given:
         if name not in known:

@@ -1,7 +1,17 @@
 """LoadedModel: base class of the objects that `tfreps.load` returns."""
 
+import os
+from typing import Any
+
+import keras
+
 from tfreps._src.inference.attention import transformer_of
+from tfreps._src.inference.outputs import TextAttention
+from tfreps._src.models import BertEncoder, TransformerEncoder
 from tfreps._src.runs.model_files import save_to_preset, upload_preset
+from tfreps._src.runs.run_folder import RunFolder
+from tfreps._src.text.bert import PieceTokenizer
+from tfreps._src.text.vocabulary import Vocabulary
 
 
 class LoadedModel:
@@ -9,8 +19,8 @@ class LoadedModel:
 
     Args:
         model: `keras.Model`. The trained model.
-        source: str or path-like. Path that the model was loaded from. If `None`, the model was not
-            loaded from a file. Defaults to `None`.
+        source: str or path-like. Path, name or address that the model was loaded from. If `None`,
+            the model was not loaded from a file. Defaults to `None`.
 
     Attributes:
         run: `tfreps.runs.RunFolder`. The run that trained the model, or `None` if the
@@ -22,28 +32,35 @@ class LoadedModel:
             Raises a ValueError if there is none.
     """
 
-    kind = "a model"  # used in error messages
-    vocabulary = None
-    tokenizer = None
+    kind: str = "a model"  # used in error messages
+    vocabulary: Vocabulary | None = None
+    tokenizer: PieceTokenizer | None = None
 
-    def __init__(self, model, source=None):
-        self.model = model
-        self.source = source
-        self.run = None
+    def __init__(self, model: keras.Model, source: str | os.PathLike[str] | None = None):
+        self.model: Any = model
+        self.source: str | os.PathLike[str] | None = source
+        self.run: RunFolder | None = None
+
+    def __call__(self, text: Any) -> Any:
+        """Raises a ValueError; subclasses that read text override this method."""
+        raise ValueError(
+            f"{self.source or 'The model'} cannot read text, because it was stored without its "
+            "vocabulary or tokenizer. Call the Keras model, the attribute `model`, on ids."
+        )
 
     @property
-    def transformer(self):
+    def transformer(self) -> BertEncoder | TransformerEncoder:
         """The Transformer inside the model. Raises a ValueError if there is none."""
         return transformer_of(self.model, self.source or "The model")
 
-    def attention(self, text, second=None):
+    def attention(self, text: str, second: str | None = None) -> TextAttention:
         """Raises a ValueError; subclasses that compute attention override this method."""
         raise ValueError(
             f"{self.source or 'The model'} is {self.kind}, which cannot compute the attention for "
             "a text. Use a model with a Transformer that was stored with its vocabulary."
         )
 
-    def save_to_preset(self, folder):
+    def save_to_preset(self, folder: str | os.PathLike[str]) -> None:
         """Writes the model, and everything it needs to read raw text, into a folder to publish.
 
         `tfreps.load` returns an equivalent object for the folder, and the commands accept the
@@ -68,7 +85,9 @@ class LoadedModel:
             tokenizer=self.tokenizer,
         )
 
-    def upload_preset(self, address, message="Upload with tfreps", private=None):
+    def upload_preset(
+        self, address: str, message: str = "Upload with tfreps", private: bool | None = None
+    ) -> str:
         """Uploads the folder that `save_to_preset` writes to a repository on the Hugging Face Hub.
 
         The upload needs a token: log in with `hf auth login`, or set the environment variable
@@ -91,18 +110,18 @@ class LoadedModel:
         """
         return upload_preset(self, address, message, private)
 
-    def _reading(self):
+    def _reading(self) -> dict[str, Any]:
         """Returns the options that determine how text is read, by their names in a run folder."""
         return {}
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         inner = self.model.parts().get("encoder")
         on = "" if inner is None else f" on {type(inner).__name__}"
         of = "" if self.source is None else f" of {self.source}"
         return f"<{type(self).__name__}: {type(self.model).__name__}{on}{of}>"
 
 
-def trace_once(model, signature) -> None:
+def trace_once(model: Any, signature: Any) -> None:
     """Traces the prediction of a model for batches of all shapes.
 
     Without it, Keras traces the first batch, and again when the length, the number of rows or

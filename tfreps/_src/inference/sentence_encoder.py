@@ -1,14 +1,20 @@
 """SentenceEncoder: encodes many sentences with a biLM, in batches of similar length."""
 
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
 import numpy as np
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_list
 from tfreps._src.layers.elmo_bilstm import reverse_tokens
+from tfreps._src.models.bilm import BiLM
 from tfreps._src.text.char_ids import SENTENCE_END, SENTENCE_START, token_rows
+from tfreps._src.text.vocabulary import Vocabulary
 
 TOKENS_AT_ONCE = 512  # distinct tokens per call of the token encoder
 BATCH_TOKENS = 4096
+Layers = Literal["all", "top", "average"]
 LAYERS = "all", "top", "average"
 
 
@@ -47,7 +53,12 @@ class SentenceEncoder:
     """
 
     def __init__(
-        self, bilm, vocabulary=None, batch_tokens=BATCH_TOKENS, layers="all", dtype="float32"
+        self,
+        bilm: BiLM,
+        vocabulary: Vocabulary | None = None,
+        batch_tokens: int = BATCH_TOKENS,
+        layers: Layers | Sequence[float] = "all",
+        dtype: str = "float32",
     ):
         if bilm.initial_state == "carry":
             raise ValueError(
@@ -62,11 +73,11 @@ class SentenceEncoder:
             )
         if batch_tokens < 1:
             raise ValueError(f"`batch_tokens` must be at least 1; got {batch_tokens}.")
-        self.bilm = bilm
-        self.vocabulary = vocabulary
-        self.batch_tokens = batch_tokens
-        self.layers = layers
-        self.dtype = dtype
+        self.bilm: BiLM = bilm
+        self.vocabulary: Vocabulary | None = vocabulary
+        self.batch_tokens: int = batch_tokens
+        self.layers: Layers | Sequence[float] = layers
+        self.dtype: str = dtype
         self._factors = _factors(layers, bilm.num_layers + 1)
         ids = [None] if bilm.vocabulary_size is not None else [None, bilm.max_characters]
         vectors = tf.TensorSpec([None, bilm.projection_dim])
@@ -80,7 +91,7 @@ class SentenceEncoder:
         ]
         self.keep([])
 
-    def keep(self, tokens, progress=None):
+    def keep(self, tokens: Sequence[str], progress: Callable[[int], object] | None = None) -> None:
         """Computes context-free vectors of tokens and stores them for later calls to `encode`.
 
         They replace the vectors that an earlier call to `keep` stored.
@@ -88,7 +99,7 @@ class SentenceEncoder:
         Args:
             tokens: list of str. Distinct tokens, usually the most frequent ones. The vector of
                 each token takes `4 * projection_dim` bytes of memory.
-            progress: function. It is called with the number of tokens processed so far, including
+            progress: callable. It is called with the number of tokens processed so far, including
                 the sentence start and end. If `None`, progress is not reported. Defaults to `None`.
         """
         check_list("`tokens`", tokens, "tokens")
@@ -97,7 +108,7 @@ class SentenceEncoder:
         self._rows = {token: row for row, token in enumerate(tokens)}
         self._kept = self._vectors(tokens, progress)  # [R, P]
 
-    def encode(self, sentences):
+    def encode(self, sentences: Sequence[Sequence[str]]) -> Iterator[tuple[int, np.ndarray]]:
         """Computes the vectors of sentences.
 
         Args:
@@ -123,9 +134,9 @@ class SentenceEncoder:
             for row, number in enumerate(batch):
                 yield number, vectors[row][..., : lengths[number], :]
 
-    def _encode_batch(self, sentences):
-        rows, new = self._number(sentences)
-        new = self._vectors(new)
+    def _encode_batch(self, sentences: list[Sequence[str]]) -> np.ndarray:
+        rows, new_tokens = self._number(sentences)
+        new = self._vectors(new_tokens)
         lengths = np.array([len(sentence) for sentence in sentences], np.int32)
         if rows.size <= self.batch_tokens:
             layers = self._batch(rows, self._kept, new, lengths)
@@ -133,7 +144,7 @@ class SentenceEncoder:
             layers = self._run_long(rows, new)
         return self._chosen(layers).numpy()
 
-    def _choose(self, layers):
+    def _choose(self, layers: tf.Tensor) -> tf.Tensor:
         """Selects the requested vectors: `[B, L+1, T, 2P]` for `"all"`, otherwise `[B, T, 2P]`."""
         if self._factors is not None:
             layers = tf.einsum("l,bltd->btd", self._factors, layers)
@@ -141,22 +152,26 @@ class SentenceEncoder:
             layers = layers[:, -1]
         return tf.cast(layers, self.dtype)
 
-    def _number(self, sentences):
+    def _number(self, sentences: list[Sequence[str]]) -> tuple[np.ndarray, list[str]]:
         """Returns the row of each token, int32 `[B, T+2]`, and the list of new, distinct tokens.
 
         The rows are those of a table of the kept vectors, followed by those of the new tokens.
         """
         longest = max(map(len, sentences)) + 2
         rows = np.zeros([len(sentences), longest], np.int32)
-        new = {}
+        new: dict[str, int] = {}
         first_new = len(self._rows)
         for row, sentence in zip(rows, sentences, strict=True):
-            for place, token in enumerate([SENTENCE_START, *sentence, SENTENCE_END]):
+            for position, token in enumerate([SENTENCE_START, *sentence, SENTENCE_END]):
                 known = self._rows.get(token)
-                row[place] = first_new + new.setdefault(token, len(new)) if known is None else known
+                if known is None:
+                    known = first_new + new.setdefault(token, len(new))
+                row[position] = known
         return rows, list(new)
 
-    def _vectors(self, tokens, progress=None):
+    def _vectors(
+        self, tokens: list[str], progress: Callable[[int], object] | None = None
+    ) -> tf.Tensor:
         """Computes the vectors of distinct tokens, float32 `[N, P]`, in small batches."""
         parts = [tf.zeros([0, self.bilm.projection_dim])]
         for start in range(0, len(tokens), TOKENS_AT_ONCE):
@@ -166,29 +181,33 @@ class SentenceEncoder:
                 progress(start + len(some))
         return tf.concat(parts, 0)
 
-    def _ids(self, tokens):
+    def _ids(self, tokens: list[str]) -> np.ndarray:
         bilm = self.bilm
-        if bilm.vocabulary_size is None:
+        if bilm.vocabulary_size is None or self.vocabulary is None:
             return token_rows(tokens, bilm.max_characters)  # [N, C]
         ids = np.array(self.vocabulary.ids(tokens), np.int32) + 1  # [N]
         ends = {SENTENCE_START: bilm.sentence_start_id, SENTENCE_END: bilm.sentence_end_id}
         return np.array([ends.get(t, i) for t, i in zip(tokens, ids, strict=True)], np.int32)
 
-    def _encode_ids(self, ids):
+    def _encode_ids(self, ids: tf.Tensor) -> tf.Tensor:
         if self.bilm.vocabulary_size is None:
             return self.bilm.token_encoder._encode(ids)
         return self.bilm.encode_tokens(ids)
 
-    def _gather(self, rows, kept, new):
+    def _gather(self, rows: tf.Tensor, kept: tf.Tensor, new: tf.Tensor) -> tf.Tensor:
         """Looks up rows, `[...]`, in the concatenation of `kept` and `new`: `[..., P]`."""
         count = tf.shape(kept)[0]
         new = tf.concat([new, tf.zeros_like(kept[:1])], 0)  # gather needs at least one row
         own = tf.gather(new, tf.maximum(rows - count, 0))
         return tf.where(
-            (rows < count)[..., None], tf.gather(kept, tf.minimum(rows, count - 1)), own
+            (rows < count)[..., None],  # pyright: ignore[reportArgumentType]
+            tf.gather(kept, tf.minimum(rows, count - 1)),
+            own,
         )
 
-    def _run_batch(self, rows, kept, new, lengths):
+    def _run_batch(
+        self, rows: tf.Tensor, kept: tf.Tensor, new: tf.Tensor, lengths: tf.Tensor
+    ) -> tf.Tensor:
         mask = tf.sequence_mask(lengths + 2, tf.shape(rows)[1])  # [B, T+2]
         used, which = tf.unique(tf.reshape(rows, [-1]))
         vectors, which = self._gather(used, kept, new), tf.reshape(which, tf.shape(rows))
@@ -200,16 +219,16 @@ class SentenceEncoder:
         both = tf.concat([tokens] * len(states), axis=-1)[:, None]
         return tf.concat([both, layers], axis=1)[:, :, 1:-1]  # [B, L+1, T, 2P]
 
-    def _run_long(self, rows, new):
+    def _run_long(self, rows: np.ndarray, new: tf.Tensor) -> tf.Tensor:
         """Computes the result of `_run_batch` for one long sentence, segment by segment."""
-        tokens = self._gather(rows, self._kept, new)  # [1, T+2, P]
+        tokens = self._gather(tf.convert_to_tensor(rows), self._kept, new)  # [1, T+2, P]
         outputs = []
         for number, (piece, state) in enumerate(
             zip(self._piece, self.bilm._fixed_state(1), strict=True)
         ):
             x = tokens if number == 0 else reverse_tokens(tokens, None)
             parts = []
-            for start in range(0, x.shape[1], self.batch_tokens):
+            for start in range(0, rows.shape[1], self.batch_tokens):
                 part, state = piece(x[:, start : start + self.batch_tokens], initial_state=state)
                 parts.append(part)  # [1, L, t, P]
             layers = tf.concat(parts, axis=2)
@@ -218,7 +237,7 @@ class SentenceEncoder:
         return tf.concat(outputs, axis=-1)[:, :, 1:-1]
 
 
-def _factors(layers, num_layers):
+def _factors(layers: Layers | Sequence[float], num_layers: int) -> np.ndarray | None:
     """Returns the factor of each layer, float32 `[L+1]`, or `None` if no layers are summed."""
     if isinstance(layers, str) and layers in LAYERS:
         return np.full([num_layers], 1 / num_layers, "float32") if layers == "average" else None
@@ -230,11 +249,11 @@ def _factors(layers, num_layers):
     return np.asarray(layers, np.float32)
 
 
-def _int32(*shape):
+def _int32(*shape: int | None) -> tf.TensorSpec:
     return tf.TensorSpec(shape, tf.int32)
 
 
-def batches_by_length(lengths, budget):
+def batches_by_length(lengths: np.ndarray, budget: int) -> Iterator[list[int]]:
     """Yields the indices of sentences in groups of similar length, shortest first.
 
     A group has at most `budget` tokens, including padding and two boundaries per sentence, unless
@@ -244,7 +263,7 @@ def batches_by_length(lengths, budget):
     >>> list(batches_by_length(np.array([3, 1, 9, 1]), budget=10))
     [[1, 3], [0], [2]]
     """
-    batch = []
+    batch: list[int] = []
     for number in np.argsort(lengths, kind="stable").tolist():
         if batch and (len(batch) + 1) * (int(lengths[number]) + 2) > budget:
             yield batch

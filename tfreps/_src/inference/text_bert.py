@@ -1,15 +1,18 @@
 """TextBert: a BERT model that computes vectors and attention for raw texts."""
 
+import os
 from collections.abc import Sequence
+from typing import Any, overload
 
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_list
-from tfreps._src.inference.answers import TextAttention, TextVectors
 from tfreps._src.inference.attention import piece_attention
 from tfreps._src.inference.loaded_model import LoadedModel, trace_once
+from tfreps._src.inference.outputs import TextAttention, TextVectors
 from tfreps._src.models import BertEncoder, BertPretrainer
 from tfreps._src.runs.bert_loading import max_length
+from tfreps._src.text.bert import PieceTokenizer
 
 TEXTS_AT_ONCE = 32
 BATCH = {  # the output of `tokenizer.batch`
@@ -29,7 +32,8 @@ class TextBert(LoadedModel):
         model: `BertEncoder`, or `BertPretrainer`, which has the pre-training heads.
         tokenizer: Tokenizer of `tfreps.text.bert`. If `None`, the model cannot read text.
             Defaults to `None`.
-        source: str or path-like. Path that the model was loaded from. Defaults to `None`.
+        source: str or path-like. Path, name or address that the model was loaded from. Defaults to
+            `None`.
 
     Attributes:
         encoder: `BertEncoder`. The encoder inside the model.
@@ -50,17 +54,30 @@ class TextBert(LoadedModel):
 
     kind = "a BERT model"
 
-    def __init__(self, model, tokenizer=None, source=None):
+    def __init__(
+        self,
+        model: BertEncoder | BertPretrainer,
+        tokenizer: PieceTokenizer | None = None,
+        source: str | os.PathLike[str] | None = None,
+    ):
         if not isinstance(model, BertEncoder | BertPretrainer):
             raise ValueError(
                 f"`model` must be a BertEncoder or BertPretrainer; got a {type(model).__name__}."
             )
         super().__init__(model, source)
-        self.encoder = model.find(BertEncoder)
-        self.tokenizer = tokenizer
-        self.max_length = None if tokenizer is None else max_length(self.encoder, tokenizer)
+        self.encoder: BertEncoder = model if isinstance(model, BertEncoder) else model.encoder
+        self.tokenizer: PieceTokenizer | None = tokenizer
+        self.max_length: int | None = (
+            None if tokenizer is None else max_length(self.encoder, tokenizer)
+        )
 
-    def __call__(self, text):
+    @overload  # a str is a sequence of str, too
+    def __call__(self, text: str) -> TextVectors: ...  # pyright: ignore[reportOverlappingOverload]
+
+    @overload
+    def __call__(self, text: Sequence[str]) -> list[TextVectors]: ...
+
+    def __call__(self, text: Any) -> Any:
         """Returns the `TextVectors` of one raw text, or `encode(text)` for a list of texts."""
         return self.encode([text])[0] if isinstance(text, str) else self.encode(text)
 
@@ -76,20 +93,20 @@ class TextBert(LoadedModel):
         Raises:
             ValueError: If there is no tokenizer, or if `texts` is a single string.
         """
-        self.check_tokenizer()
+        tokenizer = self._checked_tokenizer()
         check_list("`texts`", texts)
-        answers = []
+        found = []
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             some = texts[start : start + TEXTS_AT_ONCE]
-            batch = self.tokenizer.batch(some, max_length=self.max_length, too_long="truncate")
+            batch = tokenizer.batch(some, max_length=self.max_length, too_long="truncate")
             trace_once(self.encoder, BATCH)
             out = self.encoder.predict_on_batch(batch)
             for row, mask in enumerate(batch["mask"]):
                 ids = batch["token_ids"][row][mask]
-                names = [self.tokenizer.vocabulary[number] for number in ids]
+                names = [tokenizer.vocabulary[number] for number in ids]
                 pooled = out["pooled_output"][row] if "pooled_output" in out else None
-                answers.append(TextVectors(names, out["sequence_output"][row][mask], pooled))
-        return answers
+                found.append(TextVectors(names, out["sequence_output"][row][mask], pooled))
+        return found
 
     def attention(self, text: str, second: str | None = None) -> TextAttention:
         """Returns the attention of the model for a text, or for two texts as two segments.
@@ -106,14 +123,17 @@ class TextBert(LoadedModel):
             ValueError: If there is no tokenizer, if a text has no tokens, or if there are more than
                 `max_length` pieces, special tokens included.
         """
-        self.check_tokenizer()
-        return piece_attention(self.encoder, self.tokenizer, text, second)
+        return piece_attention(self.encoder, self._checked_tokenizer(), text, second)
 
     def check_tokenizer(self) -> None:
         """Raises a ValueError if there is no tokenizer."""
+        self._checked_tokenizer()
+
+    def _checked_tokenizer(self) -> PieceTokenizer:
         if self.tokenizer is None:
             raise ValueError(
                 f"{self.source or 'The model'} has no vocabulary (vocab.txt or tokenizer.json), "
                 "which is needed to read text. Add the checkpoint's original vocabulary file to "
                 "its folder. For a model in memory, pass `tokenizer` to TextBert."
             )
+        return self.tokenizer

@@ -1,12 +1,18 @@
 """TextBiLM: a trained biLM that computes the vectors of raw texts."""
 
+import os
 from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
 
 from tfreps._src.files.argument_checks import check_list
-from tfreps._src.inference.answers import TextVectors
 from tfreps._src.inference.loaded_model import LoadedModel
-from tfreps._src.inference.sentence_encoder import BATCH_TOKENS, SentenceEncoder
+from tfreps._src.inference.outputs import TextVectors
+from tfreps._src.inference.sentence_encoder import BATCH_TOKENS, Layers, SentenceEncoder
 from tfreps._src.models import BiLM, BiLMPretrainer, Elmo
+from tfreps._src.models.published_bilm import InitialState
+from tfreps._src.text.vocabulary import Vocabulary
 
 
 class TextBiLM(LoadedModel):
@@ -22,7 +28,8 @@ class TextBiLM(LoadedModel):
         initial_state: str. LSTM state at the start of each batch, as defined in `BiLM`: `"zero"`,
             `"warm"` or `"carry"`. Texts cannot be encoded with `"carry"`. If `None`, the model's
             own option is used. Defaults to `None`.
-        source: str or path-like. Path that the model was loaded from. Defaults to `None`.
+        source: str or path-like. Path, name or address that the model was loaded from. Defaults to
+            `None`.
 
     Attributes:
         bilm: `BiLM`. The biLM inside the model, with the given initial state.
@@ -41,20 +48,32 @@ class TextBiLM(LoadedModel):
 
     kind = "a biLM"
 
-    def __init__(self, model, vocabulary=None, initial_state=None, source=None):
+    def __init__(
+        self,
+        model: BiLM | BiLMPretrainer | Elmo,
+        vocabulary: Vocabulary | None = None,
+        initial_state: InitialState | None = None,
+        source: str | os.PathLike[str] | None = None,
+    ):
         if not isinstance(model, BiLM | BiLMPretrainer | Elmo):
             raise ValueError(
                 f"`model` must be a BiLM, BiLMPretrainer or Elmo; got a {type(model).__name__}."
             )
         super().__init__(model, source)
-        self.vocabulary = vocabulary
-        bilm = model.find(BiLM)
+        self.vocabulary: Vocabulary | None = vocabulary
+        bilm: BiLM = model if isinstance(model, BiLM) else model.bilm
         if initial_state not in (None, bilm.initial_state):
             bilm = bilm.with_initial_state(initial_state)
-        self.bilm = bilm
-        self._encoders = {}
+        self.bilm: BiLM = bilm
+        self._encoders: dict[str | tuple[float, ...], SentenceEncoder] = {}
 
-    def __call__(self, text):
+    @overload  # a str is a sequence of str, too
+    def __call__(self, text: str) -> TextVectors: ...  # pyright: ignore[reportOverlappingOverload]
+
+    @overload
+    def __call__(self, text: Sequence[str | Sequence[str]]) -> list[TextVectors]: ...
+
+    def __call__(self, text: Any) -> Any:
         """Computes the vectors of one raw text or of a list of texts.
 
         Args:
@@ -73,7 +92,9 @@ class TextBiLM(LoadedModel):
         found = [TextVectors(*pair) for pair in zip(tokens, self.encode(tokens), strict=True)]
         return found[0] if isinstance(text, str) else found
 
-    def encode(self, texts: Sequence[str | Sequence[str]], layers="all") -> list:
+    def encode(
+        self, texts: Sequence[str | Sequence[str]], layers: Layers | Sequence[float] = "all"
+    ) -> list[np.ndarray]:
         """Computes the vectors of texts.
 
         Args:
@@ -100,7 +121,10 @@ class TextBiLM(LoadedModel):
         return [vectors[number] for number in range(len(texts))]
 
     def sentence_encoder(
-        self, batch_tokens=BATCH_TOKENS, layers="all", dtype="float32"
+        self,
+        batch_tokens: int = BATCH_TOKENS,
+        layers: Layers | Sequence[float] = "all",
+        dtype: str = "float32",
     ) -> SentenceEncoder:
         """Returns a `SentenceEncoder` for this biLM, which suits large numbers of sentences.
 
@@ -121,5 +145,5 @@ class TextBiLM(LoadedModel):
         return SentenceEncoder(self.bilm, self.vocabulary, batch_tokens, layers, dtype)
 
 
-def _tokens(text):
+def _tokens(text: str | Sequence[str]) -> list[str]:
     return text.split() if isinstance(text, str) else list(text)

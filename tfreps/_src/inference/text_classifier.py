@@ -1,12 +1,15 @@
 """TextClassifier: a trained classifier for raw texts."""
 
+import os
 from collections.abc import Sequence
+from typing import Any, overload
 
-from tfreps._src.inference.answers import ClassifiedText, TextAttention
 from tfreps._src.inference.attention import piece_attention
-from tfreps._src.inference.text_model import TextModel
+from tfreps._src.inference.outputs import ClassifiedText, TextAttention
+from tfreps._src.inference.text_model import TextModel, Tokenization
 from tfreps._src.models import Classifier
-from tfreps._src.text.bert.piece_indexer import piece_texts
+from tfreps._src.text.bert.piece_indexer import PieceIndexer, piece_texts
+from tfreps._src.text.token_indexer import TokenIndexer
 
 OUTPUTS = "labels", "probabilities"
 
@@ -26,7 +29,8 @@ class TextClassifier(TextModel):
             texts into pieces. Defaults to `"spaces"`.
         max_length: int. Texts are truncated to this number of tokens (for a BERT model, pieces
             including `[CLS]` and `[SEP]`). If `None`, texts are not truncated. Defaults to `None`.
-        source: str or path-like. Path that the model was loaded from. Defaults to `None`.
+        source: str or path-like. Path, name or address that the model was loaded from. Defaults to
+            `None`.
 
     Attributes:
         names: list of str. The labels in the order of their ids.
@@ -47,19 +51,34 @@ class TextClassifier(TextModel):
 
     is_tagger = False
     kind = "a classifier"
-    scheme = None
+    scheme: str | None = None
 
-    def __init__(self, model, indexer, tokens="spaces", max_length=None, source=None):
+    def __init__(
+        self,
+        model: Classifier,
+        indexer: TokenIndexer | PieceIndexer,
+        tokens: Tokenization = "spaces",
+        max_length: int | None = None,
+        source: str | os.PathLike[str] | None = None,
+    ):
         if not isinstance(model, Classifier):
             raise ValueError(f"`model` must be a Classifier; got a {type(model).__name__}.")
         super().__init__(model, indexer, tokens, max_length, source)
-        self.names = model.labels
+        self.names: list[str] = model.labels
 
-    def __call__(self, text):
+    @overload  # a str is a sequence of str, too
+    def __call__(self, text: str) -> ClassifiedText: ...  # pyright: ignore[reportOverlappingOverload]
+
+    @overload
+    def __call__(self, text: Sequence[str | Sequence[str]]) -> list[ClassifiedText]: ...
+
+    def __call__(self, text: Any) -> Any:
         """Returns the `ClassifiedText` of one raw text, or `classify(text)` for a list of texts."""
         return self.classify([text])[0] if isinstance(text, str) else self.classify(text)
 
-    def classify(self, texts: Sequence[str | Sequence[str]], **options) -> list[ClassifiedText]:
+    def classify(
+        self, texts: Sequence[str | Sequence[str]], **options: Any
+    ) -> list[ClassifiedText]:
         """Classifies texts.
 
         Args:
@@ -77,11 +96,13 @@ class TextClassifier(TextModel):
             tf.errors.InvalidArgumentError: If a text, after truncation to `max_length`, has more
                 tokens than the model has learned positions.
         """
-        answers = []
-        for label, probabilities in self._rows(self._tokens_of(texts), OUTPUTS, options):
+        found = []
+        rows = self._rows(self._tokens_of(texts), OUTPUTS, options)
+        for text, (label, probabilities) in zip(texts, rows, strict=True):
             shares = dict(zip(self.names, probabilities.tolist(), strict=True))
-            answers.append(ClassifiedText(self.names[int(label)], shares))
-        return answers
+            raw = text if isinstance(text, str) else None
+            found.append(ClassifiedText(self.names[int(label)], shares, raw))
+        return found
 
     def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
         """Tokenizes raw texts as in training.

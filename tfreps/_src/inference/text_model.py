@@ -1,17 +1,25 @@
 """TextModel: base class of `TextTagger` and `TextClassifier`."""
 
+import os
 from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 import tensorflow as tf
 
 from tfreps._src.data.labeled.sequence_batches import SequenceBatches
 from tfreps._src.files.argument_checks import check_list
-from tfreps._src.inference.answers import TextAttention
 from tfreps._src.inference.loaded_model import LoadedModel, trace_once
+from tfreps._src.inference.outputs import TextAttention
+from tfreps._src.models import Classifier, HMMTagger, Tagger
+from tfreps._src.text.bert import PieceTokenizer
+from tfreps._src.text.bert.piece_indexer import PieceIndexer
+from tfreps._src.text.token_indexer import TokenIndexer
 from tfreps._src.text.tokenizers import tokenize
+from tfreps._src.text.vocabulary import Vocabulary
 
 BATCH_TOKENS = 4096
+Tokenization = Literal["spaces", "characters", "words", "bert"]
 
 
 class TextModel(LoadedModel):
@@ -25,14 +33,23 @@ class TextModel(LoadedModel):
     is_tagger: bool
     kind = "a tagger or classifier"
 
-    def __init__(self, model, indexer, tokens="spaces", max_length=None, source=None):
+    def __init__(
+        self,
+        model: Tagger | HMMTagger | Classifier,
+        indexer: TokenIndexer | PieceIndexer,
+        tokens: Tokenization = "spaces",
+        max_length: int | None = None,
+        source: str | os.PathLike[str] | None = None,
+    ):
         super().__init__(model, source)
-        self.indexer = indexer
-        self.vocabulary = getattr(indexer, "vocabulary", None)
-        self.tokenizer = getattr(indexer, "tokenizer", None)
-        self.tokens = self.tokenizer if tokens == "bert" else tokens
-        self.max_length = max_length
-        self.num_cut = 0
+        self.indexer: TokenIndexer | PieceIndexer = indexer
+        self.vocabulary: Vocabulary | None = getattr(indexer, "vocabulary", None)
+        self.tokenizer: PieceTokenizer | None = getattr(indexer, "tokenizer", None)
+        self.tokens: str | PieceTokenizer = tokens
+        if tokens == "bert" and self.tokenizer is not None:
+            self.tokens = self.tokenizer
+        self.max_length: int | None = max_length
+        self.num_cut: int = 0
 
     def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
         """Tokenizes raw texts as in training.
@@ -45,7 +62,12 @@ class TextModel(LoadedModel):
         """
         return tokenize(texts, self.tokens)
 
-    def batches(self, tokens, targets=None, **options) -> SequenceBatches:
+    def batches(
+        self,
+        tokens: Sequence[Sequence[str]],
+        targets: Sequence[Any] | None = None,
+        **options: Any,
+    ) -> SequenceBatches:
         """Returns the `SequenceBatches` in which sentences or texts are read, shortest first.
 
         `targets` are the tag ids or the label id of each of them; `options` are those of the
@@ -69,8 +91,8 @@ class TextModel(LoadedModel):
         probabilities = encoder.attention(self.indexer(tf.constant([tokens])))
         return TextAttention(tokens, probabilities[0].numpy())
 
-    def _reading(self):
-        found = {"tokens": self.tokens if isinstance(self.tokens, str) else "bert"}
+    def _reading(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"tokens": self.tokens if isinstance(self.tokens, str) else "bert"}
         if self.max_length is not None:
             found["max_length"] = self.max_length
         for name in ("lowercase", "digits_to_zero"):
@@ -78,13 +100,15 @@ class TextModel(LoadedModel):
                 found[name] = True
         return found
 
-    def _tokens_of(self, texts):
+    def _tokens_of(self, texts: Sequence[str | Sequence[str]]) -> list[list[str]]:
         """Returns the tokens of each text; lists of tokens are used unchanged."""
         check_list("`texts`", texts)
         rows = iter(self.tokenize([text for text in texts if isinstance(text, str)]))
-        return [next(rows) if isinstance(text, str) else text for text in texts]
+        return [next(rows) if isinstance(text, str) else list(text) for text in texts]
 
-    def _rows(self, sentences, outputs, options):
+    def _rows(
+        self, sentences: list[list[str]], outputs: Sequence[str], options: dict[str, Any]
+    ) -> list[tuple]:
         """Returns the outputs for each sentence, in the order of the sentences."""
         if not sentences:
             return []
@@ -106,6 +130,6 @@ class TextModel(LoadedModel):
         self.num_cut += batches.num_cut
         trace_once(self.model, batches.element_spec)
         for features in batches.dataset() if batches.num_batches() > 1 else batches.arrays():
-            answer = self.model.predict_on_batch(features)
-            rows += zip(*(np.asarray(answer[name]) for name in outputs), strict=True)
+            found = self.model.predict_on_batch(features)
+            rows += zip(*(np.asarray(found[name]) for name in outputs), strict=True)
         return batches.in_order(rows)

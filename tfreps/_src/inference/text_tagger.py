@@ -1,14 +1,17 @@
 """TextTagger: a trained tagger for raw texts."""
 
+import os
 from collections.abc import Sequence
+from typing import Any, overload
 
 import tensorflow as tf
 
-from tfreps._src.inference.answers import TaggedText, TextAttention
-from tfreps._src.inference.text_model import TextModel
+from tfreps._src.inference.outputs import TaggedText, TextAttention
+from tfreps._src.inference.text_model import TextModel, Tokenization
 from tfreps._src.models import HMMTagger, Tagger
-from tfreps._src.text.bert.piece_indexer import check_room
+from tfreps._src.text.bert.piece_indexer import PieceIndexer, check_room
 from tfreps._src.text.tags.tag_schemes import Scheme
+from tfreps._src.text.token_indexer import TokenIndexer
 
 OUTPUTS = "tags", "confidences", "mask"
 
@@ -29,7 +32,8 @@ class TextTagger(TextModel):
         max_length: int. Maximum number of pieces of a sentence for a BERT model, including `[CLS]`
             and `[SEP]`. Must be `None` for other models, which read whole sentences. If `None`, the
             length is not limited. Defaults to `None`.
-        source: str or path-like. Path that the model was loaded from. Defaults to `None`.
+        source: str or path-like. Path, name or address that the model was loaded from. Defaults to
+            `None`.
 
     Attributes:
         names: list of str. The tags in the order of their ids.
@@ -47,14 +51,21 @@ class TextTagger(TextModel):
     >>> tagger = TextTagger(HMMTagger(indexer.vocabulary_size, ["NOUN", "VERB"]), indexer)
     >>> tagger("Ada lives here").tokens
     ['Ada', 'lives', 'here']
-    >>> [answer.tags for answer in tagger([["Ada"], []])]
+    >>> [tagged.tags for tagged in tagger([["Ada"], []])]
     [['NOUN'], []]
     """
 
     is_tagger = True
     kind = "a tagger"
 
-    def __init__(self, model, indexer, tokens="spaces", max_length=None, source=None):
+    def __init__(
+        self,
+        model: Tagger | HMMTagger,
+        indexer: TokenIndexer | PieceIndexer,
+        tokens: Tokenization = "spaces",
+        max_length: int | None = None,
+        source: str | os.PathLike[str] | None = None,
+    ):
         if not isinstance(model, Tagger | HMMTagger):
             raise ValueError(
                 f"`model` must be a Tagger or HMMTagger; got a {type(model).__name__}."
@@ -65,25 +76,31 @@ class TextTagger(TextModel):
                 "`max_length` does not apply to a tagger without a BERT model, which reads whole "
                 f"sentences; got {max_length}. Omit `max_length`."
             )
-        self.names = model.tags
+        self.names: list[str] = model.tags
         self.scheme: Scheme | None = model.scheme
 
-    def __call__(self, text):
+    @overload  # a str is a sequence of str, too
+    def __call__(self, text: str) -> TaggedText: ...  # pyright: ignore[reportOverlappingOverload]
+
+    @overload
+    def __call__(self, text: Sequence[str | Sequence[str]]) -> list[TaggedText]: ...
+
+    def __call__(self, text: Any) -> Any:
         """Returns the `TaggedText` of one raw text, or the result of `tag` for a list of texts."""
         return self.tag([text])[0] if isinstance(text, str) else self.tag(text)
 
     def tag(
         self,
         texts: Sequence[str | Sequence[str]],
-        places: Sequence[str] | None = None,
-        **options,
+        locations: Sequence[str] | None = None,
+        **options: Any,
     ) -> list[TaggedText]:
         """Tags texts.
 
         Args:
             texts: list. Raw texts of one sentence each, or lists of tokens, which may be empty.
-            places: list of str. Names of the texts in error messages. If `None`, the texts
-                are numbered. Defaults to `None`.
+            locations: list of str. Names of the texts in error messages, such as `"a.txt, line 3"`.
+                If `None`, the texts are numbered. Defaults to `None`.
             **options: Options of `tfreps.data.SequenceBatches`, such as `vectors`.
 
         Returns:
@@ -99,15 +116,15 @@ class TextTagger(TextModel):
         """
         sentences = self._tokens_of(texts)
         if self.tokenizer is not None:
-            check_room(sentences, self.tokenizer, self.max_length, places)
+            check_room(sentences, self.tokenizer, self.max_length, locations)
             options = {"max_length": None, **options}
-        answers = []
+        found = []
         rows = self._rows(sentences, OUTPUTS, options)
         for text, tokens, (tags, confidences, mask) in zip(texts, sentences, rows, strict=True):
             names = [self.names[tag] for tag in tags[mask]]
             raw = text if isinstance(text, str) else None
-            answers.append(TaggedText(tokens, names, confidences[mask].tolist(), self.scheme, raw))
-        return answers
+            found.append(TaggedText(tokens, names, confidences[mask].tolist(), self.scheme, raw))
+        return found
 
     def attention(self, text: str, second: str | None = None) -> TextAttention:
         """Returns the attention of the Transformer inside the model for a text.

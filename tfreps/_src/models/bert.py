@@ -23,7 +23,7 @@ from tfreps._src.layers.transformer import (
     read_blocks,
 )
 from tfreps._src.models.features import feature, with_optional
-from tfreps._src.models.preset_methods import model_files
+from tfreps._src.models.published_bert import PublishedEncoder
 from tfreps._src.models.whole_model import WholeModel
 
 # Names that other libraries give to the inputs.
@@ -37,7 +37,7 @@ FOREIGN = {
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BertEncoder(WholeModel, keras.Model):
+class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
     """BERT encoder: `num_layers` Transformer blocks over token ids and segment ids.
 
         x_0 = dropout(embedding_norm(token_table[id] + position_p + segment_table[segment]))
@@ -242,62 +242,6 @@ class BertEncoder(WholeModel, keras.Model):
         kept = []
         self._read(features, False, kept)
         return tf.stack(kept, axis=1)
-
-    @classmethod
-    def from_pretrained(cls, path, **overrides):
-        """Loads a published checkpoint from Google, Hugging Face or aespresso.
-
-        Heads are not loaded.
-
-        Args:
-            path: str. A folder with `bert_config.json` and `bert_model.ckpt` (Google, TF 1); a
-                folder with `config.json` and `model.safetensors` or its index (Hugging Face's BERT,
-                DistilBERT and ELECTRA); or aespresso's `bert.model.epoch.N`, converted to a
-                `.safetensors` file. As in `from_preset`, it may also be in a zip archive, or be
-                given by its name or address.
-            **overrides: Options of `BertEncoder` that replace those of the checkpoint, such as
-                `num_layers` (loads only the first blocks), `max_sequence_length` (loads only the
-                first positions), `pooler=False`, `dropout`, `activation` or `dtype`. The sizes of
-                the checkpoint's arrays cannot be changed. aespresso's files do not store
-                `num_heads` or `normalize_positions`, which default to 12 and `True` here.
-
-        Returns:
-            `BertEncoder`.
-
-        Raises:
-            ValueError: If a file is missing, incomplete or damaged, if the files do not match each
-                other, if the checkpoint's configuration has an unsupported option (the message
-                names it), if the files belong to a different network, or if an override does not
-                match the arrays.
-
-        Reference: google-research/bert, "modeling.py"; transformers, "models/bert".
-
-        Example:
-        >>> bert = BertEncoder(vocabulary_size=9, hidden_dim=8, num_layers=2, num_heads=2)
-        >>> bert.save_pretrained("bert_tiny")
-        >>> len(BertEncoder.from_pretrained("bert_tiny", num_layers=1).blocks)
-        1
-        """
-        return model_files().from_pretrained(cls, path, **overrides)
-
-    def save_pretrained(self, path):
-        """Writes `config.json` and `model.safetensors` for Hugging Face transformers.
-
-        `BertModel` can load the folder. An encoder without a segment table is written for
-        `DistilBertModel`, and one with an `embedding_dim` of its own or with
-        `pooler_activation="gelu"` for `ElectraModel`. Sinusoidal positions are written as a table
-        of `max_sequence_length` rows.
-
-        Args:
-            path: str. Folder to write to; created if it does not exist.
-
-        Raises:
-            ValueError: If this class does not support the model, for example because of
-                `normalize_first=True`, quantized weights, or a pooler in an encoder for
-                `DistilBertModel` or `ElectraModel`, or if the folder contains
-                `model.safetensors.index.json`.
-        """
-        model_files().save_pretrained(self, path)
 
     def _read(self, features, training, kept=None):
         """Returns a tuple of the layers (a list of `x_0` and each block's output) and the mask.

@@ -16,11 +16,11 @@ from tfreps._src.metrics import Perplexity
 from tfreps._src.models.bert import BertEncoder
 from tfreps._src.models.features import feature
 from tfreps._src.models.own_loss import TARGETS_IN_FEATURES, OwnLossModel, features_of
-from tfreps._src.models.preset_methods import model_files
+from tfreps._src.models.published_bert import PublishedPretrainer
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BertPretrainer(OwnLossModel, keras.Model):
+class BertPretrainer(PublishedPretrainer, OwnLossModel, keras.Model):
     """BERT's two pre-training tasks on one encoder: masked tokens and next sentences.
 
         h_m = sequence_output at the m-th masked position
@@ -157,50 +157,6 @@ class BertPretrainer(OwnLossModel, keras.Model):
             loss += tf.reduce_sum(nll) / tf.maximum(count, 1.0)
             self._update("next_sentence", nll, hits)
         return loss
-
-    @classmethod
-    def from_pretrained(cls, path, next_sentence=None, **overrides):
-        """Loads the encoder and the heads of a published checkpoint.
-
-        This method accepts the same checkpoints as `BertEncoder.from_pretrained`. If the second
-        sentence follows the first, the next-sentence label is 0 in checkpoints from Google and
-        Hugging Face, and 1 in those from aespresso.
-
-        Args:
-            path: str. Checkpoint with a masked-token head; see `BertEncoder.from_pretrained`.
-            next_sentence: bool. Whether to load the next-sentence head. If `None` (the default), it
-                is loaded if the checkpoint contains it.
-            **overrides: Options of the encoder that replace those of the checkpoint.
-
-        Returns:
-            `BertPretrainer`.
-
-        Raises:
-            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, if the masked-token
-                head or a requested next-sentence head is missing, if `pooler=False` is passed and a
-                next-sentence head is loaded, or if the masked-token head does not share the token
-                table or the activation of the encoder.
-        """
-        return model_files().from_pretrained(cls, path, next_sentence=next_sentence, **overrides)
-
-    def save_pretrained(self, path, next_label=0):
-        """Writes a folder that `BertForPreTraining` of Hugging Face transformers can load.
-
-        Without the next-sentence task, the folder is for `BertForMaskedLM`, or for
-        `DistilBertForMaskedLM` or `ElectraForMaskedLM` (the generator of ELECTRA); see
-        `BertEncoder.save_pretrained`. The latter two have no next-sentence head.
-
-        Args:
-            path: str. Folder to write to; created if it does not exist.
-            next_label: int. Label, 0 or 1, that this model uses if the second sentence follows the
-                first. In the folder, this label is always 0, as in transformers. Defaults to 0.
-
-        Raises:
-            ValueError: If `next_label` is not 0 or 1, if Hugging Face transformers does not support
-                the encoder (see `BertEncoder.save_pretrained`), or if the folder contains
-                `model.safetensors.index.json`.
-        """
-        model_files().save_pretrained(self, path, next_label)
 
     def _token_logits(self, x):
         dim = self.encoder.table_dim

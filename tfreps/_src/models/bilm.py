@@ -14,7 +14,7 @@ from tfreps._src.layers.ops.configurable import shared_options
 from tfreps._src.layers.ops.masks import checked_ids
 from tfreps._src.models.copy_weights import copy_weights
 from tfreps._src.models.features import check_features, feature
-from tfreps._src.models.preset_methods import model_files
+from tfreps._src.models.published_bilm import PublishedBiLM
 from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.text.char_ids import (
     add_boundaries,
@@ -31,7 +31,7 @@ findings , before the end of the year .".split()
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class BiLM(WholeModel, keras.Model):
+class BiLM(PublishedBiLM, WholeModel, keras.Model):
     """Bidirectional language model of ELMo, without its softmax.
 
         layer 0:  [token, token],  token = CharCNN(characters)  (or an embedding of the id)
@@ -333,58 +333,6 @@ class BiLM(WholeModel, keras.Model):
         if initial_state == "warm":
             copy.warm_up()
         return copy
-
-    @classmethod
-    def from_pretrained(
-        cls, source, weights_file=None, initial_state="zero", embedding_file=None, **kwargs
-    ):
-        """Loads a biLM from published ELMo weights or from a training folder of bilm-tf.
-
-        Args:
-            source: str. Path of an `options.json` of bilm-tf or AllenNLP; a folder with one such
-                file and its weights; or a training folder of bilm-tf (TensorFlow 1), whose newest
-                checkpoint is loaded without its softmax; or a zip archive, name or address, as in
-                `from_preset`. The HDF5 weights must be next to the options: `weights.hdf5`,
-                `X_weights.hdf5` for `X_options.json`, or the only other HDF5 file.
-            weights_file: str. Path of the HDF5 weights if they are elsewhere. Defaults to `None`.
-            initial_state: `"zero"`, `"warm"` or `"carry"`; see `BiLM`. With `"warm"`, `warm_up` is
-                called and reads the default sentence. Defaults to `"zero"`.
-            embedding_file: str. Path of the HDF5 file that bilm-tf's `dump_token_embeddings` wrote.
-                The model then reads token ids instead of character ids. Defaults to `None`.
-            **kwargs: Further options of `BiLM`, such as `trainable`, `dtype` or `max_batch_size`.
-
-        Returns:
-            `BiLM`.
-
-        Raises:
-            ValueError: If a file is missing or damaged, an option is missing or invalid, or the
-                files do not match each other. The error message names the file or the array.
-
-        Example:
-        >>> small = BiLM(filters=[[1, 8]], units=8, projection_dim=4)
-        >>> small.save_pretrained("elmo_mine")
-        >>> BiLM.from_pretrained("elmo_mine", initial_state="warm").filters
-        [[1, 8]]
-        """
-        options = {"weights_file": weights_file, "initial_state": initial_state, **kwargs}
-        if embedding_file is not None:
-            options["embedding_file"] = embedding_file
-        return model_files().from_pretrained(cls, source, **options)
-
-    def save_pretrained(self, folder):
-        """Writes `options.json` and `weights.hdf5` for bilm-tf and AllenNLP.
-
-        Args:
-            folder: str. Folder to write to; created if it does not exist.
-
-        Warns:
-            UserWarning: If AllenNLP cannot load the model.
-
-        Raises:
-            ValueError: If the model is unidirectional or has an option that the format does not
-                support.
-        """
-        model_files().save_pretrained(self, folder)
 
     def _to_ids(self, inputs):
         mask = None

@@ -20,13 +20,13 @@ from tfreps._src.metrics import AreaUnderCurve, SentenceLoss
 from tfreps._src.models.keras_encoder import encoded, width_of
 from tfreps._src.models.linear_encoder import LinearEncoder
 from tfreps._src.models.own_loss import METRICS, SentenceLossModel, checked_y, mean_of_rows
-from tfreps._src.models.preset_methods import model_files
+from tfreps._src.models.published_heads import PublishedClassifier
 
 POOLINGS = *LAYER_POOLINGS, "pooled"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Classifier(SentenceLossModel, keras.Model):
+class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
     """Text classifier: an encoder, pooling and a softmax over labels.
 
         v = pool(sequence_output)       (or the encoder's own `pooled_output`)
@@ -212,61 +212,6 @@ class Classifier(SentenceLossModel, keras.Model):
     def predict_step(self, data: Any) -> Outputs:
         outputs = self(keras.utils.unpack_x_y_sample_weight(data)[0])
         return {"labels": _likeliest(outputs), "probabilities": outputs["probabilities"]}
-
-    @classmethod
-    def from_pretrained(
-        cls, path, labels=None, encoder_options=None, next_sentence=False, **options
-    ):
-        """Loads a published BERT classifier: the encoder and its head.
-
-        To put a new head on an encoder instead, use
-        `Classifier(BertEncoder.from_pretrained(path), labels)`.
-
-        Args:
-            path: str. Checkpoint with a classification head, written by
-                `BertForSequenceClassification`, `DistilBertForSequenceClassification` or
-                `ElectraForSequenceClassification` of Hugging Face transformers or by Google's
-                `run_classifier.py`; with `next_sentence`, any checkpoint with a next-sentence head.
-                `BertEncoder.from_pretrained` describes the files.
-            labels: list of str. Label names. If `None` (the default), the checkpoint's names are
-                used, or `LABEL_0`, `LABEL_1` and so on if it has none.
-            encoder_options: dict. Options of the encoder that replace those of the checkpoint.
-                Defaults to `None`.
-            next_sentence: bool. Whether to load the next-sentence head of pre-training, as in
-                `BertForNextSentencePrediction`, instead of a classification head. Unless `labels`
-                is given, the labels are `"next"` and `"other"`, in the order of the checkpoint.
-                Defaults to `False`.
-            **options: Options of `Classifier`, except `pooling`, `hidden_units` and `linear`: the
-                head is a single dense layer over the pooled output. `dropout` defaults to that of
-                the checkpoint.
-
-        Returns:
-            `Classifier`.
-
-        Raises:
-            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, the head is missing
-                or does not choose one of several labels, or an option does not match the head.
-        """
-        options = {"labels": labels, "encoder_options": encoder_options, **options}
-        return model_files().from_pretrained(cls, path, next_sentence=next_sentence, **options)
-
-    def save_pretrained(self, path):
-        """Writes a folder for Hugging Face transformers.
-
-        `BertForSequenceClassification` can load the folder, or the class of DistilBERT or ELECTRA
-        if `BertEncoder.save_pretrained` would write the encoder for that family. The pooler of the
-        encoder is then the first dense layer of the head.
-
-        Args:
-            path: str. Folder to write to; created if it does not exist.
-
-        Raises:
-            ValueError: If the encoder is neither a `BertEncoder` nor a `PieceEncoder` around one,
-                `BertEncoder.save_pretrained` rejects it, the pooling is not `"pooled"`, the model
-                has a hidden layer or a linear model, or the folder contains
-                `model.safetensors.index.json`.
-        """
-        model_files().save_pretrained(self, path)
 
     @property
     def classes(self) -> list[str]:

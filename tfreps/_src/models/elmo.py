@@ -11,6 +11,7 @@ from tfreps._src.layers.ops.annotations import Features
 from tfreps._src.layers.scalar_mix import ScalarMix
 from tfreps._src.models.bilm import BiLM
 from tfreps._src.models.copy_weights import changed_copy
+from tfreps._src.models.published_bilm import PublishedElmo
 from tfreps._src.models.whole_model import WholeModel
 
 # Epsilon of the layer norm in each original implementation; see ScalarMix.
@@ -18,7 +19,7 @@ LAYER_NORMS = {None: 0.0, "bilm_tf": 1e-12, "allennlp": 1e-13}
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Elmo(WholeModel, keras.Model):
+class Elmo(PublishedElmo, WholeModel, keras.Model):
     """Contextual token vectors of ELMo: independent mixes of the layers of a biLM.
 
         elmo_k = dropout(gamma_k * sum_l softmax(w_k)_l * layer_l)

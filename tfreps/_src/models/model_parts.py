@@ -1,10 +1,13 @@
 """ModelParts: the parts of a model, and what can be asked about them."""
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TypeVar
 
 import keras
 
 from tfreps._src.layers.ops.configurable import argument_names
+
+Part = TypeVar("Part")
 
 
 class ModelParts:
@@ -41,14 +44,14 @@ class ModelParts:
         values = {name: vars(self).get(name) for name in argument_names(type(self))}
         return {n: value for n, value in values.items() if isinstance(value, keras.layers.Layer)}
 
-    def _all_parts(self):
+    def _all_parts(self) -> Iterator[Any]:
         """Yields the model itself and all tfreps models inside it, outer models first."""
         yield self
         for part in self.parts().values():
             if isinstance(part, ModelParts):
                 yield from part._all_parts()
 
-    def find(self, *classes: Any) -> Any:
+    def find(self, *classes: type[Part]) -> Part | None:
         """Returns the first of `_all_parts()` that is an instance of one of the classes.
 
         Args:

@@ -1,18 +1,33 @@
 """PresetMethods: loading a model from a preset, and storing and uploading it."""
 
+import os
+from types import ModuleType
+from typing import Any, TypeVar
 
-def model_files():
+Model = TypeVar("Model", bound="PresetMethods")
+
+
+def model_files() -> ModuleType:
     """Returns `runs.model_files`, the only module above `models` that this package imports."""
     from tfreps._src.runs import model_files
 
     return model_files
 
 
+def given(**options: object) -> dict[str, Any]:
+    """Returns the options that are not `None`."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
 class PresetMethods:
-    """Mixin with the methods `from_preset`, `save_to_preset` and `upload_preset` of all models."""
+    """Mixin with the methods `from_preset`, `save_to_preset` and `upload_preset` of all models.
+
+    Classes with published weights override `from_preset`: see `published_bilm` and
+    `published_bert`.
+    """
 
     @classmethod
-    def from_preset(cls, source, **options):
+    def from_preset(cls: type[Model], source: str | os.PathLike[str]) -> Model:
         """Loads a model by name, from the Hugging Face Hub, from a URL or from a path.
 
         If the source contains a larger model, such as a `Classifier` on a `BertEncoder`, the first
@@ -32,8 +47,8 @@ class PresetMethods:
             The model.
 
         Raises:
-            ValueError: If the source cannot be found or downloaded, if it contains no model of
-                this class, or if `options` are passed that do not apply to it.
+            ValueError: If the source cannot be found or downloaded, or if it contains no model of
+                this class.
             OSError: If there is no room on the disk.
 
         Example:
@@ -43,9 +58,9 @@ class PresetMethods:
         >>> TextCNN.from_preset("my_text_cnn").num_filters
         4
         """
-        return model_files().from_preset(cls, source, **options)
+        return model_files().from_preset(cls, source)
 
-    def save_to_preset(self, folder):
+    def save_to_preset(self, folder: str | os.PathLike[str]) -> None:
         """Writes the model to a folder that `from_preset` and `tfreps.load` read.
 
         The folder contains `options.json`, `config.json`, `model.safetensors`, a model card and,
@@ -62,7 +77,9 @@ class PresetMethods:
         """
         model_files().save_to_preset(self, folder)
 
-    def upload_preset(self, address, message="Upload with tfreps", private=None):
+    def upload_preset(
+        self, address: str, message: str = "Upload with tfreps", private: bool | None = None
+    ) -> str:
         """Uploads the folder that `save_to_preset` writes to a repository on the Hugging Face Hub.
 
         The upload needs a token: log in with `hf auth login`, or set the environment variable

@@ -15,14 +15,14 @@ from tfreps._src.metrics import SentenceLoss, SpanF1, TokenAccuracy
 from tfreps._src.models.keras_encoder import encoded, width_of
 from tfreps._src.models.linear_encoder import LinearEncoder
 from tfreps._src.models.own_loss import SentenceLossModel, checked_y, mean_of_rows
-from tfreps._src.models.preset_methods import model_files
+from tfreps._src.models.published_heads import PublishedTagger
 from tfreps._src.text.tags.tag_schemes import Scheme, allowed_transitions
 
 CONSTRAIN = "both", "decode", "none"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Tagger(SentenceLossModel, keras.Model):
+class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
     """Sequence tagger: an encoder, a dense layer and a CRF or a softmax.
 
         emissions_t = dropout(sequence_output_t) @ kernel + bias [+ linear_t]
@@ -291,51 +291,6 @@ class Tagger(SentenceLossModel, keras.Model):
     def _frozen_by_options(self):
         """Returns the CRF if it is not used, so that its transitions stay zero."""
         return [] if self.use_crf else [self.crf]
-
-    @classmethod
-    def from_pretrained(cls, path, tags=None, encoder_options=None, **options):
-        """Loads a published BERT tagger: the encoder and its head.
-
-        To put a new head on an encoder instead, use
-        `Tagger(BertEncoder.from_pretrained(path), tags)`.
-
-        Args:
-            path: str. Checkpoint with a token-classification head, written by
-                `BertForTokenClassification`, `DistilBertForTokenClassification` or
-                `ElectraForTokenClassification` of Hugging Face transformers.
-                `BertEncoder.from_pretrained` describes the files.
-            tags: list of str. Tag names. If `None` (the default), the checkpoint's names are used,
-                or `LABEL_0`, `LABEL_1` and so on if it has none.
-            encoder_options: dict. Options of the encoder that replace those of the checkpoint.
-                Defaults to `None`.
-            **options: Options of `Tagger`. By default, the tagger has a softmax, like the
-                checkpoint. With `use_crf=True`, the CRF's scores are newly initialized. `dropout`
-                defaults to that of the checkpoint.
-
-        Returns:
-            `Tagger`.
-
-        Raises:
-            ValueError: If `BertEncoder.from_pretrained` rejects the checkpoint, the checkpoint has
-                no such head, or an option does not match the head.
-        """
-        options = {"tags": tags, "encoder_options": encoder_options, **options}
-        return model_files().from_pretrained(cls, path, **options)
-
-    def save_pretrained(self, path):
-        """Writes a folder that `BertForTokenClassification` of Hugging Face transformers can load.
-
-        For DistilBERT and ELECTRA, it is their class; see `BertEncoder.save_pretrained`.
-
-        Args:
-            path: str. Folder to write to; created if it does not exist.
-
-        Raises:
-            ValueError: If the encoder is neither a `BertEncoder` nor a `PieceEncoder` around one,
-                `BertEncoder.save_pretrained` rejects it, the model has a CRF, no projection or a
-                linear model, or the folder contains `model.safetensors.index.json`.
-        """
-        model_files().save_pretrained(self, path)
 
     @property
     def classes(self) -> list[str]:

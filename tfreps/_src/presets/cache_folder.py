@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import os
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import filelock
 
@@ -25,7 +25,9 @@ def folder_of(kind: str, source: str) -> pathlib.Path:
 
 
 @contextlib.contextmanager
-def missing(path: pathlib.Path, is_complete=os.path.exists) -> Iterator[bool]:
+def missing(
+    path: pathlib.Path, is_complete: Callable[[pathlib.Path], bool] = os.path.exists
+) -> Iterator[bool]:
     """Context manager that yields whether a path must still be written, by one process at a time.
 
     `is_complete` is True for a path that need not be written. The lock of a process that was killed

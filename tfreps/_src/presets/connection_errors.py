@@ -35,10 +35,10 @@ def naming_source(
         raise ValueError(f"{source} cannot be {done}: {reason}. {hint}") from error
 
 
-def _reason(error: BaseException, server: str, hint: str) -> tuple[str, str]:
+def _reason(error: BaseException | None, server: str, hint: str) -> tuple[str, str]:
     """Returns the reason of an error, and the hint for it."""
     if isinstance(error, LocalEntryNotFoundError):
-        cause, own = error.__cause__, f"{server} does not answer"
+        cause, own = error.__cause__, f"{server} does not respond"
         if isinstance(cause, OfflineModeIsEnabled) or getattr(cause, "response", None) is not None:
             own, hint = _reason(cause, server, hint)
         return f"it is not completely in the cache, and {own}", hint
@@ -48,4 +48,7 @@ def _reason(error: BaseException, server: str, hint: str) -> tuple[str, str]:
     if code is None:
         text = " ".join(str(error).split()).rstrip(".")[:200]
         return text or type(error).__name__, hint
-    return f"{server} answered {code}", LOGIN if server == HUB and code in (401, 403) else hint
+    return f"{server} responded with {code}", LOGIN if server == HUB and code in (
+        401,
+        403,
+    ) else hint

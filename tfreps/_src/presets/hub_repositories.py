@@ -1,5 +1,6 @@
 """Repositories on the Hugging Face Hub: addresses, downloads and uploads."""
 
+import contextlib
 import glob
 import os
 import pathlib
@@ -119,7 +120,7 @@ def upload_folder(
         api.create_repo(found.name, private=private, exist_ok=True)
         commit = api.upload_folder(
             repo_id=found.name,
-            folder_path=folder,
+            folder_path=os.fspath(folder),
             path_in_repo=found.folder or None,
             revision=found.revision,
             commit_message=message,
@@ -127,7 +128,9 @@ def upload_folder(
     return str(commit.commit_url)
 
 
-def _naming(address: str, found: Repository, done: str, hint: str):
+def _naming(
+    address: str, found: Repository, done: str, hint: str
+) -> contextlib.AbstractContextManager[None]:
     """Returns a context manager that raises errors of `huggingface_hub` as short ValueErrors."""
     revision = f"has no revision {found.revision or 'main'!r}."
     sentences = {

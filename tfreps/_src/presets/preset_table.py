@@ -65,10 +65,10 @@ class Preset(NamedTuple):
         return self.files[-1].size
 
 
-class PresetTable(list):
-    """List of `Preset` objects that is printed as a table."""
+class PresetTable(list[Preset]):
+    """List of presets that prints as a table."""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         head = ("name", "kind", "parameters", "size", "source", "license", "checksum")
         lines = [head, *map(_cells, self)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -80,7 +80,7 @@ def table() -> PresetTable:
     """Returns the table of published weights that can be loaded by name.
 
     Returns:
-        `PresetTable`. A list of `Preset` objects that is printed as a table.
+        `PresetTable`. A list of presets that prints as a table.
 
     Example:
     >>> table()[0].name
@@ -92,7 +92,7 @@ def table() -> PresetTable:
 @functools.cache
 def rows() -> dict[str, Preset]:
     """Returns a dict from the name of each row of the table to its `Preset`."""
-    text = importlib.resources.files(__package__).joinpath(TABLE).read_text(encoding="utf-8")
+    text = importlib.resources.files(__package__ or "").joinpath(TABLE).read_text(encoding="utf-8")
     found = {}
     for name, row in json.loads(text).items():
         files = [PresetFile(file, **facts) for file, facts in row["files"].items()]

@@ -14,7 +14,7 @@ from tfreps._src.files.file_hash import file_hash
 from tfreps._src.presets.cache_folder import folder_of, missing
 from tfreps._src.presets.connection_errors import naming_source
 
-TIMEOUT = 10  # seconds until a server must answer the first request
+TIMEOUT = 10  # seconds until a server must respond to the first request
 HINT = (
     "Check the address and the connection, and try again. A partial download is resumed if the "
     "server supports this."
@@ -59,7 +59,7 @@ def _download(url: str, path: pathlib.Path, checksum: str | None, size: int | No
     from huggingface_hub.file_download import http_get  # only downloads need this slow import
 
     with naming_source(url, "downloaded", HINT):
-        found, tag = _ask(url)
+        found, tag = _size_and_tag(url)
     if None not in (size, found) and size != found:
         raise ValueError(
             f"{url} has {found:,} bytes; expected {size:,}. The file on the server has changed or "
@@ -75,7 +75,7 @@ def _download(url: str, path: pathlib.Path, checksum: str | None, size: int | No
         with naming_source(url, "downloaded", HINT), open(partial, "ab") as file:
             sizes = {"resume_size": file.tell(), "expected_size": found}
             http_get(url, file, **sizes, headers=PLAIN, displayed_filename=path.name)
-    if not _is_right(partial, checksum):
+    if checksum is not None and not _is_right(partial, checksum):
         got = file_hash(partial, _algorithm(checksum))
         partial.unlink()
         raise ValueError(
@@ -86,14 +86,14 @@ def _download(url: str, path: pathlib.Path, checksum: str | None, size: int | No
     os.replace(partial, path)
 
 
-def _ask(url: str) -> tuple[int | None, str | None]:
+def _size_and_tag(url: str) -> tuple[int | None, str | None]:
     """Returns the size and the ETag of the file at a URL, each of which is `None` if unknown."""
-    answer = get_session().head(url, follow_redirects=True, timeout=TIMEOUT, headers=PLAIN)
-    if answer.status_code in (403, 405, 501):  # some servers answer GET alone
+    response = get_session().head(url, follow_redirects=True, timeout=TIMEOUT, headers=PLAIN)
+    if response.status_code in (403, 405, 501):  # some servers support GET alone
         return None, None
-    hf_raise_for_status(answer)
-    size = answer.headers.get("content-length")
-    return int(size) if size and size.isdigit() else None, answer.headers.get("etag")
+    hf_raise_for_status(response)
+    size = response.headers.get("content-length")
+    return int(size) if size and size.isdigit() else None, response.headers.get("etag")
 
 
 def _is_right(path: pathlib.Path, checksum: str | None) -> bool:

@@ -2,14 +2,17 @@
 
 import os
 import pathlib
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tfreps._src.convert.bert_checkpoint import read_encoder, read_pretrainer
 from tfreps._src.models import BertEncoder, BertPretrainer
 from tfreps._src.models.copy_weights import copy_weights
+from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.runs.locate import BERT, RUN, locate
+from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.runs.vocabulary_checks import check_pieces
-from tfreps._src.text.bert import checkpoint_tokenizer, read_tokenizer
+from tfreps._src.text.bert import PieceTokenizer, checkpoint_tokenizer, read_tokenizer
 from tfreps._src.text.bert.tokenizer_files import SOURCES
 
 COMMAND = "pretrain-bert"
@@ -25,11 +28,11 @@ EMBEDDINGS = (  # layers of a `BertEncoder` before its blocks; some encoders lac
 class EncoderAndTokenizer(NamedTuple):
     """`BertEncoder` and its tokenizer of `tfreps.text.bert`."""
 
-    encoder: Any
-    tokenizer: Any
+    encoder: BertEncoder
+    tokenizer: PieceTokenizer
 
 
-def load_encoder(source: str | os.PathLike[str], **changes) -> EncoderAndTokenizer:
+def load_encoder(source: str | os.PathLike[str], **changes: Any) -> EncoderAndTokenizer:
     """Loads the encoder of a pre-trained BERT model; all of its weights are trainable.
 
     The source is a run folder of `tfreps pretrain-bert`, a folder that `save_to_preset` wrote, or a
@@ -50,8 +53,8 @@ def load_pretrainer(
     source: str | os.PathLike[str],
     next_sentence: bool | None = None,
     next_label: int | None = None,
-    **changes,
-):
+    **changes: Any,
+) -> tuple[BertPretrainer, PieceTokenizer]:
     """Returns a `BertPretrainer` to continue pre-training, and its tokenizer.
 
     The source is as in `load_encoder`, but must contain a `BertPretrainer`. The model has the head
@@ -75,7 +78,18 @@ def load_pretrainer(
     return model, tokenizer
 
 
-def run_tokenizer(run, encoder):
+def encoder_of(model: WholeModel, path: pathlib.Path) -> BertEncoder:
+    """Returns the `BertEncoder` inside a model; raises a ValueError if there is none."""
+    found = model.find(BertEncoder)
+    if found is None:
+        raise ValueError(
+            f"{path} has a tokenizer, but its model contains no BertEncoder. Put the original "
+            "files back."
+        )
+    return found
+
+
+def run_tokenizer(run: RunFolder, encoder: BertEncoder) -> PieceTokenizer:
     """Reads the tokenizer of a run folder and checks it with `check_pieces`."""
     tokenizer = read_tokenizer(run.tokenizer_path)
     check_pieces(encoder, tokenizer, run.path)
@@ -87,14 +101,14 @@ def has_vocabulary(path: pathlib.Path) -> bool:
     return any((_folder_of(path) / name).is_file() for name in SOURCES)
 
 
-def published_tokenizer(path: pathlib.Path, encoder):
+def published_tokenizer(path: pathlib.Path, encoder: BertEncoder) -> PieceTokenizer:
     """Reads the tokenizer of a published checkpoint and checks it with `check_pieces`."""
     tokenizer = checkpoint_tokenizer(_folder_of(path), vocabulary_size=encoder.vocabulary_size)
     check_pieces(encoder, tokenizer, path)
     return tokenizer
 
 
-def freeze_blocks(encoder, number: int) -> None:
+def freeze_blocks(encoder: BertEncoder, number: int) -> None:
     """Freezes the embeddings and the first blocks of a BERT encoder; with 0 blocks, nothing."""
     if not 0 <= number <= encoder.num_layers:
         raise ValueError(
@@ -107,7 +121,7 @@ def freeze_blocks(encoder, number: int) -> None:
                 layer.trainable = False
 
 
-def max_length(encoder, tokenizer) -> int | None:
+def max_length(encoder: BertEncoder, tokenizer: PieceTokenizer) -> int | None:
     """Returns the maximum number of ids per text, special tokens included; `None` if unlimited."""
     positions = encoder.max_sequence_length if encoder.positions == "learned" else None
     return least(positions, tokenizer.max_length)
@@ -118,7 +132,9 @@ def least(*lengths: int | None) -> int | None:
     return min((length for length in lengths if length is not None), default=None)
 
 
-def changed_encoder(old, path, changes):
+def changed_encoder(
+    old: BertEncoder, path: str | os.PathLike[str], changes: Mapping[str, Any]
+) -> BertEncoder:
     """Builds a new, trainable encoder with changed options and the weights of an old one."""
     if changes.get("num_layers", 1) > old.num_layers:
         raise ValueError(
@@ -141,19 +157,21 @@ def _folder_of(path: pathlib.Path) -> pathlib.Path:
     return path if path.is_dir() else path.parent
 
 
-def _check_label(wanted: int | None, own: int, path) -> None:
+def _check_label(wanted: int | None, own: int, path: pathlib.Path) -> None:
     if wanted not in (None, own):
         raise ValueError(
             f"`next_label` must be {own}, the value that {path} was trained with; got {wanted}."
         )
 
 
-def _of_command(run):
+def _of_command(run: RunFolder) -> RunFolder:
     """Returns the run; raises a ValueError unless `pretrain-bert` or `save_to_preset` wrote it."""
     return run if run.is_preset else run.check_command(COMMAND)
 
 
-def _continued(old, run, next_sentence, changes):
+def _continued(
+    old: BertPretrainer, run: RunFolder, next_sentence: bool | None, changes: Mapping[str, Any]
+) -> BertPretrainer:
     """Builds a new, trainable pretrainer with the weights of an old one."""
     if next_sentence and not old.next_sentence:
         raise ValueError(
@@ -168,7 +186,7 @@ def _continued(old, run, next_sentence, changes):
     return model
 
 
-def _encoder(run):
+def _encoder(run: RunFolder) -> BertEncoder:
     """Returns the encoder of a run of `tfreps pretrain-bert`, or of any model in a preset."""
     model = run.load_model()
     if not run.is_preset:
@@ -183,7 +201,7 @@ def _encoder(run):
     return found
 
 
-def _pretrainer(model, run):
+def _pretrainer(model: Any, run: RunFolder) -> BertPretrainer:
     """Returns the model; raises a ValueError if it is not a `BertPretrainer`."""
     if not isinstance(model, BertPretrainer):
         raise ValueError(

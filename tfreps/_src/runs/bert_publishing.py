@@ -2,6 +2,8 @@
 
 import os
 import pathlib
+from collections.abc import Mapping
+from typing import Any
 
 from tfreps._src.convert.bert_checkpoint import Checkpoint, read_classifier, read_tagger
 from tfreps._src.convert.bert_table import has, label_rows
@@ -13,10 +15,12 @@ from tfreps._src.runs.bert_loading import least, max_length, published_tokenizer
 from tfreps._src.runs.model_files import asset_writers
 from tfreps._src.runs.run_card import run_card
 from tfreps._src.runs.run_folder import RunFolder
-from tfreps._src.text.bert import read_tokenizer, write_checkpoint_tokenizer
+from tfreps._src.text.bert import PieceTokenizer, read_tokenizer, write_checkpoint_tokenizer
 
 
-def read_with_head(checkpoint: Checkpoint, path: pathlib.Path, scheme: str | None = None):
+def read_with_head(
+    checkpoint: Checkpoint, path: pathlib.Path, scheme: str | None = None
+) -> tuple[Classifier | Tagger, PieceTokenizer]:
     """Returns the published tagger or classifier at a path, and its tokenizer.
 
     The model is a tagger if its `architectures` include a class such as
@@ -49,7 +53,12 @@ def has_head(checkpoint: Checkpoint) -> bool:
     return has(label_rows(checkpoint.names, checkpoint.options, 1), checkpoint.arrays.shapes)
 
 
-def write_labeling_run(model, tokenizer, folder: str | os.PathLike[str], options: dict) -> None:
+def write_labeling_run(
+    model: Classifier | Tagger,
+    tokenizer: PieceTokenizer,
+    folder: str | os.PathLike[str],
+    options: Mapping[str, Any],
+) -> None:
     """Writes a run folder like those of `tfreps train-classifier` and `tfreps train-tagger`."""
     command = "train-tagger" if isinstance(model, Tagger) else "train-classifier"
     run = RunFolder.create(folder, command, {**options, "encoder": "bert", "tokens": "bert"})
@@ -82,7 +91,7 @@ def write_published(run: RunFolder, folder: str | os.PathLike[str], name: str | 
     return kind
 
 
-def _tagger_of_pieces(tagger):
+def _tagger_of_pieces(tagger: Tagger) -> Tagger:
     """Converts a tagger of words to a tagger of pieces, the form in which taggers are published."""
     options = {"use_crf": tagger.use_crf, "linear": tagger.linear, "dropout": tagger.dropout}
     options["use_projection"] = tagger.use_projection

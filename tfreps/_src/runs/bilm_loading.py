@@ -1,7 +1,11 @@
 """Loads biLMs with their vocabularies, and continues their pre-training."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from tfreps._src.convert.bilm_files import HDF5
 from tfreps._src.convert.bilm_tf import read_weights
@@ -10,17 +14,20 @@ from tfreps._src.models import BiLM, BiLMPretrainer, Elmo
 from tfreps._src.models.copy_weights import copy_weights
 from tfreps._src.optimizers import TF1Adagrad, build_optimizer
 from tfreps._src.runs.locate import BILM, RUN, TRAINING_FOLDER, locate
+from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.runs.vocabulary_checks import check_vocabulary
 from tfreps._src.text.vocabulary import Vocabulary
 
 
-def read_published_bilm(files, vocabulary: Vocabulary | None, initial_state: str = "zero") -> BiLM:
+def read_published_bilm(
+    files: tuple[Path, Path], vocabulary: Vocabulary | None, initial_state: str = "zero"
+) -> BiLM:
     """Reads a `BiLM` from its options file and weights file, and checks its vocabulary.
 
     A vocabulary must not be given for a biLM that reads characters. Without one, the ids of `<S>`
     and `</S>` of a biLM that reads token ids are 1 and 2.
     """
-    ends = {} if vocabulary is None else boundary_options(vocabulary)
+    ends: dict[str, Any] = {} if vocabulary is None else boundary_options(vocabulary)
     bilm = read_weights(*files, initial_state=initial_state, **ends)
     if vocabulary is not None and bilm.vocabulary_size is None:
         raise ValueError(
@@ -31,7 +38,7 @@ def read_published_bilm(files, vocabulary: Vocabulary | None, initial_state: str
     return bilm
 
 
-def run_vocabulary(run, model) -> Vocabulary | None:
+def run_vocabulary(run: RunFolder, model: BiLM | BiLMPretrainer | Elmo) -> Vocabulary | None:
     """Reads the vocabulary of the run folder of a biLM and checks it, or returns `None`."""
     vocabulary = run.vocabulary() if run.vocabulary_path.exists() else None
     check_vocabulary(model, vocabulary, run.path)
@@ -42,8 +49,8 @@ def continue_pretraining(
     source: str | os.PathLike[str],
     vocabulary: Vocabulary,
     options_file: str | os.PathLike[str] | None = None,
-    bilm_options: dict | None = None,
-    **pretrainer_options,
+    bilm_options: Mapping[str, Any] | None = None,
+    **pretrainer_options: Any,
 ) -> Restored:
     """Builds a pretrainer for the tokens of `vocabulary` with the weights of an earlier model.
 
@@ -74,8 +81,10 @@ def continue_pretraining(
                 )
             own = run_vocabulary(run, old)
         else:
-            is_alone = options_file is not None and found.path.suffix in HDF5
-            old = read_weights(*(options_file, found.path) if is_alone else found.open())
+            if options_file is not None and found.path.suffix in HDF5:
+                old = read_weights(options_file, found.path)
+            else:
+                old = read_weights(*found.open())
             own, changes = None, {"dropout": 0.1, **changes}
         model = _from_bilm(old, own, found.path, vocabulary, changes, pretrainer_options)
     set_vocabulary(model, vocabulary)
@@ -83,7 +92,10 @@ def continue_pretraining(
 
 
 def continue_training_folder(
-    folder: Path, vocabulary: Vocabulary, bilm_options: dict | None = None, **pretrainer_options
+    folder: Path,
+    vocabulary: Vocabulary,
+    bilm_options: Mapping[str, Any] | None = None,
+    **pretrainer_options: Any,
 ) -> Restored:
     """Continues from a bilm-tf training folder, as `continue_pretraining` describes."""
     changes = {**boundary_options(vocabulary), **(bilm_options or {})}
@@ -93,7 +105,7 @@ def continue_training_folder(
     return restored
 
 
-def restore_accumulators(model: BiLMPretrainer, accumulators: dict) -> None:
+def restore_accumulators(model: BiLMPretrainer, accumulators: Mapping[str, np.ndarray]) -> None:
     """Assigns accumulators to a compiled model's optimizer if the optimizer is a `TF1Adagrad`."""
     optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)  # wrapped in float16
     if accumulators and isinstance(optimizer, TF1Adagrad):
@@ -110,12 +122,12 @@ def set_vocabulary(model: BiLMPretrainer, vocabulary: Vocabulary) -> None:
         model.set_character_table(vocabulary.character_table(model.bilm.max_characters))
 
 
-def word_options(vocabulary: Vocabulary) -> dict:
+def word_options(vocabulary: Vocabulary) -> dict[str, int]:
     """Returns the options of a `BiLM` that reads the token ids of `vocabulary`."""
     return {"vocabulary_size": len(vocabulary), **boundary_options(vocabulary)}
 
 
-def boundary_options(vocabulary: Vocabulary) -> dict:
+def boundary_options(vocabulary: Vocabulary) -> dict[str, int]:
     """Returns the ids of the boundary tokens for a `BiLM` that reads token ids (0 is padding)."""
     return {
         "sentence_start_id": vocabulary.start_id + 1,
@@ -123,9 +135,16 @@ def boundary_options(vocabulary: Vocabulary) -> dict:
     }
 
 
-def _from_bilm(old, own, source, vocabulary, changes, pretrainer_options) -> BiLMPretrainer:
+def _from_bilm(
+    old: BiLM | BiLMPretrainer | Elmo,
+    own: Vocabulary | None,
+    source: Path,
+    vocabulary: Vocabulary,
+    changes: Mapping[str, Any],
+    pretrainer_options: Mapping[str, Any],
+) -> BiLMPretrainer:
     """Builds a pretrainer from a model and its own vocabulary, which may be `None`."""
-    theirs = old.find(BiLM)
+    theirs: BiLM = old if isinstance(old, BiLM) else old.bilm
     is_same = own is not None and own.tokens == vocabulary.tokens
     if theirs.vocabulary_size is not None:
         _check_size(source, theirs.vocabulary_size, vocabulary)
@@ -148,7 +167,7 @@ def _from_bilm(old, own, source, vocabulary, changes, pretrainer_options) -> BiL
     return model
 
 
-def _check_size(source, size: int, vocabulary: Vocabulary) -> None:
+def _check_size(source: Path, size: int, vocabulary: Vocabulary) -> None:
     if size != len(vocabulary):
         raise ValueError(
             f"{source} was trained with a vocabulary of {size} tokens, but {vocabulary.source} has "

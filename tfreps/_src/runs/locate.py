@@ -3,7 +3,7 @@
 import contextlib
 import os
 import pathlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from tfreps._src.convert.array_files import INDEX, SINGLE, conversion
@@ -32,7 +32,7 @@ class Location(NamedTuple):
     path: pathlib.Path
     kind: Kind
 
-    def open(self):
+    def open(self) -> Any:
         """Opens the files: returns a `RunFolder`, a `Checkpoint`, a Keras model, or paths."""
         return self.kind.open(self.path)
 
@@ -54,15 +54,15 @@ def locate(source: str | os.PathLike[str], *kinds: Kind) -> Iterator[Location]:
         yield Location(path, kind)
 
 
-def _kind_of(path, kinds):
+def _kind_of(path: pathlib.Path, kinds: Iterable[Kind]) -> Kind | None:
     return next((kind for kind in kinds if kind.is_here(path)), None)
 
 
-def _is_bilm(path):
+def _is_bilm(path: pathlib.Path) -> bool:
     return path.suffix in BILM_SUFFIXES if path.is_file() else any(path.glob("*options.json"))
 
 
-def _is_hugging_face(path):
+def _is_hugging_face(path: pathlib.Path) -> bool:
     has_config = (path / CONFIG).is_file()
     has_weights = (path / SINGLE).exists() or (path / INDEX).exists()
     if any(path.glob("*.index")):  # Google's checkpoint, perhaps with a config.json next to it
@@ -70,13 +70,13 @@ def _is_hugging_face(path):
     return has_config or has_weights
 
 
-def _is_google(path):
+def _is_google(path: pathlib.Path) -> bool:
     if path.is_dir():
         return (path / "bert_config.json").is_file() or any(path.glob("*.index"))
     return path.suffix == ".index" or path.with_name(f"{path.name}.index").is_file()
 
 
-def _rejection(path, kinds) -> str:
+def _rejection(path: pathlib.Path, kinds: Iterable[Kind]) -> str:
     """Returns the error message for a path that has none of the kinds."""
     expected = f"Expected one of: {', '.join(kind.name for kind in kinds)}."
     other = _kind_of(path, KINDS)

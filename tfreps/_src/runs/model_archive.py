@@ -3,6 +3,10 @@
 import os
 import zipfile
 import zlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import keras
 
 PARTS = {"config.json", "metadata.json", "model.weights.h5"}
 # Keras does not compress archives. An archive that was compressed later may unpack to at most
@@ -12,7 +16,7 @@ UNSAFE = "safe_mode", "unsafe_deserialization"  # words in Keras's errors about 
 BROKEN = zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError
 
 
-def save_archive(model, path: str | os.PathLike[str]) -> None:
+def save_archive(model: "keras.Model", path: str | os.PathLike[str]) -> None:
     """Saves a `.keras` file without the state of the optimizer, the loss and the metrics.
 
     The state of Adam is twice as large as the weights. Compile the loaded model before
@@ -29,7 +33,7 @@ def save_archive(model, path: str | os.PathLike[str]) -> None:
         model.optimizer, model.compiled = optimizer, True
 
 
-def load_archive(path: str | os.PathLike[str]):
+def load_archive(path: str | os.PathLike[str]) -> Any:
     """Loads a `.keras` file, without compiling the model or running any code from the file."""
     check_archive(path)
     import keras

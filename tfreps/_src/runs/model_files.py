@@ -3,7 +3,8 @@
 import os
 import pathlib
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from tfreps._src.convert import hugging_face
 from tfreps._src.convert.bert_checkpoint import (
@@ -28,15 +29,28 @@ from tfreps._src.models import (
 )
 from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.presets import hub_repositories
-from tfreps._src.runs.locate import BERT, BILM, KERAS_FILE, RUN, TRAINING_FOLDER, Location, locate
+from tfreps._src.runs.locate import (
+    BERT,
+    BILM,
+    KERAS_FILE,
+    RUN,
+    TRAINING_FOLDER,
+    Kind,
+    Location,
+    locate,
+)
 from tfreps._src.runs.run_card import run_card, shared_options
 from tfreps._src.runs.run_folder import LABELS, TAGS, TOKENIZER, VOCABULARY, RunFolder
-from tfreps._src.text.bert import write_checkpoint_tokenizer, write_tokenizer
+from tfreps._src.text.bert import PieceTokenizer, write_checkpoint_tokenizer, write_tokenizer
+from tfreps._src.text.vocabulary import Vocabulary
 
 NO_COMMAND = "save_to_preset"  # in place of the command, for models that no command trained
 
 
-def from_preset(cls: type, source, **options):
+Model = TypeVar("Model")
+
+
+def from_preset(cls: type[Model], source: str | os.PathLike[str], **options: Any) -> Model:
     """Loads a model; see `WholeModel.from_preset`."""
     kinds, read = _reader(cls)
     with locate(source, RUN, KERAS_FILE, *kinds) as found:
@@ -46,14 +60,14 @@ def from_preset(cls: type, source, **options):
         return _part(cls, model.load_model() if found.kind is RUN else model, source, options)
 
 
-def from_pretrained(cls: type, source, **options):
+def from_pretrained(cls: type[Model], source: str | os.PathLike[str], **options: Any) -> Model:
     """Loads published weights; see `from_pretrained` of the class."""
     kinds, read = _reader(cls)
     with locate(source, *kinds) as found:
         return read(found, **options)
 
 
-def save_pretrained(model, folder, *args) -> None:
+def save_pretrained(model: Any, folder: str | os.PathLike[str], *args: Any) -> None:
     """Writes published weights with their model card; see `save_pretrained` of the class."""
     write = write_bilm if isinstance(model, BiLM) else hugging_face.write_model
     write(model, folder, *args)
@@ -61,12 +75,12 @@ def save_pretrained(model, folder, *args) -> None:
 
 
 def save_to_preset(
-    model,
+    model: Any,
     folder: str | os.PathLike[str],
     run: RunFolder | None = None,
-    options: Mapping | None = None,
-    vocabulary=None,
-    tokenizer=None,
+    options: Mapping[str, Any] | None = None,
+    vocabulary: Vocabulary | None = None,
+    tokenizer: PieceTokenizer | None = None,
 ) -> None:
     """Writes a preset folder, which `tfreps.load` and the commands open like a run folder.
 
@@ -103,7 +117,7 @@ def save_to_preset(
         write_model_card(model, path, folder.name, known, preset=True)
 
 
-def upload_preset(model, address: str, message: str, private: bool | None) -> str:
+def upload_preset(model: Any, address: str, message: str, private: bool | None) -> str:
     """Uploads a model; see `WholeModel.upload_preset`."""
     repository = hub_repositories.parse(address)
     name = (repository.folder or repository.name).rsplit("/", 1)[-1]
@@ -113,9 +127,13 @@ def upload_preset(model, address: str, message: str, private: bool | None) -> st
         return hub_repositories.upload_folder(folder, address, message, private)
 
 
-def asset_writers(model, vocabulary=None, tokenizer=None) -> dict[str, Callable]:
+def asset_writers(
+    model: object,
+    vocabulary: Vocabulary | None = None,
+    tokenizer: PieceTokenizer | None = None,
+) -> dict[str, Callable[[pathlib.Path], None]]:
     """Returns a dict from names of files in a run folder to the functions that write them."""
-    found = {}
+    found: dict[str, Callable[[pathlib.Path], None]] = {}
     if vocabulary is not None:
         found[VOCABULARY] = vocabulary.write
     if tokenizer is not None:
@@ -127,11 +145,11 @@ def asset_writers(model, vocabulary=None, tokenizer=None) -> dict[str, Callable]
     return found
 
 
-def _write_lines(path, names) -> None:
+def _write_lines(path: pathlib.Path, names: Iterable[str]) -> None:
     write_text(path, "".join(f"{name}\n" for name in names))
 
 
-def _part(cls, model, source, options):
+def _part(cls: type, model: Any, source: str | os.PathLike[str], options: Mapping[str, Any]) -> Any:
     """Returns the first part of a model that has the class, or an `Elmo` on its biLM."""
     find = model.find if isinstance(model, WholeModel) else lambda cls: None
     found = find(cls)
@@ -151,22 +169,24 @@ def _part(cls, model, source, options):
     return found
 
 
-def _read_bilm(found: Location, weights_file=None, **options) -> BiLM:
+def _read_bilm(
+    found: Location, weights_file: str | os.PathLike[str] | None = None, **options: Any
+) -> BiLM:
     if found.kind is TRAINING_FOLDER and weights_file is None:
         return read_training_bilm(found.path, **options)
     return read_weights(*find_bilm_files(found.path, weights_file), **options)
 
 
-def _read_elmo(found: Location, **options) -> Elmo:
+def _read_elmo(found: Location, **options: Any) -> Elmo:
     return Elmo(_read_bilm(found, trainable=False), **options)
 
 
-def _opened(read):
+def _opened(read: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a reader of a `Location` for a reader of an open `Checkpoint`."""
     return lambda found, **options: read(found.open(), **options)
 
 
-def _reader(cls: type):
+def _reader(cls: type) -> tuple[tuple[Kind, ...], Any]:
     """Returns the kinds of published files of a class, and a function that reads them."""
     found = (READERS[parent] for parent in cls.__mro__ if parent in READERS)
     return next(found, ((), None))

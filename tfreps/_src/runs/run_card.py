@@ -1,6 +1,7 @@
 """run_card: the training options, data and metrics of a run for its model card."""
 
 import logging
+from typing import Any
 
 from tfreps._src.files.model_card import measured
 from tfreps._src.runs.run_folder import INPUTS, RunFolder
@@ -23,7 +24,7 @@ NOT_SHOWN = {
 PATHS = {*INPUTS, "init_config", "model", "checkpoint"} - set(DATA)
 
 
-def run_card(run: RunFolder) -> dict:
+def run_card(run: RunFolder) -> dict[str, Any]:
     """Returns the arguments of `files.model_card.ModelCard` that a run folder provides.
 
     If the run was interrupted, a warning that says so is logged. Only the last component of the
@@ -45,7 +46,7 @@ def run_card(run: RunFolder) -> dict:
     }
 
 
-def shared_options(run: RunFolder) -> dict:
+def shared_options(run: RunFolder) -> dict[str, Any]:
     """Returns the options of a run for publication, with only the last component of each path.
 
     Options that say where the output is or how the process ran are left out.
@@ -68,7 +69,7 @@ def stopped_where(run: RunFolder) -> str:
     return f"The run stopped after {unit} {done} of {planned}."
 
 
-def _is_shown(run: RunFolder, name: str, value) -> bool:
+def _is_shown(run: RunFolder, name: str, value: object) -> bool:
     """Returns True if an option belongs in the card: it applies and is set."""
     if name in NOT_SHOWN or value is None or value == []:
         return False
@@ -76,7 +77,7 @@ def _is_shown(run: RunFolder, name: str, value) -> bool:
     return value is not False if run.unused is None else name not in run.unused
 
 
-def _last_part(path):
+def _last_part(path: Any) -> Any:
     """Returns the last component of a path, or those of a list of paths."""
     if isinstance(path, list):
         return [_last_part(each) for each in path]

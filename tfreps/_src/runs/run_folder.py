@@ -4,13 +4,19 @@ import contextlib
 import os
 import pathlib
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from tfreps._src.files.atomic_files import is_temporary, replacing
 from tfreps._src.files.json_files import as_json, read_json, write_json
 from tfreps._src.runs.model_archive import load_archive, save_archive
 from tfreps._src.runs.run_lock import LOCK, RunInUse, locked
 from tfreps._src.runs.run_manifest import MANIFEST, check_assets, record_asset
+
+if TYPE_CHECKING:  # neither Keras nor TensorFlow is imported for a folder
+    import keras
+
+    from tfreps._src.text.vocabulary import Vocabulary
 
 FORMAT_VERSION = 3
 OPTIONS, RESULTS, MODEL = "options.json", "results.json", "model.keras"
@@ -69,36 +75,36 @@ class RunFolder:
     {'batch_size': 128}
     """
 
-    writes = True
+    writes: bool = True
 
     def __init__(
         self,
         path: str | os.PathLike[str],
         command: str,
-        options: dict,
+        options: Mapping[str, Any],
         unused: Iterable[str] | None = None,
     ):
-        self.path = pathlib.Path(path)
-        self.command = command
-        self.options = options
-        self.unused = None if unused is None else sorted(unused)
-        self.options_path = self.path / OPTIONS
-        self.results_path = self.path / RESULTS
-        self.model_path = self.path / MODEL
-        self.vocabulary_path = self.path / VOCABULARY
-        self.tokenizer_path = self.path / TOKENIZER
-        self.tags_path = self.path / TAGS
-        self.labels_path = self.path / LABELS
-        self.checkpoints_path = self.path / CHECKPOINTS
-        self.logs_path = self.path / LOGS
-        self.plots_path = self.path / PLOTS
+        self.path: pathlib.Path = pathlib.Path(path)
+        self.command: str = command
+        self.options: dict[str, Any] = dict(options)
+        self.unused: list[str] | None = None if unused is None else sorted(unused)
+        self.options_path: pathlib.Path = self.path / OPTIONS
+        self.results_path: pathlib.Path = self.path / RESULTS
+        self.model_path: pathlib.Path = self.path / MODEL
+        self.vocabulary_path: pathlib.Path = self.path / VOCABULARY
+        self.tokenizer_path: pathlib.Path = self.path / TOKENIZER
+        self.tags_path: pathlib.Path = self.path / TAGS
+        self.labels_path: pathlib.Path = self.path / LABELS
+        self.checkpoints_path: pathlib.Path = self.path / CHECKPOINTS
+        self.logs_path: pathlib.Path = self.path / LOGS
+        self.plots_path: pathlib.Path = self.path / PLOTS
 
     @classmethod
     def create(
         cls,
         path: str | os.PathLike[str],
         command: str,
-        options: dict,
+        options: Mapping[str, Any],
         overwrite: bool = False,
         unused: Iterable[str] | None = None,
     ) -> "RunFolder":
@@ -130,7 +136,7 @@ class RunFolder:
         run.logs_path.mkdir(exist_ok=True)
         return run
 
-    def set_options(self, options: dict, unused: Iterable[str] | None = None) -> None:
+    def set_options(self, options: Mapping[str, Any], unused: Iterable[str] | None = None) -> None:
         """Updates the options of a resumed run. `write_options` writes them to options.json.
 
         Args:
@@ -154,9 +160,9 @@ class RunFolder:
         cls,
         path: str | os.PathLike[str],
         command: str,
-        options: dict,
+        options: Mapping[str, Any],
         free: Iterable[str] = (),
-        defaults: dict | None = None,
+        defaults: Mapping[str, Any] | None = None,
     ) -> Iterator["RunFolder | None"]:
         """Context manager that checks the folder and prevents other processes from writing into it.
 
@@ -190,9 +196,9 @@ class RunFolder:
         cls,
         path: str | os.PathLike[str],
         command: str,
-        options: dict,
+        options: Mapping[str, Any],
         free: Iterable[str] = (),
-        defaults: dict | None = None,
+        defaults: Mapping[str, Any] | None = None,
     ) -> "RunFolder | None":
         """Returns the run to resume, or `None`; checks the folder like `begin`, without a lock."""
         if not options["resume"] or not (pathlib.Path(path) / OPTIONS).exists():
@@ -306,7 +312,7 @@ class RunFolder:
         Args:
             path: `pathlib.Path`. Path of the file, such as `vocabulary_path`. An existing file must
                 have the same content.
-            write: Function that takes a temporary path and writes the file to it.
+            write: callable. It takes a temporary path and writes the file to it.
 
         Raises:
             ValueError: If the file exists with different content.
@@ -330,11 +336,11 @@ class RunFolder:
         """`True` if `save_to_preset` wrote the folder, which contains model.safetensors."""
         return not self.model_path.exists() and (self.path / CONFIG).is_file()
 
-    def write_results(self, results: dict) -> None:
+    def write_results(self, results: Mapping[str, Any]) -> None:
         """Writes results.json, replacing an existing one."""
         write_json(self.results_path, as_json(results))
 
-    def add_evaluation(self, command: str, figures: dict) -> str:
+    def add_evaluation(self, command: str, figures: Mapping[str, Any]) -> str:
         """Replaces the entry `evaluation` of results.json by the metrics of another command.
 
         The file is not changed if another process is writing into the folder, or if
@@ -356,16 +362,16 @@ class RunFolder:
             return f"{self.results_path} was not written: {error}"
         return f"Wrote {self.results_path}."
 
-    def results(self) -> dict:
+    def results(self) -> dict[str, Any]:
         """Returns the content of results.json, or an empty dict if there is no such file."""
         return read_json(self.results_path) if self.results_path.exists() else {}
 
-    def save_model(self, model) -> None:
+    def save_model(self, model: "keras.Model") -> None:
         """Saves the model atomically; the previous file stays until the new one is complete."""
         with replacing(self.model_path, durable=True) as temporary:
             save_archive(model, temporary)
 
-    def load_model(self):
+    def load_model(self) -> Any:
         """Loads the saved model, which is not compiled, without running any code from the file.
 
         Returns:
@@ -383,7 +389,7 @@ class RunFolder:
             raise ValueError(f"{self.path} contains no {MODEL}: its run has not saved a model yet.")
         return load_archive(self.model_path)
 
-    def vocabulary(self):
+    def vocabulary(self) -> "Vocabulary":
         """Reads vocabulary.txt and returns it as a `tfreps.text.Vocabulary`."""
         from tfreps._src.text.vocabulary import Vocabulary
 
@@ -399,7 +405,7 @@ def is_run_folder(path: pathlib.Path) -> bool:
         return True
 
 
-def read_head(path: pathlib.Path) -> dict:
+def read_head(path: pathlib.Path) -> dict[str, Any]:
     """Reads the options.json of a run and checks that it has the expected keys."""
     if not path.is_file():
         raise ValueError(
@@ -418,7 +424,7 @@ def read_head(path: pathlib.Path) -> dict:
     return head
 
 
-def _stored(options: dict) -> dict:
+def _stored(options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options that are stored with a run, as JSON values."""
     return as_json({name: options[name] for name in options if name not in OF_ONE_COMMAND})
 
@@ -428,7 +434,7 @@ def run_files(path: str | os.PathLike[str]) -> list[pathlib.Path]:
     return [item for name in CONTENTS if (item := pathlib.Path(path, name)).is_file()]
 
 
-def check_inputs(path: str | os.PathLike[str], options: dict) -> None:
+def check_inputs(path: str | os.PathLike[str], options: Mapping[str, Any]) -> None:
     """Raises a ValueError if an option names an input in a run folder that would be cleared."""
     run = pathlib.Path(path).resolve()
     parts = {run, *(run / name for name in CONTENTS)}

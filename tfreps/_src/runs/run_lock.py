@@ -7,11 +7,12 @@ import logging
 import os
 import pathlib
 import socket
+from collections.abc import Iterator
 
 from tfreps._src.files.json_files import read_json
 
 LOCK = "run.lock"
-SECONDS = 0.1  # time for another process, which has just finished, to remove its file
+TIMEOUT = 0.1  # seconds for another process, which has just finished, to remove its file
 UNSUPPORTED = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
@@ -20,7 +21,7 @@ class RunInUse(ValueError):
 
 
 @contextlib.contextmanager
-def locked(folder: str | os.PathLike[str], command: str):
+def locked(folder: str | os.PathLike[str], command: str) -> Iterator[None]:
     """Context manager that prevents other processes from writing into a run folder.
 
     It holds a lock of `filelock` on the file `run.lock` in the folder. The lock ends with its
@@ -37,7 +38,7 @@ def locked(folder: str | os.PathLike[str], command: str):
     path = folder / LOCK
     lock = filelock.FileLock(path)
     try:
-        lock.acquire(timeout=SECONDS)
+        lock.acquire(timeout=TIMEOUT)
         holder = {"pid": os.getpid(), "host": socket.gethostname(), "command": command}
         if os.name != "nt":  # Windows lets nobody write to a locked file
             path.write_text(json.dumps(holder), encoding="utf-8")

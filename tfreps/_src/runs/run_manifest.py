@@ -8,6 +8,7 @@ import hashlib
 import os
 import pathlib
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tfreps._src.files.file_hash import file_hash
 from tfreps._src.files.json_files import read_json, write_json
@@ -79,7 +80,7 @@ def check_data(
             _check_files(folder, name, known.get(name, []), _kept(files.get(name, ())), part)
 
 
-def read_manifest(folder: str | os.PathLike[str]) -> dict:
+def read_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """Reads and checks the manifest; without one, there are no assets, and `data` is `None`."""
     path = pathlib.Path(folder, MANIFEST)
     manifest = {"assets": {}, "data": None, **(read_json(path) if path.exists() else {})}
@@ -105,18 +106,22 @@ def read_manifest(folder: str | os.PathLike[str]) -> dict:
     return manifest
 
 
-def _is_record(entry, *fields: str) -> bool:
+def _is_record(entry: Any, *fields: str) -> bool:
     is_complete = isinstance(entry, dict) and set(entry) == set(fields)
     return is_complete and all(type(entry[field]) is _FIELDS[field] for field in fields)
 
 
-def _write(folder: pathlib.Path, part: str, entries: dict) -> None:
+def _write(folder: pathlib.Path, part: str, entries: Mapping[str, Any]) -> None:
     found = {name: value for name, value in read_manifest(folder).items() if value is not None}
     write_json(folder / MANIFEST, {**found, part: entries})
 
 
 def _check_files(
-    folder, name: str, entries: list[dict], paths: list[pathlib.Path], part: slice
+    folder: str | os.PathLike[str],
+    name: str,
+    entries: list[dict[str, Any]],
+    paths: list[pathlib.Path],
+    part: slice,
 ) -> None:
     remedy = "Resume with the original data, or start a new run."
     if len(paths) != len(entries):
@@ -145,11 +150,11 @@ def _kept(paths: Sequence[str | os.PathLike[str]]) -> list[pathlib.Path]:
     return [path for path in map(pathlib.Path, paths) if path.is_file() or path.is_dir()]
 
 
-def _file_record(path: pathlib.Path) -> dict:
+def _file_record(path: pathlib.Path) -> dict[str, Any]:
     return {"bytes": path.stat().st_size, "sha256": file_hash(path)}
 
 
-def _record(path: pathlib.Path) -> dict:
+def _record(path: pathlib.Path) -> dict[str, Any]:
     """Returns the size and the SHA-256 of a file, or of all files of a folder of classes."""
     if path.is_file():
         return _file_record(path)

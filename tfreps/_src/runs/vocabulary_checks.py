@@ -7,8 +7,11 @@ from itertools import zip_longest
 
 import numpy as np
 
-from tfreps._src.models import BiLM, BiLMPretrainer
+from tfreps._src.models import BertEncoder, BiLM, BiLMPretrainer, Elmo
+from tfreps._src.models.whole_model import WholeModel
+from tfreps._src.text.bert import PieceTokenizer
 from tfreps._src.text.tags.tag_set import TagSet
+from tfreps._src.text.vocabulary import Vocabulary
 
 MOST_SPARE = 1024  # maximum number of rows of the token table without a token
 REMEDY = (
@@ -16,7 +19,11 @@ REMEDY = (
 )
 
 
-def check_vocabulary(model, vocabulary, source: str | os.PathLike[str] = "The model") -> None:
+def check_vocabulary(
+    model: BiLM | BiLMPretrainer | Elmo,
+    vocabulary: Vocabulary | None,
+    source: str | os.PathLike[str] = "The model",
+) -> None:
     """Raises a ValueError if a vocabulary does not match what a biLM stores about its own.
 
     These are its size, the lines of `<S>` and `</S>`, and for a `BiLMPretrainer` the spelling of
@@ -24,7 +31,8 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike[str] = "The mo
     """
     if vocabulary is None:
         return
-    bilm, pretrainer, theirs = model.find(BiLM), model.find(BiLMPretrainer), vocabulary.source
+    bilm: BiLM = model if isinstance(model, BiLM) else model.bilm
+    pretrainer, theirs = model.find(BiLMPretrainer), vocabulary.source
     for part in (bilm, pretrainer):
         size = None if part is None else part.vocabulary_size
         if size not in (None, len(vocabulary)):
@@ -50,7 +58,9 @@ def check_vocabulary(model, vocabulary, source: str | os.PathLike[str] = "The mo
         )
 
 
-def check_pieces(encoder, tokenizer, source) -> None:
+def check_pieces(
+    encoder: BertEncoder, tokenizer: PieceTokenizer, source: str | os.PathLike[str]
+) -> None:
     """Raises a ValueError if a tokenizer's vocabulary does not match an encoder's token table.
 
     Some table sizes were rounded up, so a vocabulary may have up to `MOST_SPARE` fewer tokens than
@@ -78,7 +88,7 @@ def check_class_names(path: pathlib.Path, names: Sequence[str], word: str) -> No
         )
 
 
-def check_token_table(path: pathlib.Path, vocabulary, model) -> None:
+def check_token_table(path: pathlib.Path, vocabulary: Vocabulary, model: WholeModel) -> None:
     """Raises a ValueError if a vocabulary and the token table of a model differ in their sizes."""
     size = model._num_tokens
     if size not in (None, len(vocabulary)):

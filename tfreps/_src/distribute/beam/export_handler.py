@@ -15,7 +15,7 @@ from apache_beam.metrics import Metrics
 from apache_beam.ml.inference.base import ModelHandler
 
 from tfreps._src.files.saved_models import load_saved_model
-from tfreps._src.inference.export_answers import call_signature, signature_rows
+from tfreps._src.inference.export_outputs import call_signature, signature_rows
 
 COUNTS = "assets.extra/tfreps_counts.json"  # written by `tfreps export`
 SPACED = "spaces", "words", "bert_words"  # tokenizations with about one token per word

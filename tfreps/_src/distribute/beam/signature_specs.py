@@ -7,7 +7,7 @@ import tensorflow as tf
 from apache_beam.io.filesystems import FileSystems
 from tensorflow.core.protobuf import saved_model_pb2
 
-from tfreps._src.inference.export_answers import output_names
+from tfreps._src.inference.export_outputs import output_names
 
 # The outputs that are written by default: of a tagger, a classifier and an encoder.
 TAGS = ["tokens", "tags", "confidences", "spans"]

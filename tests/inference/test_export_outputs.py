@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfreps._src.inference.export_answers import signature_rows
+from tfreps._src.inference.export_outputs import signature_rows
 
 
 def strings(*rows):

@@ -3,15 +3,21 @@
 Beam's workers run this file without an installation of tfreps.
 """
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 import tensorflow as tf
 
-from tfreps._src.inference.answers import token_places
+from tfreps._src.inference.outputs import token_positions
 
 SPANS = "span_types", "span_starts", "span_ends"
 PARTS = *SPANS, "num_spans", "sequence_len"  # outputs that rows do not have
 
 
-def call_signature(function, texts):
+def call_signature(
+    function: Any, texts: Sequence[str] | Sequence[Sequence[str]]
+) -> dict[str, np.ndarray]:
     """Calls a signature that reads strings.
 
     Args:
@@ -32,7 +38,7 @@ def call_signature(function, texts):
     return {name: value.numpy() for name, value in outputs.items()}
 
 
-def output_names(shapes):
+def output_names(shapes: Mapping[str, Sequence[int | None]]) -> list[str]:
     """Returns the names of all outputs of a signature, as `signature_rows` takes them.
 
     Args:
@@ -50,7 +56,11 @@ def output_names(shapes):
     return [*names, *(["spans"] if "num_spans" in shapes else [])]
 
 
-def signature_rows(outputs, names, texts=()):
+def signature_rows(
+    outputs: Mapping[str, np.ndarray],
+    names: Sequence[str],
+    texts: Sequence[str | Sequence[str]] = (),
+) -> list[dict[str, Any]]:
     """Returns a dict for each text, without the padding of the batch.
 
     Args:
@@ -74,7 +84,7 @@ def signature_rows(outputs, names, texts=()):
     >>> signature_rows(outputs, ["tags:T"])
     [{'tags': ['NOUN']}, {'tags': ['VERB', 'NOUN']}]
     """
-    columns = {}
+    columns: dict[str, Any] = {}
     for name in names:
         plain, _, cut = name.partition(":")
         columns[plain] = _spans(outputs, texts) if name == "spans" else _column(outputs, plain, cut)
@@ -82,7 +92,7 @@ def signature_rows(outputs, names, texts=()):
     return [dict(zip(columns, values, strict=True)) for values in rows]
 
 
-def _column(outputs, name, cut):
+def _column(outputs: Mapping[str, np.ndarray], name: str, cut: str) -> Any:
     array = outputs[name]
     rows = _text(array.tolist()) if array.dtype == object else array
     if array.ndim == 1:
@@ -92,7 +102,9 @@ def _column(outputs, name, cut):
     return list(rows)
 
 
-def _spans(outputs, texts):
+def _spans(
+    outputs: Mapping[str, np.ndarray], texts: Sequence[str | Sequence[str]]
+) -> list[list[dict[str, Any]]]:
     types, starts, ends = (_text(outputs[name].tolist()) for name in SPANS)  # each [N, S]
     tokens = _text(outputs["tokens"].tolist())  # [N, T]
     found = []
@@ -109,13 +121,14 @@ def _spans(outputs, texts):
     return found
 
 
-def _span_text(text, tokens, start, end):
+def _span_text(text: str | Sequence[str], tokens: list[str], start: int, end: int) -> str:
     """Returns the part of the text that a span covers; joins tokens that are not in the text."""
-    places = token_places(text, tokens[:end]) if isinstance(text, str) else None
-    return text[places[start][0] : places[-1][1]] if places else " ".join(tokens[start:end])
+    if isinstance(text, str) and (positions := token_positions(text, tokens[:end])):
+        return text[positions[start][0] : positions[-1][1]]
+    return " ".join(tokens[start:end])
 
 
-def _text(value):
+def _text(value: Any) -> Any:
     """Decodes the strings of nested lists."""
     if isinstance(value, list):
         return [_text(each) for each in value]

@@ -1,0 +1,280 @@
+"""Outputs of trained models: tags, spans, labels, vectors and attention."""
+
+import dataclasses
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfreps._src.text.tags import spans
+
+DIGITS = 4  # decimal places of the probabilities in `repr`
+MOST_SHOWN = 12  # elements of a list or dict in `repr`
+
+
+class TextSpan(NamedTuple):
+    """Span of tokens in a tagged text.
+
+    Attributes:
+        type: str. Type of the span, such as `"PER"`.
+        start: int. Index of the first token of the span.
+        end: int. End index, exclusive: the tokens of the span are `tokens[start:end]`.
+        text: str. The part of the raw text from the first to the last token of the span. If there
+            is no raw text, or if the tagged tokens do not occur in it in this order, `text`
+            consists of the tokens of the span joined by spaces.
+        confidence: float. The lowest confidence of the tokens of the span.
+
+    Example:
+    >>> TextSpan("PER", 0, 1, "Ada", 0.98765).asdict(digits=2)
+    {'type': 'PER', 'start': 0, 'end': 1, 'text': 'Ada', 'confidence': 0.99}
+    """
+
+    type: str
+    start: int
+    end: int
+    text: str
+    confidence: float
+
+    def asdict(self, digits: int | None = None) -> dict[str, Any]:
+        """Converts the span to a dict for JSON or a data frame, with the attributes as keys.
+
+        Args:
+            digits: int. Number of decimal places that the confidence is rounded to. If `None`, it
+                is not rounded. Defaults to `None`.
+
+        Returns:
+            dict of str, int and float.
+        """
+        return {**self._asdict(), "confidence": _rounded(self.confidence, digits)}
+
+    def __repr__(self) -> str:
+        return (
+            f"TextSpan(type={self.type!r}, start={self.start}, end={self.end}, "
+            f"text={self.text!r}, confidence={round(self.confidence, DIGITS)})"
+        )
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class TaggedText:
+    """Output of a tagger for one text.
+
+    Attributes:
+        tokens: list of str. The tagged tokens.
+        tags: list of str. The tag of each token.
+        confidences: list of float. The probability of each tag in `tags`.
+        scheme: str or None. Tag scheme of the spans, such as `"bio"`. If `None`, the tags have no
+            spans. Defaults to `None`.
+        text: str or None. The raw text. It is `None` if the input was a list of tokens. Defaults
+            to `None`.
+        spans: list of `TextSpan`. The spans from left to right. It is empty if `scheme` is `None`.
+
+    Example:
+    >>> tagged = TaggedText(["Ada", "lived"], ["B-PER", "O"], [0.98765, 0.5], "bio")
+    >>> tagged.spans
+    [TextSpan(type='PER', start=0, end=1, text='Ada', confidence=0.9877)]
+    >>> list(tagged.asdict())
+    ['tokens', 'tags', 'confidences', 'spans']
+    """
+
+    tokens: list[str]
+    tags: list[str]
+    confidences: list[float]
+    scheme: str | None = None
+    text: str | None = None
+
+    @functools.cached_property
+    def spans(self) -> list[TextSpan]:
+        """Spans of the tags, computed on first access."""
+        if self.scheme is None:
+            return []
+        positions = None if self.text is None else token_positions(self.text, self.tokens)
+        found = []
+        for kind, start, end in spans(self.tags, self.scheme):
+            text = " ".join(self.tokens[start:end])
+            if self.text is not None and positions is not None:
+                text = self.text[positions[start][0] : positions[end - 1][1]]
+            confidence = min(self.confidences[start:end])
+            found.append(TextSpan(kind, start, end, text, confidence))
+        return found
+
+    def asdict(self, digits: int | None = None) -> dict[str, Any]:
+        """Converts the output to a dict for JSON or a data frame.
+
+        Args:
+            digits: int. Number of decimal places that confidences are rounded to. If `None`, they
+                are not rounded. Defaults to `None`.
+
+        Returns:
+            dict with `text` (only if the input was raw text), `tokens`, `tags`, `confidences` and,
+            with a tag scheme, `spans`, a list of the dicts that `TextSpan.asdict` returns.
+        """
+        found: dict[str, Any] = {} if self.text is None else {"text": self.text}
+        found |= {"tokens": list(self.tokens), "tags": list(self.tags)}
+        found["confidences"] = [_rounded(share, digits) for share in self.confidences]
+        if self.scheme is not None:
+            found["spans"] = [span.asdict(digits) for span in self.spans]
+        return found
+
+    def __repr__(self) -> str:
+        shares = [round(share, DIGITS) for share in self.confidences]
+        more = "" if self.scheme is None else f", spans={_shown(self.spans)}"
+        return (
+            f"TaggedText(tokens={_shown(self.tokens)}, tags={_shown(self.tags)}, "
+            f"confidences={_shown(shares)}{more})"
+        )
+
+
+class ClassifiedText(NamedTuple):
+    """Output of a classifier for one text.
+
+    Attributes:
+        label: str. The most probable label.
+        probabilities: dict from each label to its probability.
+        text: str or None. The raw text. It is `None` if the input was a list of tokens. Defaults
+            to `None`.
+        confidence: float. The probability of `label`.
+
+    Example:
+    >>> output = ClassifiedText("good", {"bad": 0.11920292, "good": 0.88079708})
+    >>> output
+    ClassifiedText(label='good', probabilities={'bad': 0.1192, 'good': 0.8808})
+    >>> output.confidence
+    0.88079708
+    >>> output.asdict(digits=2)
+    {'label': 'good', 'confidence': 0.88, 'probabilities': {'bad': 0.12, 'good': 0.88}}
+    """
+
+    label: str
+    probabilities: dict[str, float]
+    text: str | None = None
+
+    @property
+    def confidence(self) -> float:
+        """Probability of `label`."""
+        return self.probabilities[self.label]
+
+    def asdict(self, digits: int | None = None) -> dict[str, Any]:
+        """Converts the output to a dict for JSON or a data frame.
+
+        Args:
+            digits: int. Number of decimal places that probabilities are rounded to. If `None`, they
+                are not rounded. Defaults to `None`.
+
+        Returns:
+            dict with `text` (only if the input was raw text), `label`, `confidence` and
+            `probabilities`.
+        """
+        found: dict[str, Any] = {} if self.text is None else {"text": self.text}
+        shares = {name: _rounded(share, digits) for name, share in self.probabilities.items()}
+        return {
+            **found,
+            "label": self.label,
+            "confidence": shares[self.label],
+            "probabilities": shares,
+        }
+
+    def __repr__(self) -> str:
+        shares = {name: round(share, DIGITS) for name, share in self.probabilities.items()}
+        return f"ClassifiedText(label={self.label!r}, probabilities={_shown(shares)})"
+
+
+class TextVectors(NamedTuple):
+    """Vectors of one text.
+
+    Attributes:
+        tokens: list of str. The tokens that the model read.
+        vectors: float32 array. For a biLM, the vectors of all layers, of shape `[L + 1, T, D]`,
+            with the token vectors first. For a BERT model, the outputs of the last layer, of shape
+            `[T, D]`.
+        pooled: float32 array of shape `[D]`, or None. The pooled output of a BERT model with a
+            pooler, which is one vector for the whole text. It is `None` for other models. Defaults
+            to `None`.
+
+    Example:
+    >>> output = TextVectors(["a", "dog"], np.zeros([2, 1], "float32"))
+    >>> output
+    TextVectors(tokens=['a', 'dog'], vectors=float32 [2, 1])
+    >>> output.asdict()
+    {'tokens': ['a', 'dog'], 'vectors': [[0.0], [0.0]]}
+    """
+
+    tokens: list[str]
+    vectors: np.ndarray
+    pooled: np.ndarray | None = None
+
+    def asdict(self) -> dict[str, Any]:
+        """Converts the output to a dict for JSON, in which arrays are nested lists of float.
+
+        Returns:
+            dict with `tokens`, `vectors` and, if the model has a pooler, `pooled`.
+        """
+        found = {"tokens": list(self.tokens), "vectors": self.vectors.tolist()}
+        return found if self.pooled is None else {**found, "pooled": self.pooled.tolist()}
+
+    def __repr__(self) -> str:
+        pooled = "" if self.pooled is None else f", pooled={_kind(self.pooled)}"
+        return f"TextVectors(tokens={_shown(self.tokens)}, vectors={_kind(self.vectors)}{pooled})"
+
+
+class TextAttention(NamedTuple):
+    """Attention of a Transformer for one text.
+
+    Attributes:
+        tokens: list of str. The tokens of the text, including special tokens.
+        probabilities: float32 array of shape `[L, H, T, T]` (layer, head, from, to). Each row sums
+            to 1.
+    """
+
+    tokens: list[str]
+    probabilities: np.ndarray
+
+    def asdict(self) -> dict[str, Any]:
+        """Converts the output to a dict for JSON, in which the array is a nested list of float.
+
+        Returns:
+            dict with `tokens` and `probabilities`.
+        """
+        return {"tokens": list(self.tokens), "probabilities": self.probabilities.tolist()}
+
+    def __repr__(self) -> str:
+        shares = _kind(self.probabilities)
+        return f"TextAttention(tokens={_shown(self.tokens)}, probabilities={shares})"
+
+
+def token_positions(text: str, tokens: Sequence[str]) -> list[tuple[int, int]] | None:
+    """Returns the `(start, end)` of each token in a text, or `None` if not all occur in order.
+
+    Example:
+    >>> token_positions("Ada, here.", ["Ada", ",", "here", "."])
+    [(0, 3), (3, 4), (5, 9), (9, 10)]
+    """
+    positions = []
+    end = 0
+    for token in tokens:
+        start = text.find(token, end)
+        if start < 0:
+            return None
+        end = start + len(token)
+        positions.append((start, end))
+    return positions
+
+
+def _rounded(share: float, digits: int | None) -> float:
+    return float(share) if digits is None else round(float(share), digits)
+
+
+def _kind(array: np.ndarray) -> str:
+    """Returns the type and the shape of an array, as in `float32 [2, 8]`."""
+    return f"{array.dtype} {list(array.shape)}"
+
+
+def _shown(values: Sequence | Mapping) -> str:
+    """Formats a list or dict; of a long one, the first elements and the number of the others."""
+    pairs = isinstance(values, Mapping)
+    parts: Iterable[str] = map(repr, values)
+    if isinstance(values, Mapping):
+        parts = (f"{key!r}: {value!r}" for key, value in values.items())
+    shown = [part for _, part in zip(range(MOST_SHOWN), parts, strict=False)]
+    shown += [f"... {len(values) - MOST_SHOWN} more"] * (len(values) > MOST_SHOWN)
+    return f"{{{', '.join(shown)}}}" if pairs else f"[{', '.join(shown)}]"
