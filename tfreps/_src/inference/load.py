@@ -4,7 +4,7 @@ import logging
 import os
 import pathlib
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from tfreps._src.convert.bert_checkpoint import read_encoder
 from tfreps._src.convert.bilm_files import find_bilm_files
@@ -57,6 +57,7 @@ from tfreps._src.runs.model_files import NO_COMMAND
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.runs.vocabulary_checks import check_class_names, check_token_table
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
+from tfreps._src.text.tags.tag_schemes import Scheme
 from tfreps._src.text.token_indexer import TokenIndexer
 from tfreps._src.text.vocabulary import Vocabulary
 
@@ -70,7 +71,7 @@ def load(
     weights_file: str | os.PathLike[str] | None = None,
     vocabulary: str | os.PathLike[str] | Vocabulary | None = None,
     initial_state: InitialState | None = None,
-    scheme: str | None = None,
+    scheme: Scheme | Literal["none"] | None = None,
     num_layers: int | None = None,
 ) -> LoadedModel:
     """Opens a trained model and returns an object that applies it to raw texts.

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfreps._src.text.tags import spans
+from tfreps._src.text.tags.tag_schemes import Scheme
 
 DIGITS = 4  # decimal places of the probabilities in `repr`
 MOST_SHOWN = 12  # elements of a list or dict in `repr`
@@ -80,7 +81,7 @@ class TaggedText:
     tokens: list[str]
     tags: list[str]
     confidences: list[float]
-    scheme: str | None = None
+    scheme: Scheme | None = None
     text: str | None = None
 
     @functools.cached_property

@@ -51,7 +51,7 @@ class TextClassifier(TextModel):
 
     is_tagger = False
     kind = "a classifier"
-    scheme: str | None = None
+    scheme: None = None
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """BiLM: the token encoder and the bidirectional LSTMs of ELMo."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -14,7 +14,7 @@ from tfreps._src.layers.ops.configurable import shared_options
 from tfreps._src.layers.ops.masks import checked_ids
 from tfreps._src.models.copy_weights import copy_weights
 from tfreps._src.models.features import check_features, feature
-from tfreps._src.models.published_bilm import PublishedBiLM
+from tfreps._src.models.published_bilm import InitialState, PublishedBiLM
 from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.text.char_ids import (
     add_boundaries,
@@ -25,7 +25,6 @@ from tfreps._src.text.char_ids import (
 from tfreps._src.text.tokenizers import split_tokens
 
 INITIAL_STATES = "zero", "warm", "carry"
-InitialState = Literal["zero", "warm", "carry"]
 WARM_UP = "The committee said on Monday that it would publish the full report , with all of its \
 findings , before the end of the year .".split()
 

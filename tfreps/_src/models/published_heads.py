@@ -7,6 +7,7 @@ from typing import Any, Literal
 import keras
 
 from tfreps._src.models.preset_methods import Model, PresetMethods, given, model_files
+from tfreps._src.text.tags.tag_schemes import Scheme
 
 Constrain = Literal["both", "decode", "none"]
 
@@ -150,7 +151,7 @@ class PublishedTagger(PresetMethods):
         *,
         tags: Sequence[str] | None = None,
         encoder_options: Mapping[str, Any] | None = None,
-        scheme: str | None = None,
+        scheme: Scheme | None = None,
         use_crf: bool | None = None,
         constrain: Constrain | None = None,
         dropout: float | None = None,
@@ -198,7 +199,7 @@ class PublishedTagger(PresetMethods):
         tags: Sequence[str] | None = None,
         encoder_options: Mapping[str, Any] | None = None,
         *,
-        scheme: str | None = None,
+        scheme: Scheme | None = None,
         use_crf: bool = False,
         constrain: Constrain | None = None,
         dropout: float | None = None,
