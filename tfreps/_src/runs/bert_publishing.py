@@ -3,7 +3,7 @@
 import os
 import pathlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from tfreps._src.convert.bert_checkpoint import Checkpoint, read_classifier, read_tagger
 from tfreps._src.convert.bert_table import has, label_rows
@@ -16,10 +16,11 @@ from tfreps._src.runs.model_files import asset_writers
 from tfreps._src.runs.run_card import run_card
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.text.bert import PieceTokenizer, read_tokenizer, write_checkpoint_tokenizer
+from tfreps._src.text.tags.tag_schemes import Scheme
 
 
 def read_with_head(
-    checkpoint: Checkpoint, path: pathlib.Path, scheme: str | None = None
+    checkpoint: Checkpoint, path: pathlib.Path, scheme: Scheme | Literal["none"] | None = None
 ) -> tuple[Classifier | Tagger, PieceTokenizer]:
     """Returns the published tagger or classifier at a path, and its tokenizer.
 
