@@ -178,8 +178,9 @@ MODULES = {module_name(path): path for path in LIBRARY}
 
 def test_imports_of_higher_packages_are_those_that_are_listed():
     for module, target in UPWARD.items():
-        assert list(imported_names(MODULES[module])) == [target]
-        assert list(imported_names(MODULES[module], at_the_top=True)) == []
+        own = [name for name in imported_names(MODULES[module]) if name.startswith("tfreps.")]
+        top = [*imported_names(MODULES[module], at_the_top=True)]
+        assert own == [target] and target not in top
 
 
 def test_no_circle_of_files_or_folders():
