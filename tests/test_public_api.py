@@ -41,7 +41,7 @@ def test_every_module_says_what_is_public():
 def test_the_file_depends_on_no_machine():
     text = public_api.FILE.read_text(encoding="utf-8")
     assert str(CHECKOUT) not in text and " at 0x" not in text
-    assert "tfreps.layers.CRF(num_tags, allowed_transitions=None" in text
+    assert "tfreps.layers.CRF(num_tags: int, allowed_transitions: " in text
 
 
 NOTHING = object()
