@@ -1,6 +1,6 @@
 """
 Classifiers and their baselines
-==============================
+===============================
 
 A classifier gives each text a label. This guide sorts sentences of documentation by the library
 that they come from, starts with the simplest method that works, and then trains two neural
