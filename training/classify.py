@@ -77,7 +77,7 @@ def classify(options):
                 prediction = with_threshold(prediction, trained.names, threshold)
                 file.write(write(prediction._replace(text=text)))
             progress(len(texts), sum(map(len, tokens)))
-    if trained.num_cut:
+    if trained.num_truncated:
         print(trained.cut_notice(), file=sys.stderr)
 
 

@@ -91,7 +91,7 @@ def evaluate(options):
         tokens = trained.tokenize([text.text for text in texts])
         results = evaluate_classifier(trained, tokens, texts, kept, vectors=options.vectors)
     say(results)
-    if trained.num_cut and not trained.is_tagger:
+    if trained.num_truncated and not trained.is_tagger:
         print(trained.cut_notice())
     if options.output:
         write_json(options.output, as_json(results))

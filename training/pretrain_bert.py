@@ -195,7 +195,7 @@ def count(batches):
         "documents": documents.num_documents,
         "unknown": documents.num_unknown,
         "texts": batches.num_texts,
-        "cut": batches.num_cut,
+        "cut": batches.num_truncated,
         "left_out": batches.num_left_out,
     }
 

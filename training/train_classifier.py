@@ -141,7 +141,7 @@ def train(options, earlier):
     run = begin_run(COMMAND, options, earlier)
     reading.keep(run, inputs.indexer)
     run.keep(run.labels_path, label_set.write)
-    say_start(run, model, about(batches["train"], parts["train"].num_cut))
+    say_start(run, model, about(batches["train"], parts["train"].num_truncated))
     held_out = batches.get("validation")
     best = labeling.fit(model, batches["train"], held_out, run, options.monitor, options)
 
@@ -160,9 +160,9 @@ def make_batches(options, name, part, indexer, label_set):
             order["sentence_weights"] = [each / counts[label] for label in labels]
         if options.truncation_rate:
             # The special tokens at both ends stay.
-            ends = int(encoder_options.ENCODERS[options.encoder].brings_tokens)
-            more = options.truncation_rate, options.seed, options.max_length, ends
-            order["cuts"] = data.RandomTruncation(tokens, *more)
+            num_protected = int(encoder_options.ENCODERS[options.encoder].brings_tokens)
+            more = options.truncation_rate, options.seed, options.max_length, num_protected
+            order["truncation"] = data.RandomTruncation(tokens, *more)
     order |= {"max_length": options.max_length, **part.stored}
     ids = label_set.ids(labels)
     return data.SequenceBatches(tokens, ids, indexer, options.batch_tokens, **order)
@@ -201,9 +201,9 @@ def measure(trained, parts):
     return measured
 
 
-def about(batches, num_cut):
-    num_cut += batches.num_cut  # texts for a BERT model are truncated before batching
-    cut = f" ({num_cut:,} texts were truncated)" if num_cut else ""
+def about(batches, num_truncated):
+    num_truncated += batches.num_truncated  # texts for a BERT model are truncated before batching
+    cut = f" ({num_truncated:,} texts were truncated)" if num_truncated else ""
     return (
         f" on {batches.num_sentences:,} texts, {batches.num_tokens:,} tokens{cut}: "
         f"{batches.num_batches():,} steps per epoch"

@@ -18,5 +18,5 @@ class Pieces:
         entries = tf.lookup.KeyValueTensorInitializer(keys, values)
         self.table = tf.lookup.StaticHashTable(entries, self.unknown_id)
 
-    def __call__(self, strings):
-        return tf.ragged.map_flat_values(self.table.lookup, tf.strings.split(strings))
+    def __call__(self, texts):
+        return tf.ragged.map_flat_values(self.table.lookup, tf.strings.split(texts))

@@ -70,7 +70,7 @@ class JoinedMaskedLMBatches:
             for each, seed in zip(documents, seeds(workers, options), strict=True)
         ]
         self.num_tokens = sum(part.num_tokens for part in self.parts)
-        for name in "num_texts", "num_cut", "num_left_out":
+        for name in "num_texts", "num_truncated", "num_left_out":
             setattr(self, name, sum(getattr(part, name) for part in self.parts))
         names = "num_tokens", "num_sentences", "num_documents", "num_unknown"
         totals = {name: sum(getattr(each, name) for each in documents) for name in names}

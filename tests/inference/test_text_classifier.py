@@ -31,9 +31,9 @@ def test_one_raw_text(classifier):
 
 def test_labels_and_their_probabilities(classifier):
     texts = [["Ada", "saw"], ["Rome"], [], ["Ada", "Ada", "Ada", "Rome", "Rome"]]
-    before = classifier.num_cut
+    before = classifier.num_truncated
     answers = classifier.classify(texts)
-    assert classifier.num_cut == before + 1
+    assert classifier.num_truncated == before + 1
     assert [answer.label for answer in answers] == ["bad", "good", "bad", "bad"]
     for tokens, answer in zip(texts, answers, strict=True):
         cut = tokens[:3]  # max_length
@@ -65,7 +65,7 @@ def test_a_classifier_on_a_bert_reads_pieces():
     assert len(set(np.round(alone, 3))) == 4
     shorter = on_a_bert(5)
     assert shorter.tokenize(texts)[0] == ["[CLS]", "房", "间", "hote", "[SEP]"]
-    assert trained.num_cut == 1 and shorter.num_cut == 2
+    assert trained.num_truncated == 1 and shorter.num_truncated == 2
     assert shorter.cut_notice() == "2 texts were truncated to 5 tokens, as in training."
 
 

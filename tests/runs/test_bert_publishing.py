@@ -151,7 +151,7 @@ def test_the_longest_text_goes_along(classifier, tmp_path):
     (out / "tokenizer_config.json").write_text(json.dumps(config))
     convert(out, "--output", tmp_path / "short")
     opened = load(tmp_path / "short")
-    assert len(opened.tokenize([text])[0]) == 9 and opened.num_cut == 1
+    assert len(opened.tokenize([text])[0]) == 9 and opened.num_truncated == 1
     options = json.loads((tmp_path / "short" / "options.json").read_text())
     options["options"]["max_length"] = 8  # from --max-length
     (tmp_path / "short" / "options.json").write_text(json.dumps(options))

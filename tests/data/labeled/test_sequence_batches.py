@@ -46,16 +46,16 @@ def test_every_sentence_once(shuffle, multiple):
         for features, y, sample_weight in elements:
             rows, length = y.shape
             assert length % multiple == 0 and (rows == 1 or rows * length <= 60)
-            for row, place in enumerate(itertools.islice(order, rows)):
-                padding = [""] * (length - len(SENTENCES[place]))
-                expected = FEATURES(tf.constant([SENTENCES[place] + padding]))
+            for row, position in enumerate(itertools.islice(order, rows)):
+                padding = [""] * (length - len(SENTENCES[position]))
+                expected = FEATURES(tf.constant([SENTENCES[position] + padding]))
                 for name, value in expected.items():
                     np.testing.assert_array_equal(features[name][row], value[0])
-                assert y[row].tolist() == TAGS[place] + [0] * len(padding)
+                assert y[row].tolist() == TAGS[position] + [0] * len(padding)
             assert sample_weight.shape == (rows,)
         assert next(order, None) is None
     assert batches.num_tokens == sum(map(len, SENTENCES))
-    assert (batches.num_sentences, batches.num_cut) == (len(SENTENCES), 0)
+    assert (batches.num_sentences, batches.num_truncated) == (len(SENTENCES), 0)
 
 
 def test_dtypes():
@@ -154,7 +154,7 @@ def test_cut():
     batches = make(max_length=10)
     elements = arrays(batches.dataset())
     assert max(y.shape[1] for _, y, _ in elements) == 10
-    assert batches.num_cut == sum(len(sentence) > 10 for sentence in SENTENCES)
+    assert batches.num_truncated == sum(len(sentence) > 10 for sentence in SENTENCES)
     assert batches.num_tokens == sum(min(len(sentence), 10) for sentence in SENTENCES)
     rows = batches.in_order([row for _, y, _ in elements for row in y.tolist()])
     assert all(row[: len(tags[:10])] == tags[:10] for row, tags in zip(rows, TAGS, strict=True))
@@ -179,12 +179,12 @@ def test_vectors_and_extra(tmp_path):
     assert spec["allowed"] == tf.TensorSpec([None, None, 4], tf.bool)
     order = iter(batches.order(1).tolist())
     for features, _, _ in arrays(batches.dataset(1)):
-        for row, place in enumerate(itertools.islice(order, len(features["mask"]))):
-            length = min(len(SENTENCES[place]), 20)
+        for row, position in enumerate(itertools.islice(order, len(features["mask"]))):
+            length = min(len(SENTENCES[position]), 20)
             np.testing.assert_array_equal(
-                features["vectors"][row, :, :length], stored[place][:, :length]
+                features["vectors"][row, :, :length], stored[position][:, :length]
             )
-            np.testing.assert_array_equal(features["allowed"][row, :length], allowed[place][:20])
+            np.testing.assert_array_equal(features["allowed"][row, :length], allowed[position][:20])
             assert not features["vectors"][row, :, length:].any()
             assert not features["allowed"][row, length:].any()
     some = SequenceBatches(

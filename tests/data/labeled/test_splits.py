@@ -13,7 +13,7 @@ def test_shares():
     rest, part = stratified_split(LABELS, 0.1)
     assert sorted(rest + part) == list(range(100)) and sorted(part) == part and sorted(rest) == rest
     # 5.0, 3.1 and 1.9: the class with the largest remainder gets the tenth example.
-    assert Counter(LABELS[place] for place in part) == {"a": 5, "b": 3, "c": 2}
+    assert Counter(LABELS[position] for position in part) == {"a": 5, "b": 3, "c": 2}
 
 
 def test_seeds():
@@ -25,7 +25,7 @@ def test_seeds():
 
 
 def test_every_example_is_taken_by_some_seed():
-    taken = {place for seed in range(60) for place in stratified_split(LABELS, 0.1, seed)[1]}
+    taken = {position for seed in range(60) for position in stratified_split(LABELS, 0.1, seed)[1]}
     assert len(taken) > 95
 
 
@@ -39,7 +39,7 @@ def test_properties(sizes, fraction, seed):
     labels = [label for label, size in enumerate(sizes) for _ in range(size)]
     rest, part = stratified_split(labels, fraction, seed)
     assert sorted(rest + part) == list(range(len(labels)))
-    counts = Counter(labels[place] for place in part)
+    counts = Counter(labels[position] for position in part)
     for label, size in enumerate(sizes):
         assert 1 <= counts[label] < size
         assert abs(counts[label] - fraction * size) <= 1
@@ -53,7 +53,7 @@ def test_a_class_with_one_example():
     with pytest.raises(ValueError, match="'x' has only one .* with only one: 1"):
         stratified_split(["x", "y", "z", "z"], 0.5)
     for seed in range(5):
-        rest, part = stratified_split(labels, 0.9, seed, single="keep")
+        rest, part = stratified_split(labels, 0.9, seed, singletons="keep")
         assert 2 in rest and len(part) == 2
 
 
@@ -86,10 +86,10 @@ def test_description():
     text = describe_classes(["x"] * 1100 + ["rare", "z", "z"])
     assert text.splitlines() == [
         "1,103 examples of 3 classes:",
-        "  x     1,100   99.7 %",
-        "  z         2    0.2 %",
-        "  rare      1    0.1 %",
-        "Always predicting 'x' would be right for 99.7 %; the largest class has 1100.0 times as",
+        "  x     1,100   99.7%",
+        "  z         2    0.2%",
+        "  rare      1    0.1%",
+        "Always predicting 'x' would be right for 99.7%; the largest class has 1100.0 times as",
         "many examples as the smallest.",
         "Warning: 1 class with only one example ('rare').",
         "Warning: the classes are imbalanced; evaluate with F1 instead of accuracy.",

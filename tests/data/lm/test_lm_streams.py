@@ -23,7 +23,7 @@ def test_batches_and_snapshots(tmp_path):
     assert rows.tolist() == [[0, 3, 4], [0, 4, 6]]  # x is word 5, y word 6
     assert targets.tolist() == [[3, 4, 2], [4, 2, 1]]
     snapshot = json.loads(json.dumps(stream.snapshot()()))
-    assert snapshot == {"place": [0, 0, 0, 0, 1, 0], "used": 9, "rows": [["x", 3, 4], []]}
+    assert snapshot == {"position": [0, 0, 0, 0, 1, 0], "used": 9, "rows": [["x", 3, 4], []]}
     for same in (stream, open_stream(path, snapshot=snapshot)):
         rows, targets = same.next_batch()
         assert rows.tolist() == [[5, 3, 4], [0, 3, 0]]

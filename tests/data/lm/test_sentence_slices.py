@@ -3,7 +3,7 @@ import weakref
 import numpy as np
 import pytest
 
-from tfreps._src.data.lm.sentence_slices import Block, Corpus, Place, SentenceSlices
+from tfreps._src.data.lm.sentence_slices import Block, Corpus, Position, SentenceSlices
 from tfreps._src.data.lm.word_rows import WordRows
 from tfreps.text import Vocabulary
 
@@ -19,7 +19,7 @@ def test_block_takes_sentences_in_any_order():
     assert block.take(np.array([1, 2]), True).tolist() == [-1, 7, 6, -1]
 
 
-def slices(tmp_path, reverse=False, place=None, words=None, blocks=None, **options):
+def slices(tmp_path, reverse=False, position=None, words=None, blocks=None, **options):
     corpus = {"shuffle": False, "seed": 0, "passes": 1, "skip_blank": False, "block_bytes": 8}
     files = sorted(map(str, tmp_path.iterdir()))
     return SentenceSlices(
@@ -27,7 +27,7 @@ def slices(tmp_path, reverse=False, place=None, words=None, blocks=None, **optio
         WordRows(VOCABULARY) if words is None else words,
         weakref.WeakValueDictionary() if blocks is None else blocks,
         reverse,
-        place or Place(),
+        position or Position(),
     )
 
 
@@ -40,17 +40,17 @@ def shards(tmp_path):
 
 def test_every_place_is_a_beginning(shards, monkeypatch):
     monkeypatch.setattr("tfreps._src.data.lm.sentence_slices._POSITIONS_PER_SLICE", 1)
-    everything = [(place, rows.tolist()) for place, rows in slices(shards, passes=2)]
+    everything = [(position, rows.tolist()) for position, rows in slices(shards, passes=2)]
     assert everything[:5] == [
-        (Place(0, 0, 0, 0, 1, 0), [3, 3, 3, 3, -1]),
-        (Place(0, 0, 1, 8, 2, 0), [4, -1]),
-        (Place(0, 0, 1, 8, 2, 1), [-1]),
-        (Place(0, 0, 1, 8, 2, 2), [3, 4, -1]),
-        (Place(0, 1, 0, 0, 1, 0), [4, 4, 4, -1]),
+        (Position(0, 0, 0, 0, 1, 0), [3, 3, 3, 3, -1]),
+        (Position(0, 0, 1, 8, 2, 0), [4, -1]),
+        (Position(0, 0, 1, 8, 2, 1), [-1]),
+        (Position(0, 0, 1, 8, 2, 2), [3, 4, -1]),
+        (Position(0, 1, 0, 0, 1, 0), [4, 4, 4, -1]),
     ]
-    assert [place.pass_number for place, _ in everything] == [0] * 5 + [1] * 5
-    for number, (place, _) in enumerate(everything):
-        rest = [(p, rows.tolist()) for p, rows in slices(shards, place=place, passes=2)]
+    assert [position.pass_number for position, _ in everything] == [0] * 5 + [1] * 5
+    for number, (position, _) in enumerate(everything):
+        rest = [(p, rows.tolist()) for p, rows in slices(shards, position=position, passes=2)]
         assert rest == everything[number:]
 
 

@@ -75,8 +75,8 @@ def test_statistics(options):
     assert not counts[:FIRST].any() and len(counts) == SIZE
     drawn = counts[FIRST:]
     assert 0.3 < drawn.var() / drawn.mean() < 2.2  # 30 ids: approximately Poisson
-    places = where.sum(axis=0)[ids[0] > 4]
-    assert 0.5 < places.var() / (places.mean() * (1 - rate)) < 1.6  # equal rates
+    positions = where.sum(axis=0)[ids[0] > 4]
+    assert 0.5 < positions.var() / (positions.mean() * (1 - rate)) < 1.6  # equal rates
 
 
 @pytest.mark.slow
@@ -100,11 +100,11 @@ def test_special_tokens_are_never_hidden_nor_drawn():
 def words_of(row):
     """Returns the positions of each word; `##...` continues a word except after a special token."""
     words = []
-    for place, n in enumerate(row):
-        if TOKENIZER.vocabulary[n].startswith("##") and row[place - 1] >= FIRST:
-            words[-1].append(place)
+    for position, n in enumerate(row):
+        if TOKENIZER.vocabulary[n].startswith("##") and row[position - 1] >= FIRST:
+            words[-1].append(position)
         elif n >= FIRST:
-            words.append([place])
+            words.append([position])
     return words
 
 

@@ -40,9 +40,9 @@ def test_words():
 @pytest.mark.parametrize("longest", [None, 3, 5])
 def test_texts_are_as_their_pieces(tokenizer, longest):
     features = PieceIndexer(tokenizer)
-    rows, num_cut = piece_texts(TEXTS, tokenizer, longest)
+    rows, num_truncated = piece_texts(TEXTS, tokenizer, longest)
     whole = piece_texts(TEXTS, tokenizer)[0]
-    assert num_cut == sum(len(row) > (longest or 99) for row in whole)
+    assert num_truncated == sum(len(row) > (longest or 99) for row in whole)
     width = max(map(len, rows))
     expected = features(tf.constant([row + [""] * (width - len(row)) for row in rows]))
     found = features.of_texts(tf.constant(TEXTS), longest)

@@ -41,13 +41,13 @@ OPTIONS = {
 class TextPart(NamedTuple):
     """One part of the data: its texts, their tokens and where their vectors are stored.
 
-    `num_cut` is the number of texts that were truncated for a BERT model, counted before any texts
+    `num_truncated` is the number of texts that were truncated for a BERT model, counted before any
     are held out. `stored` has the arguments of `SequenceBatches` that locate the stored vectors.
     """
 
     texts: list[LabeledText]
     tokens: list[list[str]]
-    num_cut: int
+    num_truncated: int
     stored: dict
 
     @property
@@ -93,7 +93,9 @@ def read_parts(options, bert=None) -> dict[str, TextPart]:
             "another column, select the columns with --label-field and --text-field."
         )
     if "validation" not in parts and options.validation_split:
-        indices = stratified_split(labels, options.validation_split, options.seed, single="keep")
+        indices = stratified_split(
+            labels, options.validation_split, options.seed, singletons="keep"
+        )
         held_out = dict(
             zip(("train", "validation"), map(parts["train"].take, indices), strict=True)
         )
@@ -129,7 +131,7 @@ def cut_texts(options, texts, bert=None) -> tuple[list[list[str]], int]:
         longest = least(longest, most)
         bert.tokenizer.room(longest)  # raises an error if `longest` is too small
         tokens, _ = piece_texts(strings, bert.tokenizer)
-    num_cut = 0
+    num_truncated = 0
     for text, own in zip(texts, tokens, strict=True):
         if longest is None or len(own) <= longest:
             continue
@@ -140,8 +142,8 @@ def cut_texts(options, texts, bert=None) -> tuple[list[list[str]], int]:
             )
         if bert is not None:
             del own[longest - 1 : -1]  # the separator stays
-            num_cut += 1
-    return tokens, num_cut
+            num_truncated += 1
+    return tokens, num_truncated
 
 
 def check_labels(label_set, parts, monitor) -> None:

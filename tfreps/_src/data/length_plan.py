@@ -78,8 +78,8 @@ class LengthPlan:
 def _cut(lengths: np.ndarray, batch_tokens: int, batch_size: int) -> list[int]:
     """Returns the boundaries of the batches in an array of sorted lengths."""
     cuts = [0]
-    for place, length in enumerate(lengths.tolist()):
-        rows = place + 1 - cuts[-1]
+    for position, length in enumerate(lengths.tolist()):
+        rows = position + 1 - cuts[-1]
         if rows > 1 and (rows * length > batch_tokens or rows > batch_size):
-            cuts.append(place)
+            cuts.append(position)
     return [*cuts, len(lengths)]

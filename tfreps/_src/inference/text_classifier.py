@@ -34,7 +34,7 @@ class TextClassifier(TextModel):
 
     Attributes:
         names: list of str. The labels in the order of their ids.
-        num_cut: int. Number of texts truncated to `max_length` so far.
+        num_truncated: int. Number of texts truncated to `max_length` so far.
 
     Raises:
         ValueError: If `model` is not a `Classifier`.
@@ -108,7 +108,7 @@ class TextClassifier(TextModel):
         """Tokenizes raw texts as in training.
 
         For a BERT model, the tokens are pieces, including `[CLS]` and `[SEP]`, and texts with more
-        than `max_length` pieces are truncated and counted in `num_cut`.
+        than `max_length` pieces are truncated and counted in `num_truncated`.
 
         Args:
             texts: list of str. Raw texts.
@@ -118,13 +118,14 @@ class TextClassifier(TextModel):
         """
         if self.tokenizer is None:
             return super().tokenize(texts)
-        tokens, num_cut = piece_texts(texts, self.tokenizer, self.max_length)
-        self.num_cut += num_cut
+        tokens, num_truncated = piece_texts(texts, self.tokenizer, self.max_length)
+        self.num_truncated += num_truncated
         return tokens
 
     def cut_notice(self) -> str:
         """Returns a message with the number of texts that were truncated."""
-        return f"{self.num_cut:,} texts were truncated to {self.max_length} tokens, as in training."
+        counted = f"{self.num_truncated:,} texts"
+        return f"{counted} were truncated to {self.max_length} tokens, as in training."
 
     def attention(self, text: str, second: str | None = None) -> TextAttention:
         """Returns the attention of the Transformer inside the model for a text.

@@ -27,7 +27,7 @@ class TextModel(LoadedModel):
 
     Attributes:
         tokenizer: Tokenizer of a BERT model, or `None` for other models.
-        num_cut: int. Number of texts truncated to `max_length` so far.
+        num_truncated: int. Number of texts truncated to `max_length` so far.
     """
 
     is_tagger: bool
@@ -49,7 +49,7 @@ class TextModel(LoadedModel):
         if tokens == "bert" and self.tokenizer is not None:
             self.tokens = self.tokenizer
         self.max_length: int | None = max_length
-        self.num_cut: int = 0
+        self.num_truncated: int = 0
 
     def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
         """Tokenizes raw texts as in training.
@@ -127,7 +127,7 @@ class TextModel(LoadedModel):
             )
         batches = self.batches(sentences, **options)
         rows = []
-        self.num_cut += batches.num_cut
+        self.num_truncated += batches.num_truncated
         trace_once(self.model, batches.element_spec)
         for features in batches.dataset() if batches.num_batches() > 1 else batches.arrays():
             found = self.model.predict_on_batch(features)

@@ -52,7 +52,7 @@ class Vocabulary:
     def __init__(self, tokens: Iterable[str], source: str = "vocabulary"):
         self.tokens = list(tokens)
         self.source = str(source)
-        self._ids = _places(enumerate(self.tokens), self.source)
+        self._ids = _positions(enumerate(self.tokens), self.source)
         self.start_id = self._ids[SENTENCE_START]
         self.end_id = self._ids[SENTENCE_END]
         self.unknown_id = self._ids[UNKNOWN]
@@ -67,7 +67,7 @@ class Vocabulary:
         lines = split_lines(read_utf8(path, "the vocabulary")) or [""]
         if _SKIPPED_LINE in lines:
             numbered = [(n, line) for n, line in enumerate(lines) if line != _SKIPPED_LINE]
-            _places(numbered, str(path))  # raises errors with the line numbers of the file
+            _positions(numbered, str(path))  # raises errors with the line numbers of the file
             lines = [line for _, line in numbered]
         return cls(lines, source=str(path))
 
@@ -184,11 +184,11 @@ def with_most_frequent(
     return [*first, *kept][:max_size]
 
 
-def _places(numbered: Iterable[tuple[int, str]], source: str) -> dict[str, int]:
+def _positions(numbered: Iterable[tuple[int, str]], source: str) -> dict[str, int]:
     """Maps tokens to positions; rejects files that bilm-tf would silently misread."""
-    places: dict[str, int] = {}
-    for place, token in numbered:
-        line = place + 1
+    positions: dict[str, int] = {}
+    for position, token in numbered:
+        line = position + 1
         if not isinstance(token, str):
             raise ValueError(f"{source}, line {line}: expected a str; got {token!r}.")
         if not token.strip():
@@ -206,15 +206,15 @@ def _places(numbered: Iterable[tuple[int, str]], source: str) -> dict[str, int]:
                 f"{source}, line {line}: a token must not contain a line feed or NUL; got "
                 f"{token!r}. Remove these characters."
             )
-        if places.setdefault(token, place) != place:
+        if positions.setdefault(token, position) != position:
             raise ValueError(
-                f"{source}, line {line}: {token!r} is already on line {places[token] + 1}. "
+                f"{source}, line {line}: {token!r} is already on line {positions[token] + 1}. "
                 "Every token must occur only once, because its line determines its id."
             )
-    missing = [token for token in SPECIAL_TOKENS if token not in places]
+    missing = [token for token in SPECIAL_TOKENS if token not in positions]
     if missing:
         raise ValueError(
-            f"{source}: found no {' or '.join(missing)} among {len(places)} tokens. A vocabulary "
-            f"must contain {', '.join(SPECIAL_TOKENS)}, each on its own line."
+            f"{source}: found no {' or '.join(missing)} among {len(positions)} tokens. A "
+            f"vocabulary must contain {', '.join(SPECIAL_TOKENS)}, each on its own line."
         )
-    return places
+    return positions

@@ -79,11 +79,11 @@ class WordVectors(NamedTuple):
         for row in vector_rows(os.fspath(path), file_format):
             if matrix is None:  # allocated only after a whole row of this dimension has been read
                 matrix = np.zeros([len(tokens), row.dimension], np.float32)  # [V, D]
-            for places, rank in ((exact.get(row.token), 2), (lower.get(row.token), 1)):
-                places = [place for place in places or () if level[place] < rank]
-                if places:
-                    matrix[places] = _numbers(row)
-                    level[places] = rank
+            for positions, rank in ((exact.get(row.token), 2), (lower.get(row.token), 1)):
+                positions = [position for position in positions or () if level[position] < rank]
+                if positions:
+                    matrix[positions] = _numbers(row)
+                    level[positions] = rank
         if matrix is None:
             raise ValueError(
                 f"{path}: found no vectors. Expected a token and its vector on every line."
@@ -104,10 +104,10 @@ def _wanted(tokens: list[str], lowercase_fallback: bool):
     """Returns two dicts that map tokens and their lower-case forms, as bytes, to positions."""
     exact: dict[bytes, list[int]] = {}
     lower: dict[bytes, list[int]] = {}
-    for place, token in enumerate(tokens):
-        exact.setdefault(token.encode("utf-8", "surrogatepass"), []).append(place)
+    for position, token in enumerate(tokens):
+        exact.setdefault(token.encode("utf-8", "surrogatepass"), []).append(position)
         if lowercase_fallback and token.lower() != token:
-            lower.setdefault(token.lower().encode("utf-8", "surrogatepass"), []).append(place)
+            lower.setdefault(token.lower().encode("utf-8", "surrogatepass"), []).append(position)
     return exact, lower
 
 

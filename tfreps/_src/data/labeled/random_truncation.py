@@ -13,53 +13,53 @@ _GUARD = 2  # number of tokens at each end in which marks are ignored
 class RandomTruncation:
     """Random truncation of texts at a punctuation mark, as data augmentation for classifiers.
 
-    In every epoch, each text is selected with probability `share`. One punctuation mark of a
+    In every epoch, each text is selected with probability `rate`. One punctuation mark of a
     selected text is drawn at random, and either all tokens after the mark are removed, or the
     mark and all tokens before it. Punctuation marks are the tokens `, ; . ? !` and their full-width
-    Chinese counterparts. Marks among the first or last two tokens are ignored (`ends` + 2 tokens if
-    `ends` is given), and a text without any other mark is left whole. The random choices
-    depend only on the seed and the epoch number.
+    Chinese counterparts. Marks among the first or last `num_protected + 2` tokens are ignored, and
+    a text without any other mark is left whole. The random choices depend only on the seed and the
+    epoch number.
 
     Args:
         tokens: sequence of lists of str. The tokens of each text.
-        share: float in [0, 1]. Probability that a text is selected. Defaults to 0.1.
+        rate: float in [0, 1]. Probability that a text is selected. Defaults to 0.1.
         seed: int, non-negative. Random seed. Defaults to 0.
         max_length: int or None. Length to which `SequenceBatches` truncates texts. If `None`,
             texts are not truncated. Defaults to `None`.
-        ends: int. Number of tokens at each end that are never removed, such as BERT's `[CLS]`
-            and `[SEP]`. Defaults to 0.
+        num_protected: int. Number of tokens at each end that are never removed, such as 1 for
+            BERT's `[CLS]` and `[SEP]`. Defaults to 0.
 
     Raises:
-        ValueError: If `share` is not in [0, 1] or `seed` is negative.
+        ValueError: If `rate` is not in [0, 1] or `seed` is negative.
 
     Reference: aespresso/a_journey_into_math_of_ml, 2019, part 4, where the method is called
     data regularization.
 
     Example:
         >>> from tfreps.data import RandomTruncation
-        >>> cuts = RandomTruncation(["bad beds , but a nice view".split()], share=1.0)
-        >>> cuts.gaps(0).tolist()        # removes 4 tokens from token 3 on, leaving: bad beds ,
+        >>> truncation = RandomTruncation(["bad beds , but a nice view".split()], rate=1.0)
+        >>> truncation.gaps(0).tolist()  # removes 4 tokens from token 3 on, leaving: bad beds ,
         [[3, 4]]
     """
 
     def __init__(
         self,
         tokens: Sequence[Sequence[str]],
-        share: float = 0.1,
+        rate: float = 0.1,
         seed: int = 0,
         max_length: int | None = None,
-        ends: int = 0,
+        num_protected: int = 0,
     ):
-        if not 0 <= share <= 1:
-            raise ValueError(f"`share` must be a probability in [0, 1]; got {share}.")
+        if not 0 <= rate <= 1:
+            raise ValueError(f"`rate` must be a probability in [0, 1]; got {rate}.")
         check_integers(0, seed=seed)
-        self.share = share
+        self.rate = rate
         self.seed = seed
-        self.ends = ends
+        self.num_protected = num_protected
         self._lengths = [len(text[:max_length]) for text in tokens]
-        room = ends + _GUARD
+        room = num_protected + _GUARD
         self._marks = [
-            [place for place in range(room, length - room) if text[place] in MARKS]
+            [position for position in range(room, length - room) if text[position] in MARKS]
             for text, length in zip(tokens, self._lengths, strict=True)
         ]
 
@@ -71,12 +71,12 @@ class RandomTruncation:
         """
         draw = np.random.default_rng([self.seed, epoch]).random([len(self._marks), 3])
         gaps = np.zeros([len(self._marks), 2], np.int64)
-        for number in np.flatnonzero(draw[:, 0] < self.share):
+        for number in np.flatnonzero(draw[:, 0] < self.rate):
             marks = self._marks[number]
             if marks:
                 mark = marks[int(draw[number, 1] * len(marks))]
                 is_end = draw[number, 2] < 0.5
-                first = mark + 1 if is_end else self.ends
-                end = self._lengths[number] - self.ends if is_end else mark + 1
+                first = mark + 1 if is_end else self.num_protected
+                end = self._lengths[number] - self.num_protected if is_end else mark + 1
                 gaps[number] = first, end - first
         return gaps

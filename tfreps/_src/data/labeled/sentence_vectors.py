@@ -71,24 +71,24 @@ class SentenceVectors:
     def _check_digests(self, file, tokens) -> None:
         """Checks that the file was computed from these sentences."""
         digests = read_array(file, TOKEN_DIGESTS).ravel()
-        for place, (number, own) in enumerate(zip(self.numbers, tokens, strict=True)):
+        for position, (number, own) in enumerate(zip(self.numbers, tokens, strict=True)):
             stored = own[: file[number].shape[-2]]
             if not int(number) < len(digests) or digests[int(number)] != token_digest(stored):
                 raise ValueError(
                     f"{self.path}, sentence {number}: the file has vectors of other tokens than "
-                    f"sentence {place} of the data (counted from 0), {' '.join(own)[:60]!r}. "
+                    f"sentence {position} of the data (counted from 0), {' '.join(own)[:60]!r}. "
                     f"{_OTHER_TEXT}"
                 )
 
     def _check(self, file, tokens) -> tuple[int, int]:
         """Checks the shapes of the arrays of all sentences and returns L and D."""
         expected = None
-        for place, number in enumerate(self.numbers):
+        for position, number in enumerate(self.numbers):
             with naming_damage(self.path, "its list of arrays"):
                 is_there = number in file
             if not is_there:
                 raise ValueError(
-                    f"{self.path} has no vectors for sentence {number} (sentence {place} of the "
+                    f"{self.path} has no vectors for sentence {number} (sentence {position} of the "
                     f"data, counted from 0; the number of sentences is {len(tokens)}). "
                     f"{_OTHER_TEXT}"
                 )
@@ -99,11 +99,11 @@ class SentenceVectors:
                     f"features] or [tokens, features]; got {list(shape)}. Write the file with "
                     "`tfreps embed`."
                 )
-            length = len(tokens[place])
-            if shape[-2] not in (length, self.cut_lengths[place]):
+            length = len(tokens[position])
+            if shape[-2] not in (length, self.cut_lengths[position]):
                 raise ValueError(
                     f"{self.path}, sentence {number}: the file has vectors of {shape[-2]} tokens, "
-                    f"but sentence {place} of the data (counted from 0) has {length} tokens. "
+                    f"but sentence {position} of the data (counted from 0) has {length} tokens. "
                     f"{_OTHER_TEXT}"
                 )
             found = (1 if len(shape) == 2 else shape[0], shape[-1])

@@ -71,15 +71,16 @@ class SequenceBatches:
         extra: dict or None. Maps the name of each additional feature to its values: for each
             sentence, an array with one value or row per token. The feature is an int32, float32
             or bool tensor `[B, T, ...]`, which is 0 or False on padding. Defaults to `None`.
-        cuts: `RandomTruncation` or None. Selects the tokens to remove from each sentence in each
-            epoch. It must have been created from the same sentences and with the same `max_length`.
-            Sentences are grouped by their lengths before the removal, and `num_tokens` includes the
-            removed tokens. If `None`, no tokens are removed. Defaults to `None`.
+        truncation: `RandomTruncation` or None. Selects the tokens to remove from each sentence in
+            each epoch. It must have been created from the same sentences and with the same
+            `max_length`. Sentences are grouped by their lengths before the removal, and
+            `num_tokens` includes the removed tokens. If `None`, no tokens are removed. Defaults to
+            `None`.
 
     Attributes:
         num_sentences: int. Number of sentences.
         num_tokens: int. Number of tokens per epoch, padding excluded.
-        num_cut: int. Number of sentences that are truncated to `max_length`.
+        num_truncated: int. Number of sentences that are truncated to `max_length`.
         vector_shape: tuple of int. Number of layers L and width D of the vectors, or `(0, 0)` if
             `vectors` is `None`.
 
@@ -88,7 +89,7 @@ class SequenceBatches:
     Raises:
         ValueError: If there are no sentences; a token is empty or not a string; arguments have
             different numbers of sentences or tokens; an argument is not as described above; both
-            `cuts` and `vectors` are given; or the file `vectors` was computed from different
+            `truncation` and `vectors` are given; or the file `vectors` was computed from different
             sentences or cannot be read.
 
     Example:
@@ -122,7 +123,7 @@ class SequenceBatches:
         vectors: str | os.PathLike[str] | None = None,
         vector_numbers: Sequence[int] | None = None,
         extra: dict[str, Sequence] | None = None,
-        cuts: RandomTruncation | None = None,
+        truncation: RandomTruncation | None = None,
     ):
         check_integers(1, batch_tokens=batch_tokens, length_multiple=length_multiple)
         check_integers(1, or_none=True, batch_size=batch_size, max_length=max_length)
@@ -135,16 +136,16 @@ class SequenceBatches:
         self._rows = TokenRows(tokens, indexer, max_length)
         cut_lengths = self._rows.lengths
         self.num_tokens = int(cut_lengths.sum())
-        self.num_cut = int((cut_lengths < lengths).sum())
+        self.num_truncated = int((cut_lengths < lengths).sum())
         self._targets = None if targets is None else make_targets(targets, lengths, cut_lengths)
         self._weights = _weights(sentence_weights, len(tokens))
         self._extra = _extra(extra or {}, self._rows, lengths, cut_lengths)
-        if cuts is not None and vectors is not None:
+        if truncation is not None and vectors is not None:
             raise ValueError(
-                "`cuts` and `vectors` must not both be given: `cuts` removes tokens, but the "
-                "vectors belong to whole sentences. Pass only one of the two."
+                "`truncation` and `vectors` must not both be given: `truncation` removes tokens, "
+                "but the vectors belong to whole sentences. Pass only one of the two."
             )
-        self._cuts, self._vectors, self.vector_shape = cuts, None, (0, 0)
+        self._truncation, self._vectors, self.vector_shape = truncation, None, (0, 0)
         if vectors is not None:
             stored = SentenceVectors(vectors, tokens, cut_lengths, vector_numbers)
             self._vectors, self.vector_shape = stored, (stored.num_layers, stored.dim)
@@ -220,13 +221,13 @@ class SequenceBatches:
                 f"`rows` must have one item for each of the {self.num_sentences} sentences; got "
                 f"{len(rows)}."
             )
-        return [rows[place] for place in np.argsort(self.order(epoch)).tolist()]
+        return [rows[position] for position in np.argsort(self.order(epoch)).tolist()]
 
     def _elements(self, epoch: int, first_batch: int, epochs: int | None) -> Iterator:
         last = None if epochs is None else epoch + epochs
         with self._vectors.open() if self._vectors else contextlib.nullcontext() as file:
             while last is None or epoch < last:
-                gaps = None if self._cuts is None else self._cuts.gaps(epoch)
+                gaps = None if self._truncation is None else self._truncation.gaps(epoch)
                 for batch in self._plan.batches(epoch)[first_batch:]:
                     yield self._element(batch, file, gaps)
                 epoch += 1
@@ -236,9 +237,9 @@ class SequenceBatches:
         sentences, length = batch
         gaps = None if gaps is None else gaps[sentences]
         element = self._rows.batch(sentences, length, gaps)
-        places = self._rows.places(sentences, length, gaps)
+        positions = self._rows.positions(sentences, length, gaps)
         for name, values in self._extra.items():
-            element[name] = values.batch(sentences, *places)
+            element[name] = values.batch(sentences, *positions)
         if self._vectors is not None:
             element["vectors"] = self._vectors.read(file, sentences, (len(sentences), length))
         if self._targets is None:
@@ -246,7 +247,7 @@ class SequenceBatches:
         weights = self._weights[sentences]
         if self.shuffle:
             weights = weights * np.float32(len(sentences) * self.num_batches() / self.num_sentences)
-        return element, self._targets.batch(sentences, *places), weights
+        return element, self._targets.batch(sentences, *positions), weights
 
 
 def _extra(extra, rows: TokenRows, lengths, cut_lengths) -> dict[str, TokenValues]:

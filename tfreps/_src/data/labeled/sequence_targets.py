@@ -39,9 +39,9 @@ class TokenValues:
         self.flat = flat.astype({"i": np.int32, "f": np.float32}.get(flat.dtype.kind, flat.dtype))
         self.spec = tf.TensorSpec([None, None, *flat.shape[1:]], self.flat.dtype)
 
-    def batch(self, sentences: np.ndarray, places: np.ndarray, real: np.ndarray) -> np.ndarray:
+    def batch(self, sentences: np.ndarray, positions: np.ndarray, real: np.ndarray) -> np.ndarray:
         """Returns the values of a batch, `[B, T, ...]`, which are 0 on padding."""
-        values = self.flat[places]
+        values = self.flat[positions]
         values[~real] = 0
         return values
 
@@ -53,7 +53,7 @@ class SentenceValues:
         self.values = values.astype(np.int32)
         self.spec = tf.TensorSpec([None], tf.int32)
 
-    def batch(self, sentences: np.ndarray, places: np.ndarray, real: np.ndarray) -> np.ndarray:
+    def batch(self, sentences: np.ndarray, positions: np.ndarray, real: np.ndarray) -> np.ndarray:
         """Returns the values of a batch, int32 `[B]`; uses only `sentences`."""
         return self.values[sentences]
 

@@ -9,7 +9,7 @@ from tfreps._src.files.argument_checks import check_integers
 
 
 def stratified_split(
-    labels: Sequence[Hashable], fraction: float, seed: int = 0, single: str = "error"
+    labels: Sequence[Hashable], fraction: float, seed: int = 0, singletons: str = "error"
 ) -> tuple[list[int], list[int]]:
     """Splits examples into two parts, so that every class keeps its share to within one example.
 
@@ -24,7 +24,7 @@ def stratified_split(
         labels: sequence of hashable objects. Class of each example.
         fraction: float in (0, 1). Share of the examples in the second part.
         seed: int, non-negative. Random seed. Defaults to 0.
-        single: str. Treatment of a class with only one example: `"error"` raises an error, and
+        singletons: str. Treatment of a class with only one example: `"error"` raises an error, and
             `"keep"` puts the example in the first part. Defaults to `"error"`.
 
     Returns:
@@ -32,32 +32,32 @@ def stratified_split(
         set) and in the second part (such as a development set), each in ascending order.
 
     Raises:
-        ValueError: If a class has only one example and `single` is `"error"`; there are fewer than
-            two examples; `single` is not one of the values above; or `fraction` or `seed` is out of
-            range.
+        ValueError: If a class has only one example and `singletons` is `"error"`; there are fewer
+            than two examples; `singletons` is not one of the values above; or `fraction` or `seed`
+            is out of range.
 
     Example:
         >>> from tfreps.data import stratified_split
         >>> labels = ["good", "bad", "good", "bad", "good", "good"]
         >>> train, validation = stratified_split(labels, 1 / 3)
-        >>> sorted(labels[place] for place in validation), len(train)
+        >>> sorted(labels[position] for position in validation), len(train)
         (['bad', 'good'], 4)
     """
     if not 0 < fraction < 1:
         raise ValueError(f"`fraction` must be in (0, 1); got {fraction}.")
     check_integers(0, seed=seed)
-    if single not in ("error", "keep"):
-        raise ValueError(f'`single` must be "error" or "keep"; got {single!r}.')
+    if singletons not in ("error", "keep"):
+        raise ValueError(f'`singletons` must be "error" or "keep"; got {singletons!r}.')
     if len(labels) < 2:
         raise ValueError(f"A split needs at least two examples in `labels`; got {len(labels)}.")
-    places: dict[Hashable, list[int]] = {}
-    for place in _permutation(len(labels), seed):
-        places.setdefault(labels[place], []).append(place)
-    if single == "error":
-        _check_single(places, fraction)
-    counts = {label: len(own) for label, own in places.items()}
+    positions: dict[Hashable, list[int]] = {}
+    for position in _permutation(len(labels), seed):
+        positions.setdefault(labels[position], []).append(position)
+    if singletons == "error":
+        _check_singletons(positions, fraction)
+    counts = {label: len(own) for label, own in positions.items()}
     taken = _shares(dict(sorted(counts.items(), key=lambda item: str(item[0]))), fraction)
-    part = [place for label, own in places.items() for place in own[: taken[label]]]
+    part = [position for label, own in positions.items() for position in own[: taken[label]]]
     rest = set(range(len(labels))).difference(part)
     return sorted(rest), sorted(part)
 
@@ -103,9 +103,9 @@ def describe_classes(labels: Sequence[Hashable], longest: int = 20) -> str:
         >>> from tfreps.data import describe_classes
         >>> print(describe_classes(["good"] * 30 + ["bad"] * 10))
         40 examples of 2 classes:
-          good  30   75.0 %
-          bad   10   25.0 %
-        Always predicting 'good' would be right for 75.0 %; the largest class has 3.0 times as
+          good  30   75.0%
+          bad   10   25.0%
+        Always predicting 'good' would be right for 75.0%; the largest class has 3.0 times as
         many examples as the smallest.
     """
     if not labels:
@@ -119,13 +119,13 @@ def describe_classes(labels: Sequence[Hashable], longest: int = 20) -> str:
     fewest = min(counts.values())
     lines = [f"{total:,} example{'s' * (total > 1)} of {_classes(len(counts))}:"]
     for label, count in listed:
-        share = f"{100 * count / total:5.1f} %"
+        share = f"{100 * count / total:5.1f}%"
         lines.append(f"  {label!s:{width}}  {count:{digits},}  {share}")
     if len(counts) > longest:
         others = total - sum(count for _, count in listed)
         lines.append(f"  and {others:,} examples of the other {_classes(len(counts) - longest)}")
     lines.append(
-        f"Always predicting {largest!r} would be right for {100 * most / total:.1f} %; the largest "
+        f"Always predicting {largest!r} would be right for {100 * most / total:.1f}%; the largest "
         f"class has {most / fewest:.1f} times as\nmany examples as the smallest."
     )
     alone = [label for label, count in counts.items() if count == 1]
@@ -157,15 +157,15 @@ def _shares(counts: dict, fraction: float) -> dict:
     }
 
 
-def _check_single(places: dict, fraction: float) -> None:
-    alone = [(own[0], label) for label, own in places.items() if len(own) == 1]
+def _check_singletons(positions: dict, fraction: float) -> None:
+    alone = [(own[0], label) for label, own in positions.items() if len(own) == 1]
     if alone:
-        place, label = min(alone, key=lambda pair: pair[0])
+        position, label = min(alone, key=lambda pair: pair[0])
         more = f"; other classes with only one: {len(alone) - 1}" if len(alone) > 1 else ""
         raise ValueError(
-            f"The class {label!r} has only one example, number {place} (counted from 0{more}). One "
-            "example cannot be in both parts of a split. Remove it, add examples of the class, or "
-            'set `single` to "keep".'
+            f"The class {label!r} has only one example, number {position} (counted from 0{more}). "
+            "One example cannot be in both parts of a split. Remove it, add examples of the class, "
+            'or set `singletons` to "keep".'
         )
 
 

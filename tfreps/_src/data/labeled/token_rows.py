@@ -53,12 +53,12 @@ class TokenRows:
     def batch(
         self, sentences: np.ndarray, length: int, gaps: np.ndarray | None = None
     ) -> dict[str, np.ndarray]:
-        """Returns the features `[B, T, ...]` of the given sentences, T = `length`; see `places`."""
-        places, real = self.places(sentences, length, gaps)
-        rows = np.where(real, self._rows[places], 0)  # [B, T]
+        """Returns the features `[B, T, ...]` of sentences, T = `length`; see `positions`."""
+        positions, real = self.positions(sentences, length, gaps)
+        rows = np.where(real, self._rows[positions], 0)  # [B, T]
         return {name: table[rows] for name, table in self._tables.items()}
 
-    def places(
+    def positions(
         self, sentences: np.ndarray, length: int, gaps: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns the positions of a batch among all tokens, and their mask, both `[B, T]`.
@@ -72,8 +72,8 @@ class TokenRows:
             size = gaps[:, 1:]
             position = position + np.where(position >= first, size, 0)  # [B, T]
         real = position < self.lengths[sentences][:, None]
-        places = self._starts[sentences][:, None] + position
-        return np.minimum(places, len(self._rows) - 1), real
+        positions = self._starts[sentences][:, None] + position
+        return np.minimum(positions, len(self._rows) - 1), real
 
 
 def _tables(tokens: list[str], indexer: Callable) -> dict[str, np.ndarray]:

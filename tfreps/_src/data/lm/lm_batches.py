@@ -304,8 +304,8 @@ def _forget_delivered(words: WordRows, streams: list[LMStream]) -> int:
     arrays = {id(array): array for stream in streams for array in stream.arrays_of_rows()}
     first = words.first_unknown
     unknown = [(array, np.flatnonzero(array >= first)) for array in arrays.values()]
-    keep = np.unique(np.concatenate([array[places] for array, places in unknown]))
+    keep = np.unique(np.concatenate([array[positions] for array, positions in unknown]))
     new_rows = words.forget(keep)
-    for array, places in unknown:
-        array[places] = new_rows[array[places] - first]
+    for array, positions in unknown:
+        array[positions] = new_rows[array[positions] - first]
     return len(keep)

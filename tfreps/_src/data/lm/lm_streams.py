@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tfreps._src.data.lm.sentence_slices import Block, Corpus, Place, SentenceSlices
+from tfreps._src.data.lm.sentence_slices import Block, Corpus, Position, SentenceSlices
 from tfreps._src.data.lm.word_rows import LINE_END, WordRows, as_inputs, as_targets
 from tfreps._src.text.vocabulary import Vocabulary
 
@@ -38,9 +38,9 @@ class LMStream:
         self.words = words
         self.unroll_steps = unroll_steps
         self.reverse = reverse
-        snapshot = snapshot or {"place": Place(), "used": 0, "rows": [[]] * batch_size}
-        self._place = Place(*snapshot["place"])
-        self._source = SentenceSlices(corpus, words, blocks, reverse, self._place)
+        snapshot = snapshot or {"position": Position(), "used": 0, "rows": [[]] * batch_size}
+        self._position = Position(*snapshot["position"])
+        self._source = SentenceSlices(corpus, words, blocks, reverse, self._position)
         self._slices = iter(self._source)
         self._restore_rows([[words.row(word) for word in row] for row in snapshot["rows"]])
         self._next = self._base = len(self._inputs)  # next sentence; start of the slice
@@ -52,7 +52,7 @@ class LMStream:
         """Returns the word rows and target ids of the next batch, or `None` at the end."""
         own = np.minimum(self._left, self.unroll_steps)  # [B], from the row's current sentence
         need = self.unroll_steps - own
-        first_slice = self._place
+        first_slice = self._position
         bounds = self._pull(need.tolist())
         fresh = bounds[:-1]
         after = bounds[1:]
@@ -60,7 +60,7 @@ class LMStream:
         batch = self._gather(self._at, own, fresh, own + stop - fresh)
         self._at = np.where(need > 0, stop, self._at + self.unroll_steps)
         self._left = np.where(need > 0, after - stop, self._left - self.unroll_steps)
-        if self._place != first_slice:
+        if self._position != first_slice:
             self._drop_delivered()
         return batch
 
@@ -91,7 +91,7 @@ class LMStream:
         rows = self._inputs[self._leftover()]
         outside = np.unique(rows[rows >= self.words.first_unknown]).tolist()
         words = {row: self.words.word(row) for row in outside}
-        place = list(self._place)
+        position = list(self._position)
         used = self._next - self._base
         left = self._left
 
@@ -99,7 +99,7 @@ class LMStream:
             plain = [words.get(row, row) for row in rows.tolist()]
             ends = np.cumsum(left).tolist()
             parts = [plain[end - n : end] for end, n in zip(ends, left.tolist(), strict=True)]
-            return {"place": place, "used": int(used), "rows": parts}
+            return {"position": position, "used": int(used), "rows": parts}
 
         return write_out
 
@@ -130,7 +130,7 @@ class LMStream:
         following = next(self._slices, None)
         if following is None:
             return False
-        self._place, rows = following
+        self._position, rows = following
         self._base = len(self._inputs)
         ends = np.flatnonzero(rows == LINE_END) + 1
         sentence_end = np.repeat(self._base + ends, np.diff(ends, prepend=0))

@@ -23,8 +23,8 @@ class Corpus(NamedTuple):
     block_bytes: int
 
 
-class Place(NamedTuple):
-    """Place where a slice begins.
+class Position(NamedTuple):
+    """Position where a slice begins.
 
     `pass_number` is the number of the pass, and `shard` is the rank of the file in the order of
     that pass. `block`, `offset` and `line` are the number, first byte and first line of the block
@@ -64,7 +64,7 @@ class Block:
 class SentenceSlices:
     """Slices of a corpus in one direction: consecutive sentences with about 8,000 positions.
 
-    The two directions share `words` and `blocks`, the blocks in use. `place` is where to start.
+    The two directions share `words` and `blocks`, the blocks in use. `position` is where to start.
     """
 
     def __init__(
@@ -73,30 +73,30 @@ class SentenceSlices:
         words: WordRows,
         blocks: weakref.WeakValueDictionary,
         reverse: bool,
-        place: Place,
+        position: Position,
     ):
         self.corpus = corpus
         self.words = words
         self.blocks = blocks
         self.reverse = reverse
-        self.place = place
+        self.position = position
         self.block: Block | None = None  # keeps the current block alive in `blocks`
 
-    def __iter__(self) -> Iterator[tuple[Place, np.ndarray]]:
-        """Yields the place and the word rows of each slice, with `LINE_END` after each sentence."""
-        pass_number, shard, number, offset, line, sentence = self.place
+    def __iter__(self) -> Iterator[tuple[Position, np.ndarray]]:
+        """Yields the position and the word rows of each slice, `LINE_END` after each sentence."""
+        pass_number, shard, number, offset, line, sentence = self.position
         passes = self.corpus.passes
         files = self.corpus.files
-        found = self.place != Place()
+        found = self.position != Position()
         while passes is None or pass_number < passes:
             shards = self._permutation(len(files), pass_number)
             while shard < len(shards):
                 file = int(shards[shard])
                 for text in read_blocks(files[file], self.corpus.block_bytes, offset, line):
                     order = self._open(text, pass_number, file, number)
-                    place = Place(pass_number, shard, number, text.offset, text.line)
+                    position = Position(pass_number, shard, number, text.offset, text.line)
                     for start, rows in self._slices(order, sentence):
-                        yield place._replace(sentence=start), rows
+                        yield position._replace(sentence=start), rows
                         found = True
                     number += 1
                     sentence = 0

@@ -110,10 +110,10 @@ def number_by_first_use(rows: np.ndarray, first_unknown: int) -> Sequence[np.nda
     Returns the previous rows, minus V, of the words whose new rows are V, V + 1, ...
     """
     flat = rows.reshape(-1)
-    places = np.flatnonzero(flat >= first_unknown)
-    found, first, inverse = np.unique(flat[places], return_index=True, return_inverse=True)
+    positions = np.flatnonzero(flat >= first_unknown)
+    found, first, inverse = np.unique(flat[positions], return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    flat[places] = first_unknown + rank[inverse]
+    flat[positions] = first_unknown + rank[inverse]
     return found[order] - first_unknown

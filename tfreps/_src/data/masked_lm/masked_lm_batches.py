@@ -65,8 +65,8 @@ class MaskedLMBatches:
             excluded. Other epochs have about the same number.
         num_left_out: int. Number of documents that are left out because they have only one
             sentence. It is 0 if `next_sentence` is `False`.
-        num_cut: int. Number of texts that are longer than `max_length` with their original second
-            segments. It is 0 if `next_sentence` is `False`.
+        num_truncated: int. Number of texts that are longer than `max_length` with their original
+            second segments. It is 0 if `next_sentence` is `False`.
 
     Raises:
         ValueError: If a size, `seed`, `next_label` or `mask_rate` is out of range; the vocabulary
@@ -135,7 +135,7 @@ class MaskedLMBatches:
         self._plans: dict[int, tuple[Stretches, LengthPlan]] = {}
         self.num_texts = self._pairs.num_texts
         self.num_left_out = self._pairs.num_left_out
-        self.num_cut = self._pairs.num_cut
+        self.num_truncated = self._pairs.num_truncated
         self.num_tokens = int(self._plan(0)[1].lengths.sum())
 
     def dataset(self, epoch: int = 0, first_batch: int = 0) -> tf.data.Dataset:
@@ -184,7 +184,7 @@ class MaskedLMBatches:
         texts, plan = self._plan(epoch)
         for number, (rows, length) in enumerate(plan.batches(epoch)[first_batch:], first_batch):
             batch = self._rows(Stretches(*(part[rows] for part in texts)), length)
-            batch["place"] = np.array([self.seed, epoch, number], np.int64)
+            batch["position"] = np.array([self.seed, epoch, number], np.int64)
             if self.next_sentence:
                 batch["next_sentence_labels"] = np.where(
                     texts.is_next[rows], self.next_label, 1 - self.next_label
@@ -193,7 +193,7 @@ class MaskedLMBatches:
 
     def _rows(self, texts: Stretches, length: int) -> dict[str, np.ndarray]:
         """Returns a dict of token ids with special tokens, segment ids, and lengths of texts."""
-        place = np.arange(length)
+        position = np.arange(length)
         token_ids = np.full([len(texts.first), length], self.tokenizer.padding_id, np.int32)
         token_ids[:, 0] = self.tokenizer.start_id
         segment_ids = np.zeros_like(token_ids)
@@ -201,18 +201,18 @@ class MaskedLMBatches:
         parts = [(texts.first, texts.first_end), (texts.second, texts.second_end)]
         for segment, (first, end) in enumerate(parts[: 1 + self.next_sentence]):
             stop = begin + end - first
-            inside = (place >= begin[:, None]) & (place < stop[:, None])  # [B, T]
-            source = (first - begin)[:, None] + place
+            inside = (position >= begin[:, None]) & (position < stop[:, None])  # [B, T]
+            source = (first - begin)[:, None] + position
             token_ids[inside] = self.documents.ids[source[inside]]
             token_ids[np.arange(len(stop)), stop] = self.tokenizer.separator_id
-            segment_ids[(place >= begin[:, None]) & (place <= stop[:, None])] = segment
+            segment_ids[(position >= begin[:, None]) & (position <= stop[:, None])] = segment
             begin = stop + 1
         return {"token_ids": token_ids, "segment_ids": segment_ids, "lengths": begin}
 
     def _hide(self, batch):
-        """Returns a batch with randomly masked tokens; `batch["place"]` determines the seed."""
+        """Returns a batch with randomly masked tokens; `batch["position"]` determines the seed."""
         batch = dict(batch)
-        seed, epoch, number = tf.unstack(tf.cast(batch.pop("place"), "int32"))
+        seed, epoch, number = tf.unstack(tf.cast(batch.pop("position"), "int32"))
         seed = tf.random.experimental.stateless_fold_in(tf.stack([seed, 2]), epoch)
         seed = tf.random.experimental.stateless_fold_in(seed, number)
         masked = self._mask(batch["token_ids"], batch.pop("lengths"), seed)
@@ -222,7 +222,7 @@ class MaskedLMBatches:
         rows = tf.TensorSpec([None, None], tf.int32)
         signature = {"token_ids": rows, "segment_ids": rows}
         signature["lengths"] = tf.TensorSpec([None], tf.int64)
-        signature["place"] = tf.TensorSpec([3], tf.int64)
+        signature["position"] = tf.TensorSpec([3], tf.int64)
         if self.next_sentence:
             signature["next_sentence_labels"] = tf.TensorSpec([None], tf.int32)
         return signature

@@ -48,8 +48,8 @@ class SentencePairs:
 
     If the two segments are still too long, they are truncated at their outer ends, the longer one
     first, so that the boundary between them does not change. `num_left_out` documents with one
-    sentence yield no pairs, and `num_cut` texts are longer than `max_tokens` with their original
-    second segments.
+    sentence yield no pairs, and `num_truncated` texts are longer than `max_tokens` with their
+    original second segments.
     """
 
     def __init__(self, documents: TokenDocuments, max_tokens: int, pairs: bool, seed: int):
@@ -60,13 +60,13 @@ class SentencePairs:
         self.num_left_out = int((np.diff(documents.documents) == 1).sum()) if pairs else 0
         least = 2 if pairs else 1
         first, end, owner = _texts(documents, max_tokens, least)
-        self.num_cut = 0
+        self.num_truncated = 0
         if not pairs:
             self._whole = _parts(starts[first], starts[end], max_tokens)
             self.num_texts = len(self._whole.first)
             return
         self.num_texts = len(first)
-        self.num_cut = int((starts[end] - starts[first] > max_tokens).sum())
+        self.num_truncated = int((starts[end] - starts[first] > max_tokens).sum())
         self._starts = starts
         self._first = first
         self._end = end
@@ -134,10 +134,10 @@ def _texts(documents: TokenDocuments, max_tokens: int, least: int):
 def _parts(first: np.ndarray, end: np.ndarray, max_tokens: int) -> Stretches:
     """Splits slices into the fewest parts of similar length with at most `max_tokens` tokens."""
     counts = -(-(end - first) // max_tokens)
-    place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    position = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     first, length, counts = (np.repeat(a, counts) for a in (first, end - first, counts))
-    begins = first + place * length // counts
-    ends = first + (place + 1) * length // counts
+    begins = first + position * length // counts
+    ends = first + (position + 1) * length // counts
     return Stretches(begins, ends, ends, ends, np.zeros(len(begins), bool))
 
 

@@ -86,9 +86,9 @@ def read_documents(
         >>> from tfreps.data import read_documents
         >>> class Bytes:
         ...     vocabulary, unknown_id = list(range(256)), 0
-        ...     def __call__(self, strings):
+        ...     def __call__(self, texts):
         ...         return tf.cast(tf.ragged.map_flat_values(tf.io.decode_raw,
-        ...             tf.strings.bytes_split(strings), tf.uint8).merge_dims(1, -1), tf.int32)
+        ...             tf.strings.bytes_split(texts), tf.uint8).merge_dims(1, -1), tf.int32)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = pathlib.Path(folder, "a.txt")
         ...     _ = path.write_text("ab\\nc\\n\\nd\\n")

@@ -29,8 +29,8 @@ class CharacterGraph(tf.Module):
         self.default_id = tokenizer.unknown_id  # the table's value for other tokens
         self.table = PieceTable(tokenizer.vocabulary, self.default_id)
 
-    def __call__(self, strings):
-        texts = self.changes(tf.convert_to_tensor(strings, tf.string))
+    def __call__(self, texts):
+        texts = self.changes(tf.convert_to_tensor(texts, tf.string))
         if self.gaps is not None:
             texts = tf.strings.regex_replace(texts, self.gaps, _END)
         texts = tf.strings.regex_replace(texts, self.token, "\\1" + _END)

@@ -175,24 +175,24 @@ class CharacterTokenizer(PieceTokenizer):
                 [0, 1048575] or is repeated or reserved, or a special token has the wrong id.
         """
         ids = read_json(path)
-        own = {token: place for place, token in enumerate(cls.SPECIAL_TOKENS)}
+        own = {token: position for position, token in enumerate(cls.SPECIAL_TOKENS)}
         first: dict[int, str] = {}
-        for token, place in ids.items():
-            if type(place) is not int or not 0 <= place <= LAST_ID:
+        for token, position in ids.items():
+            if type(position) is not int or not 0 <= position <= LAST_ID:
                 raise ValueError(
                     f"{path}: the id of {token!r} must be an integer in [0, {LAST_ID}]; "
-                    f"got {place!r}."
+                    f"got {position!r}."
                 )
-            if token in own and place != own[token]:
-                raise ValueError(f"{path}: {token} must have the id {own[token]}; got {place}.")
-            if token not in own and place < FIRST_ID:
+            if token in own and position != own[token]:
+                raise ValueError(f"{path}: {token} must have the id {own[token]}; got {position}.")
+            if token not in own and position < FIRST_ID:
                 raise ValueError(
                     f"{path}: the id of {token!r} must be at least {FIRST_ID}, because smaller ids "
-                    f"are reserved or belong to special tokens; got {place}."
+                    f"are reserved or belong to special tokens; got {position}."
                 )
-            if first.setdefault(place, token) != token:
+            if first.setdefault(position, token) != token:
                 raise ValueError(
-                    f"{path}: {first[place]!r} and {token!r} have the same id, {place}. Give "
+                    f"{path}: {first[position]!r} and {token!r} have the same id, {position}. Give "
                     "every token its own id."
                 )
         size = max([FIRST_ID - 1, *first]) + 1 if vocabulary_size is None else vocabulary_size

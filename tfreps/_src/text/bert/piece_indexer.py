@@ -130,14 +130,14 @@ def piece_texts(
     check_list("`texts`", texts)
     room = tokenizer.room(max_length)
     rows = []
-    num_cut = 0
+    num_truncated = 0
     ends = [tokenizer.vocabulary[i] for i in (tokenizer.start_id, tokenizer.separator_id)]
     known = set(tokenizer.vocabulary)
     for text in texts:
         pieces = [p if p in known else tokenizer.unknown for p in tokenizer.tokenize(text)]
-        num_cut += room is not None and len(pieces) > room
+        num_truncated += room is not None and len(pieces) > room
         rows.append([ends[0], *pieces[:room], ends[1]])
-    return rows, num_cut
+    return rows, num_truncated
 
 
 def check_room(

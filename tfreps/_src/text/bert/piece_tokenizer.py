@@ -76,11 +76,11 @@ class PieceTokenizer(abc.ABC):
         unknown = self.unknown_id
         return [get(piece, unknown) for piece in pieces]
 
-    def __call__(self, strings, core_ops: bool = False):
+    def __call__(self, texts, core_ops: bool = False):
         """Converts texts to ids in a TensorFlow graph.
 
         Args:
-            strings: str tensor, shape `[B]`, UTF-8. Bytes that are not UTF-8 become U+FFFD, which
+            texts: str tensor, shape `[B]`, UTF-8. Bytes that are not UTF-8 become U+FFFD, which
                 `WordPieceTokenizer` drops.
             core_ops: bool. Whether to use only core TensorFlow operations. If `False`, faster
                 operations of tensorflow-text are used where possible. Defaults to `False`.
@@ -92,7 +92,7 @@ class PieceTokenizer(abc.ABC):
             ValueError: If `core_ops` is False and the tokenizer needs tensorflow-text, but it is
                 not installed.
         """
-        return self.graph(core_ops)(strings)
+        return self.graph(core_ops)(texts)
 
     def graph(self, core_ops: bool = True):
         """Returns the `tf.Module` that converts texts to ids; its tables are saved with it."""

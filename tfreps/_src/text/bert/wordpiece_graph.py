@@ -48,15 +48,15 @@ class WordPieceGraph(tf.Module):
                 if tokenizer.lowercase == tokenizer.strips_accents:
                     self.normalizer = FastNormalizer(tokenizer.lowercase, self.changes)
 
-    def __call__(self, strings):
-        texts = tf.convert_to_tensor(strings, tf.string)  # [B]
+    def __call__(self, texts):
+        texts = tf.convert_to_tensor(texts, tf.string)  # [B]
         texts = (self.normalizer or self.changes)(texts)
         if self.fast is not None:
             return tf.cast(self.fast.tokenize(texts), tf.int32)
         texts = tf.strings.regex_replace(texts, self.apart, r" \1 ")
         words = tf.strings.split(texts)  # [B, (words)]
-        distinct, place = tf.unique(words.flat_values)
-        pieces = tf.gather(self._pieces(distinct), place)  # [words, (pieces)]
+        distinct, position = tf.unique(words.flat_values)
+        pieces = tf.gather(self._pieces(distinct), position)  # [words, (pieces)]
         return words.with_flat_values(pieces).merge_dims(1, 2)
 
     def _pieces(self, words):
@@ -77,11 +77,11 @@ class WordPieceGraph(tf.Module):
     def _step(self, words, lengths, known, ids, starts):
         """Takes the longest possible next piece of each word that has characters left."""
         sizes = tf.range(1, self.longest_piece + 1)  # [S]
-        places = tf.where(known & (starts < lengths))  # [A, 1]
+        positions = tf.where(known & (starts < lengths))  # [A, 1]
         # [A], where A is the number of words that have characters left
-        words = tf.gather_nd(words, places)
-        start = tf.gather_nd(starts, places)
-        rest = tf.gather_nd(lengths, places) - start
+        words = tf.gather_nd(words, positions)
+        start = tf.gather_nd(starts, positions)
+        rest = tf.gather_nd(lengths, positions) - start
         prefix = tf.where(start > 0, CONTINUATION, "")
         shape = [tf.size(words), self.longest_piece]
         pieces = tf.strings.substr(
@@ -93,11 +93,11 @@ class WordPieceGraph(tf.Module):
         there = (found >= 0) & (sizes <= rest[:, None])
         size = tf.reduce_max(tf.where(there, sizes, 0), axis=1)  # [A]
         taken = tf.gather(found, tf.maximum(size - 1, 0), batch_dims=1)
-        column = tf.tensor_scatter_nd_update(tf.fill(tf.shape(known), -1), places, taken)
+        column = tf.tensor_scatter_nd_update(tf.fill(tf.shape(known), -1), positions, taken)
         return (
-            tf.tensor_scatter_nd_update(known, places, size > 0),
+            tf.tensor_scatter_nd_update(known, positions, size > 0),
             tf.concat([ids, column[:, None]], axis=1),
-            tf.tensor_scatter_nd_add(starts, places, size),
+            tf.tensor_scatter_nd_add(starts, positions, size),
         )
 
 

@@ -35,20 +35,24 @@ def padded_spans(tags, lengths, rules):
     inside = tf.sequence_mask(lengths, width)  # [B, T+1]
     padded = tf.where(inside, tf.pad(tags, [[0, 0], [0, 1]]), len(rules.types) - 1)
     types, starts = ended_spans(tf.reshape(padded, [-1]), rules)
-    places = tf.cast(tf.where(types >= 0)[:, 0], "int32")  # [spans]
-    row = places // width
+    positions = tf.cast(tf.where(types >= 0)[:, 0], "int32")  # [spans]
+    row = positions // width
 
     def of_rows(values, default):
         ragged = tf.RaggedTensor.from_value_rowids(values, row, nrows=rows)
         return ragged.to_tensor(default)
 
-    types = of_rows(tf.gather(types, places), -1)
-    return types, of_rows(tf.gather(starts, places) - row * width, 0), of_rows(places % width, 0)
+    types = of_rows(tf.gather(types, positions), -1)
+    return (
+        types,
+        of_rows(tf.gather(starts, positions) - row * width, 0),
+        of_rows(positions % width, 0),
+    )
 
 
 def _last(flags):
     """Returns the last true position at or before each position, or -1 if there is none."""
     segment = tf.cumsum(tf.cast(flags, "int32"))  # [N], 0 before the first flag
-    places = tf.range(tf.size(flags))
-    first = tf.math.unsorted_segment_min(places, segment, tf.size(flags) + 1)
+    positions = tf.range(tf.size(flags))
+    first = tf.math.unsorted_segment_min(positions, segment, tf.size(flags) + 1)
     return tf.where(segment == 0, -1, tf.gather(first, segment))
