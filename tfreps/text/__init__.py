@@ -25,15 +25,14 @@ from tfreps.text import bert, tags
 if TYPE_CHECKING:
     from tfreps._src.text.bert.piece_indexer import PieceIndexer
     from tfreps._src.text.token_indexer import TokenIndexer
-
-# These modules need TensorFlow and are imported on first use.
-__getattr__, *_ = lazy_loader.attach(
-    "tfreps",
-    submod_attrs={
-        "_src.text.bert.piece_indexer": ["PieceIndexer"],
-        "_src.text.token_indexer": ["TokenIndexer"],
-    },
-)
+else:  # these modules need TensorFlow and are imported on first use
+    __getattr__, *_ = lazy_loader.attach(
+        "tfreps",
+        submod_attrs={
+            "_src.text.bert.piece_indexer": ["PieceIndexer"],
+            "_src.text.token_indexer": ["TokenIndexer"],
+        },
+    )
 
 __all__ = [
     "CharacterTokenizer",

@@ -1,7 +1,6 @@
 """All characters compared with Python's Unicode data."""
 
 import re
-import types
 import unicodedata
 
 import pytest
@@ -67,5 +66,4 @@ def test_characters():
     ],
 )
 def test_what_a_token_is(numbers, whole_words, expected):
-    tokenizer = types.SimpleNamespace(numbers=numbers, whole_words=whole_words)
-    assert re.findall(token_pattern(tokenizer, "."), "ab1.5,2") == expected
+    assert re.findall(token_pattern(numbers, whole_words, "."), "ab1.5,2") == expected

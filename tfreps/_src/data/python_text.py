@@ -9,6 +9,8 @@ import sysconfig
 import warnings
 from collections.abc import Iterator
 
+Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
 # A sentence ends after . ! ? and closing quotes, before a capital letter, digit or opening mark.
 SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]”]*\s+(?=[\"'(\[“]*[A-Z0-9])")
 _CODE_LINE = re.compile(r"\s*(>>>|\.\.\.|\.\. |[-+|=~^*#]{3,}|[|+@$%#]|import |from \w+ import )")
@@ -37,9 +39,9 @@ def docstring_documents() -> Iterator[tuple[str, str]]:
 
 def docstrings(root: str, leave_out: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Yields the relative path and the docstrings of each source file in a folder."""
-    leave_out = {*leave_out, "test", "tests", "testing", "__pycache__", "_vendor", "idlelib"}
+    others = {*leave_out, "test", "tests", "testing", "__pycache__", "_vendor", "idlelib"}
     for folder, folders, files in os.walk(root):
-        folders[:] = sorted(set(folders) - leave_out)
+        folders[:] = sorted(set(folders) - others)
         for path in (os.path.join(folder, name) for name in sorted(files) if name[-3:] == ".py"):
             yield os.path.relpath(path, root), "\n\n".join(docstrings_of_file(path))
 
@@ -59,9 +61,9 @@ def docstrings_of_file(path: str) -> list[str]:
     return [text for text in texts if text and "\0" not in text]
 
 
-def documented(tree: ast.Module) -> list[ast.AST]:
+def documented(tree: ast.Module) -> list[Documented]:
     """Returns the nodes of a module and of its classes, functions and methods."""
-    found = [tree]
+    found: list[Documented] = [tree]
     for node in found:
         if isinstance(node, ast.Module | ast.ClassDef):
             defined = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

@@ -3,6 +3,7 @@
 import ast
 import json
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from tfreps._src.files.utf8_files import check_unicode
 
@@ -15,7 +16,9 @@ _WANTED = {
 }
 
 
-def records(path: str, lines: Iterable[str], format: str) -> Iterator[tuple[dict, int, str]]:
+def records(
+    path: str, lines: Iterable[str], format: str
+) -> Iterator[tuple[dict[str, Any], int, str]]:
     """Yields the record, the number and the place of each line of a file that is not blank."""
     for number, line in enumerate(lines, 1):
         if line.strip():
@@ -23,13 +26,14 @@ def records(path: str, lines: Iterable[str], format: str) -> Iterator[tuple[dict
             yield parse_record(line, place, format), number, place
 
 
-def parse_record(line: str, place: str, format: str = "json") -> dict:
+def parse_record(line: str, place: str, format: str = "json") -> dict[str, Any]:
     """Parses a line that contains a JSON object or a Python dict literal.
 
     `format` is `"json"`, `"python"` (parsed by `ast.literal_eval`, which executes no code) or
     `"either"`.
     """
     tried = {"either": ("json", "python")}.get(format, (format,))
+    record = None
     for number, kind in enumerate(tried, 1):
         try:
             record = _READERS[kind](line)
@@ -63,7 +67,7 @@ def record_format(line: str) -> str | None:
     return None
 
 
-def get_field(record: dict, name: str, place: str):
+def get_field(record: dict[str, Any], name: str | int, place: str) -> Any:
     """Returns the value of a field of a record; errors begin with `place` and list the fields."""
     if name not in record:
         known = f"its fields are {', '.join(map(repr, record))}" if record else "it is empty"
@@ -71,7 +75,7 @@ def get_field(record: dict, name: str, place: str):
     return record[name]
 
 
-def get_text(record: dict, name: str, place: str) -> str:
+def get_text(record: dict[str, Any], name: str | int, place: str) -> str:
     """Returns a field of a record that must be a string without lone surrogates and NUL."""
     text = get_field(record, name, place)
     if not isinstance(text, str):
@@ -82,7 +86,7 @@ def get_text(record: dict, name: str, place: str) -> str:
     return check_unicode(text, place)
 
 
-def _read(kind: str, line: str):
+def _read(kind: str, line: str) -> Any:
     """Returns the value in a line, or `None` if it has none of this kind."""
     try:
         return _READERS[kind](line)

@@ -44,7 +44,7 @@ def find_files(files: Files) -> list[str]:
     """
     patterns = [files] if isinstance(files, str | os.PathLike) else list(files)
     found: set[str] = set()
-    for pattern in map(os.fspath, patterns):
+    for pattern in [os.fspath(path) for path in patterns]:
         matches = [pattern] if os.path.exists(pattern) else glob.glob(pattern, recursive=True)
         matches = [path for path in matches if not os.path.isdir(path)]
         if not matches:
@@ -57,7 +57,7 @@ def find_files(files: Files) -> list[str]:
 
 
 def read_blocks(
-    path: str, block_bytes: int = 1 << 20, offset: int = 0, line: int = 1
+    path: str | os.PathLike[str], block_bytes: int = 1 << 20, offset: int = 0, line: int = 1
 ) -> Iterator[TextBlock]:
     """Reads a UTF-8 text file in blocks of whole lines; `*.gz` files are decompressed.
 
@@ -67,7 +67,7 @@ def read_blocks(
     return elsewhere is an error. A byte order mark at the start of the file is removed.
 
     Args:
-        path: str. Path of the file.
+        path: str or path-like object. Path of the file.
         block_bytes: int. Minimum size of a block in bytes, except for the last block. Defaults to
             1 MiB.
         offset: int. Byte at which to start: 0 or the `offset` of an earlier block. A compressed

@@ -1,10 +1,14 @@
 """Converts tokens to ELMo's character ids: UTF-8 bytes between two markers."""
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfreps._src.files.argument_checks import check_list
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 # Every id is 1 greater than in bilm-tf's training arrays (bytes 0-255, then 256 to 260), because
 # 0 means "no token" here, as in the prediction code of bilm-tf and AllenNLP.
@@ -130,7 +134,7 @@ def batch_to_ids(sentences: Iterable[Sequence[str]], max_characters: int = 50) -
     return ids
 
 
-def character_ids(tokens, max_characters: int = 50):
+def character_ids(tokens: "tf.Tensor | Sequence[str]", max_characters: int = 50) -> "tf.Tensor":
     """Converts a string tensor to character ids in a TensorFlow graph.
 
     The result equals that of `token_character_ids` for every token, except that an empty string
@@ -157,7 +161,7 @@ def character_ids(tokens, max_characters: int = 50):
 
     room = _room(max_characters)
     tokens = tf.convert_to_tensor(tokens, tf.string)
-    lengths = tf.strings.length(tokens)[..., None]  # [..., 1]
+    lengths = tf.strings.length(tokens)[..., None]  # pyright: ignore[reportArgumentType]  # [..., 1]
     # One more byte than fits is decoded to make room for the end-of-word marker.
     padded = tf.io.decode_raw(tokens, tf.uint8, fixed_length=room + 1)  # [..., C - 1]
     position = tf.range(room + 1)
@@ -166,13 +170,18 @@ def character_ids(tokens, max_characters: int = 50):
     ids = tf.where(position < ends, tf.cast(padded, tf.int32) + _SHIFT, after_bytes)
     begin = tf.fill(tf.shape(lengths), BEGIN_WORD_CHARACTER)  # [..., 1]
     ids = tf.concat([begin, ids], axis=-1)  # [..., C]
-    each = tokens[..., None]  # [..., 1]
+    each = tokens[..., None]  # pyright: ignore[reportArgumentType]  # [..., 1]
     ids = tf.where(each == SENTENCE_START, sentence_start_ids(max_characters), ids)
     ids = tf.where(each == SENTENCE_END, sentence_end_ids(max_characters), ids)
     return tf.where(lengths == 0, 0, ids)
 
 
-def add_boundaries(ids, lengths, start, end) -> tuple:
+def add_boundaries(
+    ids: "tf.Tensor",
+    lengths: "tf.Tensor",
+    start: "tf.Tensor | np.ndarray | int",
+    end: "tf.Tensor | np.ndarray | int",
+) -> tuple["tf.Tensor", "tf.Tensor"]:
     """Adds `start` and `end` to each sentence; returns the ids `[B, T+2, ...]` and their mask.
 
     `ids` are int32 `[B, T]` or `[B, T, C]` and 0 after the `lengths`, int32 `[B]`.

@@ -1,9 +1,14 @@
 """Creates TensorFlow tables that map tokens to ids, stored as constants or in a file."""
 
+import os
+from collections.abc import Iterable
+
 import tensorflow as tf
 
 
-def lookup_table(tokens, default, path=None):
+def lookup_table(
+    tokens: Iterable[str], default: int, path: str | os.PathLike[str] | None = None
+) -> tf.lookup.StaticHashTable:
     """Returns a table from tokens to their positions, or `default` for other strings.
 
     The tokens are written to the file `path`, one per line, which a SavedModel copies to its
@@ -25,10 +30,15 @@ def lookup_table(tokens, default, path=None):
 class PieceTable(tf.Module):
     """Table that maps pieces to int32 ids; a `tf.Module`, so that it is saved with its entries."""
 
-    def __init__(self, vocabulary, default, path=None):
+    def __init__(
+        self,
+        vocabulary: Iterable[str],
+        default: int,
+        path: str | os.PathLike[str] | None = None,
+    ):
         super().__init__(name="piece_table")
         with tf.init_scope():
             self.table = lookup_table(vocabulary, default, path)
 
-    def __call__(self, pieces):
+    def __call__(self, pieces: tf.Tensor) -> tf.Tensor:
         return tf.cast(self.table.lookup(pieces), tf.int32)

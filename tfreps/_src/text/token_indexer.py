@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import tensorflow as tf
 
@@ -80,7 +81,7 @@ class TokenIndexer(tf.Module):
         self.lowercase = lowercase
         self.digits_to_zero = digits_to_zero
         self.max_characters = max_characters
-        self.table = None
+        self.table: tf.lookup.StaticHashTable | None = None
         if vocabulary is not None:
             with tf.init_scope():
                 self.table = lookup_table(vocabulary.tokens, vocabulary.unknown_id)
@@ -91,7 +92,7 @@ class TokenIndexer(tf.Module):
         sentences: Iterable[Sequence[str]],
         min_count: int = 1,
         max_size: int | None = None,
-        **options,
+        **options: Any,
     ) -> "TokenIndexer":
         """Creates an indexer whose vocabulary is built from sentences.
 
@@ -125,7 +126,7 @@ class TokenIndexer(tf.Module):
                 del normalized[token]
         return cls(Vocabulary.from_counts(normalized, min_count, max_size), **options)
 
-    def __call__(self, tokens):
+    def __call__(self, tokens: tf.Tensor) -> dict[str, tf.Tensor]:
         tokens = tf.convert_to_tensor(tokens, tf.string)  # [B, T]
         mask = tokens != ""
         features = {"mask": mask}
@@ -144,7 +145,7 @@ class TokenIndexer(tf.Module):
             copy.table = lookup_table(self.vocabulary.tokens, self.vocabulary.unknown_id, path)
         return copy
 
-    def normalize(self, tokens):
+    def normalize(self, tokens: tf.Tensor) -> tf.Tensor:
         """Applies `lowercase` and `digits_to_zero` to a str tensor; the shape does not change."""
         if self.lowercase:
             tokens = tf.strings.lower(tokens, encoding="utf-8")
@@ -157,7 +158,7 @@ class TokenIndexer(tf.Module):
         """Size of the vocabulary, which `token_ids` never exceed, or `None` if there is none."""
         return None if self.vocabulary is None else len(self.vocabulary)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor as a JSON-serializable dict."""
         return {
             "vocabulary": None if self.vocabulary is None else self.vocabulary.tokens,
@@ -167,6 +168,6 @@ class TokenIndexer(tf.Module):
         }
 
     @classmethod
-    def from_config(cls, config: dict) -> "TokenIndexer":
+    def from_config(cls, config: dict[str, Any]) -> "TokenIndexer":
         """Creates an indexer from the return value of `get_config`."""
         return cls(**config)

@@ -1,9 +1,15 @@
 """Splits texts in a TensorFlow graph: at white space, or into characters or words."""
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal, Protocol, overload
 
 from tfreps._src.files.argument_checks import check_list
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+Method = Literal["spaces", "characters", "words"]
 
 # RE2 class of the white space at which str.split splits, but tf.strings.split does not: all white
 # space except the space, \t, \n, \v, \f and \r.
@@ -13,17 +19,34 @@ _OTHER_WHITE_SPACE = r"[\p{Z}\x{85}\x1c-\x1f]"
 _WHITE_SPACE = r"\s\v\p{Z}\x{85}\x1c-\x1f"
 
 # RE2 patterns and replacements, applied in order; white space then separates the tokens.
-_RULES = {
+_RULES: dict[Method, tuple[tuple[str, str], ...]] = {
     "spaces": (),
     "characters": ((f"([^{_WHITE_SPACE}])", r"\1 "),),
     "words": ((rf"([\pL\pN\pM_]+|[^{_WHITE_SPACE}])", r"\1 "),),
 }
-TOKENIZERS = tuple(_RULES)
+TOKENIZERS: tuple[Method, ...] = tuple(_RULES)
 _TEXTS_AT_A_TIME = 256
 _PADDED_CHARACTERS = 1 << 22  # limit of a block: number of texts x length of the longest
 
 
-def tokenize(texts, method="spaces"):
+class WordSplitter(Protocol):
+    """Tokenizer of BERT, whose `word_rules` split a text into words."""
+
+    @property
+    def word_rules(self) -> Sequence[tuple[str, str]]: ...
+
+
+@overload
+def tokenize(texts: Sequence[str], method: Method | WordSplitter = "spaces") -> list[list[str]]: ...
+
+
+@overload
+def tokenize(texts: "tf.Tensor", method: Method | WordSplitter = "spaces") -> "tf.Tensor": ...
+
+
+def tokenize(
+    texts: "Sequence[str] | tf.Tensor", method: Method | WordSplitter = "spaces"
+) -> "list[list[str]] | tf.Tensor":
     """Splits texts into tokens.
 
     Supported methods:
@@ -65,13 +88,13 @@ def tokenize(texts, method="spaces"):
     check_method(method)
     if not tf.is_tensor(texts):
         check_list("`texts`", texts)
-        return _token_lists(list(texts), method)
+        return _token_lists(list(texts), method)  # pyright: ignore[reportArgumentType]
     for pattern, new in _RULES[method] if isinstance(method, str) else method.word_rules:
         texts = tf.strings.regex_replace(texts, pattern, new)
-    return split_tokens(texts)  # [N, T]
+    return split_tokens(texts)  # pyright: ignore[reportArgumentType]  # [N, T]
 
 
-def split_tokens(sentences):
+def split_tokens(sentences: "tf.Tensor") -> "tf.Tensor":
     """Splits texts `[N]` at white space, as `str.split()` does: `[N, T]`, padded with `""`."""
     import tensorflow as tf
 
@@ -79,7 +102,7 @@ def split_tokens(sentences):
     return tf.strings.split(plain).to_tensor("")  # [N, T]
 
 
-def _token_lists(texts: list[str], method) -> list[list[str]]:
+def _token_lists(texts: list[str], method: Method | WordSplitter) -> list[list[str]]:
     import tensorflow as tf
 
     tokens = []
@@ -110,7 +133,7 @@ def blocks(texts: Iterable[str]) -> Iterator[list[str]]:
         yield block
 
 
-def check_method(method) -> None:
+def check_method(method: str | WordSplitter) -> None:
     """Raises a ValueError unless `method` is one of `TOKENIZERS` or has `word_rules`."""
     if method not in TOKENIZERS if isinstance(method, str) else not hasattr(method, "word_rules"):
         raise ValueError(

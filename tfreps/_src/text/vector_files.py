@@ -5,17 +5,19 @@ import itertools
 import logging
 import os
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
 
 from tfreps._src.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked
 from tfreps._src.files.utf8_files import check_line_ends, without_mark
+
+FileFormat = Literal["text", "binary"]
 
 LARGEST_DIMENSION = 65536  # a header that declares a larger one is wrong or malicious
 LONGEST_LINE = 1 << 22
 LONGEST_TOKEN = 1 << 16
 CHUNK = 1 << 20
 FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")  # first bytes of a fastText model file
-FORMATS = ("text", "binary")
+FORMATS: tuple[FileFormat, ...] = ("text", "binary")
 
 
 class VectorRow(NamedTuple):
@@ -33,7 +35,7 @@ class VectorRow(NamedTuple):
     binary: bool
 
 
-def vector_rows(path: str, file_format: str | None = None) -> Iterator[VectorRow]:
+def vector_rows(path: str, file_format: FileFormat | None = None) -> Iterator[VectorRow]:
     """Yields the rows of a file of word vectors without reading it whole.
 
     The arguments are those of `WordVectors.read`. In a text file, the dimension is that of the
@@ -70,6 +72,7 @@ def _text_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
     sample = _sample(rows)
     dimension = _dimension(sample, header)
     num_rows = num_skipped = 0
+    first_skipped = "", ""  # its place and text
     for place, data in itertools.chain(sample, rows):
         num_rows += 1
         parts = _split(data, dimension)
@@ -149,7 +152,9 @@ def _dimension(sample: list[tuple[str, bytes]], header: tuple[int, int] | None) 
     """Returns the dimension that the header declares or, without a header, that most rows have."""
     widths = [_num_numbers(data) for _, data in sample]
     counts = collections.Counter(widths)
-    usual = max(counts, key=counts.get, default=0)  # the first of equally frequent ones
+    usual = max(
+        counts, key=lambda width: counts[width], default=0
+    )  # the first of equally frequent ones
     if header:
         if counts[header[1]] < counts[usual]:
             place, data = sample[widths.index(usual)]

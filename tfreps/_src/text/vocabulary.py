@@ -124,7 +124,7 @@ class Vocabulary:
         """
         return token_rows(self.tokens, max_characters)
 
-    def check_order(self, counts: Mapping[str, int] | Sequence[int]) -> None:
+    def check_order(self, counts: Mapping[str, int] | Sequence[int] | np.ndarray) -> None:
         """Checks that no token is more frequent than a token before it.
 
         Sampled softmax draws negative samples under this assumption. If it does not hold, the
@@ -140,7 +140,7 @@ class Vocabulary:
         """
         if not isinstance(counts, Mapping):
             counts = dict(zip(self.tokens, counts, strict=True))
-        rarest = None
+        rarest = 0
         fewest = None
         for index, token in enumerate(self.tokens):
             if token in SPECIAL_TOKENS:
@@ -175,7 +175,7 @@ def with_most_frequent(
     rest = [token for token in counts if token not in special]
     kept = [token for token in rest if counts[token] >= min_count]
     if rest and not kept:
-        token = max(rest, key=counts.get)
+        token = max(rest, key=lambda token: counts[token])
         raise ValueError(
             f"`min_count` {min_count} leaves no token in the vocabulary: the most frequent one, "
             f"{token!r}, has a count of {counts[token]:,}. Use a smaller value."

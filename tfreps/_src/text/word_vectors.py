@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfreps._src.files.argument_checks import check_not_negative
-from tfreps._src.text.vector_files import VectorRow, vector_rows
+from tfreps._src.text.vector_files import FileFormat, VectorRow, vector_rows
 
 
 class WordVectors(NamedTuple):
@@ -28,7 +28,7 @@ class WordVectors(NamedTuple):
         path: str | os.PathLike[str],
         tokens: Iterable[str],
         *,
-        file_format: str | None = None,
+        file_format: FileFormat | None = None,
         lowercase_fallback: bool = False,
         missing_std: float = 0.0,
         seed: int = 0,
@@ -100,7 +100,9 @@ class WordVectors(NamedTuple):
         return int(self.found.sum())
 
 
-def _wanted(tokens: list[str], lowercase_fallback: bool):
+def _wanted(
+    tokens: list[str], lowercase_fallback: bool
+) -> tuple[dict[bytes, list[int]], dict[bytes, list[int]]]:
     """Returns two dicts that map tokens and their lower-case forms, as bytes, to positions."""
     exact: dict[bytes, list[int]] = {}
     lower: dict[bytes, list[int]] = {}

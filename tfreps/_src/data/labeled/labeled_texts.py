@@ -3,16 +3,18 @@
 import os
 import pathlib
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from tfreps._src.data.labeled.text_columns import FIRST_ROWS, QUOTES, read_columns
+from tfreps._src.data.labeled.text_columns import FIRST_ROWS, QUOTES, FirstRow, Quotes, read_columns
 from tfreps._src.data.labeled.text_columns import FORMATS as COLUMN_FORMATS
 from tfreps._src.data.records import get_field, get_text, records
 from tfreps._src.data.text_files import Files, find_files, read_lines, read_text
 from tfreps._src.files.utf8_files import check_unicode
 
+Format = Literal["tab", "csv", "tsv", "json", "python", "folders"]
 FORMATS = (*COLUMN_FORMATS, "json", "python", "folders")
-_EMPTY_TEXTS = ("error", "skip", "keep")
+EmptyTexts = Literal["error", "skip", "keep"]
+_EMPTY_TEXTS: tuple[EmptyTexts, ...] = ("error", "skip", "keep")
 
 
 class LabeledText(NamedTuple):
@@ -26,13 +28,13 @@ class LabeledText(NamedTuple):
 
 def read_labeled(
     files: Files,
-    format: str = "tab",
+    format: Format = "tab",
     *,
     text_field: str | int = "text",
     label_field: str | int = "label",
-    quotes: str | None = None,
-    first_row: str | None = None,
-    empty_texts: str = "error",
+    quotes: Quotes | None = None,
+    first_row: FirstRow | None = None,
+    empty_texts: EmptyTexts = "error",
     encoding: str = "utf-8",
 ) -> list[LabeledText]:
     """Reads texts with one label each.
@@ -121,20 +123,29 @@ def read_labeled(
     return _without_empty(texts, empty_texts)
 
 
-def _read_columns(path, encoding, fields, format, quotes, first_row) -> Iterator[LabeledText]:
+def _read_columns(
+    path: str,
+    encoding: str,
+    fields: list[str],
+    format: str,
+    quotes: Quotes | None,
+    first_row: FirstRow | None,
+) -> Iterator[LabeledText]:
     rows = read_columns(path, encoding, format, fields, quotes, first_row)
     for (text, label), line in rows:
         yield LabeledText(text, _label(label, f"{path}, line {line}"), path, line)
 
 
-def _read_records(path, encoding, fields, format) -> Iterator[LabeledText]:
+def _read_records(
+    path: str, encoding: str, fields: tuple[str | int, str | int], format: str
+) -> Iterator[LabeledText]:
     text_field, label_field = fields
     for record, number, place in records(path, read_lines(path, encoding), format):
         text = get_text(record, text_field, place)
         yield LabeledText(text, _label(get_field(record, label_field, place), place), path, number)
 
 
-def _list_folders(files) -> list[pathlib.Path]:
+def _list_folders(files: Files) -> list[pathlib.Path]:
     folders = [files] if isinstance(files, str | os.PathLike) else list(files)
     folders = sorted(pathlib.Path(folder) for folder in folders)
     if not folders:
@@ -147,7 +158,7 @@ def _list_folders(files) -> list[pathlib.Path]:
     return folders
 
 
-def _read_folder(folder, encoding) -> Iterator[LabeledText]:
+def _read_folder(folder: pathlib.Path, encoding: str) -> Iterator[LabeledText]:
     classes = [path for path in _visible(folder) if path.is_dir()]
     if not classes:
         raise ValueError(
@@ -167,11 +178,11 @@ def _read_folder(folder, encoding) -> Iterator[LabeledText]:
             yield LabeledText(text, label, str(file), 1)
 
 
-def _visible(folder):
+def _visible(folder: pathlib.Path) -> list[pathlib.Path]:
     return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
 
 
-def _label(value, place) -> str:
+def _label(value: Any, place: str) -> str:
     """Returns a label as a string; raises a ValueError if it is not valid."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
@@ -183,7 +194,7 @@ def _label(value, place) -> str:
     return check_unicode(value, place)
 
 
-def _without_empty(texts, empty_texts) -> list[LabeledText]:
+def _without_empty(texts: list[LabeledText], empty_texts: EmptyTexts) -> list[LabeledText]:
     if empty_texts == "keep":
         return texts
     filled = [example for example in texts if example.text.strip()]

@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Sequence
+from typing import Any
 
 import h5py
 import numpy as np
@@ -30,7 +31,7 @@ class SentenceVectors:
         self,
         path: str | os.PathLike[str],
         tokens: Sequence[Sequence[str]],
-        cut_lengths: Sequence[int],
+        cut_lengths: Sequence[int] | np.ndarray,
         numbers: Sequence[int] | None = None,
     ):
         self.path = os.fspath(path)
@@ -45,7 +46,7 @@ class SentenceVectors:
             self.num_layers, self.dim = self._check(file, tokens)
             with naming_damage(self.path, "its list of arrays"):
                 has_digests = TOKEN_DIGESTS in file
-                num_sentences = sum(name.isdigit() for name in file)
+                num_sentences = sum(str(name).isdigit() for name in file)
             if numbers is None and num_sentences != len(tokens):
                 raise ValueError(
                     f"{self.path} has vectors of {num_sentences} sentences; the data has "
@@ -63,16 +64,17 @@ class SentenceVectors:
         batch = np.zeros([shape[0], self.num_layers, shape[1], self.dim], np.float32)
         for row, sentence in enumerate(sentences.tolist()):
             with naming_damage(self.path, f"array {self.numbers[sentence]}"):
-                vectors = file[self.numbers[sentence]][()]  # [L, n, D] or [n, D]
+                stored: Any = file[self.numbers[sentence]]
+                vectors = stored[()]  # [L, n, D] or [n, D]
             length = self.cut_lengths[sentence]
             batch[row, :, :length] = vectors[..., :length, :]
         return batch
 
-    def _check_digests(self, file, tokens) -> None:
+    def _check_digests(self, file: h5py.File, tokens: Sequence[Sequence[str]]) -> None:
         """Checks that the file was computed from these sentences."""
         digests = read_array(file, TOKEN_DIGESTS).ravel()
         for position, (number, own) in enumerate(zip(self.numbers, tokens, strict=True)):
-            stored = own[: file[number].shape[-2]]
+            stored = own[: find_array(file, number).shape[-2]]
             if not int(number) < len(digests) or digests[int(number)] != token_digest(stored):
                 raise ValueError(
                     f"{self.path}, sentence {number}: the file has vectors of other tokens than "
@@ -80,7 +82,7 @@ class SentenceVectors:
                     f"{_OTHER_TEXT}"
                 )
 
-    def _check(self, file, tokens) -> tuple[int, int]:
+    def _check(self, file: h5py.File, tokens: Sequence[Sequence[str]]) -> tuple[int, int]:
         """Checks the shapes of the arrays of all sentences and returns L and D."""
         expected = None
         for position, number in enumerate(self.numbers):
@@ -115,7 +117,7 @@ class SentenceVectors:
                     f"{expected[1]} features, as in the first sentence; got {found[0]} layers of "
                     f"{found[1]}. Write the file again with `tfreps embed`."
                 )
-        return expected
+        return expected or (0, 0)
 
 
 def token_digest(tokens: Sequence[str]) -> int:

@@ -2,15 +2,18 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+import h5py
 import numpy as np
 import tensorflow as tf
 
+from tfreps._src.data.element_types import Arrays, Dataset, Specs
 from tfreps._src.data.labeled.random_truncation import RandomTruncation
 from tfreps._src.data.labeled.sentence_vectors import SentenceVectors
 from tfreps._src.data.labeled.sequence_targets import TokenValues, make_targets
-from tfreps._src.data.labeled.token_rows import TokenRows
+from tfreps._src.data.labeled.token_rows import Indexer, TokenRows
 from tfreps._src.data.length_plan import LengthPlan, PlannedBatch
 from tfreps._src.files.argument_checks import check_integers
 
@@ -110,8 +113,8 @@ class SequenceBatches:
     def __init__(
         self,
         tokens: Sequence[Sequence[str]],
-        targets: Sequence | None,
-        indexer: Callable,
+        targets: Sequence[Sequence[int]] | Sequence[int] | np.ndarray | None,
+        indexer: Indexer,
         batch_tokens: int = 4096,
         *,
         batch_size: int | None = None,
@@ -119,10 +122,10 @@ class SequenceBatches:
         seed: int = 0,
         max_length: int | None = None,
         length_multiple: int = 1,
-        sentence_weights: Sequence[float] | None = None,
+        sentence_weights: Sequence[float] | np.ndarray | None = None,
         vectors: str | os.PathLike[str] | None = None,
         vector_numbers: Sequence[int] | None = None,
-        extra: dict[str, Sequence] | None = None,
+        extra: Mapping[str, Sequence[Any]] | None = None,
         truncation: RandomTruncation | None = None,
     ):
         check_integers(1, batch_tokens=batch_tokens, length_multiple=length_multiple)
@@ -153,9 +156,7 @@ class SequenceBatches:
             cut_lengths, batch_tokens, batch_size, length_multiple, shuffle, seed
         )
 
-    def dataset(
-        self, epoch: int = 0, first_batch: int = 0, epochs: int | None = 1
-    ) -> tf.data.Dataset:
+    def dataset(self, epoch: int = 0, first_batch: int = 0, epochs: int | None = 1) -> Dataset:
         """Returns the batches of one or more epochs.
 
         Args:
@@ -182,7 +183,7 @@ class SequenceBatches:
             size = epochs * self.num_batches() - first_batch
         return dataset.apply(tf.data.experimental.assert_cardinality(size)).prefetch(_PREFETCH)
 
-    def arrays(self, epoch: int = 0) -> Iterator:
+    def arrays(self, epoch: int = 0) -> Iterator[Arrays]:
         """Returns an iterator over the batches of an epoch, as NumPy arrays.
 
         A `tf.data.Dataset` prepares the next batch during the computation with the last one, but
@@ -193,7 +194,7 @@ class SequenceBatches:
         return self._elements(epoch, 0, 1)
 
     @property
-    def element_spec(self):
+    def element_spec(self) -> Specs:
         """`tf.TensorSpec` of each tensor of an element, as for a `tf.data.Dataset`."""
         spec = self._rows.specs | {name: values.spec for name, values in self._extra.items()}
         if self._vectors is not None:
@@ -211,7 +212,7 @@ class SequenceBatches:
         """Returns the positions in `tokens` of the sentences of an epoch, in order: int64 `[N]`."""
         return np.concatenate([batch.sentences for batch in self._plan.batches(epoch)])
 
-    def in_order(self, rows: Sequence, epoch: int = 0) -> list:
+    def in_order(self, rows: Sequence[Any], epoch: int = 0) -> list[Any]:
         """Sorts results for the sentences of an epoch into the order of `tokens`.
 
         `rows` has one item per sentence, in the order of the batches of the epoch.
@@ -223,7 +224,7 @@ class SequenceBatches:
             )
         return [rows[position] for position in np.argsort(self.order(epoch)).tolist()]
 
-    def _elements(self, epoch: int, first_batch: int, epochs: int | None) -> Iterator:
+    def _elements(self, epoch: int, first_batch: int, epochs: int | None) -> Iterator[Arrays]:
         last = None if epochs is None else epoch + epochs
         with self._vectors.open() if self._vectors else contextlib.nullcontext() as file:
             while last is None or epoch < last:
@@ -233,14 +234,16 @@ class SequenceBatches:
                 epoch += 1
                 first_batch = 0
 
-    def _element(self, batch: PlannedBatch, file, gaps: np.ndarray | None):
+    def _element(
+        self, batch: PlannedBatch, file: h5py.File | None, gaps: np.ndarray | None
+    ) -> Arrays:
         sentences, length = batch
         gaps = None if gaps is None else gaps[sentences]
         element = self._rows.batch(sentences, length, gaps)
         positions = self._rows.positions(sentences, length, gaps)
         for name, values in self._extra.items():
             element[name] = values.batch(sentences, *positions)
-        if self._vectors is not None:
+        if self._vectors is not None and file is not None:
             element["vectors"] = self._vectors.read(file, sentences, (len(sentences), length))
         if self._targets is None:
             return element
@@ -250,7 +253,12 @@ class SequenceBatches:
         return element, self._targets.batch(sentences, *positions), weights
 
 
-def _extra(extra, rows: TokenRows, lengths, cut_lengths) -> dict[str, TokenValues]:
+def _extra(
+    extra: Mapping[str, Sequence[Any]],
+    rows: TokenRows,
+    lengths: np.ndarray,
+    cut_lengths: np.ndarray,
+) -> dict[str, TokenValues]:
     """Returns the values of `extra` by name; checks that no other feature has the same name."""
     for name in {*rows.specs, "vectors"}.intersection(extra):
         raise ValueError(
@@ -263,7 +271,7 @@ def _extra(extra, rows: TokenRows, lengths, cut_lengths) -> dict[str, TokenValue
     }
 
 
-def _weights(given: Sequence[float] | None, size: int) -> np.ndarray:
+def _weights(given: Sequence[float] | np.ndarray | None, size: int) -> np.ndarray:
     """Returns the weight of each sentence, float32 `[N]`."""
     weights = np.ones([size], np.float32) if given is None else np.asarray(given, np.float32)
     wrong = weights[~(np.isfinite(weights) & (weights >= 0))]

@@ -1,6 +1,7 @@
 """Stores the targets of sentences, one per token or one per sentence, for batches."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -15,7 +16,7 @@ class TokenValues:
 
     def __init__(
         self,
-        values: Sequence,
+        values: Sequence[Any] | np.ndarray,
         lengths: np.ndarray,
         cut_lengths: np.ndarray,
         name: str,
@@ -59,7 +60,7 @@ class SentenceValues:
 
 
 def make_targets(
-    targets: Sequence, lengths: np.ndarray, cut_lengths: np.ndarray
+    targets: Sequence[Any] | np.ndarray, lengths: np.ndarray, cut_lengths: np.ndarray
 ) -> TokenValues | SentenceValues:
     """Returns `TokenValues` if the targets are lists, otherwise `SentenceValues`."""
     check_number(targets, lengths, "`targets`")
@@ -80,7 +81,7 @@ def make_targets(
     return tags
 
 
-def check_number(values: Sequence, lengths: np.ndarray, name: str) -> None:
+def check_number(values: Sequence[Any] | np.ndarray, lengths: np.ndarray, name: str) -> None:
     """Raises a ValueError if the number of values differs from the number of sentences."""
     if len(values) != len(lengths):
         raise ValueError(

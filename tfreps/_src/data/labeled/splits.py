@@ -1,7 +1,8 @@
 """Splits labeled examples by class and describes how balanced the classes are."""
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -9,7 +10,10 @@ from tfreps._src.files.argument_checks import check_integers
 
 
 def stratified_split(
-    labels: Sequence[Hashable], fraction: float, seed: int = 0, singletons: str = "error"
+    labels: Sequence[Hashable],
+    fraction: float,
+    seed: int = 0,
+    singletons: Literal["error", "keep"] = "error",
 ) -> tuple[list[int], list[int]]:
     """Splits examples into two parts, so that every class keeps its share to within one example.
 
@@ -62,7 +66,7 @@ def stratified_split(
     return sorted(rest), sorted(part)
 
 
-def class_counts(labels: Sequence[Hashable]) -> dict:
+def class_counts(labels: Sequence[Hashable]) -> dict[Hashable, int]:
     """Counts the examples of each class.
 
     Args:
@@ -143,7 +147,7 @@ def _permutation(size: int, seed: int) -> list[int]:
     return np.argsort(bits, kind="stable").tolist()
 
 
-def _shares(counts: dict, fraction: float) -> dict:
+def _shares(counts: Mapping[Hashable, int], fraction: float) -> dict[Hashable, int]:
     """Returns how many examples of each class go to the second part."""
     exact = {label: fraction * count for label, count in counts.items()}
     taken = {label: int(share + 1e-9) for label, share in exact.items()}
@@ -157,7 +161,7 @@ def _shares(counts: dict, fraction: float) -> dict:
     }
 
 
-def _check_singletons(positions: dict, fraction: float) -> None:
+def _check_singletons(positions: Mapping[Hashable, list[int]], fraction: float) -> None:
     alone = [(own[0], label) for label, own in positions.items() if len(own) == 1]
     if alone:
         position, label = min(alone, key=lambda pair: pair[0])

@@ -1,13 +1,17 @@
 """Reads tagged sentences from CoNLL columns, CoNLL-U, JSON lines or lines of Python dicts."""
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple
 
 from tfreps._src.data.records import get_field, record_format, records
 from tfreps._src.data.text_files import Files, find_files, read_lines
 from tfreps._src.files.utf8_files import check_unicode
 
-FORMATS = "conll", "conllu", "json", "python"
+Format = Literal["conll", "conllu", "json", "python"]
+Row = tuple[int, list[str] | None]  # a line number and its columns; `None` ends a sentence
+
+FORMATS: tuple[Format, ...] = ("conll", "conllu", "json", "python")
 _SEPARATORS = {None: re.compile("[ \t]+"), "\t": re.compile("\t"), " ": re.compile(" ")}
 _DOCUMENT_START = "-DOCSTART-"
 _CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -36,12 +40,12 @@ class TaggedSentence(NamedTuple):
 
 def read_tagged(
     files: Files,
-    format: str = "conll",
+    format: Format = "conll",
     *,
     token_column: int | str | None = None,
     tag_column: int | str | None = None,
     read_tags: bool = True,
-    separator: str | None = None,
+    separator: Literal["\t", " "] | None = None,
     skip_document_starts: bool = True,
     token_field: str = "text",
     tag_field: str = "label",
@@ -134,7 +138,7 @@ def read_tagged(
     return sentences
 
 
-def _column(name, column, default, format):
+def _column(name: str, column: int | str | None, default: int, format: Format) -> int:
     """Returns the number of a column."""
     if column is None:
         return default
@@ -149,7 +153,7 @@ def _column(name, column, default, format):
     return column
 
 
-def _read_columns(path, rows, columns):
+def _read_columns(path: str, rows: Iterable[Row], columns: Sequence[int]) -> list[TaggedSentence]:
     """Returns the sentences in pairs of a line number and its columns, `None` between sentences."""
     sentences = []
     current = None
@@ -170,7 +174,13 @@ def _read_columns(path, rows, columns):
     return sentences
 
 
-def _rows(path, lines, columns, separator, skip_document_starts):
+def _rows(
+    path: str,
+    lines: list[str],
+    columns: Sequence[int],
+    separator: str | None,
+    skip_document_starts: bool,
+) -> Iterator[Row]:
     """Yields pairs for `_read_columns` from the lines of a CoNLL file."""
     split = _SEPARATORS[separator].split
     first = None
@@ -198,7 +208,7 @@ def _rows(path, lines, columns, separator, skip_document_starts):
             yield number, None
 
 
-def _conllu_rows(path, lines, columns):
+def _conllu_rows(path: str, lines: list[str], columns: Sequence[int]) -> Iterator[Row]:
     """Yields pairs for `_read_columns` from the words of a CoNLL-U file."""
     for number, line in enumerate(lines, 1):
         if not line.strip(" \t"):
@@ -217,7 +227,7 @@ def _conllu_rows(path, lines, columns):
                 yield number, row
 
 
-def _check_columns(place, width, columns, line):
+def _check_columns(place: str, width: int, columns: Sequence[int], line: str) -> None:
     """Checks that a line has the requested columns."""
     token, *tag = columns
     if any(not -width <= column < width for column in columns) or (
@@ -233,7 +243,7 @@ def _check_columns(place, width, columns, line):
         )
 
 
-def _check_no_comment(place, line):
+def _check_no_comment(place: str, line: str) -> None:
     """Raises an error for a line with an unexpected number of columns if it is a comment."""
     if _COMMENT.match(line):
         raise ValueError(
@@ -243,7 +253,7 @@ def _check_no_comment(place, line):
         )
 
 
-def _check_some_tags(path, sentences, column):
+def _check_some_tags(path: str, sentences: list[TaggedSentence], column: int | str | None) -> None:
     """Checks that not all tags are `_`, which marks an empty column in CoNLL-U."""
     tags = {tag for sentence in sentences for tag in sentence.tags}
     if tags == {"_"}:
@@ -253,7 +263,7 @@ def _check_some_tags(path, sentences, column):
         )
 
 
-def _check_no_record(place, line):
+def _check_no_record(place: str, line: str) -> None:
     """Checks that the first line of a file with columns is not JSON or a Python dict."""
     kind = record_format(line)
     if kind is not None:
@@ -264,7 +274,9 @@ def _check_no_record(place, line):
         )
 
 
-def _read_records(path, lines, token_field, tag_field, format):
+def _read_records(
+    path: str, lines: list[str], token_field: str, tag_field: str | None, format: str
+) -> list[TaggedSentence]:
     """Returns the sentences of a file with one record per line."""
     sentences = []
     for record, number, place in records(path, lines, format):
@@ -283,7 +295,7 @@ def _read_records(path, lines, token_field, tag_field, format):
     return sentences
 
 
-def _strings(value, name, place):
+def _strings(value: Any, name: str, place: str) -> list[str]:
     """Returns a field as a list of non-empty strings."""
     if not isinstance(value, list | tuple):
         raise ValueError(

@@ -4,8 +4,12 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from tfreps._src.data.text_files import read_lines, read_text
+
+Quotes = Literal["enclose", "text"]
+FirstRow = Literal["header", "data"]
 
 TAB = "\t"
 # Delimiter, treatment of double quotes and meaning of the first row of each format.
@@ -14,8 +18,8 @@ FORMATS = {
     "csv": (",", "enclose", "header"),
     "tsv": (TAB, "text", "header"),
 }
-QUOTES = ("enclose", "text")
-FIRST_ROWS = ("header", "data")
+QUOTES: tuple[Quotes, ...] = ("enclose", "text")
+FIRST_ROWS: tuple[FirstRow, ...] = ("header", "data")
 UNNAMED = ("label", "text")  # columns of a file with two columns and without a header
 
 
@@ -24,8 +28,8 @@ def read_columns(
     encoding: str,
     format: str,
     names: Sequence[str],
-    quotes: str | None = None,
-    first_row: str | None = None,
+    quotes: Quotes | None = None,
+    first_row: FirstRow | None = None,
 ) -> Iterator[tuple[list[str], int]]:
     """Yields the selected columns of each row and the number of its first line; skips blank lines.
 
@@ -52,7 +56,9 @@ def read_columns(
         yield [row[column] for column in columns], line
 
 
-def _find_columns(row, names, header, delimiter, place) -> list[int]:
+def _find_columns(
+    row: list[str], names: Sequence[str], header: bool, delimiter: str, place: str
+) -> list[int]:
     """Returns the numbers of the columns `names`, given the first row of a file."""
     width = len(row)
     numbers = {name: int(name) for name in names if re.fullmatch("-?[0-9]{1,9}", name)}
@@ -85,13 +91,13 @@ def _find_columns(row, names, header, delimiter, place) -> list[int]:
     return found
 
 
-def _plain_rows(path, encoding, delimiter) -> Iterator[tuple[int, list[str]]]:
+def _plain_rows(path: str, encoding: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(read_lines(path, encoding), 1):
         if line.strip() or delimiter in line:
             yield number, line.split(delimiter)
 
 
-def _quoted_rows(path, encoding, delimiter) -> Iterator[tuple[int, list[str]]]:
+def _quoted_rows(path: str, encoding: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     text = read_text(path, encoding, in_lines=False)
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)

@@ -1,10 +1,12 @@
 """TokenRows: computes the features of each distinct token once for all batches."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import tensorflow as tf
 
+# Maps tokens, a str tensor `[B, T]`, to a dict of tensors `[B, T, ...]`.
+Indexer = Callable[[tf.Tensor], Mapping[str, tf.Tensor]]
 _TOKENS_AT_A_TIME = 1 << 16
 
 
@@ -19,7 +21,7 @@ class TokenRows:
     def __init__(
         self,
         sentences: Sequence[Sequence[str]],
-        indexer: Callable,
+        indexer: Indexer,
         max_length: int | None,
     ):
         rows: dict[str, int] = {"": 0}  # token -> its row; row 0 is padding
@@ -76,7 +78,7 @@ class TokenRows:
         return np.minimum(positions, len(self._rows) - 1), real
 
 
-def _tables(tokens: list[str], indexer: Callable) -> dict[str, np.ndarray]:
+def _tables(tokens: list[str], indexer: Indexer) -> dict[str, np.ndarray]:
     """Returns the features of the U distinct tokens as a dict of arrays `[U, ...]`."""
     if not all(isinstance(token, str) for token in tokens):
         wrong = next(token for token in tokens if not isinstance(token, str))

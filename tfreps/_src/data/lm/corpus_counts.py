@@ -86,4 +86,4 @@ def count_corpus(files: Files, vocabulary: Vocabulary, skip_blank: bool = False)
             f"None of the {tokens} tokens in {where} is in the vocabulary {vocabulary.source}. "
             "Check that this is the right vocabulary and that spaces separate the tokens."
         )
-    return CorpusCounts(tokens + sentences, sentences, tokens, int(unknown), counts)
+    return CorpusCounts(int(tokens + sentences), int(sentences), int(tokens), int(unknown), counts)

@@ -6,12 +6,13 @@ import os
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
+from tfreps._src.data.element_types import Dataset
 from tfreps._src.data.lm.corpus_counts import CorpusCounts, count_corpus
-from tfreps._src.data.lm.lm_elements import Batch, check_characters, to_dataset
+from tfreps._src.data.lm.lm_elements import Batch, Characters, check_characters, to_dataset
 from tfreps._src.data.lm.lm_streams import LMStream
 from tfreps._src.data.lm.sentence_slices import Corpus
 from tfreps._src.data.lm.word_rows import WordRows, number_by_first_use
@@ -115,7 +116,7 @@ class LMBatches:
         unroll_steps: int,
         *,
         bidirectional: bool = True,
-        characters: str | None = "ids",
+        characters: Characters | None = "ids",
         max_characters: int = 50,
         shuffle: bool = False,
         seed: int = 0,
@@ -133,7 +134,7 @@ class LMBatches:
         self.batch_size = batch_size
         self.unroll_steps = unroll_steps
         self.bidirectional = bidirectional
-        self.characters = characters
+        self.characters: Characters | None = characters
         self.max_characters = max_characters
         self.shuffle = shuffle
         self.seed = seed
@@ -142,9 +143,9 @@ class LMBatches:
         self.block_bytes = block_bytes
         self._counts: CorpusCounts | None = None
         # Number of delivered batches -> the positions of the streams at that time.
-        self._snapshots: dict[int, list[Callable[[], dict]] | None] = {0: None}
+        self._snapshots: dict[int, list[Callable[[], dict[str, Any]]] | None] = {0: None}
 
-    def dataset(self, state: dict | None = None) -> tf.data.Dataset:
+    def dataset(self, state: dict[str, Any] | None = None) -> Dataset:
         """Returns the batches from the beginning or from a saved position.
 
         Args:
@@ -178,7 +179,7 @@ class LMBatches:
             self.max_characters,
         )
 
-    def state(self, num_batches: int) -> dict:
+    def state(self, num_batches: int) -> dict[str, Any]:
         """Returns the position after a number of batches, counted from the very first batch.
 
         The call is always cheap: it returns the nearest earlier position that was recorded while
@@ -222,7 +223,9 @@ class LMBatches:
         """
         return math.ceil(self.count().positions / (self.batch_size * self.unroll_steps))
 
-    def _batches(self, start: int, snapshots: list[dict] | None, skip: int) -> Iterator[Batch]:
+    def _batches(
+        self, start: int, snapshots: list[dict[str, Any]] | None, skip: int
+    ) -> Iterator[Batch]:
         """Yields the batches after a snapshot, except the first `skip` of them."""
         words = WordRows(self.vocabulary, self.max_characters)
         streams = self._open_streams(words, snapshots)
@@ -238,7 +241,9 @@ class LMBatches:
             if len(words.unknown) > limit:
                 limit = _UNKNOWN_WORDS_KEPT + 2 * _forget_delivered(words, streams)
 
-    def _join_directions(self, batches: list[tuple | None], words: WordRows) -> Batch:
+    def _join_directions(
+        self, batches: list[tuple[np.ndarray, np.ndarray] | None], words: WordRows
+    ) -> Batch:
         """Stacks the directions, padding one that has ended, and numbers the unknown words."""
         shape = [len(batches), self.batch_size, self.unroll_steps]
         rows = np.zeros(shape, np.int32)
@@ -249,7 +254,9 @@ class LMBatches:
         unknown = number_by_first_use(rows, words.first_unknown)
         return rows, targets, words.characters(unknown)
 
-    def _open_streams(self, words: WordRows, snapshots: list[dict] | None) -> list[LMStream]:
+    def _open_streams(
+        self, words: WordRows, snapshots: list[dict[str, Any]] | None
+    ) -> list[LMStream]:
         corpus = Corpus(
             self.files, self.shuffle, self.seed, self.passes, self.skip_blank, self.block_bytes
         )
@@ -260,13 +267,13 @@ class LMBatches:
             for reverse, snapshot in zip(directions, snapshots or [None, None], strict=False)
         ]
 
-    def _keep_snapshot(self, number: int, streams: list[Callable[[], dict]]) -> None:
+    def _keep_snapshot(self, number: int, streams: list[Callable[[], dict[str, Any]]]) -> None:
         self._snapshots[number] = streams
         for old in sorted(self._snapshots, reverse=True)[_SNAPSHOTS_KEPT:-1]:
             # Never drops 0, the beginning. Another thread may have dropped the same snapshot.
             self._snapshots.pop(old, None)
 
-    def _options(self) -> dict:
+    def _options(self) -> dict[str, Any]:
         """Returns the options on which a saved position depends."""
         return {
             "files": [_fingerprint(path) for path in self.files],
@@ -280,7 +287,7 @@ class LMBatches:
             "block_bytes": self.block_bytes,
         }
 
-    def _check_state(self, state: dict) -> None:
+    def _check_state(self, state: dict[str, Any]) -> None:
         ours = self._options()
         theirs = state.get("options", {})
         different = [name for name in ours if ours[name] != theirs.get(name)]
@@ -293,7 +300,7 @@ class LMBatches:
             )
 
 
-def _fingerprint(path: str) -> list:
+def _fingerprint(path: str) -> list[int]:
     """Returns a file's size and a checksum of its beginning, to detect changes."""
     with open(path, "rb") as file:
         return [os.path.getsize(path), zlib.crc32(file.read(1 << 16))]

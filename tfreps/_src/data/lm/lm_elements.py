@@ -2,14 +2,17 @@
 
 import itertools
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 import numpy as np
 import tensorflow as tf
 
+from tfreps._src.data.element_types import Dataset
 from tfreps._src.files.argument_checks import check_integers
 from tfreps._src.text.vocabulary import Vocabulary
 
 # A tuple (word_rows, targets, unknown_characters); see `to_dataset`.
+Characters = Literal["ids", "table"]  # form of the character ids; see `LMBatches`
 Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
 _GROUP = 8  # batches passed from Python to TensorFlow at once; each transfer costs 0.4 ms
 
@@ -19,9 +22,9 @@ def to_dataset(
     vocabulary: Vocabulary,
     shape: tuple[int | None, int | None],
     bidirectional: bool,
-    characters: str | None,
+    characters: Characters | None,
     max_characters: int,
-) -> tf.data.Dataset:
+) -> Dataset:
     """Converts NumPy batches to a `tf.data.Dataset` of the elements described in `LMBatches`.
 
     `make_batches` is called once per iteration and returns an iterator over tuples `(word_rows,
@@ -40,16 +43,18 @@ def to_dataset(
     )
     complete = _completion(vocabulary, bidirectional, characters, max_characters)
 
-    def batches(rows, targets, unknown, splits):
+    def batches(
+        rows: tf.Tensor, targets: tf.Tensor, unknown: tf.Tensor, splits: tf.Tensor
+    ) -> Dataset:
         numbers = tf.data.Dataset.range(tf.shape(rows, tf.int64)[0])
         return numbers.map(
             lambda n: complete(rows[n], targets[n], unknown[splits[n] : splits[n + 1]])
         )
 
-    return groups.flat_map(batches).prefetch(4)
+    return groups.flat_map(batches).prefetch(4)  # pyright: ignore[reportArgumentType]
 
 
-def check_characters(characters: str | None, max_characters: int) -> None:
+def check_characters(characters: Characters | None, max_characters: int) -> None:
     """Raises a ValueError if the form or number of character ids is not supported."""
     if characters not in ("ids", "table", None):
         raise ValueError(f'`characters` must be "ids", "table" or None; got {characters!r}.')
@@ -69,8 +74,11 @@ def _join(group: list[Batch]) -> tuple[np.ndarray, ...]:
 
 
 def _completion(
-    vocabulary: Vocabulary, bidirectional: bool, characters: str | None, max_characters: int
-):
+    vocabulary: Vocabulary,
+    bidirectional: bool,
+    characters: Characters | None,
+    max_characters: int,
+) -> Callable[[tf.Tensor, tf.Tensor, tf.Tensor], dict[str, tf.Tensor]]:
     """Returns the function that converts the arrays of a batch to a dict of tensors."""
     size = len(vocabulary)
     unknown_id = vocabulary.unknown_id
@@ -78,7 +86,7 @@ def _completion(
     if characters == "ids":
         table = tf.constant(vocabulary.character_table(max_characters))  # [V, C]
 
-    def complete(rows, targets, unknown):
+    def complete(rows: tf.Tensor, targets: tf.Tensor, unknown: tf.Tensor) -> dict[str, tf.Tensor]:
         element = {}
         for direction, suffix in enumerate(("", "_reverse")[: 1 + bidirectional]):
             row = rows[direction]  # [B, T]
@@ -92,9 +100,11 @@ def _completion(
                 own = tf.pad(unknown, [[1, 0], [0, 0]])  # [1 + U, C]
                 own = tf.gather(own, tf.maximum(row - size + 1, 0))  # [B, T, C]
                 known = tf.gather(table, tf.minimum(row, size - 1))
-                either = tf.where((row < size)[..., None], known, own)
+                either = tf.where((row < size)[..., None], known, own)  # pyright: ignore[reportArgumentType]
                 element["tokens_characters" + suffix] = tf.where(
-                    (target >= 0)[..., None], either, 0
+                    (target >= 0)[..., None],
+                    either,
+                    0,  # pyright: ignore[reportArgumentType]
                 )
         if characters == "table":
             element["unknown_characters"] = unknown

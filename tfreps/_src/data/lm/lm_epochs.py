@@ -1,7 +1,8 @@
 """LMEpochs: endless batches for a language model, divided into epochs."""
 
-import tensorflow as tf
+from typing import Any
 
+from tfreps._src.data.element_types import Dataset
 from tfreps._src.data.lm.lm_batches import LMBatches
 
 
@@ -38,13 +39,13 @@ class LMEpochs:
         self.steps_per_epoch = steps_per_epoch
         self.total_steps = total_steps
         self.num_epochs = -(-total_steps // steps_per_epoch)
-        self._restored: tuple[int, dict] | None = None  # the position passed to `restore`
+        self._restored: tuple[int, dict[str, Any]] | None = None  # the position passed to `restore`
 
     def num_batches(self, epoch: int = 0) -> int:
         """Returns the number of batches in an epoch; epochs are counted from 0."""
         return min(self.steps_per_epoch, self.total_steps - epoch * self.steps_per_epoch)
 
-    def dataset(self, epoch: int = 0, first_batch: int = 0) -> tf.data.Dataset:
+    def dataset(self, epoch: int = 0, first_batch: int = 0) -> Dataset:
         """Returns all batches from batch `first_batch` of an epoch onward, without an end.
 
         A restored position of a different text or different options is a ValueError.
@@ -52,16 +53,16 @@ class LMEpochs:
         number = epoch * self.steps_per_epoch + first_batch
         return self.batches.dataset(self._position(number))
 
-    def state(self, epoch: int, batch: int) -> dict:
+    def state(self, epoch: int, batch: int) -> dict[str, Any]:
         """Returns the position after `batch` batches of an epoch, as JSON values for `restore`."""
         number = epoch * self.steps_per_epoch + batch
         return {"number": number, "batches": self._position(number)}
 
-    def restore(self, state: dict) -> None:
+    def restore(self, state: dict[str, Any]) -> None:
         """Restores a position that `state` returned, in this or another process."""
         self._restored = state["number"], state["batches"]
 
-    def _position(self, number: int) -> dict:
+    def _position(self, number: int) -> dict[str, Any]:
         """Returns the state of `LMBatches` after `number` batches.
 
         If the restored state is that of the same position, it is returned unchanged, because

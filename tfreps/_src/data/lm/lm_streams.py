@@ -2,6 +2,7 @@
 
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -28,11 +29,11 @@ class LMStream:
         corpus: Corpus,
         vocabulary: Vocabulary,
         words: WordRows,
-        blocks: weakref.WeakValueDictionary,
+        blocks: weakref.WeakValueDictionary[tuple[int, int], Block],
         batch_size: int,
         unroll_steps: int,
         reverse: bool,
-        snapshot: dict | None = None,
+        snapshot: dict[str, Any] | None = None,
     ):
         self.vocabulary = vocabulary
         self.words = words
@@ -86,7 +87,7 @@ class LMStream:
         self._next = position
         return np.array(bounds)
 
-    def snapshot(self) -> Callable[[], dict]:
+    def snapshot(self) -> Callable[[], dict[str, Any]]:
         """Returns a function that converts the current position to a dict."""
         rows = self._inputs[self._leftover()]
         outside = np.unique(rows[rows >= self.words.first_unknown]).tolist()
@@ -95,7 +96,7 @@ class LMStream:
         used = self._next - self._base
         left = self._left
 
-        def write_out() -> dict:
+        def write_out() -> dict[str, Any]:
             plain = [words.get(row, row) for row in rows.tolist()]
             ends = np.cumsum(left).tolist()
             parts = [plain[end - n : end] for end, n in zip(ends, left.tolist(), strict=True)]
@@ -108,7 +109,9 @@ class LMStream:
         block: Block | None = self._source.block
         return [self._inputs] if block is None else [self._inputs, block.rows]
 
-    def _gather(self, begin, own, fresh, filled):
+    def _gather(
+        self, begin: np.ndarray, own: np.ndarray, fresh: np.ndarray, filled: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray] | None:
         """Returns a batch with the rest of each row's sentence and new sentences, or `None`.
 
         All arguments are `[B]`: `own` positions from `begin` on are followed by those from `fresh`

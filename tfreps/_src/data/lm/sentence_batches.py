@@ -4,9 +4,9 @@ import itertools
 from collections.abc import Iterator
 
 import numpy as np
-import tensorflow as tf
 
-from tfreps._src.data.lm.lm_elements import Batch, check_characters, to_dataset
+from tfreps._src.data.element_types import Dataset
+from tfreps._src.data.lm.lm_elements import Batch, Characters, check_characters, to_dataset
 from tfreps._src.data.lm.sentence_slices import Block
 from tfreps._src.data.lm.word_rows import WordRows, as_inputs, as_targets, number_by_first_use
 from tfreps._src.data.text_files import Files, find_files, read_blocks
@@ -21,10 +21,10 @@ def sentence_batches(
     *,
     batch_tokens: int = 8192,
     bidirectional: bool = True,
-    characters: str | None = "table",
+    characters: Characters | None = "table",
     max_characters: int = 50,
     block_bytes: int = 1 << 22,
-) -> tf.data.Dataset:
+) -> Dataset:
     """Returns batches of whole sentences, one per row, for a model with a fixed initial state.
 
     Elements are dicts with the same keys and dtypes as those of `LMBatches`. A sentence of n words

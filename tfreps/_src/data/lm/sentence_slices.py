@@ -71,7 +71,7 @@ class SentenceSlices:
         self,
         corpus: Corpus,
         words: WordRows,
-        blocks: weakref.WeakValueDictionary,
+        blocks: weakref.WeakValueDictionary[tuple[int, int], Block],
         reverse: bool,
         position: Position,
     ):
@@ -93,9 +93,9 @@ class SentenceSlices:
             while shard < len(shards):
                 file = int(shards[shard])
                 for text in read_blocks(files[file], self.corpus.block_bytes, offset, line):
-                    order = self._open(text, pass_number, file, number)
+                    block, order = self._open(text, pass_number, file, number)
                     position = Position(pass_number, shard, number, text.offset, text.line)
-                    for start, rows in self._slices(order, sentence):
+                    for start, rows in self._slices(block, order, sentence):
                         yield position._replace(sentence=start), rows
                         found = True
                     number += 1
@@ -112,22 +112,27 @@ class SentenceSlices:
             pass_number += 1
             shard = 0
 
-    def _open(self, text: TextBlock, pass_number: int, file: int, number: int) -> np.ndarray:
-        """Makes a block of text the current one; returns the order of its sentences."""
-        self.block = self.blocks.get((file, text.offset))
-        if self.block is None:
-            self.block = Block(self.words.encode(text.text))
-            self.blocks[file, text.offset] = self.block
-        order = self._permutation(len(self.block.ends), pass_number, file, number)
-        return order[self.block.positions[order] > 1] if self.corpus.skip_blank else order
+    def _open(
+        self, text: TextBlock, pass_number: int, file: int, number: int
+    ) -> tuple[Block, np.ndarray]:
+        """Makes a block of text the current one; returns it and the order of its sentences."""
+        block = self.blocks.get((file, text.offset))
+        if block is None:
+            block = Block(self.words.encode(text.text))
+            self.blocks[file, text.offset] = block
+        self.block = block
+        order = self._permutation(len(block.ends), pass_number, file, number)
+        return block, order[block.positions[order] > 1] if self.corpus.skip_blank else order
 
-    def _slices(self, order: np.ndarray, sentence: int) -> Iterator[tuple[int, np.ndarray]]:
+    def _slices(
+        self, block: Block, order: np.ndarray, sentence: int
+    ) -> Iterator[tuple[int, np.ndarray]]:
         """Yields the rank of the first sentence and the word rows of each slice of the block."""
-        ends = np.cumsum(self.block.positions[order])
+        ends = np.cumsum(block.positions[order])
         while sentence < len(order):
             before = ends[sentence - 1] if sentence else 0
             stop = int(np.searchsorted(ends, before + _POSITIONS_PER_SLICE)) + 1
-            yield sentence, self.block.take(order[sentence:stop], self.reverse)
+            yield sentence, block.take(order[sentence:stop], self.reverse)
             sentence = stop
 
     def _permutation(self, size: int, *key: int) -> np.ndarray:

@@ -1,7 +1,5 @@
 """WordRows: assigns row numbers to words, including those outside the vocabulary."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from tfreps._src.text.char_ids import token_rows
@@ -12,7 +10,7 @@ _PIECE = 1 << 16  # characters
 _LINE_END_WORD = "\0"  # `decode_utf8` rejects text that contains it
 
 
-class WordRows(dict):
+class WordRows(dict[str, int]):
     """Mapping from words to their row numbers in a table of character ids.
 
     The tokens of the vocabulary have the rows 0 to V - 1. Any other word is assigned the next free
@@ -104,7 +102,7 @@ def as_targets(rows: np.ndarray, vocabulary: Vocabulary, reverse: bool) -> np.nd
     return targets
 
 
-def number_by_first_use(rows: np.ndarray, first_unknown: int) -> Sequence[np.ndarray]:
+def number_by_first_use(rows: np.ndarray, first_unknown: int) -> np.ndarray:
     """Renumbers the rows of words outside the vocabulary, in place, by their first occurrence.
 
     Returns the previous rows, minus V, of the words whose new rows are V, V + 1, ...

@@ -1,13 +1,15 @@
 """MaskedLMBatches: texts or sentence pairs with masked tokens for pre-training BERT."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import tensorflow as tf
 
+from tfreps._src.data.element_types import Dataset
 from tfreps._src.data.length_plan import LengthPlan
 from tfreps._src.data.masked_lm.sentence_pairs import SentencePairs, Stretches
 from tfreps._src.data.masked_lm.token_documents import TokenDocuments
+from tfreps._src.data.masked_lm.tokenizer_protocols import SpecialIds
 from tfreps._src.files.argument_checks import check_integers
 
 _PREFETCH = 8
@@ -93,7 +95,7 @@ class MaskedLMBatches:
     def __init__(
         self,
         documents: TokenDocuments,
-        tokenizer: Callable,
+        tokenizer: SpecialIds,
         batch_tokens: int = 4096,
         *,
         max_length: int = 128,
@@ -138,7 +140,7 @@ class MaskedLMBatches:
         self.num_truncated = self._pairs.num_truncated
         self.num_tokens = int(self._plan(0)[1].lengths.sum())
 
-    def dataset(self, epoch: int = 0, first_batch: int = 0) -> tf.data.Dataset:
+    def dataset(self, epoch: int = 0, first_batch: int = 0) -> Dataset:
         """Returns the batches of an epoch.
 
         Args:
@@ -180,7 +182,7 @@ class MaskedLMBatches:
                 del self._plans[old]
         return self._plans[key]
 
-    def _batches(self, epoch: int, first_batch: int) -> Iterator[dict]:
+    def _batches(self, epoch: int, first_batch: int) -> Iterator[dict[str, np.ndarray]]:
         texts, plan = self._plan(epoch)
         for number, (rows, length) in enumerate(plan.batches(epoch)[first_batch:], first_batch):
             batch = self._rows(Stretches(*(part[rows] for part in texts)), length)
@@ -209,16 +211,16 @@ class MaskedLMBatches:
             begin = stop + 1
         return {"token_ids": token_ids, "segment_ids": segment_ids, "lengths": begin}
 
-    def _hide(self, batch):
+    def _hide(self, batch: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         """Returns a batch with randomly masked tokens; `batch["position"]` determines the seed."""
         batch = dict(batch)
         seed, epoch, number = tf.unstack(tf.cast(batch.pop("position"), "int32"))
-        seed = tf.random.experimental.stateless_fold_in(tf.stack([seed, 2]), epoch)
-        seed = tf.random.experimental.stateless_fold_in(seed, number)
+        seed = tf.random.experimental.stateless_fold_in(tf.stack([seed, 2]), epoch)  # pyright: ignore[reportAttributeAccessIssue]
+        seed = tf.random.experimental.stateless_fold_in(seed, number)  # pyright: ignore[reportAttributeAccessIssue]
         masked = self._mask(batch["token_ids"], batch.pop("lengths"), seed)
         return {**batch, **masked}
 
-    def _signature(self):
+    def _signature(self) -> dict[str, tf.TensorSpec]:
         rows = tf.TensorSpec([None, None], tf.int32)
         signature = {"token_ids": rows, "segment_ids": rows}
         signature["lengths"] = tf.TensorSpec([None], tf.int64)

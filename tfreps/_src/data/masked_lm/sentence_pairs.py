@@ -102,18 +102,18 @@ class SentencePairs:
         ends = starts[self._first], starts[split], starts[second], starts[last]
         return _cut(Stretches(*ends, is_next), self.max_tokens)
 
-    def _other(self, bits) -> np.ndarray:
+    def _other(self, bits: np.random.PCG64) -> np.ndarray:
         """Draws, for each text, a text of another document."""
         other = _draw(bits, self._others)
         return other + (other >= self._own) * (self.num_texts - self._others)
 
 
-def _draw(bits, ends: np.ndarray) -> np.ndarray:
+def _draw(bits: np.random.PCG64, ends: np.ndarray) -> np.ndarray:
     """Draws an integer in `[0, end)` for each end, in the same way in every version of NumPy."""
     return (bits.random_raw(len(ends)) % ends.astype(np.uint64)).astype(np.int64)
 
 
-def _texts(documents: TokenDocuments, max_tokens: int, least: int):
+def _texts(documents: TokenDocuments, max_tokens: int, least: int) -> np.ndarray:
     """Returns each text's first sentence, end sentence (exclusive) and document: int64 `[3, N]`."""
     texts = []
     starts = documents.starts.tolist()

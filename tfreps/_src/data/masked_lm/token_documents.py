@@ -1,16 +1,18 @@
 """Reads documents of sentences from text files into one flat array of token ids."""
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
+from tfreps._src.data.masked_lm.tokenizer_protocols import DocumentTokenizer
 from tfreps._src.data.records import get_text, records
 from tfreps._src.data.text_files import Files, find_files, stream_lines
 
-FORMATS = ("lines", "records")
+Format = Literal["lines", "records"]
+FORMATS: tuple[Format, ...] = ("lines", "records")
 RECORD_FIELDS = ("text1", "text2")
 _SENTENCES_AT_A_TIME = 4096
 
@@ -50,8 +52,8 @@ class TokenDocuments(NamedTuple):
 
 def read_documents(
     files: Files,
-    tokenizer: Callable,
-    format: str = "lines",
+    tokenizer: DocumentTokenizer,
+    format: Format = "lines",
     fields: Sequence[str] = RECORD_FIELDS,
 ) -> TokenDocuments:
     """Reads and tokenizes documents in text files, 4,096 sentences at a time.
@@ -133,7 +135,7 @@ def read_documents(
 
 
 def read_sentences(
-    files: Files, format: str = "lines", fields: Sequence[str] = RECORD_FIELDS
+    files: Files, format: Format = "lines", fields: Sequence[str] = RECORD_FIELDS
 ) -> Iterator[tuple[int, str]]:
     """Yields the document number and the text of every sentence in text files.
 

@@ -1,9 +1,9 @@
 """Masks the tokens of a batch for masked language modeling, in a TensorFlow graph."""
 
-from collections.abc import Callable
-
 import numpy as np
 import tensorflow as tf
+
+from tfreps._src.data.masked_lm.tokenizer_protocols import SpecialIds
 
 try:
     import tensorflow_text as tf_text
@@ -27,47 +27,47 @@ class StatelessSelector(tf_text.RandomItemSelector):
     length identically.)
     """
 
-    def __init__(self, rate, is_special, seed):
+    def __init__(self, rate: float, is_special: np.ndarray, seed: tf.Tensor):
         super().__init__(max_selections_per_batch=_NO_LIMIT, selection_rate=rate)
         self.rate = rate
         self.is_special = is_special
         self.seed = seed
 
-    def get_selectable(self, input_ids, axis=1):
+    def get_selectable(self, input_ids: tf.RaggedTensor, axis: int = 1) -> tf.RaggedTensor:
         """Returns a ragged bool tensor `[B, (items)]`, True for items without special ids."""
         special = tf.ragged.map_flat_values(lambda ids: tf.gather(self.is_special, ids), input_ids)
         while special.ragged_rank > axis:
             special = tf.reduce_any(special, axis=-1)
         return tf.ragged.map_flat_values(tf.logical_not, special)
 
-    def get_selection_mask(self, input_ids, axis=1):
+    def get_selection_mask(self, input_ids: tf.RaggedTensor, axis: int = 1) -> tf.RaggedTensor:
         """Returns a ragged bool tensor `[B, (items)]`, True for items that are selected."""
         selectable = self.get_selectable(input_ids, axis)
         lengths = selectable.row_lengths()
         selectable = selectable.to_tensor(False)  # [B, W]
         draws = tf.random.stateless_uniform(tf.shape(selectable), self.seed)
         draws = tf.where(selectable, draws, 2.0)
-        own_seed = tf.random.experimental.stateless_fold_in(self.seed, 1)
-        u = tf.random.stateless_uniform([tf.shape(selectable)[0]], own_seed)
+        own_seed = tf.random.experimental.stateless_fold_in(self.seed, 1)  # pyright: ignore[reportAttributeAccessIssue]
+        u = tf.random.stateless_uniform([tf.shape(selectable)[0]], own_seed)  # pyright: ignore[reportArgumentType]
         count = self.rate * tf.reduce_sum(tf.cast(selectable, "float32"), axis=1) + u  # [B]
         rank = tf.argsort(tf.argsort(draws, axis=1, stable=True), axis=1)  # [B, W]
         selected = selectable & (rank < tf.cast(tf.floor(count), "int32")[:, None])
-        return tf.RaggedTensor.from_tensor(selected, lengths)
+        return tf.RaggedTensor.from_tensor(selected, lengths)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class StatelessChooser(tf_text.MaskValuesChooser):
     """Variant of tensorflow-text's `MaskValuesChooser` with a seed and the ids to draw from."""
 
-    def __init__(self, mask_id, ordinary, seed):
+    def __init__(self, mask_id: int, ordinary: np.ndarray, seed: tf.Tensor):
         super().__init__(len(ordinary), mask_id, _MASK_RATE, _RANDOM_RATE)
         self.ordinary = ordinary
         self.seed = seed
 
-    def get_mask_values(self, masked_lm_ids):
+    def get_mask_values(self, masked_lm_ids: tf.RaggedTensor) -> tf.RaggedTensor:
         """Returns a ragged tensor like `masked_lm_ids` with the replacements of these tokens."""
         ids = masked_lm_ids.flat_values
         case = tf.random.stateless_uniform(tf.shape(ids), self.seed)
-        own_seed = tf.random.experimental.stateless_fold_in(self.seed, 1)
+        own_seed = tf.random.experimental.stateless_fold_in(self.seed, 1)  # pyright: ignore[reportAttributeAccessIssue]
         which = tf.random.stateless_uniform(
             tf.shape(ids), own_seed, maxval=len(self.ordinary), dtype=tf.int32
         )
@@ -87,7 +87,7 @@ class TokenMasking:
     Reference: Devlin et al., 2019, "BERT"; `tensorflow_text.mask_language_model`.
     """
 
-    def __init__(self, tokenizer: Callable, rate: float = 0.15, whole_words: bool = False):
+    def __init__(self, tokenizer: SpecialIds, rate: float = 0.15, whole_words: bool = False):
         pieces = tokenizer.vocabulary
         self.rate = rate
         self.whole_words = whole_words
@@ -102,15 +102,17 @@ class TokenMasking:
                 "Use a vocabulary with at least one other token."
             )
 
-    def __call__(self, token_ids, lengths, seed):
+    def __call__(
+        self, token_ids: tf.Tensor, lengths: tf.Tensor, seed: tf.Tensor
+    ) -> dict[str, tf.Tensor]:
         """Masks the first `lengths` tokens of each row of `token_ids`, int32 `[B, T]`.
 
         Returns `token_ids` after masking, and `masked_positions`, `masked_ids` and
         `masked_weights`, `[B, M]`, as in `MaskedLMBatches`. All random choices depend only on
         `seed`, int `[2]`.
         """
-        rows = tf.RaggedTensor.from_tensor(token_ids, lengths)  # [B, (T)]
-        seeds = tf.random.experimental.stateless_split(seed, 2)
+        rows = tf.RaggedTensor.from_tensor(token_ids, lengths)  # pyright: ignore[reportAttributeAccessIssue]  # [B, (T)]
+        seeds = tf.random.experimental.stateless_split(seed, 2)  # pyright: ignore[reportAttributeAccessIssue]
         selector = StatelessSelector(self.rate, self._is_special, seeds[0])
         chooser = StatelessChooser(self.mask_id, self._ordinary, seeds[1])
         items = self._words(rows) if self.whole_words else rows
@@ -118,25 +120,25 @@ class TokenMasking:
         real = tf.ones_like(positions.flat_values, tf.float32)
         return {
             # The padding after each row does not change.
-            "token_ids": _replace_front(token_ids, masked),
+            "token_ids": _replace_front(token_ids, masked),  # pyright: ignore[reportArgumentType]
             "masked_positions": tf.cast(positions.to_tensor(0), "int32"),  # [B, M]
             "masked_ids": tf.cast(ids.to_tensor(0), "int32"),
             "masked_weights": positions.with_flat_values(real).to_tensor(0.0),
         }
 
-    def _words(self, rows):
+    def _words(self, rows: tf.RaggedTensor) -> tf.RaggedTensor:
         """Groups the ids of each row by word; returns a ragged tensor `[B, (W), (pieces)]`."""
         ids = rows.flat_values
         special = tf.gather(self._is_special, ids)
         behind_special = tf.concat([[True], special], 0)[:-1]
         begins = ~tf.gather(self._goes_on, ids) | behind_special  # every row begins with [CLS]
         starts = tf.concat([tf.where(begins)[:, 0], [tf.size(ids, tf.int64)]], 0)
-        words = tf.RaggedTensor.from_row_splits(ids, starts, validate=False)
+        words = tf.RaggedTensor.from_row_splits(ids, starts, validate=False)  # pyright: ignore[reportAttributeAccessIssue]
         per_row = tf.reduce_sum(rows.with_flat_values(tf.cast(begins, tf.int64)), axis=1)
-        return tf.RaggedTensor.from_row_lengths(words, per_row, validate=False)
+        return tf.RaggedTensor.from_row_lengths(words, per_row, validate=False)  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _replace_front(token_ids, rows):
+def _replace_front(token_ids: tf.Tensor, rows: tf.RaggedTensor) -> tf.Tensor:
     """Returns `token_ids` with the start of each row replaced by a row of `rows`."""
     real = tf.sequence_mask(rows.row_lengths(), tf.shape(token_ids)[1])
     return tf.where(real, rows.to_tensor(0, shape=tf.shape(token_ids, tf.int64)), token_ids)

@@ -1,5 +1,7 @@
 """CharacterChanges: drops or replaces characters of texts in a TensorFlow graph."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import tensorflow as tf
 
@@ -25,7 +27,9 @@ class CharacterChanges(tf.Module):
         [b'cafe', b'Mass', b'as it is']
     """
 
-    def __init__(self, replacements, dropped=(), lowercase=False):
+    def __init__(
+        self, replacements: Mapping[str, str], dropped: Ranges = (), lowercase: bool = False
+    ):
         super().__init__(name="character_changes")
         self.lowercase = lowercase
         if lowercase:
@@ -45,20 +49,20 @@ class CharacterChanges(tf.Module):
         for row, (_, _, new) in enumerate(runs, start=1):
             self.new[row, : len(new)] = list(map(ord, new))
 
-    def __call__(self, texts):
+    def __call__(self, texts: tf.Tensor) -> tf.Tensor:
         special = ~tf.strings.regex_full_match(texts, self.fine)  # [N]
 
-        def change():
+        def change() -> tf.Tensor:
             new = self._change(tf.boolean_mask(texts, special))
             return tf.tensor_scatter_nd_update(texts, tf.where(special), new)
 
         return self.lowered(tf.cond(tf.reduce_any(special), change, lambda: texts))
 
-    def lowered(self, texts):
+    def lowered(self, texts: tf.Tensor) -> tf.Tensor:
         """Returns the same as a call for texts that consist of characters in `fine`."""
         return tf.strings.lower(texts) if self.lowercase else texts
 
-    def _change(self, texts):
+    def _change(self, texts: tf.Tensor) -> tf.Tensor:
         characters = tf.strings.unicode_decode(texts, "UTF-8")  # invalid bytes become U+FFFD
         old = characters.flat_values  # [C]
         width = self.new.shape[1]
@@ -69,5 +73,5 @@ class CharacterChanges(tf.Module):
         there = new != _NONE
         ends = tf.cumsum(tf.reduce_sum(tf.cast(there, tf.int64), axis=1))
         splits = tf.gather(tf.concat([[0], ends], axis=0), characters.row_splits)
-        new = tf.RaggedTensor.from_row_splits(tf.boolean_mask(new, there), splits, validate=False)
+        new = tf.RaggedTensor.from_row_splits(tf.boolean_mask(new, there), splits, validate=False)  # pyright: ignore[reportAttributeAccessIssue]
         return tf.strings.unicode_encode(new, "UTF-8")

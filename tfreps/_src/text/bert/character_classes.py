@@ -75,10 +75,10 @@ def replacements(lowercase: bool, strip_accents: bool) -> dict[str, str]:
     return found
 
 
-def token_pattern(tokenizer, other: str, word: str = WORD_PATTERN) -> str:
+def token_pattern(numbers: bool, whole_words: bool, other: str, word: str = WORD_PATTERN) -> str:
     """Returns a regular expression for one token; `other` matches any other character."""
-    patterns = [NUMBER_PATTERN] if tokenizer.numbers else []
-    patterns += [word] if tokenizer.whole_words else []
+    patterns = [NUMBER_PATTERN] if numbers else []
+    patterns += [word] if whole_words else []
     return "|".join([*patterns, other])
 
 

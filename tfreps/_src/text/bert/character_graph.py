@@ -1,5 +1,8 @@
 """CharacterGraph: CharacterTokenizer as a TensorFlow graph of core operations."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import tensorflow as tf
 
 from tfreps._src.text.bert.character_changes import CharacterChanges
@@ -19,17 +22,18 @@ _END = "\0"  # end of a token; NUL has been removed from the texts
 class CharacterGraph(tf.Module):
     """TensorFlow graph of `CharacterTokenizer`: texts `[B]` to ragged ids `[B, None]`."""
 
-    def __init__(self, tokenizer):
+    def __init__(self, tokenizer: Any):  # a `CharacterTokenizer`, which imports this file
         super().__init__(name="characters")
         self.numbers = tokenizer.numbers
-        self.token = "(" + token_pattern(tokenizer, r"[^\x00]") + ")"
+        token = token_pattern(tokenizer.numbers, tokenizer.whole_words, r"[^\x00]")
+        self.token = f"({token})"
         self.gaps = None if tokenizer.keep_white_space else f"[{re2_class(white_space())}]"
         new = replacements(tokenizer.lowercase, strip_accents=False)
         self.changes = CharacterChanges(new, ((0, 0),), tokenizer.lowercase)
-        self.default_id = tokenizer.unknown_id  # the table's value for other tokens
+        self.default_id: int = tokenizer.unknown_id  # the table's value for other tokens
         self.table = PieceTable(tokenizer.vocabulary, self.default_id)
 
-    def __call__(self, texts):
+    def __call__(self, texts: tf.Tensor | Sequence[str]) -> tf.RaggedTensor:
         texts = self.changes(tf.convert_to_tensor(texts, tf.string))
         if self.gaps is not None:
             texts = tf.strings.regex_replace(texts, self.gaps, _END)

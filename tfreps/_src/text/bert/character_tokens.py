@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from tfreps._src.files.argument_checks import check_list
 from tfreps._src.files.atomic_files import write_text
@@ -20,7 +21,7 @@ from tfreps._src.text.bert.character_classes import (
     token_pattern,
     white_space,
 )
-from tfreps._src.text.bert.piece_tokenizer import NONE, PieceTokenizer
+from tfreps._src.text.bert.piece_tokenizer import NONE, PieceGraph, PieceTokenizer
 from tfreps._src.text.vocabulary import with_most_frequent
 
 UNUSED = "#UNUSED[0-9]+#"
@@ -101,7 +102,7 @@ class CharacterTokenizer(PieceTokenizer):
         self.whole_words = whole_words
         self.keep_white_space = keep_white_space
         other = "." if keep_white_space else f"[^{python_class(white_space())}]"
-        self._tokens = re.compile(token_pattern(self, other), re.DOTALL)
+        self._tokens = re.compile(token_pattern(numbers, whole_words, other), re.DOTALL)
         self._number = re.compile(NUMBER_PATTERN)
         self._replacements = {ord(c): new for c, new in replacements(lowercase, False).items()}
 
@@ -111,8 +112,8 @@ class CharacterTokenizer(PieceTokenizer):
         texts: Iterable[str],
         min_count: int = 1,
         max_size: int | None = None,
-        progress: Callable | None = None,
-        **options,
+        progress: Callable[[int, int], None] | None = None,
+        **options: Any,
     ) -> "CharacterTokenizer":
         """Creates a tokenizer whose vocabulary is built from texts.
 
@@ -142,7 +143,7 @@ class CharacterTokenizer(PieceTokenizer):
         counts: Mapping[str, int],
         min_count: int = 1,
         max_size: int | None = None,
-        **options,
+        **options: Any,
     ) -> "CharacterTokenizer":
         """Creates a tokenizer from token counts, such as those that `count_tokens` returns.
 
@@ -157,7 +158,7 @@ class CharacterTokenizer(PieceTokenizer):
 
     @classmethod
     def from_dictionary(
-        cls, path: str | os.PathLike[str], vocabulary_size: int | None = None, **options
+        cls, path: str | os.PathLike[str], vocabulary_size: int | None = None, **options: Any
     ) -> "CharacterTokenizer":
         """Reads a dictionary of ids, such as bert_word2idx.json or bert_word2idx_extend.json.
 
@@ -211,25 +212,30 @@ class CharacterTokenizer(PieceTokenizer):
         return tokens
 
     @functools.cached_property
-    def word_rules(self) -> list[tuple[str, str]]:
+    def word_rules(  # pyright: ignore[reportIncompatibleMethodOverride]  # computed once
+        self,
+    ) -> list[tuple[str, str]]:
         word = WORD_PATTERN
         # The Kelvin sign is lowercased to k, and İ to i and a combining dot, which ends a word.
         if self.lowercase:
             word = "[A-Za-z\u212a]*İ|[A-Za-z\u212a]+"
-        token = token_pattern(self, f"[^{re2_class(white_space())}]", word)
+        other = f"[^{re2_class(white_space())}]"
+        token = token_pattern(self.numbers, self.whole_words, other, word)
         return [(r"\x00", ""), (f"({token})", r" \1 ")]
 
     def is_special(self, token: str) -> bool:
         return token in self.SPECIAL_TOKENS or bool(re.fullmatch(UNUSED, token))
 
-    def make_graph(self, core_ops: bool):
+    def make_graph(self, core_ops: bool) -> PieceGraph:
         # Imported here, because it imports TensorFlow.
         from tfreps._src.text.bert.character_graph import CharacterGraph
 
         return CharacterGraph(self)
 
 
-def count_tokens(texts: Iterable[str], progress: Callable | None = None, **options) -> Counter:
+def count_tokens(
+    texts: Iterable[str], progress: Callable[[int, int], None] | None = None, **options: Any
+) -> Counter[str]:
     """Counts the tokens of texts without replacing any token with `#UNK#`."""
     check_list("`texts`", texts)
     tokenize = CharacterTokenizer(CharacterTokenizer.SPECIAL_TOKENS, **options).tokenize

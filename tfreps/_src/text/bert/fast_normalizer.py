@@ -1,7 +1,10 @@
 """FastNormalizer: normalizes text for WordPiece with tensorflow-text."""
 
+from typing import Any
+
 import tensorflow as tf
 
+from tfreps._src.text.bert.character_changes import CharacterChanges
 from tfreps._src.text.bert.character_classes import as_ranges, re2_class
 
 _SURROGATES = range(0xD800, 0xE000)
@@ -18,7 +21,7 @@ class FastNormalizer(tf.Module):
     operation.
     """
 
-    def __init__(self, lowercase, changes):
+    def __init__(self, lowercase: bool, changes: CharacterChanges):
         super().__init__(name="fast_normalizer")
         from tensorflow_text import FastBertNormalizer
 
@@ -26,24 +29,24 @@ class FastNormalizer(tf.Module):
         self.normalizer = FastBertNormalizer(lower_case_nfd_strip_accents=lowercase)
         self.same = _same_characters(self.normalizer, changes)
 
-    def __call__(self, texts):
+    def __call__(self, texts: tf.Tensor) -> tf.Tensor:
         is_fine = tf.reduce_all(tf.strings.regex_full_match(texts, self.changes.fine))
         return tf.cond(
             is_fine, lambda: self.changes.lowered(texts), lambda: self._normalized(texts)
         )
 
-    def _normalized(self, texts):
+    def _normalized(self, texts: tf.Tensor) -> tf.Tensor:
         special = ~tf.strings.regex_full_match(texts, self.same)  # [N]
         normal = self.normalizer.normalize(texts)
 
-        def change():
+        def change() -> tf.Tensor:
             changed = self.changes(tf.boolean_mask(texts, special))
-            return tf.tensor_scatter_nd_update(normal, tf.where(special), changed)
+            return tf.tensor_scatter_nd_update(normal, tf.where(special), changed)  # pyright: ignore[reportArgumentType]
 
         return tf.cond(tf.reduce_any(special), change, lambda: normal)
 
 
-def _same_characters(normalizer, changes):
+def _same_characters(normalizer: Any, changes: CharacterChanges) -> str:
     """Returns a regular expression for texts of characters that both handle alike."""
     codes = [code for code in range(_FIRST_RARE) if code not in _SURROGATES]
     texts = tf.constant([chr(code) for code in codes])

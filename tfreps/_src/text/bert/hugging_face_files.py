@@ -1,6 +1,8 @@
 """Reads the tokenizer files of Hugging Face: tokenizer.json and tokenizer_config.json."""
 
 import pathlib
+from collections.abc import Iterable
+from typing import Any
 
 from tfreps._src.files.json_files import read_json
 from tfreps._src.text.bert.wordpiece import CONTINUATION, WordPieceTokenizer
@@ -55,7 +57,7 @@ _TEMPLATES = {
 }
 
 
-def read_whole(path: pathlib.Path) -> tuple[list[str], dict]:
+def read_whole(path: pathlib.Path) -> tuple[list[str], dict[str, Any]]:
     """Reads the pieces and options of a tokenizer.json of BERT's form."""
     config = read_json(path)
     for name, keys in _PARTS.items():
@@ -82,7 +84,7 @@ def read_whole(path: pathlib.Path) -> tuple[list[str], dict]:
     return sorted(ids, key=ids.get), found
 
 
-def read_config(path: pathlib.Path, whole: dict) -> dict:
+def read_config(path: pathlib.Path, whole: dict[str, Any]) -> dict[str, Any]:
     """Reads the options of a tokenizer_config.json and adds those of tokenizer.json.
 
     If both define an option, the one in tokenizer_config.json is used, unless the class of the
@@ -112,7 +114,7 @@ def read_config(path: pathlib.Path, whole: dict) -> dict:
     return {**found, "max_length": _longest(config, path)}
 
 
-def check_specials(config: dict, path: pathlib.Path) -> None:
+def check_specials(config: dict[str, Any], path: pathlib.Path) -> None:
     """Raises a ValueError if a file has special tokens other than BERT's."""
     for name, expected in _SPECIALS.items():
         given = _content(config.get(name, expected))
@@ -124,7 +126,7 @@ def check_specials(config: dict, path: pathlib.Path) -> None:
         check_added(listed, path)
 
 
-def check_added(tokens, path: pathlib.Path) -> None:
+def check_added(tokens: Iterable[object], path: pathlib.Path) -> None:
     """Raises a ValueError for added tokens, which are matched before a text is split."""
     specials = WordPieceTokenizer.SPECIAL_TOKENS
     more = [repr(token) for token in map(_content, tokens) if token not in specials]
@@ -136,7 +138,9 @@ def check_added(tokens, path: pathlib.Path) -> None:
         )
 
 
-def _check_part(name: str, keys: dict, part: dict, path: pathlib.Path) -> None:
+def _check_part(
+    name: str, keys: dict[str, tuple], part: dict[str, Any], path: pathlib.Path
+) -> None:
     """Raises a ValueError if a part of tokenizer.json has a value that is not in `_PARTS`."""
     for key, accepted in keys.items():
         given = part.get(key, None if key == "type" else accepted[0])
@@ -147,7 +151,7 @@ def _check_part(name: str, keys: dict, part: dict, path: pathlib.Path) -> None:
             )
 
 
-def _check_ends(processor: dict, ids: dict, path: pathlib.Path) -> None:
+def _check_ends(processor: dict[str, Any], ids: dict[str, int], path: pathlib.Path) -> None:
     """Rejects a post-processor that does not enclose texts in `[CLS]` and `[SEP]` as BERT does."""
     if processor["type"] == "BertProcessing":
         found = [processor.get(end) for end in ("cls", "sep")]
@@ -165,14 +169,14 @@ def _check_ends(processor: dict, ids: dict, path: pathlib.Path) -> None:
         )
 
 
-def _template(processor: dict, name: str, path: pathlib.Path) -> list:
+def _template(processor: dict[str, Any], name: str, path: pathlib.Path) -> list:
     """Returns the parts of a template and their segments."""
     items = _part(processor, name, list, path)
     values = [v for item in items for v in (item.values() if isinstance(item, dict) else [item])]
     return [(v.get("id"), v.get("type_id")) if isinstance(v, dict) else v for v in values]
 
 
-def _options(config: dict, path: pathlib.Path) -> dict:
+def _options(config: dict[str, Any], path: pathlib.Path) -> dict[str, Any]:
     """Returns the options of `WordPieceTokenizer` in a config or normalizer."""
     found = {}
     for theirs, (ours, kind) in _NAMES.items():
@@ -185,7 +189,7 @@ def _options(config: dict, path: pathlib.Path) -> dict:
     return found
 
 
-def _longest(config: dict, path: pathlib.Path) -> int | None:
+def _longest(config: dict[str, Any], path: pathlib.Path) -> int | None:
     """Returns `model_max_length`, or `None` if it is missing or huge, which means no limit."""
     longest = config.get("model_max_length")
     if longest is None or isinstance(longest, int | float) and longest > _NO_LIMIT:
@@ -198,12 +202,12 @@ def _longest(config: dict, path: pathlib.Path) -> int | None:
     return longest
 
 
-def _content(token):
+def _content(token: Any) -> Any:
     """Returns the text of a special token, which some files store in an object."""
     return token.get("content") if isinstance(token, dict) else token
 
 
-def _part(config: dict, name: str, kind: type, path: pathlib.Path):
+def _part(config: dict[str, Any], name: str, kind: type, path: pathlib.Path) -> Any:
     """Returns the object or list called `name`, or an empty one if it is missing."""
     found = config.get(name)
     if found is not None and not isinstance(found, kind):

@@ -1,5 +1,6 @@
 """PieceIndexer: converts pieces, words or whole texts to the input ids of BERT."""
 
+import os
 from collections.abc import Iterable, Sequence
 
 import tensorflow as tf
@@ -63,7 +64,9 @@ class PieceIndexer(tf.Module):
         """Number of pieces in the vocabulary; all ids are less than this number."""
         return len(self.tokenizer.vocabulary)
 
-    def with_vocabulary_file(self, path, core_ops=True):
+    def with_vocabulary_file(
+        self, path: str | os.PathLike[str], core_ops: bool = True
+    ) -> "PieceIndexer":
         """Returns a copy whose tables are stored as one file in a SavedModel; see `lookup_table`.
 
         Without `core_ops`, an operation of tensorflow-text replaces the table that splits words. If
@@ -85,11 +88,11 @@ class PieceIndexer(tf.Module):
             copy.graph.table = PieceTable(vocabulary, copy.graph.default_id, path)
         return copy
 
-    def strings(self, piece_ids):
+    def strings(self, piece_ids: tf.Tensor) -> tf.Tensor:
         """Returns the pieces with the given ids, in a str tensor of the same shape."""
         return tf.gather(tf.constant(self.tokenizer.vocabulary), piece_ids)
 
-    def __call__(self, tokens):
+    def __call__(self, tokens: tf.Tensor) -> dict[str, tf.Tensor]:
         tokens = tf.convert_to_tensor(tokens, tf.string)  # [B, T]
         mask = tokens != ""
         if not self.words:
@@ -98,14 +101,14 @@ class PieceIndexer(tf.Module):
         pieces = self.graph(tf.reshape(tokens, [-1]))  # [B * T, (W)]
         without = tf.cast(pieces.row_lengths() == 0, tf.int64)
         unknown = tf.fill([tf.reduce_sum(without)], self.tokenizer.unknown_id)
-        unknown = tf.RaggedTensor.from_row_lengths(unknown, without)
+        unknown = tf.RaggedTensor.from_row_lengths(unknown, without)  # pyright: ignore[reportAttributeAccessIssue]
         pieces = tf.concat([unknown, pieces], axis=1).to_tensor(self.tokenizer.padding_id)
         width = tf.maximum(tf.shape(pieces)[1], 1)
         pieces = tf.reshape(pieces, [*tf.unstack(tf.shape(tokens)), width])
-        pieces = tf.where(mask[..., None], pieces, self.tokenizer.padding_id)  # [B, T, W]
-        return {"token_ids": pieces[..., 0], "piece_ids": pieces, "mask": mask}
+        pieces = tf.where(mask[..., None], pieces, self.tokenizer.padding_id)  # pyright: ignore[reportArgumentType]  # [B, T, W]
+        return {"token_ids": pieces[..., 0], "piece_ids": pieces, "mask": mask}  # pyright: ignore[reportArgumentType]
 
-    def of_texts(self, texts, max_length=None):
+    def of_texts(self, texts: tf.Tensor, max_length: int | None = None) -> dict[str, tf.Tensor]:
         """Returns the `token_ids` and `mask`, `[N, T]`, of `[CLS] text [SEP]` for raw texts `[N]`.
 
         Longer texts are truncated to `max_length` ids, special tokens included.
@@ -114,7 +117,7 @@ class PieceIndexer(tf.Module):
         t = self.tokenizer
         ids = self.graph(texts)[:, :room]  # [N, (pieces)]
         column = tf.ones([tf.size(texts), 1], tf.int32)
-        ids = tf.concat([t.start_id * column, ids, t.separator_id * column], axis=1)
+        ids = tf.concat([t.start_id * column, ids, t.separator_id * column], axis=1)  # pyright: ignore[reportArgumentType, reportCallIssue]
         mask = tf.sequence_mask(ids.row_lengths())
         return {"token_ids": ids.to_tensor(t.padding_id), "mask": mask}
 

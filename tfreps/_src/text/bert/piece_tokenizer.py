@@ -3,6 +3,7 @@
 import abc
 import os
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -10,8 +11,26 @@ from tfreps._src.files.argument_checks import check_list
 from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.utf8_files import read_utf8, split_lines
 
-TOO_LONG = ("error", "truncate")
+if TYPE_CHECKING:
+    import tensorflow as tf
+    from typing_extensions import Self
+
+TooLong = Literal["error", "truncate"]
+TOO_LONG: tuple[TooLong, ...] = ("error", "truncate")
 NONE = type(None)
+
+
+class PieceGraph(Protocol):
+    """`tf.Module` that converts texts `[B]` to ragged int32 ids `[B, None]`.
+
+    `table` is the `PieceTable` that splits words, or `None` if tensorflow-text splits them.
+    `default_id` is the id that the table has for other strings.
+    """
+
+    table: Any
+    default_id: int
+
+    def __call__(self, texts: "tf.Tensor | Sequence[str]", /) -> "tf.RaggedTensor": ...
 
 
 class PieceTokenizer(abc.ABC):
@@ -41,7 +60,7 @@ class PieceTokenizer(abc.ABC):
             self._ids[token] for token in self.SPECIAL_TOKENS[:5]
         )
         self.unknown = self.vocabulary[self.unknown_id]
-        self._graphs: dict[bool, object] = {}
+        self._graphs: dict[bool, PieceGraph] = {}
 
     @property
     def special_ids(self) -> list[int]:
@@ -76,7 +95,9 @@ class PieceTokenizer(abc.ABC):
         unknown = self.unknown_id
         return [get(piece, unknown) for piece in pieces]
 
-    def __call__(self, texts, core_ops: bool = False):
+    def __call__(
+        self, texts: "tf.Tensor | Sequence[str]", core_ops: bool = False
+    ) -> "tf.RaggedTensor":
         """Converts texts to ids in a TensorFlow graph.
 
         Args:
@@ -94,14 +115,14 @@ class PieceTokenizer(abc.ABC):
         """
         return self.graph(core_ops)(texts)
 
-    def graph(self, core_ops: bool = True):
+    def graph(self, core_ops: bool = True) -> PieceGraph:
         """Returns the `tf.Module` that converts texts to ids; its tables are saved with it."""
         if core_ops not in self._graphs:
             self._graphs[core_ops] = self.make_graph(core_ops)
         return self._graphs[core_ops]
 
     @abc.abstractmethod
-    def make_graph(self, core_ops: bool):
+    def make_graph(self, core_ops: bool) -> PieceGraph:
         """Creates the `tf.Module` that converts texts `[B]` to ragged int32 ids `[B, None]`."""
 
     def pack(
@@ -109,7 +130,7 @@ class PieceTokenizer(abc.ABC):
         ids: Sequence[int],
         second: Sequence[int] | None = None,
         max_length: int | None = None,
-        too_long: str = "error",
+        too_long: TooLong = "error",
     ) -> tuple[list[int], list[int]]:
         """Joins the ids of one or two texts as `[CLS] text [SEP]` or `[CLS] text [SEP] text [SEP]`.
 
@@ -155,7 +176,7 @@ class PieceTokenizer(abc.ABC):
         texts: Sequence[str],
         second: Sequence[str] | None = None,
         max_length: int | None = None,
-        too_long: str = "error",
+        too_long: TooLong = "error",
     ) -> dict[str, np.ndarray]:
         """Converts texts, or pairs of texts, to the input arrays of `BertEncoder`.
 
@@ -218,13 +239,13 @@ class PieceTokenizer(abc.ABC):
             )
         return max_length - num_texts - 1
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, except `source`, as a JSON-serializable dict."""
         options = {name: getattr(self, name) for name in self.OPTIONS}
         return {"vocabulary": self.vocabulary, **options}
 
     @classmethod
-    def from_config(cls, config: dict) -> "PieceTokenizer":
+    def from_config(cls, config: dict[str, Any]) -> "Self":
         """Creates a tokenizer from the return value of `get_config`.
 
         Raises:
@@ -238,7 +259,7 @@ class PieceTokenizer(abc.ABC):
         return cls(**config)
 
     @classmethod
-    def from_vocabulary_file(cls, path: str | os.PathLike[str], **options) -> "PieceTokenizer":
+    def from_vocabulary_file(cls, path: str | os.PathLike[str], **options: Any) -> "Self":
         """Creates a tokenizer from a file with one piece per line, such as BERT's vocab.txt.
 
         Args:

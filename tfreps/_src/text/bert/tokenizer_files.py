@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+from typing import Any
 
 from tfreps._src.files.json_files import read_json, write_json
 from tfreps._src.text.bert.character_tokens import CharacterTokenizer
@@ -14,7 +15,10 @@ from tfreps._src.text.bert.hugging_face_files import (
 from tfreps._src.text.bert.piece_tokenizer import PieceTokenizer, read_pieces
 from tfreps._src.text.bert.wordpiece import WordPieceTokenizer
 
-KINDS = {"wordpiece": WordPieceTokenizer, "characters": CharacterTokenizer}
+KINDS: dict[str, type[PieceTokenizer]] = {
+    "wordpiece": WordPieceTokenizer,
+    "characters": CharacterTokenizer,
+}
 VOCABULARY = "vocab.txt"
 CONFIG = "tokenizer_config.json"
 WHOLE = "tokenizer.json"
@@ -73,7 +77,7 @@ def checkpoint_tokenizer(
     folder: str | os.PathLike[str],
     lowercase: bool | None = None,
     vocabulary_size: int | None = None,
-    **options,
+    **options: Any,
 ) -> PieceTokenizer:
     """Reads the tokenizer of a checkpoint folder.
 

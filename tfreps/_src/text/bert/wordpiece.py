@@ -3,6 +3,7 @@
 import functools
 import os
 import re
+from collections.abc import Iterable
 
 from tfreps._src.files.argument_checks import check_integers
 from tfreps._src.text.bert.character_classes import (
@@ -16,7 +17,7 @@ from tfreps._src.text.bert.character_classes import (
     replacements,
     spaces,
 )
-from tfreps._src.text.bert.piece_tokenizer import NONE, PieceTokenizer
+from tfreps._src.text.bert.piece_tokenizer import NONE, PieceGraph, PieceTokenizer
 
 CONTINUATION = "##"
 
@@ -91,7 +92,7 @@ class WordPieceTokenizer(PieceTokenizer):
 
     def __init__(
         self,
-        vocabulary,
+        vocabulary: Iterable[str],
         lowercase: bool = True,
         strip_accents: bool | None = None,
         split_chinese: bool = True,
@@ -122,7 +123,9 @@ class WordPieceTokenizer(PieceTokenizer):
         return [piece for word in self._words.findall(text) for piece in self._cut(word)]
 
     @functools.cached_property
-    def word_rules(self) -> list[tuple[str, str]]:
+    def word_rules(  # pyright: ignore[reportIncompatibleMethodOverride]  # computed once
+        self,
+    ) -> list[tuple[str, str]]:
         gone = [c for c, new in self._replacements.items() if not new]  # accents
         apart = set(characters(self._apart))
         # Characters that become separate words when replaced, such as ≠, which becomes =.
@@ -138,7 +141,7 @@ class WordPieceTokenizer(PieceTokenizer):
     def is_special(self, token: str) -> bool:
         return token in self.SPECIAL_TOKENS or bool(re.fullmatch(r"\[unused\d+\]", token))
 
-    def make_graph(self, core_ops: bool):
+    def make_graph(self, core_ops: bool) -> PieceGraph:
         # Imported here, because it imports TensorFlow.
         from tfreps._src.text.bert.wordpiece_graph import WordPieceGraph
 

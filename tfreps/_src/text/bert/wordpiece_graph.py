@@ -1,5 +1,8 @@
 """WordPieceGraph: WordPieceTokenizer as a TensorFlow graph."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import tensorflow as tf
 
 from tfreps._src.text.bert.character_changes import CharacterChanges
@@ -29,7 +32,8 @@ class WordPieceGraph(tf.Module):
 
     default_id = -1  # the table's value for strings that are not pieces
 
-    def __init__(self, tokenizer, core_ops):
+    # `tokenizer` is a `WordPieceTokenizer`, which imports this file.
+    def __init__(self, tokenizer: Any, core_ops: bool):
         super().__init__(name="word_pieces")
         self.max_characters = tokenizer.max_characters_per_word
         self.longest_piece = min(tokenizer.longest_piece, self.max_characters)
@@ -39,7 +43,9 @@ class WordPieceGraph(tf.Module):
         apart = punctuation() + (CHINESE if tokenizer.split_chinese else ())
         self.apart = f"([{re2_class(apart)}])"
         self.unknown_id = tokenizer.unknown_id
-        self.table = self.fast = self.normalizer = None
+        self.table: Any = None  # a `PieceTable`, unless `fast` splits words
+        self.fast: Any = None  # of tensorflow-text
+        self.normalizer: FastNormalizer | None = None
         with tf.init_scope():
             if core_ops or not tokenizer.split_chinese:  # tensorflow-text always splits Chinese
                 self.table = PieceTable(tokenizer.vocabulary, self.default_id)
@@ -48,7 +54,7 @@ class WordPieceGraph(tf.Module):
                 if tokenizer.lowercase == tokenizer.strips_accents:
                     self.normalizer = FastNormalizer(tokenizer.lowercase, self.changes)
 
-    def __call__(self, texts):
+    def __call__(self, texts: tf.Tensor | Sequence[str]) -> tf.RaggedTensor:
         texts = tf.convert_to_tensor(texts, tf.string)  # [B]
         texts = (self.normalizer or self.changes)(texts)
         if self.fast is not None:
@@ -59,7 +65,7 @@ class WordPieceGraph(tf.Module):
         pieces = tf.gather(self._pieces(distinct), position)  # [words, (pieces)]
         return words.with_flat_values(pieces).merge_dims(1, 2)
 
-    def _pieces(self, words):
+    def _pieces(self, words: tf.Tensor) -> tf.RaggedTensor:
         """Returns the piece ids of distinct words `[W]` as a ragged int32 `[W, (pieces)]`."""
         lengths = tf.strings.length(words, "UTF8_CHAR")
         known = lengths <= self.max_characters
@@ -74,7 +80,14 @@ class WordPieceGraph(tf.Module):
         ids = tf.concat([tf.where(known, -1, self.unknown_id)[:, None], ids], axis=1)
         return tf.ragged.boolean_mask(ids, ids >= 0)
 
-    def _step(self, words, lengths, known, ids, starts):
+    def _step(
+        self,
+        words: tf.Tensor,
+        lengths: tf.Tensor,
+        known: tf.Tensor,
+        ids: tf.Tensor,
+        starts: tf.Tensor,
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """Takes the longest possible next piece of each word that has characters left."""
         sizes = tf.range(1, self.longest_piece + 1)  # [S]
         positions = tf.where(known & (starts < lengths))  # [A, 1]
@@ -101,11 +114,11 @@ class WordPieceGraph(tf.Module):
         )
 
 
-def _all_sizes(x, shape):
+def _all_sizes(x: tf.Tensor, shape: Sequence[Any]) -> tf.Tensor:
     return tf.broadcast_to(x[:, None], shape)
 
 
-def _fast_tokenizer(tokenizer):
+def _fast_tokenizer(tokenizer: Any) -> Any:  # of tensorflow-text
     try:
         import tensorflow_text
     except ImportError as error:
@@ -118,6 +131,6 @@ def _fast_tokenizer(tokenizer):
         vocab=tokenizer.vocabulary,
         suffix_indicator=CONTINUATION,
         max_bytes_per_word=tokenizer.max_characters_per_word,
-        token_out_type=tf.int32,
+        token_out_type=tf.int32,  # pyright: ignore[reportArgumentType]
         unknown_token=tokenizer.unknown,
     )

@@ -2,8 +2,10 @@
 
 import tensorflow as tf
 
+from tfreps._src.text.tags.tag_schemes import SpanRules
 
-def ended_spans(tags, rules):
+
+def ended_spans(tags: tf.Tensor, rules: SpanRules) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns, for every position, the type and the start of the span that ends just before it.
 
     The spans are those of `tfreps.text.tags.spans`. A position is inside a span if the last start
@@ -24,7 +26,9 @@ def ended_spans(tags, rules):
     return tf.where(ends, tf.gather(rules.types, before), -1), start
 
 
-def padded_spans(tags, lengths, rules):
+def padded_spans(
+    tags: tf.Tensor, lengths: tf.Tensor, rules: SpanRules
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Returns the types, starts and ends (exclusive) of each sentence's spans, int32 `[B, S]`.
 
     `tags` is int32 `[B, T]`, and `lengths` is `[B]`. The types are indices in `rules.type_names`.
@@ -38,19 +42,19 @@ def padded_spans(tags, lengths, rules):
     positions = tf.cast(tf.where(types >= 0)[:, 0], "int32")  # [spans]
     row = positions // width
 
-    def of_rows(values, default):
-        ragged = tf.RaggedTensor.from_value_rowids(values, row, nrows=rows)
+    def of_rows(values: tf.Tensor, default: int) -> tf.Tensor:
+        ragged = tf.RaggedTensor.from_value_rowids(values, row, nrows=rows)  # pyright: ignore[reportAttributeAccessIssue]
         return ragged.to_tensor(default)
 
     types = of_rows(tf.gather(types, positions), -1)
     return (
         types,
         of_rows(tf.gather(starts, positions) - row * width, 0),
-        of_rows(positions % width, 0),
+        of_rows(positions % width, 0),  # pyright: ignore[reportOperatorIssue]
     )
 
 
-def _last(flags):
+def _last(flags: tf.Tensor) -> tf.Tensor:
     """Returns the last true position at or before each position, or -1 if there is none."""
     segment = tf.cumsum(tf.cast(flags, "int32"))  # [N], 0 before the first flag
     positions = tf.range(tf.size(flags))

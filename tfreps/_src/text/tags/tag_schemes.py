@@ -6,19 +6,20 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+Scheme = Literal["bio", "iob1", "bioes", "bilou", "bmes"]
+Mode = Literal["strict", "conlleval"]
+
 OUTSIDE = "O"
 # Letter of a scheme -> its role: B begins a span, I is inside it, E ends it, S is a whole span.
-LETTERS = {
+LETTERS: dict[Scheme, dict[str, str]] = {
     "bio": {"B": "B", "I": "I"},
     "iob1": {"I": "I", "B": "B"},
     "bioes": {"B": "B", "I": "I", "E": "E", "S": "S"},
     "bilou": {"B": "B", "I": "I", "L": "E", "U": "S"},
     "bmes": {"B": "B", "M": "I", "E": "E", "S": "S"},
 }
-SCHEMES = (*LETTERS, None)
-Scheme = Literal["bio", "iob1", "bioes", "bilou", "bmes"]
-MODES = ("strict", "conlleval")
-SpanMode = Literal["strict", "conlleval"]
+SCHEMES: tuple[Scheme | None, ...] = (*LETTERS, None)
+MODES: tuple[Mode, ...] = ("strict", "conlleval")
 
 
 class TagParts(NamedTuple):
@@ -32,7 +33,7 @@ NOTHING = TagParts(OUTSIDE, "")  # represents the start and the end of a sentenc
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def tag_parts(tag: str, scheme: str) -> TagParts:
+def tag_parts(tag: str, scheme: Scheme) -> TagParts:
     """Splits a tag into its role and its type."""
     check_scheme(scheme, plain=False)
     if tag == OUTSIDE:
@@ -61,7 +62,7 @@ def check_scheme(scheme: str | None, plain: bool = True) -> None:
         )
 
 
-def detect_scheme(tags: Iterable[str]) -> str | None:
+def detect_scheme(tags: Iterable[str]) -> Scheme | None:
     """Detects the scheme of a set of tags from their letters.
 
     If several schemes match, the first of `"bio"`, `"bioes"`, `"bilou"` and `"bmes"` is
@@ -82,18 +83,18 @@ def detect_scheme(tags: Iterable[str]) -> str | None:
         >>> tags.detect_scheme(["DT", "NN", "VB"]) is None
         True
     """
-    tags = set(tags) - {OUTSIDE}
-    letters = {tag.partition("-")[0] for tag in tags}
-    typed = all(tag.partition("-")[2] for tag in tags)
-    if not tags or not (typed or letters == tags and "B" in letters):
+    names = set(tags) - {OUTSIDE}
+    letters = {name.partition("-")[0] for name in names}
+    typed = all(name.partition("-")[2] for name in names)
+    if not names or not (typed or letters == names and "B" in letters):
         return None
     if letters == {"I"}:
         return "iob1"
-    known = ("bio", "bioes", "bilou", "bmes")
+    known: tuple[Scheme, ...] = ("bio", "bioes", "bilou", "bmes")
     return next((scheme for scheme in known if letters <= set(LETTERS[scheme])), None)
 
 
-def may_follow(tag: TagParts, after: TagParts, scheme: str) -> bool:
+def may_follow(tag: TagParts, after: TagParts, scheme: Scheme) -> bool:
     """Returns True if `tag` may directly follow `after`. `NOTHING` is a sentence boundary."""
     same = tag.type == after.type
     if scheme == "bio":
@@ -104,7 +105,7 @@ def may_follow(tag: TagParts, after: TagParts, scheme: str) -> bool:
     return inside == (tag.role in "IE") and (same or not inside)
 
 
-def starts(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
+def starts(tag: TagParts, after: TagParts, scheme: Scheme, mode: Mode) -> bool:
     """Returns True if a span starts at `tag`, unless `tag` continues a span."""
     same = tag.type == after.type
     if mode == "conlleval":
@@ -116,7 +117,7 @@ def starts(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
     return tag.role in "BS"
 
 
-def continues(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
+def continues(tag: TagParts, after: TagParts, scheme: Scheme, mode: Mode) -> bool:
     """Returns True if `tag` continues the span, if any, of the previous tag `after`."""
     if mode == "conlleval":
         inside = "O" not in (tag.role, after.role)
@@ -124,7 +125,7 @@ def continues(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
     return after.role in "BI" and tag.role in "IE" and tag.type == after.type
 
 
-def closes(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
+def closes(tag: TagParts, after: TagParts, scheme: Scheme, mode: Mode) -> bool:
     """Returns True if a span that ends at the tag `after`, before `tag`, is complete."""
     if mode == "conlleval" or scheme == "bio":
         return True
@@ -133,7 +134,7 @@ def closes(tag: TagParts, after: TagParts, scheme: str, mode: str) -> bool:
     return after.role in "ES"
 
 
-def allowed_transitions(tags: Sequence[str], scheme: str | None) -> np.ndarray:
+def allowed_transitions(tags: Sequence[str], scheme: Scheme | None) -> np.ndarray:
     """Returns the allowed transitions between tags as an array for `tfreps.layers.CRF`.
 
     Args:
@@ -182,17 +183,17 @@ class SpanRules(NamedTuple):
     type_names: tuple[str, ...]
 
 
-def span_rules(tags: Sequence[str], scheme: str, mode: str = "strict") -> SpanRules:
+def span_rules(tags: Sequence[str], scheme: Scheme, mode: Mode = "strict") -> SpanRules:
     """Returns the rules of `tags.spans` as arrays that are indexed by tag ids."""
     check_mode(mode)
     parts = [*_all_parts(tags, scheme), NOTHING]
-    tables = [
+    starting, continuing, closing = [
         np.array([[rule(tag, after, scheme, mode) for tag in parts] for after in parts])
         for rule in (starts, continues, closes)
     ]
     names = tuple(sorted({part.type for part in parts if part.role != OUTSIDE}))
     types = [names.index(part.type) if part.role != OUTSIDE else -1 for part in parts]
-    return SpanRules(*tables, np.array(types, np.int32), names)
+    return SpanRules(starting, continuing, closing, np.array(types, np.int32), names)
 
 
 def check_mode(mode: str) -> None:
@@ -201,7 +202,7 @@ def check_mode(mode: str) -> None:
         raise ValueError(f"`mode` must be one of {MODES}; got {mode!r}.")
 
 
-def _all_parts(tags: Sequence[str], scheme: str) -> list[TagParts]:
+def _all_parts(tags: Sequence[str], scheme: Scheme) -> list[TagParts]:
     """Returns the role and the type of every tag in a list."""
     check_scheme(scheme, plain=False)
     try:

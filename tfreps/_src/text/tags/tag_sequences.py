@@ -7,6 +7,9 @@ from tfreps._src.text.tags.tag_schemes import (
     LETTERS,
     NOTHING,
     OUTSIDE,
+    Mode,
+    Scheme,
+    TagParts,
     check_mode,
     check_scheme,
     closes,
@@ -25,7 +28,7 @@ class Span(NamedTuple):
     end: int
 
 
-def spans(tags: Sequence[str], scheme: str, mode: str = "strict") -> list[Span]:
+def spans(tags: Sequence[str], scheme: Scheme, mode: Mode = "strict") -> list[Span]:
     """Finds the spans of a sentence.
 
     The modes differ only on illegal sequences. With `"strict"`, a span counts only if it is written
@@ -70,7 +73,7 @@ def spans(tags: Sequence[str], scheme: str, mode: str = "strict") -> list[Span]:
     return found
 
 
-def spans_to_tags(found: Iterable[Span], length: int, scheme: str) -> list[str]:
+def spans_to_tags(found: Iterable[tuple[str, int, int]], length: int, scheme: Scheme) -> list[str]:
     """Converts spans to tags.
 
     Args:
@@ -113,7 +116,7 @@ def spans_to_tags(found: Iterable[Span], length: int, scheme: str) -> list[str]:
     return tags
 
 
-def convert(tags: Sequence[str], from_scheme: str, to_scheme: str) -> list[str]:
+def convert(tags: Sequence[str], from_scheme: Scheme, to_scheme: Scheme) -> list[str]:
     """Converts the tags of a sentence to another scheme.
 
     Args:
@@ -146,7 +149,7 @@ def convert(tags: Sequence[str], from_scheme: str, to_scheme: str) -> list[str]:
     return spans_to_tags(spans(tags, from_scheme), len(tags), to_scheme)
 
 
-def illegal_transitions(tags: Sequence[str], scheme: str | None) -> list[int]:
+def illegal_transitions(tags: Sequence[str], scheme: Scheme | None) -> list[int]:
     """Finds the illegal transitions in a sentence.
 
     Args:
@@ -173,7 +176,7 @@ def illegal_transitions(tags: Sequence[str], scheme: str | None) -> list[int]:
 
 def check(
     tags: Sequence[str],
-    scheme: str | None,
+    scheme: Scheme | None,
     source: str = "tags",
     line: int | Sequence[int] | None = None,
 ) -> int:
@@ -234,7 +237,7 @@ def place(source: str, line: int | Sequence[int] | None, position: int) -> str:
     return f"{source}, line {line[position]}"
 
 
-def _parts_at(tags: Sequence[str], position: int, scheme: str):
+def _parts_at(tags: Sequence[str], position: int, scheme: Scheme) -> TagParts:
     try:
         return tag_parts(tags[position], scheme)
     except ValueError as error:

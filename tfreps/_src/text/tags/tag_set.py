@@ -2,12 +2,16 @@
 
 import os
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import numpy as np
 
 from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.utf8_files import read_utf8, split_lines
 from tfreps._src.text.tags import tag_schemes, tag_sequences
+from tfreps._src.text.tags.tag_schemes import Scheme
+
+Word = Literal["tag", "label"]
 
 
 class TagSet:
@@ -41,14 +45,14 @@ class TagSet:
     def __init__(
         self,
         names: Iterable[str],
-        scheme: str | None = None,
+        scheme: Scheme | None = None,
         source: str = "tags",
-        word: str = "tag",
+        word: Word = "tag",
     ):
         self.names = list(names)
-        self.scheme = scheme
+        self.scheme: Scheme | None = scheme
         self.source = str(source)
-        self.word = word
+        self.word: Word = word
         tag_schemes.check_scheme(scheme)
         _check_names(self.names, scheme, self.source, word)
         self._ids = {name: index for index, name in enumerate(self.names)}
@@ -57,9 +61,9 @@ class TagSet:
     def from_sequences(
         cls,
         sequences: Iterable[Iterable[str]],
-        scheme: str | None = None,
+        scheme: Scheme | None = None,
         source: str = "tags",
-        word: str = "tag",
+        word: Word = "tag",
     ) -> "TagSet":
         """Creates a `TagSet` of the distinct tags or labels of a corpus.
 
@@ -75,9 +79,9 @@ class TagSet:
         found = {name for sequence in sequences for name in sequence}
         for name in found:
             _check_name(name, scheme, source, word)
-        letters = list(tag_schemes.LETTERS.get(scheme, ()))
+        letters = [] if scheme is None else list(tag_schemes.LETTERS[scheme])
 
-        def key(name):
+        def key(name: str) -> tuple[bool, str, int, str]:
             letter, _, kind = name.partition("-")
             if letter not in letters:
                 return name != tag_schemes.OUTSIDE, "", 0, name
@@ -87,7 +91,7 @@ class TagSet:
 
     @classmethod
     def read(
-        cls, path: str | os.PathLike[str], scheme: str | None = None, word: str = "tag"
+        cls, path: str | os.PathLike[str], scheme: Scheme | None = None, word: Word = "tag"
     ) -> "TagSet":
         """Reads a file with one name per line, such as a file written by `write`.
 
@@ -158,7 +162,7 @@ class TagSet:
         return tag_schemes.allowed_transitions(self.names, self.scheme)
 
 
-def _check_names(names: list[str], scheme: str | None, source: str, word: str) -> None:
+def _check_names(names: list[str], scheme: Scheme | None, source: str, word: Word) -> None:
     if not names:
         raise ValueError(f"{source}: found no {word}s. Expected at least one.")
     first_line: dict[str, int] = {}
@@ -171,7 +175,7 @@ def _check_names(names: list[str], scheme: str | None, source: str, word: str) -
             )
 
 
-def _check_name(name: str, scheme: str | None, where: str, word: str) -> None:
+def _check_name(name: str, scheme: Scheme | None, where: str, word: Word) -> None:
     """Raises a ValueError, whose message begins with `where`, if a name is not valid."""
     if not isinstance(name, str):
         raise ValueError(f"{where}: expected a str; got {name!r}.")
