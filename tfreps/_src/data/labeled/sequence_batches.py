@@ -73,7 +73,7 @@ class SequenceBatches:
             `None`, the file contains all sentences in this order. Defaults to `None`.
         extra: dict or None. Maps the name of each additional feature to its values: for each
             sentence, an array with one value or row per token. The feature is an int32, float32
-            or bool tensor `[B, T, ...]`, which is 0 or False on padding. Defaults to `None`.
+            or bool tensor `[B, T, ...]`, which is 0 or `False` on padding. Defaults to `None`.
         truncation: `RandomTruncation` or None. Selects the tokens to remove from each sentence in
             each epoch. It must have been created from the same sentences and with the same
             `max_length`. Sentences are grouped by their lengths before the removal, and
@@ -87,7 +87,7 @@ class SequenceBatches:
         vector_shape: tuple of int. Number of layers L and width D of the vectors, or `(0, 0)` if
             `vectors` is `None`.
 
-    Masking: `mask` is True on real tokens.
+    Masking: `mask` is `True` on real tokens.
 
     Raises:
         ValueError: If there are no sentences; a token is empty or not a string; arguments have

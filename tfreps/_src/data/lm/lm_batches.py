@@ -42,7 +42,7 @@ class LMBatches:
 
     - `token_ids`: int32 `[B, T]`. Inputs; words outside the vocabulary are `<UNK>`.
     - `next_token_id`: int32 `[B, T]`. Targets.
-    - `mask`: bool `[B, T]`. False on padding, where ids are 0. Padding occurs only in the last
+    - `mask`: bool `[B, T]`. `False` on padding, where ids are 0. Padding occurs only in the last
       batches of a finite number of passes.
     - `tokens_characters`, if `characters` is `"ids"`: int32 `[B, T, C]`. Character ids as defined
       by `tfreps.text`: 0 is padding, and all other ids are 1 greater than in bilm-tf's training
@@ -78,7 +78,7 @@ class LMBatches:
         block_bytes: int. Size in bytes of the block of text that each direction holds in memory and
             within which sentences are shuffled. Defaults to 4 MiB, about 30,000 sentences.
 
-    Masking: `mask` is True on real positions.
+    Masking: `mask` is `True` on real positions.
 
     Raises:
         ValueError: If no file matches `files`, `characters` is not one of the values above, or

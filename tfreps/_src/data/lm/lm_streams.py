@@ -129,7 +129,7 @@ class LMStream:
         return np.where(real, self._inputs[index], 0), np.where(real, self._targets[index], -1)
 
     def _load(self) -> bool:
-        """Appends the next slice to the buffer. Returns False at the end of the last pass."""
+        """Appends the next slice to the buffer. Returns `False` at the end of the last pass."""
         following = next(self._slices, None)
         if following is None:
             return False

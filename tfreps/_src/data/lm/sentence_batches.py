@@ -50,7 +50,7 @@ def sentence_batches(
     Returns:
         `tf.data.Dataset` of unknown cardinality.
 
-    Masking: `mask`, bool `[B, T]`, is True on the n + 1 positions of each sentence.
+    Masking: `mask`, bool `[B, T]`, is `True` on the n + 1 positions of each sentence.
 
     Raises:
         ValueError: If no file matches `files`, or an argument is not valid.

@@ -34,14 +34,14 @@ class StatelessSelector(tf_text.RandomItemSelector):
         self.seed = seed
 
     def get_selectable(self, input_ids: tf.RaggedTensor, axis: int = 1) -> tf.RaggedTensor:
-        """Returns a ragged bool tensor `[B, (items)]`, True for items without special ids."""
+        """Returns a ragged bool tensor `[B, (items)]`, `True` for items without special ids."""
         special = tf.ragged.map_flat_values(lambda ids: tf.gather(self.is_special, ids), input_ids)
         while special.ragged_rank > axis:
             special = tf.reduce_any(special, axis=-1)
         return tf.ragged.map_flat_values(tf.logical_not, special)
 
     def get_selection_mask(self, input_ids: tf.RaggedTensor, axis: int = 1) -> tf.RaggedTensor:
-        """Returns a ragged bool tensor `[B, (items)]`, True for items that are selected."""
+        """Returns a ragged bool tensor `[B, (items)]`, `True` for items that are selected."""
         selectable = self.get_selectable(input_ids, axis)
         lengths = selectable.row_lengths()
         selectable = selectable.to_tensor(False)  # [B, W]

@@ -35,7 +35,7 @@ class CharacterTokenizer(PieceTokenizer):
     A number is a run of the digits 0 to 9, or two such runs joined by a period: `3.5` is one
     number, but `1,000` is two numbers and a comma. A Latin word is a run of the letters A to Z
     in either case; accented letters are not part of it, as in aespresso's dictionary. White
-    space separates tokens and is dropped, unless `keep_white_space` is True.
+    space separates tokens and is dropped, unless `keep_white_space` is `True`.
 
     `from_texts`, `from_counts` and `from_dictionary` use the ids of aespresso: 0 is `#PAD#`, 1
     `#UNK#`, 2 `#CLS#`, 3 `#SEP#`, 4 `#MASK#` and 5 `#NUM#`; 6 to 19 are reserved, and ids from 20

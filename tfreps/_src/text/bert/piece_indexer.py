@@ -30,12 +30,12 @@ class PieceIndexer(tf.Module):
 
         - `token_ids`: int32 `[B, T]`. The id of each piece, or of the first piece of each word.
           Padded positions contain the padding id.
-        - `piece_ids`, if `words` is True: int32 `[B, T, W]`. The ids of the pieces of each word,
+        - `piece_ids`, if `words` is `True`: int32 `[B, T, W]`. The ids of the pieces of each word,
           followed by padding ids; W is the largest number of pieces in a word. A word without
           pieces, such as a zero-width space, becomes the unknown piece.
         - `mask`: bool `[B, T]`.
 
-    Masking: `mask` is True where the token is not `""`.
+    Masking: `mask` is `True` where the token is not `""`.
 
     Example:
         >>> import tensorflow as tf

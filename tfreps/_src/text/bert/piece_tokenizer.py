@@ -68,7 +68,7 @@ class PieceTokenizer(abc.ABC):
         return sorted(n for n, token in enumerate(self.vocabulary) if self.is_special(token))
 
     def is_special(self, token: str) -> bool:
-        """Returns True if a piece of the vocabulary is a special, reserved or unused token."""
+        """Returns `True` if a piece of the vocabulary is a special, reserved or unused token."""
         return token in self.SPECIAL_TOKENS
 
     @abc.abstractmethod
@@ -110,7 +110,7 @@ class PieceTokenizer(abc.ABC):
             int32 `RaggedTensor`, shape `[B, None]`, without the start and separator tokens.
 
         Raises:
-            ValueError: If `core_ops` is False and the tokenizer needs tensorflow-text, but it is
+            ValueError: If `core_ops` is `False` and the tokenizer needs tensorflow-text, but it is
                 not installed.
         """
         return self.graph(core_ops)(texts)
@@ -188,9 +188,9 @@ class PieceTokenizer(abc.ABC):
         Returns:
             dict of three arrays of shape `[B, T]`: `token_ids` (int32), `segment_ids` (int32) and
             `mask` (bool). The rows are those of `pack`, padded at the end with the padding id, 0
-            and False, respectively.
+            and `False`, respectively.
 
-        Masking: `mask` is False for padding and True for all other ids.
+        Masking: `mask` is `False` for padding and `True` for all other ids.
 
         Raises:
             ValueError: If `texts` or `second` is a single string, `second` does not have as many

@@ -95,7 +95,7 @@ def detect_scheme(tags: Iterable[str]) -> Scheme | None:
 
 
 def may_follow(tag: TagParts, after: TagParts, scheme: Scheme) -> bool:
-    """Returns True if `tag` may directly follow `after`. `NOTHING` is a sentence boundary."""
+    """Returns `True` if `tag` may directly follow `after`. `NOTHING` is a sentence boundary."""
     same = tag.type == after.type
     if scheme == "bio":
         return tag.role != "I" or (after.role in "BI" and same)
@@ -106,7 +106,7 @@ def may_follow(tag: TagParts, after: TagParts, scheme: Scheme) -> bool:
 
 
 def starts(tag: TagParts, after: TagParts, scheme: Scheme, mode: Mode) -> bool:
-    """Returns True if a span starts at `tag`, unless `tag` continues a span."""
+    """Returns `True` if a span starts at `tag`, unless `tag` continues a span."""
     same = tag.type == after.type
     if mode == "conlleval":
         return tag.role != "O" and (tag.role in "BS" or after.role in "OES" or not same)
@@ -118,7 +118,7 @@ def starts(tag: TagParts, after: TagParts, scheme: Scheme, mode: Mode) -> bool:
 
 
 def continues(tag: TagParts, after: TagParts, scheme: Scheme, mode: Mode) -> bool:
-    """Returns True if `tag` continues the span, if any, of the previous tag `after`."""
+    """Returns `True` if `tag` continues the span, if any, of the previous tag `after`."""
     if mode == "conlleval":
         inside = "O" not in (tag.role, after.role)
         return inside and not starts(tag, after, scheme, mode)
@@ -126,7 +126,7 @@ def continues(tag: TagParts, after: TagParts, scheme: Scheme, mode: Mode) -> boo
 
 
 def closes(tag: TagParts, after: TagParts, scheme: Scheme, mode: Mode) -> bool:
-    """Returns True if a span that ends at the tag `after`, before `tag`, is complete."""
+    """Returns `True` if a span that ends at the tag `after`, before `tag`, is complete."""
     if mode == "conlleval" or scheme == "bio":
         return True
     if scheme == "iob1":
@@ -142,7 +142,7 @@ def allowed_transitions(tags: Sequence[str], scheme: Scheme | None) -> np.ndarra
         scheme: str or None. The tag scheme. If `None`, all transitions are allowed.
 
     Returns:
-        bool NumPy array, shape `[K + 2, K + 2]`, indexed `[from, to]`, True for allowed
+        bool NumPy array, shape `[K + 2, K + 2]`, indexed `[from, to]`, `True` for allowed
         transitions. Index K is the start of a sentence, and K + 1 is the end. The transition from
         start to end (an empty sentence) is allowed.
 
