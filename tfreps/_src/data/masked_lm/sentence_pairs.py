@@ -13,8 +13,8 @@ class Stretches(NamedTuple):
     """Texts of an epoch, each of which is one or two slices of `TokenDocuments.ids`.
 
     Text i is `ids[first[i]:first_end[i]]`, followed by `ids[second[i]:second_end[i]]`, which is
-    empty if the texts are not pairs. `is_next` is `True` if the second slice follows the first in the
-    document. All arrays have the shape `[N]`.
+    empty if the texts are not pairs. `is_next` is `True` if the second slice follows the first in
+    the document. All arrays have the shape `[N]`.
     """
 
     first: np.ndarray

@@ -58,8 +58,8 @@ def replacements(lowercase: bool, strip_accents: bool) -> dict[str, str]:
     """Returns a dict from characters to their replacements; unchanged characters are absent.
 
     If `strip_accents` is `True`, a character is decomposed (NFD) and its non-spacing marks are
-    removed. If `lowercase` is `True`, each character is then lowercased separately, so that a capital
-    sigma becomes `σ` even at the end of a word.
+    removed. If `lowercase` is `True`, each character is then lowercased separately, so that a
+    capital sigma becomes `σ` even at the end of a word.
     """
     found = {}
     for c in map(chr, _LIVELY):
