@@ -101,11 +101,8 @@ def _completion(
                 own = tf.gather(own, tf.maximum(row - size + 1, 0))  # [B, T, C]
                 known = tf.gather(table, tf.minimum(row, size - 1))
                 either = tf.where((row < size)[..., None], known, own)  # pyright: ignore[reportArgumentType]
-                element["tokens_characters" + suffix] = tf.where(
-                    (target >= 0)[..., None],
-                    either,
-                    0,  # pyright: ignore[reportArgumentType]
-                )
+                real = (target >= 0)[..., None]  # pyright: ignore[reportArgumentType]
+                element["tokens_characters" + suffix] = tf.where(real, either, 0)
         if characters == "table":
             element["unknown_characters"] = unknown
         return element
