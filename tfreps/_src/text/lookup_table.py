@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Iterable
+from typing import Any
 
 import tensorflow as tf
 
 
 def lookup_table(
     tokens: Iterable[str], default: int, path: str | os.PathLike[str] | None = None
-) -> tf.lookup.StaticHashTable:
+) -> Any:  # a `tf.lookup.StaticHashTable`, which type checkers do not know
     """Returns a table from tokens to their positions, or `default` for other strings.
 
     The tokens are written to the file `path`, one per line, which a SavedModel copies to its
@@ -38,7 +39,7 @@ class PieceTable(tf.Module):
     ):
         super().__init__(name="piece_table")
         with tf.init_scope():
-            self.table = lookup_table(vocabulary, default, path)
+            self.table: Any = lookup_table(vocabulary, default, path)
 
     def __call__(self, pieces: tf.Tensor) -> tf.Tensor:
         return tf.cast(self.table.lookup(pieces), tf.int32)

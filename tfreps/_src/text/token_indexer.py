@@ -81,7 +81,7 @@ class TokenIndexer(tf.Module):
         self.lowercase = lowercase
         self.digits_to_zero = digits_to_zero
         self.max_characters = max_characters
-        self.table: tf.lookup.StaticHashTable | None = None
+        self.table: Any = None  # a `tf.lookup.StaticHashTable` if there is a vocabulary
         if vocabulary is not None:
             with tf.init_scope():
                 self.table = lookup_table(vocabulary.tokens, vocabulary.unknown_id)

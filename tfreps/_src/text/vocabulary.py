@@ -50,12 +50,12 @@ class Vocabulary:
     """
 
     def __init__(self, tokens: Iterable[str], source: str = "vocabulary"):
-        self.tokens = list(tokens)
-        self.source = str(source)
+        self.tokens: list[str] = list(tokens)
+        self.source: str = str(source)
         self._ids = _positions(enumerate(self.tokens), self.source)
-        self.start_id = self._ids[SENTENCE_START]
-        self.end_id = self._ids[SENTENCE_END]
-        self.unknown_id = self._ids[UNKNOWN]
+        self.start_id: int = self._ids[SENTENCE_START]
+        self.end_id: int = self._ids[SENTENCE_END]
+        self.unknown_id: int = self._ids[UNKNOWN]
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Vocabulary":

@@ -134,12 +134,12 @@ class SequenceBatches:
         if not len(tokens):
             raise ValueError("`tokens` must contain at least one sentence; got none.")
         self.shuffle = shuffle
-        self.num_sentences = len(tokens)
+        self.num_sentences: int = len(tokens)
         lengths = np.array([len(sentence) for sentence in tokens])
         self._rows = TokenRows(tokens, indexer, max_length)
         cut_lengths = self._rows.lengths
-        self.num_tokens = int(cut_lengths.sum())
-        self.num_truncated = int((cut_lengths < lengths).sum())
+        self.num_tokens: int = int(cut_lengths.sum())
+        self.num_truncated: int = int((cut_lengths < lengths).sum())
         self._targets = None if targets is None else make_targets(targets, lengths, cut_lengths)
         self._weights = _weights(sentence_weights, len(tokens))
         self._extra = _extra(extra or {}, self._rows, lengths, cut_lengths)
@@ -148,7 +148,9 @@ class SequenceBatches:
                 "`truncation` and `vectors` must not both be given: `truncation` removes tokens, "
                 "but the vectors belong to whole sentences. Pass only one of the two."
             )
-        self._truncation, self._vectors, self.vector_shape = truncation, None, (0, 0)
+        self._truncation = truncation
+        self._vectors: SentenceVectors | None = None
+        self.vector_shape: tuple[int, int] = (0, 0)
         if vectors is not None:
             stored = SentenceVectors(vectors, tokens, cut_lengths, vector_numbers)
             self._vectors, self.vector_shape = stored, (stored.num_layers, stored.dim)

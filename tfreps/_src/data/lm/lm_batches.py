@@ -129,7 +129,7 @@ class LMBatches:
         check_integers(1, or_none=True, passes=passes)
         check_integers(0, seed=seed)
         check_characters(characters, max_characters)
-        self.files = find_files(files)
+        self.files: list[str] = find_files(files)
         self.vocabulary = vocabulary
         self.batch_size = batch_size
         self.unroll_steps = unroll_steps

@@ -38,7 +38,7 @@ class LMEpochs:
         self.batches = batches
         self.steps_per_epoch = steps_per_epoch
         self.total_steps = total_steps
-        self.num_epochs = -(-total_steps // steps_per_epoch)
+        self.num_epochs: int = -(-total_steps // steps_per_epoch)
         self._restored: tuple[int, dict[str, Any]] | None = None  # the position passed to `restore`
 
     def num_batches(self, epoch: int = 0) -> int:

@@ -135,10 +135,10 @@ class MaskedLMBatches:
         # Traced once for all epochs, because tracing takes more than a second.
         self._traced = tf.function(self._hide, [self._signature()], autograph=False)
         self._plans: dict[int, tuple[Stretches, LengthPlan]] = {}
-        self.num_texts = self._pairs.num_texts
-        self.num_left_out = self._pairs.num_left_out
-        self.num_truncated = self._pairs.num_truncated
-        self.num_tokens = int(self._plan(0)[1].lengths.sum())
+        self.num_texts: int = self._pairs.num_texts
+        self.num_left_out: int = self._pairs.num_left_out
+        self.num_truncated: int = self._pairs.num_truncated
+        self.num_tokens: int = int(self._plan(0)[1].lengths.sum())
 
     def dataset(self, epoch: int = 0, first_batch: int = 0) -> Dataset:
         """Returns the batches of an epoch.

@@ -80,8 +80,8 @@ class CharacterTokenizer(PieceTokenizer):
         [[20, 5, 21, 1]]
     """
 
-    SPECIAL_TOKENS = "#PAD#", "#UNK#", "#CLS#", "#SEP#", "#MASK#", NUMBER
-    OPTIONS = {
+    SPECIAL_TOKENS: tuple[str, ...] = "#PAD#", "#UNK#", "#CLS#", "#SEP#", "#MASK#", NUMBER
+    OPTIONS: dict[str, tuple[type, ...]] = {
         **dict.fromkeys(("lowercase", "numbers", "whole_words", "keep_white_space"), (bool,)),
         "max_length": (int, NONE),
     }

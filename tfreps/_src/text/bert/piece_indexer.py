@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_list
-from tfreps._src.text.bert.piece_tokenizer import PieceTokenizer
+from tfreps._src.text.bert.piece_tokenizer import PieceGraph, PieceTokenizer
 from tfreps._src.text.lookup_table import PieceTable
 
 
@@ -56,8 +56,8 @@ class PieceIndexer(tf.Module):
         super().__init__(name="piece_indexer")
         self.tokenizer = tokenizer
         self.words = words
-        self.graph = tokenizer.graph(core_ops=True)
-        self.table = PieceTable(tokenizer.vocabulary, tokenizer.unknown_id)
+        self.graph: PieceGraph = tokenizer.graph(core_ops=True)
+        self.table: PieceTable = PieceTable(tokenizer.vocabulary, tokenizer.unknown_id)
 
     @property
     def vocabulary_size(self) -> int:

@@ -45,21 +45,27 @@ class PieceTokenizer(abc.ABC):
     SPECIAL_TOKENS: tuple[str, ...] = ()
     OPTIONS: dict[str, tuple[type, ...]] = {}
 
+    padding_id: int
+    unknown_id: int
+    start_id: int
+    separator_id: int
+    mask_id: int
+
     def __init__(
         self,
         vocabulary: Iterable[str],
         max_length: int | None = None,
         source: str | os.PathLike[str] = "vocabulary",
     ):
-        self.vocabulary = list(vocabulary)
-        self.source = str(source)
+        self.vocabulary: list[str] = list(vocabulary)
+        self.source: str = str(source)
         self.max_length = max_length
         self.room(max_length)  # raises an error if it is too small
         self._ids = _check(self.vocabulary, self.SPECIAL_TOKENS, self.source)
         self.padding_id, self.unknown_id, self.start_id, self.separator_id, self.mask_id = (
             self._ids[token] for token in self.SPECIAL_TOKENS[:5]
         )
-        self.unknown = self.vocabulary[self.unknown_id]
+        self.unknown: str = self.vocabulary[self.unknown_id]
         self._graphs: dict[bool, PieceGraph] = {}
 
     @property

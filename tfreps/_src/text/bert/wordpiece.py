@@ -81,8 +81,8 @@ class WordPieceTokenizer(PieceTokenizer):
         ([2, 7, 8, 3], [0, 0, 0, 0])
     """
 
-    SPECIAL_TOKENS = "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"
-    OPTIONS = {
+    SPECIAL_TOKENS: tuple[str, ...] = "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"
+    OPTIONS: dict[str, tuple[type, ...]] = {
         "lowercase": (bool,),
         "strip_accents": (bool, NONE),
         "split_chinese": (bool,),
@@ -106,8 +106,8 @@ class WordPieceTokenizer(PieceTokenizer):
         self.split_chinese = split_chinese
         self.max_characters_per_word = max_characters_per_word
         check_integers(1, max_characters_per_word=max_characters_per_word)
-        self.strips_accents = lowercase if strip_accents is None else strip_accents
-        self.longest_piece = max(len(p.removeprefix(CONTINUATION)) for p in self.vocabulary)
+        self.strips_accents: bool = lowercase if strip_accents is None else strip_accents
+        self.longest_piece: int = max(len(p.removeprefix(CONTINUATION)) for p in self.vocabulary)
         apart = punctuation() + (CHINESE if split_chinese else ())
         self._controls = re.compile(f"[{python_class(controls())}]")
         self._words = re.compile(

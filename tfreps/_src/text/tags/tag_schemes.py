@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 Scheme = Literal["bio", "iob1", "bioes", "bilou", "bmes"]
-Mode = Literal["strict", "conlleval"]
+SpanMode = Literal["strict", "conlleval"]
 
 OUTSIDE = "O"
 # Letter of a scheme -> its role: B begins a span, I is inside it, E ends it, S is a whole span.
@@ -19,7 +19,7 @@ LETTERS: dict[Scheme, dict[str, str]] = {
     "bmes": {"B": "B", "M": "I", "E": "E", "S": "S"},
 }
 SCHEMES: tuple[Scheme | None, ...] = (*LETTERS, None)
-MODES: tuple[Mode, ...] = ("strict", "conlleval")
+MODES: tuple[SpanMode, ...] = ("strict", "conlleval")
 
 
 class TagParts(NamedTuple):
@@ -105,7 +105,7 @@ def may_follow(tag: TagParts, after: TagParts, scheme: Scheme) -> bool:
     return inside == (tag.role in "IE") and (same or not inside)
 
 
-def starts(tag: TagParts, after: TagParts, scheme: Scheme, mode: Mode) -> bool:
+def starts(tag: TagParts, after: TagParts, scheme: Scheme, mode: SpanMode) -> bool:
     """Returns `True` if a span starts at `tag`, unless `tag` continues a span."""
     same = tag.type == after.type
     if mode == "conlleval":
@@ -117,7 +117,7 @@ def starts(tag: TagParts, after: TagParts, scheme: Scheme, mode: Mode) -> bool:
     return tag.role in "BS"
 
 
-def continues(tag: TagParts, after: TagParts, scheme: Scheme, mode: Mode) -> bool:
+def continues(tag: TagParts, after: TagParts, scheme: Scheme, mode: SpanMode) -> bool:
     """Returns `True` if `tag` continues the span, if any, of the previous tag `after`."""
     if mode == "conlleval":
         inside = "O" not in (tag.role, after.role)
@@ -125,7 +125,7 @@ def continues(tag: TagParts, after: TagParts, scheme: Scheme, mode: Mode) -> boo
     return after.role in "BI" and tag.role in "IE" and tag.type == after.type
 
 
-def closes(tag: TagParts, after: TagParts, scheme: Scheme, mode: Mode) -> bool:
+def closes(tag: TagParts, after: TagParts, scheme: Scheme, mode: SpanMode) -> bool:
     """Returns `True` if a span that ends at the tag `after`, before `tag`, is complete."""
     if mode == "conlleval" or scheme == "bio":
         return True
@@ -183,7 +183,7 @@ class SpanRules(NamedTuple):
     type_names: tuple[str, ...]
 
 
-def span_rules(tags: Sequence[str], scheme: Scheme, mode: Mode = "strict") -> SpanRules:
+def span_rules(tags: Sequence[str], scheme: Scheme, mode: SpanMode = "strict") -> SpanRules:
     """Returns the rules of `tags.spans` as arrays that are indexed by tag ids."""
     check_mode(mode)
     parts = [*_all_parts(tags, scheme), NOTHING]

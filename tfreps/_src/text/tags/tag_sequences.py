@@ -7,7 +7,7 @@ from tfreps._src.text.tags.tag_schemes import (
     LETTERS,
     NOTHING,
     OUTSIDE,
-    Mode,
+    SpanMode,
     Scheme,
     TagParts,
     check_mode,
@@ -28,7 +28,7 @@ class Span(NamedTuple):
     end: int
 
 
-def spans(tags: Sequence[str], scheme: Scheme, mode: Mode = "strict") -> list[Span]:
+def spans(tags: Sequence[str], scheme: Scheme, mode: SpanMode = "strict") -> list[Span]:
     """Finds the spans of a sentence.
 
     The modes differ only on illegal sequences. With `"strict"`, a span counts only if it is written

@@ -49,9 +49,9 @@ class TagSet:
         source: str = "tags",
         word: Word = "tag",
     ):
-        self.names = list(names)
+        self.names: list[str] = list(names)
         self.scheme: Scheme | None = scheme
-        self.source = str(source)
+        self.source: str = str(source)
         self.word: Word = word
         tag_schemes.check_scheme(scheme)
         _check_names(self.names, scheme, self.source, word)
