@@ -19,7 +19,7 @@ def test_one_side_of_one_mark_is_left():
     assert found == {"a b ,", "c d ! e f", "a b , c d !", "e f"}
 
 
-def test_share_and_epochs():
+def test_rate_and_epochs():
     truncation = RandomTruncation([TEXT] * 4000, rate=0.1, seed=3)
     sizes = truncation.gaps(0)[:, 1]
     # Binomial(4000, 0.1): mean 400, standard deviation 19.

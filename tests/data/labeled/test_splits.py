@@ -48,7 +48,7 @@ def test_properties(sizes, fraction, seed):
 
 def test_a_class_with_one_example():
     labels = ["a", "a", "lone", "a"]
-    with pytest.raises(ValueError, match="'lone' has only one example, number 2 .*`single`"):
+    with pytest.raises(ValueError, match="'lone' has only one example, number 2 .*`singletons`"):
         stratified_split(labels, 0.5)
     with pytest.raises(ValueError, match="'x' has only one .* with only one: 1"):
         stratified_split(["x", "y", "z", "z"], 0.5)
@@ -70,7 +70,7 @@ def test_not_stratified():
         ((["a"], 0.5), "at least two examples in `labels`; got 1"),
         (([], 0.5), "at least two examples in `labels`; got 0"),
         ((["a", "a"], 0.5, -1), "`seed` must be at least 0; got -1"),
-        ((["a", "a"], 0.5, 0, "drop"), "`single` must be .* got 'drop'"),
+        ((["a", "a"], 0.5, 0, "drop"), "`singletons` must be .* got 'drop'"),
     ],
 )
 def test_errors(arguments, message):
