@@ -10,7 +10,7 @@ import numpy as np
 from tfreps._src.models import BertEncoder, BiLM, BiLMPretrainer, Elmo
 from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.text.bert import PieceTokenizer
-from tfreps._src.text.tags.tag_set import TagSet
+from tfreps._src.text.tags.tag_set import TagSet, Word
 from tfreps._src.text.vocabulary import Vocabulary
 
 MOST_SPARE = 1024  # maximum number of rows of the token table without a token
@@ -76,7 +76,7 @@ def check_pieces(
         )
 
 
-def check_class_names(path: pathlib.Path, names: Sequence[str], word: str) -> None:
+def check_class_names(path: pathlib.Path, names: Sequence[str], word: Word) -> None:
     """Raises a ValueError if a file of tags or labels does not list those of the model in order."""
     own = list(names)
     found = TagSet.read(path, word=word).names if path.exists() else own
