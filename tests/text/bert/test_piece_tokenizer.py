@@ -115,7 +115,7 @@ def test_what_is_too_long_is_an_error_or_truncated():
     with pytest.raises(ValueError, match="3 pieces, but at most 2 fit .*`max_length` is 4"):
         TOKENIZER.pack([0, 6, 6], max_length=4)
     assert TOKENIZER.pack([0, 6, 6], max_length=4, too_long="truncate")[0] == [3, 0, 6, 4]
-    with pytest.raises(ValueError, match="one of refuse, cut; got 'split'"):
+    with pytest.raises(ValueError, match="one of error, truncate; got 'split'"):
         TOKENIZER.pack([0], too_long="split")
     with pytest.raises(ValueError, match="leave room for text alongside 2 special tokens; got 2"):
         WordPieceTokenizer(WordPieceTokenizer.SPECIAL_TOKENS, max_length=2)

@@ -1,4 +1,4 @@
-"""What the data of masked language models needs of a tokenizer."""
+"""Protocols of the tokenizers that data of masked language models need."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
