@@ -1,16 +1,19 @@
 """Reads word vectors row by row from text or binary files, which may be compressed."""
 
 import collections
+import gzip
+import io
 import itertools
 import logging
 import os
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from tfreps._src.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked
 from tfreps._src.files.utf8_files import check_line_ends, without_mark
 
 FileFormat = Literal["text", "binary"]
+File = gzip.GzipFile | io.BufferedReader
 
 LARGEST_DIMENSION = 65536  # a header that declares a larger one is wrong or malicious
 LONGEST_LINE = 1 << 22
@@ -61,7 +64,7 @@ def vector_rows(path: str, file_format: FileFormat | None = None) -> Iterator[Ve
         ) from error
 
 
-def _text_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
+def _text_rows(file: File, path: str) -> Iterator[VectorRow]:
     """Yields the rows of a text file, each a token and its numbers, separated by white space."""
     first = _first_line(file, path)
     header = _header(first, f"{path}, line 1")
@@ -114,7 +117,7 @@ def _sample(rows: Iterator[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
     return sample
 
 
-def _first_line(file: BinaryIO, path: str) -> bytes:
+def _first_line(file: File, path: str) -> bytes:
     """Returns the first line; raises an error if the file does not look like a text file."""
     first = without_mark(file.readline(LONGEST_LINE))
     if not first:
@@ -204,7 +207,7 @@ def _shown(data: bytes) -> str:
     return repr(data[:60].decode("utf-8", "replace").strip())
 
 
-def _binary_rows(file: BinaryIO, path: str) -> Iterator[VectorRow]:
+def _binary_rows(file: File, path: str) -> Iterator[VectorRow]:
     """Yields the rows of a binary word2vec file: token, space, numbers, optional line feed."""
     first = file.readline(256)
     if first.startswith(FASTTEXT_MAGIC):
