@@ -18,7 +18,7 @@ help:
 	@echo "make test        runs the tests (about 5 minutes)"
 	@echo "make test-margins  runs the tests and prints the tightest comparisons of floats"
 	@echo "make test-without-text  runs the tests without tensorflow-text"
-	@echo "make check       checks lint, format, import rules, size of files, words"
+	@echo "make check       checks lint, format, types, import rules, size of files, words"
 	@echo "make test-slow   runs the slow tests"
 	@echo "make test-beam   runs the tests of tfreps annotate on Apache Beam, in .venv-beam"
 	@echo "make bench       measures tokens per second on this machine, also of the peers that are installed"
@@ -71,8 +71,8 @@ demo: install
 SPREAD := -n auto --maxprocesses 4 --dist loadfile
 QUICK := $(BIN)/python -m pytest -q -m "not slow" $(SPREAD)
 SLOW := $(BIN)/python -m pytest -q -m slow
-# Rules of files and words, which only `make check` runs.
-CHECKS := tests/test_imports.py tests/test_annotated_tree.py tests/test_words.py
+# Rules of files, types and words, which only `make check` runs.
+CHECKS := tests/test_imports.py tests/test_annotated_tree.py tests/test_types.py tests/test_words.py
 FIRST := tests/layers tests/models tests/metrics tests/callbacks tests/data tests/text tests/convert \
   tests/test_conformance.py
 SECOND := tests $(FIRST:%=--ignore=%) $(CHECKS:%=--ignore=%)
@@ -112,6 +112,7 @@ test-beam: .venv-beam/.installed
 check: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pyright
 	$(BIN)/python -m pytest -q $(CHECKS)
 
 tree: install

@@ -119,7 +119,7 @@ class TextClassifier(TextModel):
         if self.tokenizer is None:
             return super().tokenize(texts)
         tokens, num_truncated = piece_texts(texts, self.tokenizer, self.max_length)
-        self.num_truncated += num_truncated
+        self.num_truncated: int = self.num_truncated + num_truncated
         return tokens
 
     def cut_notice(self) -> str:
