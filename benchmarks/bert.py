@@ -115,10 +115,10 @@ def make_train(shape, texts, precision):
     model.compile(FusedAdam(1e-4))
     rng = np.random.default_rng(0)
     ids = rng.integers(5, 30000, [texts, LENGTH]).astype("int32")
-    places = np.sort(rng.permuted(np.tile(np.arange(LENGTH), (texts, 1)), axis=1)[:, :MASKED])
-    features = {"token_ids": ids, "masked_positions": places.astype("int32")}
-    features["masked_ids"] = np.take_along_axis(ids, places, 1)
-    features["masked_weights"] = np.ones(places.shape, "float32")
+    positions = np.sort(rng.permuted(np.tile(np.arange(LENGTH), (texts, 1)), axis=1)[:, :MASKED])
+    features = {"token_ids": ids, "masked_positions": positions.astype("int32")}
+    features["masked_ids"] = np.take_along_axis(ids, positions, 1)
+    features["masked_weights"] = np.ones(positions.shape, "float32")
     return lambda: model.train_on_batch(features), texts * LENGTH
 
 

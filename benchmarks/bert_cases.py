@@ -123,26 +123,26 @@ def shapes_of(config, kind):
         "token_type": config["type_vocab_size"],
     }
     shapes = {f"embeddings.{name}_embeddings.weight": (n, dim) for name, n in rows.items()}
-    norms, products = ["embeddings.LayerNorm"], {}
+    norms, kernels = ["embeddings.LayerNorm"], {}
     for number in range(config["num_hidden_layers"]):
         block = f"encoder.layer.{number}."
         for name in "self.query", "self.key", "self.value", "output.dense":
-            products[f"{block}attention.{name}"] = (dim, dim)
-        products[f"{block}intermediate.dense"] = (wide, dim)
-        products[f"{block}output.dense"] = (dim, wide)
+            kernels[f"{block}attention.{name}"] = (dim, dim)
+        kernels[f"{block}intermediate.dense"] = (wide, dim)
+        kernels[f"{block}output.dense"] = (dim, wide)
         norms += [f"{block}attention.output.LayerNorm", f"{block}output.LayerNorm"]
     parts = KINDS[kind]
     if "pooler" in parts:
-        products["pooler.dense"] = (dim, dim)
+        kernels["pooler.dense"] = (dim, dim)
     if "masked" in parts:
-        products["cls.predictions.transform.dense"] = (dim, dim)
+        kernels["cls.predictions.transform.dense"] = (dim, dim)
         norms.append("cls.predictions.transform.LayerNorm")
         shapes["cls.predictions.bias"] = (config["vocab_size"],)
     if "next" in parts:
-        products["cls.seq_relationship"] = (2, dim)
+        kernels["cls.seq_relationship"] = (2, dim)
     if "labels" in parts:
-        products["classifier"] = (len(LABELS), dim)
-    for name, shape in products.items():
+        kernels["classifier"] = (len(LABELS), dim)
+    for name, shape in kernels.items():
         shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
     for name in norms:
         shapes |= {f"{name}.weight": (dim,), f"{name}.bias": (dim,)}

@@ -65,8 +65,8 @@ def family_shapes(config, kind):
     """Returns a dict from names of arrays, as in transformers 5 but without prefix, to shapes."""
     is_electra = config["model_type"] == "electra"
     parts = KINDS[kind]
-    shapes, norms, products = (_electra if is_electra else _distilbert)(config, parts)
-    for name, shape in products.items():
+    shapes, norms, kernels = (_electra if is_electra else _distilbert)(config, parts)
+    for name, shape in kernels.items():
         shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
     for name, dim in norms.items():
         shapes |= {f"{name}.weight": (dim,), f"{name}.bias": (dim,)}
@@ -82,22 +82,22 @@ def _tables(config, dim):
 def _distilbert(config, parts):
     """Returns the shapes of the tables, of the layer norms and of the dense layers."""
     dim, wide = config["dim"], config["hidden_dim"]
-    tables, norms, products = _tables(config, dim), {"embeddings.LayerNorm": dim}, {}
+    tables, norms, kernels = _tables(config, dim), {"embeddings.LayerNorm": dim}, {}
     for number in range(config["n_layers"]):
         block = f"transformer.layer.{number}."
         for name in "q_lin", "k_lin", "v_lin", "out_lin":
-            products[f"{block}attention.{name}"] = (dim, dim)
-        products |= {f"{block}ffn.lin1": (wide, dim), f"{block}ffn.lin2": (dim, wide)}
+            kernels[f"{block}attention.{name}"] = (dim, dim)
+        kernels |= {f"{block}ffn.lin1": (wide, dim), f"{block}ffn.lin2": (dim, wide)}
         norms |= {f"{block}sa_layer_norm": dim, f"{block}output_layer_norm": dim}
     if "masked" in parts:
-        products["vocab_transform"] = (dim, dim)
+        kernels["vocab_transform"] = (dim, dim)
         norms["vocab_layer_norm"] = dim
         tables["vocab_projector.bias"] = (config["vocab_size"],)
     if "pooler" in parts:
-        products["pre_classifier"] = (dim, dim)
+        kernels["pre_classifier"] = (dim, dim)
     if "labels" in parts:
-        products["classifier"] = (3, dim)
-    return tables, norms, products
+        kernels["classifier"] = (3, dim)
+    return tables, norms, kernels
 
 
 def _electra(config, parts):
@@ -105,26 +105,26 @@ def _electra(config, parts):
     dim, wide, own = (
         config[name] for name in ("hidden_size", "intermediate_size", "embedding_size")
     )
-    tables, norms, products = _tables(config, own), {"embeddings.LayerNorm": own}, {}
+    tables, norms, kernels = _tables(config, own), {"embeddings.LayerNorm": own}, {}
     if own != dim:
-        products["embeddings_project"] = (dim, own)
+        kernels["embeddings_project"] = (dim, own)
     for number in range(config["num_hidden_layers"]):
         block = f"encoder.layer.{number}."
         for name in "self.query", "self.key", "self.value", "output.dense":
-            products[f"{block}attention.{name}"] = (dim, dim)
-        products[f"{block}intermediate.dense"] = (wide, dim)
-        products[f"{block}output.dense"] = (dim, wide)
+            kernels[f"{block}attention.{name}"] = (dim, dim)
+        kernels[f"{block}intermediate.dense"] = (wide, dim)
+        kernels[f"{block}output.dense"] = (dim, wide)
         norms |= {f"{block}attention.output.LayerNorm": dim, f"{block}output.LayerNorm": dim}
     if "discriminator" in parts:
-        products["discriminator_predictions.dense"] = (dim, dim)
-        products["discriminator_predictions.dense_prediction"] = (1, dim)
+        kernels["discriminator_predictions.dense"] = (dim, dim)
+        kernels["discriminator_predictions.dense_prediction"] = (1, dim)
     if "masked" in parts:
-        products["generator_predictions.dense"] = (own, dim)
+        kernels["generator_predictions.dense"] = (own, dim)
         norms["generator_predictions.LayerNorm"] = own
         tables["generator_lm_head.bias"] = (config["vocab_size"],)
     if "labels" in parts:
         last = "classifier.out_proj" if "pooler" in parts else "classifier"
-        products[last] = (3, dim)
+        kernels[last] = (3, dim)
     if "pooler" in parts:
-        products["classifier.dense"] = (dim, dim)
-    return tables, norms, products
+        kernels["classifier.dense"] = (dim, dim)
+    return tables, norms, kernels

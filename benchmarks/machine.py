@@ -3,7 +3,8 @@
     python -m benchmarks.machine
 
 "GEMM" is the speed of multiplying two 2048 x 2048 matrices in GFLOP/s (benchmarks/gemm.py). On a
-machine without instructions for bfloat16, products of bfloat16 are slower than those of float32.
+machine without instructions for bfloat16, matrix multiplications in bfloat16 are slower than in
+float32.
 """
 
 import datetime
@@ -14,7 +15,7 @@ import re
 
 from benchmarks.rows import print_table
 
-# The instruction sets on which the speed of products depends.
+# The instruction sets on which the speed of matrix multiplications depends.
 SETS = "avx2 avx_vnni avx512f avx512_vnni avx512_bf16 amx_bf16 amx_int8 sve bf16".split()
 
 

@@ -5,9 +5,9 @@
 The arguments are the task (embed or train), the size of the model, and the numbers of rows and of
 tokens per row. The graph has the sizes and operations of bilm-tf, in the same order: a convolution
 and a maximum for each filter, highway layers, `LSTMCell` with projection and clipping under
-`dynamic_rnn` (embed) or unrolled (train), a sampled softmax and Adagrad. All products are float32.
-The weights are random, and the text is that of benchmarks/elmo.py. The environment has TensorFlow
-and tf-keras, which contains `LSTMCell`, but not tfreps.
+`dynamic_rnn` (embed) or unrolled (train), a sampled softmax and Adagrad. All matrix multiplications
+are float32. The weights are random, and the text is that of benchmarks/elmo.py. The environment has
+TensorFlow and tf-keras, which contains `LSTMCell`, but not tfreps.
 """
 
 import itertools

@@ -48,9 +48,9 @@ def prepare(task, shape, texts):
     model = keras_hub.models.BertMaskedLM(backbone=backbone, preprocessor=None)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.Adam(1e-4), loss=loss)
-    places = np.sort(rng.permuted(np.tile(np.arange(LENGTH), (texts, 1)), axis=1)[:, :MASKED])
-    inputs["mask_positions"] = places.astype("int32")
-    labels = np.take_along_axis(ids, places, 1)
+    positions = np.sort(rng.permuted(np.tile(np.arange(LENGTH), (texts, 1)), axis=1)[:, :MASKED])
+    inputs["mask_positions"] = positions.astype("int32")
+    labels = np.take_along_axis(ids, positions, 1)
     return lambda: model.train_on_batch(inputs, labels)
 
 

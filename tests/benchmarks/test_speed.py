@@ -21,7 +21,7 @@ from benchmarks import (
     slstm,
     startup,
     taggers,
-    wide_products,
+    wide_matmul,
 )
 from benchmarks.in_turns import in_turns, peer_process
 from tests.closeness import assert_close
@@ -74,7 +74,7 @@ def small(monkeypatch):
         (precision_models, "NEGATIVES", 20),
         *((slstm, name, 4) for name in ("UNITS", "STEPS", "BATCH", "LENGTH")),
         *((hmm, name, 30) for name in ("RANDOM_SENTENCES", "COUNTED")),
-        *((wide_products, name, 64) for name in ("INNER", "COLUMNS")),
+        *((wide_matmul, name, 64) for name in ("INNER", "COLUMNS")),
     ):
         monkeypatch.setattr(module, name, value)
 
@@ -149,10 +149,10 @@ def test_hmm_prints_every_row(small, capsys):
     assert all(row["ratio"] > 0 for row in found)
 
 
-def test_wide_products_print_every_form(small, capsys):
-    assert wide_products.main(["--rows", "4", "--repeats", "2"]) == 0
+def test_wide_matmul_print_every_form(small, capsys):
+    assert wide_matmul.main(["--rows", "4", "--repeats", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()[4:]
-    assert [line.split(" | ")[0].strip("| ") for line in lines] == [*wide_products.make_forms()]
+    assert [line.split(" | ")[0].strip("| ") for line in lines] == [*wide_matmul.make_forms()]
 
 
 @pytest.mark.slow

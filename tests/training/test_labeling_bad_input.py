@@ -232,7 +232,7 @@ CLASSIFIERS = [
     ),
     ("--encoder cnn --num-filters 0", "--num-filters must be at least 1"),
     ("--encoder cnn --widths 2 0", "--widths must be at least 1"),
-    ("--encoder embeddings --pooling pooled", "must have the attribute `pooled_dim`"),
+    ("--encoder embeddings --pooling pooled", "must have a `pooled_output`"),
     ("--encoding latin-9x", "latin-9x"),
 ]
 

@@ -1,7 +1,7 @@
 """Measures the recurrent product of ELMo's LSTM in several forms.
 
-    python -m benchmarks.wide_products
-    ONEDNN_MAX_CPU_ISA=AVX2 python -m benchmarks.wide_products --rows 128
+    python -m benchmarks.wide_matmul
+    ONEDNN_MAX_CPU_ISA=AVX2 python -m benchmarks.wide_matmul --rows 128
 
 At each step, the original ELMo multiplies the hidden states of all sentences, `[rows, 512]`, by a
 float32 kernel `[512, 16384]` of 33.5 MB. The forms alternate. "GFLOP/s" is from the median time.
@@ -26,7 +26,7 @@ def main(argv=None):
     from benchmarks.gemm import gemm
 
     options = program_parser(
-        "benchmarks.wide_products",
+        "benchmarks.wide_matmul",
         __doc__,
         rows=(32, "Number of rows."),
         repeats=(30, "Number of timed calls of each form."),
