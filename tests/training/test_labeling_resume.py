@@ -37,17 +37,8 @@ MORE += ["--embedding-learning-rate", "0.01", "--batch-tokens", "256", "--learni
 MORE += ["--deterministic", "--keep-checkpoints"]
 TAGGER = ["--scheme", "bio", *labeling.SMALL, "--characters", "bilstm", "--decay", "0.9", *MORE]
 CLASSIFIER = ["--encoder", "cnn", "--num-filters", "8", "--embedding-dim", "8", *MORE]
-CLASSIFIER += [
-    "--monitor",
-    "val_auc",
-    "--plateau-decay",
-    "0.5",
-    "--truncation-rate",
-    "0.5",
-    "--l2",
-    "0.001",
-]
-CLASSIFIER += ["--warmup-steps", "5"]
+CLASSIFIER += ["--monitor", "val_auc", "--plateau-decay", "0.5", "--truncation-rate", "0.5"]
+CLASSIFIER += ["--l2", "0.001", "--warmup-steps", "5"]
 
 
 @pytest.mark.slow

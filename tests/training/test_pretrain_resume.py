@@ -24,7 +24,7 @@ LEAST = ["--units", "8", "--projection-dim", "4", "--word-input", "--no-bidirect
 KILLED = """
 import os, sys
 from tfreps import callbacks
-from tfreps.callbacks import checkpoint_file
+from tfreps._src.callbacks import checkpoint_file, checkpoints
 from tfreps.__main__ import main
 
 when, where, numbers = int(sys.argv[1]), sys.argv[2], [int(sys.argv[3])]
@@ -46,7 +46,7 @@ if where == "training":  # the step is done, its checkpoint is not
     step_of = lambda log, *_: log.step
     die_behind(callbacks.TrainingLog, "on_train_batch_end", step_of)
 elif where == "saved":
-    die_behind(callbacks.checkpoints, "save_checkpoint", lambda folder, step, *_: step)
+    die_behind(checkpoints, "save_checkpoint", lambda folder, step, *_: step)
 elif where == "saving":
     replace = os.replace
     def wrapped(source, target):
