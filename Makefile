@@ -66,22 +66,18 @@ demo: install
 	@echo "Serve both, with a page:  $(TFREPS) serve demo/exports/* --page --sentences demo/corpus/test.txt"
 	@echo "Curves of both runs:  $(BIN)/tensorboard --logdir demo   (then open the address)"
 
-# Two runs with separate processes: TensorFlow does not release the memory of compiled graphs, and a
-# process must stay below 2 GB (slow tests need more).
 SPREAD := -n auto --maxprocesses 4 --dist loadfile
-QUICK := $(BIN)/python -m pytest -q -m "not slow" $(SPREAD)
 SLOW := $(BIN)/python -m pytest -q -m slow
 # Rules of files, types and words, which only `make check` runs.
 CHECKS := tests/test_imports.py tests/test_annotated_tree.py tests/test_types.py tests/test_words.py
+# The slow tests run in two halves with separate processes: TensorFlow does not release the memory of
+# compiled graphs.
 FIRST := tests/layers tests/models tests/metrics tests/callbacks tests/data tests/text tests/convert \
   tests/test_conformance.py
 SECOND := tests $(FIRST:%=--ignore=%) $(CHECKS:%=--ignore=%)
 
-# Runs both halves, whatever fails in the first, and repeats what failed in either.
 test: install
-	@status=0; log=$$(mktemp); for half in "$(FIRST)" "$(SECOND)"; do \
-	  $(QUICK) $$half | tee -a $$log || { code=$$?; (( code <= status )) || status=$$code; }; done; \
-	grep -E '^(FAILED|ERROR) ' $$log; rm $$log; exit $$status
+	$(BIN)/python -m pytest -q -m "not slow" $(SPREAD) tests $(CHECKS:%=--ignore=%)
 
 test-margins: install
 	rm -f .margins
