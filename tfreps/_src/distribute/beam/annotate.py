@@ -71,16 +71,15 @@ class Annotate(beam.PTransform):
             single version.
 
     Example:
+        A pipeline that prints annotated records:
 
-    ```python
-    import apache_beam as beam
-    from tfreps.distribute import Annotate
+            import apache_beam as beam
+            from tfreps.distribute import Annotate
 
-    with beam.Pipeline() as pipeline:
-        texts = pipeline | beam.Create([{"id": 1, "text": "Ada lived in London ."}])
-        annotated, rejected = texts | Annotate("exports/ner")
-        annotated | beam.Map(print)
-    ```
+            with beam.Pipeline() as pipeline:
+                texts = pipeline | beam.Create([{"id": 1, "text": "Ada lived in London ."}])
+                annotated, rejected = texts | Annotate("exports/ner")
+                annotated | beam.Map(print)
     """
 
     def __init__(
