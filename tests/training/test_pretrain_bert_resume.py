@@ -14,16 +14,8 @@ from tfreps._src.runs.run_folder import RunFolder
 pytest.importorskip("tensorflow_text", reason="masked language modeling needs it")
 
 FLAGS = [*SIZES, "--epochs", "3", "--batch-tokens", "200", "--checkpoint-every", "4"]
-FLAGS += ["--keep-checkpoints"]
-FLAGS += [
-    "--gradient-accumulation-steps",
-    "2",
-    "--log-every",
-    "3",
-    "--learning-rate",
-    "0.01",
-    "--deterministic",
-]
+FLAGS += ["--keep-checkpoints", "--gradient-accumulation-steps", "2", "--log-every", "3"]
+FLAGS += ["--learning-rate", "0.01", "--deterministic"]
 
 
 @pytest.mark.slow
