@@ -40,8 +40,6 @@ class PresetMethods:
                 archive. The source must contain what `save_to_preset` or a tfreps command wrote, a
                 `.keras` file, or published weights in a format that `from_pretrained` of the class
                 reads (for `Elmo`, `BiLM.from_pretrained`).
-            **options: Options of `from_pretrained`, only for published weights. For `Elmo`, its
-                options other than `bilm`, unless the source contains an `Elmo`.
 
         Returns:
             The model.
