@@ -14,11 +14,16 @@ IDS = np.array([[4, 7, 2, 5], [3, 6, 0, 0], [1, 0, 0, 0]], "int32")
 Y = np.array([[0, 1, 2, 0], [1, 2, 0, 0], [0, 0, 0, 0]], "int32")
 
 
-def encoder(outputs=lambda ids, x: x, inputs=lambda ids: ids):
+def encoder(outputs=lambda ids, x: x, inputs=lambda ids: ids, layer=None):
+    layer = layer or keras.layers.Dense(6, "tanh")
     ids = keras.Input([None], dtype="int32", name="ids")
     x = keras.layers.Embedding(8, 4, mask_zero=True)(ids)
-    x = keras.layers.Bidirectional(keras.layers.LSTM(3, return_sequences=True))(x)
+    x = layer(x)
     return keras.Model(inputs(ids), outputs(ids, x))
+
+
+def two_directions():
+    return keras.layers.Bidirectional(keras.layers.LSTM(3, return_sequences=True))
 
 
 def randomize(model):
@@ -65,7 +70,13 @@ def test_sample_weights_multiply_sentences_or_tokens(tagger):
         assert_close(history["loss"], [(rows * nll).sum() / divisor], magnitude=30.0)
 
 
-def test_saved_and_exported_models_give_the_same_tags(tagger, tmp_path):
+@pytest.mark.parametrize(
+    "layer", [None, pytest.param(two_directions, marks=pytest.mark.slow)], ids=["dense", "lstm"]
+)
+def test_saved_and_exported_models_give_the_same_tags(layer, tmp_path):
+    tagger = Tagger(encoder(layer=layer and layer()), TAGS, dropout=0.0)
+    randomize(tagger)
+    tagger.compile(keras.optimizers.SGD(0.0))
     expected = tagger.predict(IDS, verbose=0)
     tagger.save(tmp_path / "tagger.keras")
     loaded = keras.saving.load_model(tmp_path / "tagger.keras")
@@ -120,15 +131,17 @@ def test_classifier():
         (lambda ids, x: x, "mean"),
         (lambda ids, x: {"sequence_output": x, "pooled_output": x[:, 0]}, "pooled"),
     ]
+    y = np.array([0, 1, 1])
     for output, pooling in outputs:
-        model = Classifier(encoder(output), ["no", "yes"], pooling=pooling)
-        model.compile("adam")
-        history = model.fit(IDS, np.array([0, 1, 1]), verbose=0).history
-        assert np.isfinite(history["loss"]).all()
+        model = Classifier(encoder(output), ["no", "yes"], pooling=pooling, dropout=0.0)
         x = model.encoder(IDS)
         x = x["pooled_output"] if isinstance(x, dict) else x.numpy()[2, :1].repeat(3, 0)
         logits = x @ model.kernel.numpy() + model.bias.numpy()
         assert_close(model(IDS)["logits"][2], logits[2])  # a text of one token
+    model.compile(keras.optimizers.SGD(0.0))
+    history = model.fit(IDS, y, verbose=0).history
+    expected = keras.losses.sparse_categorical_crossentropy(y, logits, from_logits=True)
+    assert_close(history["loss"], [np.mean(expected)])
 
 
 @pytest.mark.parametrize(
