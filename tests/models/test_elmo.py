@@ -209,13 +209,17 @@ def test_a_tagger_on_an_elmo_trains_saves_and_exports(tmp_path):
     np.testing.assert_array_equal(loaded(tf.constant(TEXTS))["emissions"], expected)
     model.export(tmp_path / "ids", verbose=False)
     served = tf.saved_model.load(tmp_path / "ids")
+    tagged = model.tag(tf.constant(TEXTS))
     ids = batch_to_ids(TOKENS)
     for given in ids, {"character_ids": ids}:
-        assert_close(served.serve(given)["emissions"], expected)
+        found = served.serve(given)
+        np.testing.assert_array_equal(found["tags"], tagged["tags"])
+        assert_close(found["confidences"], tagged["confidences"])
     strings = [tf.TensorSpec([None], tf.string, "text")]
     model.export(tmp_path / "texts", verbose=False, input_signature=strings)
     served = tf.saved_model.load(tmp_path / "texts")
-    assert_close(served.serve(tf.constant(TEXTS))["emissions"], expected)
+    found = served.serve(tf.constant(TEXTS))
+    assert_close(found["confidences"], tagged["confidences"])
 
 
 @pytest.mark.parametrize("fine_tune", [False, True])

@@ -88,7 +88,8 @@ class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
     Example, on a functional Keras model:
     >>> ids = keras.Input([None], dtype="int32")  # [B, T]
     >>> vectors = keras.layers.Embedding(10, 4, mask_zero=True)(ids)
-    >>> vectors = keras.layers.Conv1D(8, 3, padding="same")(vectors)  # [B, T, 8]
+    >>> lstm = keras.layers.LSTM(4, return_sequences=True)
+    >>> vectors = keras.layers.Bidirectional(lstm)(vectors)  # [B, T, 8]
     >>> tagger = Tagger(keras.Model(ids, vectors), ["O", "B-PER", "I-PER"], "bio")
     >>> tagger.compile("adam")
     >>> x, y = np.array([[3, 9, 5], [9, 7, 0]]), np.array([[0, 1, 2], [1, 0, 0]])
