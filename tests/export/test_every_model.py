@@ -15,8 +15,10 @@ import pytest
 import tensorflow as tf
 
 from tests.catalogue import CATALOGUE
+from tests.closeness import BFLOAT16, assert_close
 from tests.exported_models import MAKERS
 from tfreps import models
+from tfreps._src.export import stored_weights
 from tfreps._src.export.export_check import SENTENCES
 from tfreps._src.server.models.warm_up import warm_up_requests
 from tfreps.export import check_export, open_for_export, write_export
@@ -42,6 +44,27 @@ def test_answers_are_float32_under_any_precision(name):
     for function in signatures.functions().values():
         kinds = {output.dtype for output in function.structured_outputs.values()}
         assert kinds <= {tf.float32, tf.int32, tf.string}
+
+
+@pytest.mark.parametrize(
+    "name", [n if n == QUICK else pytest.param(n, marks=pytest.mark.slow) for n in MAKERS]
+)
+def test_constants_give_the_outputs_of_variables(name, tmp_path, monkeypatch):
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    loaded = MAKERS[name]()
+    signatures = open_for_export(loaded)
+    assert signatures.weights.constant
+    written = write_export(signatures, tmp_path / "model")
+    found = tf.saved_model.load(str(written.folder)).signatures["default"]
+    monkeypatch.setattr(stored_weights, "MOST_CONSTANTS", 0)
+    signatures = open_for_export(loaded)
+    assert not signatures.weights.constant
+    expected = signatures.functions()["default"](text=tf.constant(SENTENCES))
+    for key, value in found(text=tf.constant(SENTENCES)).items():
+        if value.dtype.is_floating:  # the operations are the same, but TensorFlow may fuse them
+            assert_close(value, expected[key], unit=BFLOAT16, terms=1, name=key)
+        else:
+            np.testing.assert_array_equal(value, expected[key])
 
 
 @pytest.mark.slow

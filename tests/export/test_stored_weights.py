@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.closeness import assert_close
+from tests.closeness import BFLOAT16, assert_close
 from tests.exported_models import MAKERS
+from tfreps._src.export import stored_weights
 from tfreps._src.export.stored_weights import StoredWeights
 from tfreps.export import open_for_export, weight_changes
 from tfreps.inference import TextBiLM
@@ -34,7 +35,7 @@ def test_what_is_stored(tmp_path, kind, least):
     assert least <= np.abs(after - before).max() < 0.1
     function = weights.trace(lambda x: {"y": model(x)}, SPEC)
     module = tf.Module()
-    module.weights = weights.tracked()
+    module.weights = weights.tracked([function])
     tf.saved_model.save(module, str(tmp_path / "1"), {"default": function})
     answer = tf.saved_model.load(str(tmp_path / "1")).signatures["default"](x=tf.constant(x))
     assert_close(answer["y"], after)
@@ -83,6 +84,39 @@ def test_a_shared_function_is_traced_once():
     three, four = (weights.trace(shared, SPEC)(x=x)["y"] for _ in range(2))
     assert len(calls) == 3 and np.any(three != one)
     np.testing.assert_array_equal(three, four)
+
+
+def make_half():
+    half = keras.Sequential(
+        [keras.Input([64]), keras.layers.Dense(64, dtype="mixed_bfloat16", activation="tanh")]
+    )
+    half.layers[0].bias.assign(np.linspace(-1, 1, 64))
+    return half
+
+
+@pytest.mark.parametrize("most, stored", [(2**30, 1), (2**14, 0)])
+def test_models_in_16_bits_have_constants_up_to_a_size(tmp_path, monkeypatch, most, stored):
+    monkeypatch.setattr(stored_weights, "MOST_CONSTANTS", most)
+    model = make_half()
+    weights = StoredWeights([model])
+    shared = weights.shared(lambda x: {"y": tf.cast(model(x), tf.float32)})
+    functions = {
+        "default": weights.trace(shared, SPEC),
+        "twice": weights.trace(lambda x: {"y": 2.0 * shared(x)["y"]}, SPEC),
+    }
+    module = tf.Module()
+    module.weights = weights.tracked([*functions.values()])
+    assert len(module.weights) == 2 * (1 - stored)  # kernel and bias
+    tf.saved_model.save(module, str(tmp_path / "1"), functions)
+    size = (tmp_path / "1/saved_model.pb").stat().st_size
+    assert stored * 4 * 64 * 64 < size < (stored + 1) * 4 * 64 * 64 + 60_000
+    loaded = tf.saved_model.load(str(tmp_path / "1"))
+    x = tf.random.stateless_normal([2, 64], [1, 2])
+    expected = tf.cast(model(x), "float32").numpy()
+    assert np.abs(expected).max() > 0.5
+    for name, factor in ("default", 1), ("twice", 2):
+        found = loaded.signatures[name](x=x)["y"]
+        assert_close(found, factor * expected, unit=BFLOAT16)
 
 
 def test_the_precision_of_a_model():

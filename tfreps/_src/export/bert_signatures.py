@@ -53,6 +53,7 @@ class BertSignatures(Signatures):
         size = self.encoder.count_params()
         title = f"a BERT model with {size:,} parameters ({type(self.encoder).__name__})"
         super().__init__(self.indexer, StoredWeights([self.encoder]), title, explain)
+        self.encode = self.weights.shared(self.encoder)
 
     def expected(self, texts):
         """Computes some outputs of `default` for a list of texts with the model itself."""
@@ -63,7 +64,7 @@ class BertSignatures(Signatures):
 
     def from_text(self, text):
         features, tokens, sequence_len = self._read(text)
-        out = self.encoder(features)
+        out = self.encode(features)
         sequence = tf.cast(out["sequence_output"], tf.float32)  # [N, T, D]
         outputs = {"sequence_output": sequence, "default": mean_over_tokens(sequence, sequence_len)}
         if "pooled_output" in out:

@@ -76,6 +76,7 @@ class BiLMSignatures(Signatures):
         title = f"ELMo: {kind} with {model.count_params():,} parameters ({type(model).__name__})"
         models = [m for m in (self.bilm, self.elmo, self.pretrainer) if m is not None]
         super().__init__(self.reader.table, StoredWeights(models), title, explain)
+        self.encode = self.weights.shared(self.bilm)
         self.scoring = None
         if self.pretrainer is not None and self.reader.table is not None:
             self.scoring = Scoring(bilm, self.pretrainer, self.reader)
@@ -144,14 +145,15 @@ class BiLMSignatures(Signatures):
         characters = self.reader.reads_characters
         is_token = tf.reduce_any(ids != 0, -1) if characters else ids != 0  # [N, T]
         message = "each token within `sequence_len` must have an id other than 0, which is padding"
-        tf.debugging.Assert(tf.reduce_all(is_token | ~real), [message])
-        ids = tf.where(real[..., None] if characters else real, ids, 0)
+        fits = tf.debugging.Assert(tf.reduce_all(is_token | ~real), [message])
+        with tf.control_dependencies([fits]):
+            ids = tf.where(real[..., None] if characters else real, ids, 0)
         return self._outputs(ids, sequence_len)
 
     def explain_text(self, text):
         tokens = tokenize(text)  # [N, T]
         sequence_len = count(tokens != "")
-        out = self.bilm(self.reader.to_ids(tokens, sequence_len))
+        out = self.encode(self.reader.to_ids(tokens, sequence_len))
         outputs = {"elmo": self._elmo(out)}
         if self.scoring is not None:
             outputs |= self.scoring.surprise(out, tokens, sequence_len)
@@ -159,7 +161,7 @@ class BiLMSignatures(Signatures):
 
     def _outputs(self, ids, sequence_len):
         """Returns the outputs that the docstring of `BiLMSignatures` lists."""
-        out = self.bilm(ids)
+        out = self.encode(ids)
         layers = out["layer_outputs"]  # [N, L+1, T, 2P]
         elmo = self._elmo(out)  # [N, T, 2P]
         outputs = {"word_emb": layers[:, 0, :, : self.bilm.projection_dim], "elmo": elmo}

@@ -97,7 +97,7 @@ def write_export(
     with replacing(base / str(version), parents=True) as folder:
         # Servers do not need the custom gradients.
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
-        tf.saved_model.save(signatures.module(), str(folder), functions, options)
+        tf.saved_model.save(signatures.module(functions), str(folder), functions, options)
         extra = folder / "assets.extra"
         extra.mkdir()
         counts = json.dumps(signatures.text_counts) + "\n"

@@ -129,6 +129,10 @@ are versions; this README describes version {version}.
 {notices}{signatures}
 {origin}
 """
+CONSTANTS = (
+    "The model computes in 16 bits. Its weights are constants in saved_model.pb, because calls are "
+    "then faster than with variables."
+)
 UNITS = {
     "spaces": "every run of characters between white space",
     "words": "every run of letters, digits, combining marks and underscores, and every other "
@@ -206,6 +210,7 @@ def write_notes(
     form = README if "default" in functions else IDS_ONLY
     ops = ", ".join(f"`{op}`" for op in text_ops(functions))
     card = ModelCard(name, title, "", **signatures.known)
+    notices = [*signatures.notices, *([CONSTANTS] if signatures.weights.constant else [])]
     text = form.format(
         **{"name": name, "version": version, "server": SERVER, "letters": LETTERS},
         other="explain" if "explain" in functions else "default",
@@ -215,7 +220,7 @@ def write_notes(
         cost=about_cost(signatures.text_counts),
         needs=AND_TEXT.format(ops=ops) if ops else ALONE,
         tokens=TOKENS.format(name=name) if "tokens" in functions else "",
-        notices="".join(f"\n{textwrap.fill(notice, 100)}\n" for notice in signatures.notices),
+        notices="".join(f"\n{textwrap.fill(notice, 100)}\n" for notice in notices),
         signatures="".join(_section(key, function) for key, function in functions.items()),
     )
     quoted, path = (json.dumps(part, ensure_ascii=False) for part in (name, f"/models/{name}"))

@@ -4,7 +4,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -89,10 +89,10 @@ class Signatures:
         """Implements the signature `explain`."""
         raise NotImplementedError
 
-    def module(self) -> tf.Module:
+    def module(self, functions: Mapping[str, Any]) -> tf.Module:
         """Returns a `tf.Module` with the weights and the vocabulary that the functions use."""
         module = tf.Module()
-        module.weights = self.weights.tracked()
+        module.weights = self.weights.tracked([*functions.values()])
         module.table = self.table
         return module
 

@@ -1,4 +1,4 @@
-"""StoredWeights: stores the weights of an export in fewer bits."""
+"""StoredWeights: stores the weights of an export in fewer bits, or as constants of its graphs."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -12,6 +12,7 @@ from tfreps._src.layers.ops.configurable import inner_layers
 Kind = Literal["float32", "bfloat16", "int8"]
 KINDS: tuple[Kind, ...] = "float32", "bfloat16", "int8"
 LEAST = 1024  # smallest number of values of an array that is stored in fewer bits
+MOST_CONSTANTS = 2**30  # bytes of constants; a SavedModel has at most 2 GB outside of its variables
 
 
 class StoredWeights:
@@ -27,6 +28,10 @@ class StoredWeights:
     too, so that the models and the export give the same outputs. (Keras's `model.quantize("int8")`
     also rounds the inputs of matrix multiplications, and supports only dense layers and
     embeddings.)
+
+    If a model computes in 16 bits and `store` has not been called, `shared` functions contain the
+    weights as constants, unless they exceed MOST_CONSTANTS: TensorFlow then converts and rearranges
+    them once and not in every call. The outputs are equal.
 
     Args:
         models: sequence of `keras.Model`. The models whose weights the export stores.
@@ -53,6 +58,12 @@ class StoredWeights:
         inner = (part for model in self.models for _, part in inner_layers(model))
         layers = [*self.models, *inner]
         return "bfloat16" if any("float16" in part.compute_dtype for part in layers) else "float32"
+
+    @property
+    def constant(self) -> bool:
+        """True if `shared` functions contain the weights as constants."""
+        size = sum(v.value.dtype.size * np.prod(v.shape) for v in self.variables)
+        return not self.stored and self.precision == "bfloat16" and size <= MOST_CONSTANTS
 
     def store(self, kind: Kind) -> None:
         """Rounds the models' weights and stores them as `kind`, one of `KINDS`."""
@@ -102,18 +113,31 @@ class StoredWeights:
         Otherwise, each signature contains the model, which makes loading slower. Weights that are
         stored in fewer bits belong to one trace, so that functions that read them are not shared.
         """
-        once = tf.function(function, autograph=False)
+
+        def with_constants(*inputs):
+            if not self.constant:
+                return function(*inputs)
+            with tf.init_scope():
+                arrays = [(variable, np.asarray(variable)) for variable in self.variables]
+            values = [(variable, tf.constant(array)) for variable, array in arrays]
+            with keras.StatelessScope(state_mapping=values):
+                return function(*inputs)
+
+        once = tf.function(with_constants, autograph=False)
 
         def call(*inputs):
             return function(*inputs) if self.stored else once(*inputs)
 
         return call
 
-    def tracked(self) -> list[Any]:
-        """Returns the list of objects that a `tf.Module` must track to save the weights."""
-        rounded = {id(variable) for variable, _ in self.stored}
-        kept = [variable.value for variable in self.variables if id(variable) not in rounded]
-        return [*kept, *(value for _, value in self.stored)]
+    def tracked(self, functions: Sequence[Any]) -> list[Any]:
+        """Returns the list of objects that a `tf.Module` must track to save the weights.
+
+        They are the variables that any of the concrete functions reads.
+        """
+        captured = {id(x) for function in functions for x in function.captured_inputs}
+        variables = {id(v.handle): v for function in functions for v in function.variables}
+        return [variable for handle, variable in variables.items() if handle in captured]
 
 
 class _Rounded(tf.Module):
