@@ -132,6 +132,8 @@ peers: $(patsubst %,.venv-peers/%/.installed,torch keras_hub tf1)
 .venv-peers/%/.installed: benchmarks/peers/%.txt
 	$(PYTHON) -m venv .venv-peers/$*
 	.venv-peers/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(if $(wildcard benchmarks/peers/$*_no_deps.txt),.venv-peers/$*/bin/python -m pip install \
+	  --quiet --disable-pip-version-check --no-deps -r benchmarks/peers/$*_no_deps.txt)
 	@touch $@
 
 docs: install

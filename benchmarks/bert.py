@@ -4,26 +4,27 @@
     python -m benchmarks.bert --torch-python .venv-peers/torch/bin/python \\
         --keras-hub-python .venv-peers/keras_hub/bin/python
 
-The models have random weights and published shapes. Each row runs in its own process. Each peer
+The models have random weights and published shapes. Each row runs in its own process. Each rival
 runs in another process and alternates with tfreps every few batches, so that other load on the
-machine slows both. The number in brackets is the median speed of tfreps divided by that of the
-peer; "to reach" is its target, where "faster" means the faster peer. With both peers, "tokens/s" is
-from the calls that alternate with KerasHub. Transformers uses one or two threads, whichever is
-faster.
+machine slows both; all use two threads. The number in brackets is the median speed of tfreps
+divided by that of the rival, and "to reach" is its target; "tokens/s" is from the turns with the
+last rival. The rivals are the BERT of transformers in
+PyTorch, OpenVINO and ONNX Runtime, and that of KerasHub. In bfloat16 rows, all compute in bfloat16
+(PyTorch under autocast); ONNX Runtime has no bfloat16 on CPUs.
 
-Encoding and training use texts of 128 tokens without padding. Training consists of masked-LM steps
-with Adam; 20 of the 128 tokens are masked, and there is no next-sentence prediction. Fine-tuning
-trains a classifier with two labels on the first 3 layers, on texts as long as those of
-hotel_reviews. tfreps reads the texts in the batches of `tfreps train-classifier`. A peer reads them
-in batches of 32, in the given order and padded to the longest text of the batch. Padding does not
-count as tokens. Steps of training are repeated a third as often as --repeats, and epochs of
-fine-tuning a twelfth. The tokenizer rows split the help topics of the standard library into
-WordPieces inside tf.data, unchanged or with accents in every sixth line, and count pieces instead
-of tokens. Their peer is FastBertTokenizer of tensorflow-text, which runs in the same process.
+Encoding calls the function that `tfreps export` writes. Encoding and training use texts without
+padding. Training consists of masked-LM steps with Adam on texts of 128 tokens, of which 20 are
+masked, without next-sentence prediction. Fine-tuning trains a classifier with two labels on the
+first 3 layers, on texts as long as those of hotel_reviews. tfreps reads the texts in the batches of
+`tfreps train-classifier`. A rival reads them in batches of 32, padded to the longest text of the
+batch; "by length" means that the texts are sorted by length first. Padding does not count as
+tokens. Steps of training are repeated a third as often as --repeats, and epochs of fine-tuning a
+twelfth. The tokenizer rows split the help topics of the standard library into WordPieces inside
+tf.data, unchanged or with accents in every sixth line, and count pieces instead of tokens. Their
+rival is FastBertTokenizer of tensorflow-text, which runs in the same process.
 """
 
 import json
-import statistics
 import sys
 
 from benchmarks import rows
@@ -33,23 +34,28 @@ from benchmarks.topics_text import lines
 
 SHAPES = {
     "base": {"vocabulary_size": 30522, "hidden_dim": 768, "num_layers": 12, "num_heads": 12},
-    "aespresso": {"vocabulary_size": 32162, "hidden_dim": 384, "num_layers": 6, "num_heads": 12},
+    "6x384": {"vocabulary_size": 30522, "hidden_dim": 384, "num_layers": 6, "num_heads": 12},
 }
 PYTHONS = {"torch_python": "transformers", "keras_hub_python": "keras-hub"}
-LENGTH, MASKED = 128, 20
+MASKED = 20
+POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16"}
 FEWER = {"encode": 1, "train": 3, "tune": 12}  # calls that take longer are repeated less often
-# name: (task, shape, texts, precision, target ratio to this peer or to the faster one, if any)
+# name: (task, shape, texts, tokens of a text, precision, target ratio to OpenVINO)
 ROWS = {
-    "base-8x128-float32": ("encode", "base", 8, "float32", (1.15, "keras_hub")),
-    "base-8x128-bfloat16": ("encode", "base", 8, "mixed_bfloat16", (1.6, "keras_hub")),
-    "aespresso-8x128-float32": ("encode", "aespresso", 8, "float32", (1.4, "keras_hub")),
-    "aespresso-8x128-bfloat16": ("encode", "aespresso", 8, "mixed_bfloat16", None),
-    "mlm-32x128-float32": ("train", "aespresso", 32, "float32", (1.5, "faster")),
-    "mlm-32x128-bfloat16": ("train", "aespresso", 32, "mixed_bfloat16", None),
-    "reviews-float32": ("tune", "aespresso", 384, "float32", (3, "faster")),
-    "reviews-bfloat16": ("tune", "aespresso", 384, "mixed_bfloat16", None),
-    "wordpiece": ("cut", "base", 80000, "float32", (1, "tensorflow_text")),
-    "wordpiece-accents": ("cut", "base", 80000, "float32", None),
+    "base-8x128-float32": ("encode", "base", 8, 128, "float32", None),
+    "base-8x128-bfloat16": ("encode", "base", 8, 128, "bfloat16", None),
+    "6x384-8x128-float32": ("encode", "6x384", 8, 128, "float32", None),
+    "6x384-1x128-float32": ("encode", "6x384", 1, 128, "float32", None),
+    "6x384-1x16-float32": ("encode", "6x384", 1, 16, "float32", None),
+    "6x384-8x128-bfloat16": ("encode", "6x384", 8, 128, "bfloat16", 0.8),
+    "6x384-1x128-bfloat16": ("encode", "6x384", 1, 128, "bfloat16", 0.8),
+    "6x384-1x16-bfloat16": ("encode", "6x384", 1, 16, "bfloat16", None),
+    "mlm-32x128-float32": ("train", "6x384", 32, 128, "float32", None),
+    "mlm-32x128-bfloat16": ("train", "6x384", 32, 128, "bfloat16", None),
+    "reviews-float32": ("tune", "6x384", 384, None, "float32", None),
+    "reviews-bfloat16": ("tune", "6x384", 384, None, "bfloat16", None),
+    "wordpiece": ("cut", "base", 80000, None, "float32", None),
+    "wordpiece-accents": ("cut", "base", 80000, None, "float32", None),
 }
 
 
@@ -58,51 +64,71 @@ def main(argv=None):
 
 
 def measure(name, repeats, torch_python=None, keras_hub_python=None):
-    """Measures one row: medians over batches, alternating with each peer."""
-    task, shape, texts, precision, goal = ROWS[name]
+    """Measures one row: medians over batches, alternating with each rival."""
+    task, shape, texts, length, precision, goal = ROWS[name]
     result = {"row": name, "to_reach": goal, "peers": {}, "ratios": {}}
     if task == "cut":
         size, accents = SHAPES[shape]["vocabulary_size"], name.endswith("accents")
         call, tokens, peer_call = make_cut(size, texts, accents)
         times = alternately({"ours": call, "theirs": peer_call}, repeats, untimed=2)
-        return with_figures(result, tokens, *times.values(), "tensorflow_text")
+        return rows.add_figures(result, tokens, *times.values(), "TensorFlow Text")
     make = {"encode": make_encode, "train": make_train, "tune": make_tune}[task]
-    call, tokens = make(SHAPES[shape], texts, precision)
+    call, tokens = make(SHAPES[shape], texts, length, precision)
     repeats = -(-repeats // FEWER[task])
-    pythons = {"transformers": torch_python, "keras_hub": keras_hub_python}
-    for peer in [name for name, python in pythons.items() if python] or [None]:
-        command = None
-        if peer:
-            sizes = json.dumps(SHAPES[shape])
-            command = [pythons[peer], "-m", f"benchmarks.peer_{peer}", task, sizes, str(texts)]
-        with_figures(result, tokens, *in_turns(call, repeats, command), peer)
+    job = {"task": task, "shape": SHAPES[shape], "texts": texts, "length": length}
+    job |= {"precision": precision, "threads": rows.THREADS}
+    commands = rival_commands(job, torch_python, keras_hub_python)
+    for rival, command in commands.items() or [(None, None)]:
+        rows.add_figures(result, tokens, *in_turns(call, repeats, command), rival)
     return result
 
 
-def with_figures(result, tokens, ours, theirs, peer):
-    """Adds the speeds of both sides and their ratio to a result, given the seconds of the calls."""
-    result["tokens_per_second"] = tokens / statistics.median(ours)
-    if peer:
-        result["peers"][peer] = tokens / statistics.median(theirs)
-        result["ratios"][peer] = statistics.median(theirs) / statistics.median(ours)
-    return result
+def rival_commands(job, torch_python, keras_hub_python):
+    """Returns a dict from the names of the rivals of a job to the commands that time them.
+
+    A job has the task (encode, train or tune), the shape of the model, the numbers of texts, of
+    tokens of a text (`None` for fine-tuning) and of threads, the precision (float32 or bfloat16),
+    and `by_length`, whether the texts of fine-tuning are sorted by length.
+    """
+    commands = {}
+    engines = {"torch": "PyTorch", "openvino": "OpenVINO", "onnxruntime": "ONNX Runtime"}
+    for by_length in (False, True) if job["task"] == "tune" else (False,):
+        suffix, given = " by length" * by_length, json.dumps({**job, "by_length": by_length})
+        for engine, name in engines.items():
+            trains = engine == "torch" or job["task"] == "encode"
+            can = engine != "onnxruntime" or job["precision"] == "float32"
+            if torch_python and trains and can:
+                command = [torch_python, "-m", "benchmarks.peer_transformers", engine, given]
+                commands[name + suffix] = command
+        if keras_hub_python:
+            commands["KerasHub" + suffix] = [
+                keras_hub_python, "-m", "benchmarks.peer_keras_hub", given
+            ]  # fmt: skip
+    return commands
 
 
-def make_encode(shape, texts, precision):
-    """Returns a function that encodes a batch in a graph, and the number of tokens in the batch."""
+def make_encode(shape, texts, length, precision):
+    """Returns a function that encodes a batch as exports do, and the number of its tokens."""
+    import keras
     import numpy as np
     import tensorflow as tf
 
+    from tfreps._src.export.stored_weights import StoredWeights
     from tfreps.models import BertEncoder
 
-    encoder = BertEncoder(**shape, dtype=precision)
-    ids = np.random.default_rng(0).integers(5, 30000, [texts, LENGTH])
-    encode = tf.function(lambda ids: encoder({"token_ids": ids})["sequence_output"])
+    keras.config.set_dtype_policy(POLICIES[precision])
+    encoder = BertEncoder(**shape, pooler=False)
+    encoder({"token_ids": tf.ones([1, 4], "int32")})
+    weights = StoredWeights([encoder])
+    vectors = weights.shared(lambda ids: encoder({"token_ids": ids})["sequence_output"])
+    spec = tf.TensorSpec([None, None], "int32", name="ids")
+    encode = weights.trace(lambda ids: {"y": tf.cast(vectors(ids), "float32")}, spec)
+    ids = np.random.default_rng(0).integers(5, 30000, [texts, length])
     ids = tf.constant(ids, "int32")
-    return lambda: encode(ids).numpy(), texts * LENGTH
+    return lambda: encode(ids=ids)["y"].numpy(), texts * length
 
 
-def make_train(shape, texts, precision):
+def make_train(shape, texts, length, precision):
     """Returns a function that runs one step of masked-LM training, and the number of its tokens."""
     import keras
     import numpy as np
@@ -110,19 +136,19 @@ def make_train(shape, texts, precision):
     from tfreps.models import BertEncoder, BertPretrainer
     from tfreps.optimizers import FusedAdam
 
-    keras.config.set_dtype_policy(precision)
+    keras.config.set_dtype_policy(POLICIES[precision])
     model = BertPretrainer(BertEncoder(**shape, pooler=False), next_sentence=False)
     model.compile(FusedAdam(1e-4))
     rng = np.random.default_rng(0)
-    ids = rng.integers(5, 30000, [texts, LENGTH]).astype("int32")
-    positions = np.sort(rng.permuted(np.tile(np.arange(LENGTH), (texts, 1)), axis=1)[:, :MASKED])
+    ids = rng.integers(5, 30000, [texts, length]).astype("int32")
+    positions = np.sort(rng.permuted(np.tile(np.arange(length), (texts, 1)), axis=1)[:, :MASKED])
     features = {"token_ids": ids, "masked_positions": positions.astype("int32")}
     features["masked_ids"] = np.take_along_axis(ids, positions, 1)
     features["masked_weights"] = np.ones(positions.shape, "float32")
-    return lambda: model.train_on_batch(features), texts * LENGTH
+    return lambda: model.train_on_batch(features), texts * length
 
 
-def make_tune(shape, texts, precision):
+def make_tune(shape, texts, length, precision):
     """Returns a function that fine-tunes a classifier for one epoch, and the number of tokens."""
     import keras
     import tensorflow as tf
@@ -131,7 +157,7 @@ def make_tune(shape, texts, precision):
     from tfreps.models import BertEncoder, Classifier
     from tfreps.optimizers import FusedAdam
 
-    keras.config.set_dtype_policy(precision)
+    keras.config.set_dtype_policy(POLICIES[precision])
     bert = BertEncoder(**{**shape, "num_layers": min(shape["num_layers"], 3)}, pooler=False)
     model = Classifier(bert, ["bad", "good"], pooling="mean_max")
     model.compile(FusedAdam(1e-4))
@@ -185,17 +211,7 @@ def make_cut(size, texts, accents):
 
 
 def print_results(results):
-    table = []
-    for r in results:
-        table.append([r["row"], f"{r['tokens_per_second']:,.0f}"])
-        for peer in ("transformers", "keras_hub", "tensorflow_text"):
-            found = "-"
-            if peer in r["peers"]:
-                found = f"{r['peers'][peer]:,.0f} ({r['ratios'][peer]:.2f} x)"
-            table[-1].append(found)
-        table[-1].append("{} x {}".format(*r["to_reach"]) if r["to_reach"] else "-")
-    headings = "row | tokens/s | transformers | KerasHub | TensorFlow Text | to reach"
-    rows.print_table(headings, table)
+    rows.print_rivals(results)
 
 
 if __name__ == "__main__":

@@ -1,51 +1,58 @@
-"""Compares the speed of HMMTagger with that of the NumPy loops of aespresso.
+"""Measures HMMTagger, and compares its decoding with that of hmmlearn.
 
-    python -m benchmarks.hmm ../shared/data/resume_ner/train.char.bmes
+    make peers
+    python -m benchmarks.hmm ../shared/data/resume_ner/train.char.bmes \\
+        --peer-python .venv-peers/torch/bin/python
     python -m benchmarks.hmm
 
 Without a file of tagged sentences, the program uses random sentences with lengths similar to those
-of resume_ner. Fitting and decoding alternate with the loops in one process. "ratio" is the median
-speed of HMMTagger divided by that of the loops, and "to reach" is its target. Both read ids, not
-strings. The loops decode only the first sentences, about 15,000 tokens. At least 99.9% of their
-tags must equal those of HMMTagger; paths of equal probability may differ.
+of resume_ner. All calls read ids, not strings, and run on one core. With `--peer-python`, hmmlearn
+decodes the same sentences with the same probabilities in another process, in turns with HMMTagger.
+"ratio" is the median speed of HMMTagger divided by that of hmmlearn, and "to reach" is its target.
 """
 
 import json
+import os
+import pathlib
+import sys
+import tempfile
 
 import numpy as np
 
-from benchmarks.in_turns import alternately
-from benchmarks.rows import print_table, program_parser
+from benchmarks.in_turns import in_turns
+from benchmarks.rows import add_figures, print_rivals, program_parser
 from tfreps.data import read_tagged
 from tfreps.models import HMMTagger
 from tfreps.text import TagSet, Vocabulary
 
-# name: target ratio to the loops
-ROWS = {"fit": 1.0, "decode-xla": 20.0, "decode-graph": 1.0}
-COUNTED = 15_000  # tokens that the loops decode
-SAME = 0.999  # smallest share of equal tags; paths of equal probability may differ
+# name: target ratio to hmmlearn
+ROWS = {"fit": None, "decode-xla": 1.5, "decode-graph": 1.5}
 RANDOM_TAGS, RANDOM_SIZE, RANDOM_SENTENCES = 28, 1795, 3821
 
 
 def main(argv=None):
-    parser = program_parser("benchmarks.hmm", __doc__, repeats=(7, "Number of timed calls."))
+    parser = program_parser(
+        "benchmarks.hmm",
+        __doc__,
+        repeats=(16, "Number of timed calls."),
+        peer_python=(None, "Python with the packages of benchmarks/peers/torch.txt installed."),
+    )
     about = "CoNLL file of tokens and tags. By default, random sentences are used."
     parser.add_argument("file", nargs="?", help=about)
     options = parser.parse_args(argv)
+    if sys.platform == "linux":  # processes that are started from here inherit the core
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     tokens, tags, size, names = read(options.file) if options.file else random_text()
     model = HMMTagger(size, names)
     model.fit_counts(tokens, tags)
-    results = [measure(name, model, tokens, tags, options.repeats) for name in ROWS]
-    for result in results:
-        print(json.dumps(result))
-    print_table(
-        "row | tokens/s | loops | ratio | to reach",
-        [
-            (r["row"], f"{r['tokens_per_second']:,}", f"{r['loops_tokens_per_second']:,}",
-             f"{r['ratio']:.1f}", r["to_reach"])
-            for r in results
-        ],
-    )  # fmt: skip
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "hmm.npz")
+        save_problem(path, model, tokens)
+        for name in ROWS:
+            results.append(measure(name, model, tokens, tags, options, path))
+            print(json.dumps(results[-1]))
+    print_rivals(results)
     return 0
 
 
@@ -73,76 +80,33 @@ def random_text():
     return [t.tolist() for t in tokens], [t.tolist() for t in tags], RANDOM_SIZE, names
 
 
-def measure(name, model, tokens, tags, repeats):
-    """Measures one row: our calls alternate with the loops; the first call of each is dropped."""
-    total = sum(map(len, tokens))
+def measure(name, model, tokens, tags, options, path):
+    """Measures one row; decoding alternates with hmmlearn, if it is installed."""
     if name == "fit":
-        some, num_tokens = tokens, total
-        ours = lambda: model.fit_counts(tokens, tags)  # noqa: E731
-        loops = lambda: fit_loops(tokens, tags, model.vocabulary_size, len(model.tags))  # noqa: E731
+        calls, command = lambda: model.fit_counts(tokens, tags), None
     else:
-        last = int(np.searchsorted(np.cumsum([len(t) for t in tokens]), COUNTED)) + 1
-        some = tokens[:last]
-        num_tokens = sum(map(len, some))
-        ours = lambda: model.decode_sentences(tokens, jit_compile=name == "decode-xla")  # noqa: E731
-        tables = model.log_initial, model.log_transitions, model.log_emissions
-        tables = [table.numpy() for table in tables]
-        loops = lambda: [decode_loop(sentence, *tables) for sentence in some]  # noqa: E731
-        same = np.mean(np.concatenate(ours()[:last]) == np.concatenate(loops()))
-        if same < SAME:
-            raise SystemExit(
-                f"{name}: at least {SAME:.1%} of the tags must equal those of the loops; got "
-                f"{same:.2%}."
-            )
-    times = alternately({"ours": ours, "loops": loops}, repeats)
-    ours, loops = total / np.median(times["ours"]), num_tokens / np.median(times["loops"])
-    return {
-        "row": name,
-        "tokens_per_second": round(ours),
-        "loops_tokens_per_second": round(loops),
-        "ratio": round(ours / loops, 2),
-        "to_reach": ROWS[name],
-    }
+        calls = lambda: model.decode_sentences(tokens, jit_compile=name == "decode-xla")  # noqa: E731
+        peer = options.peer_python
+        command = [peer, "-m", "benchmarks.peer_hmm", str(path)] if peer else None
+    result = {"row": name, "to_reach": ROWS[name], "peers": {}, "ratios": {}}
+    times = in_turns(calls, options.repeats, command)
+    return add_figures(result, sum(map(len, tokens)), *times, "hmmlearn" if command else None)
 
 
-def fit_loops(sentences, tagged, vocabulary_size, num_tags):
-    """Counts events one by one and returns log probabilities."""
-    initial = np.zeros(num_tags)
-    transitions = np.zeros([num_tags, num_tags])
-    emissions = np.zeros([num_tags, vocabulary_size + 1])
-    for tags in tagged:
-        for place, tag in enumerate(tags[:-1]):
-            if place == 0:
-                initial[tag] += 1
-            transitions[tag, tags[place + 1]] += 1
-    for tokens, tags in zip(sentences, tagged, strict=True):
-        for token, tag in zip(tokens, tags, strict=True):
-            emissions[tag, token] += 1
-    tables = []
-    for table in (initial, transitions, emissions):
-        table[table == 0] = 1e-8
-        tables.append(np.log(table / table.sum(axis=-1, keepdims=True)))
-    return tables
-
-
-def decode_loop(sentence, initial, transitions, emissions):
-    """Decodes one sentence with Viterbi, position by position."""
-    length, num_tags = len(sentence), len(initial)
-    if length == 0:
-        return []
-    by_tag = emissions.T  # [K, V + 1], as the counts are stored in aespresso
-    scores, pointers = np.zeros([length, num_tags]), np.zeros([length, num_tags])
-    scores[0] = initial + np.ravel(by_tag[:, sentence[0]])
-    for place in range(1, length):
-        emission = np.expand_dims(np.ravel(by_tag[:, sentence[place]]), axis=0)
-        before = np.expand_dims(scores[place - 1], axis=-1)
-        each = before + transitions + emission  # [from, to]
-        scores[place] = np.max(each, axis=0)
-        pointers[place] = np.argmax(each, axis=0)
-    path = [int(np.argmax(scores[-1]))]
-    for place in range(length - 1, 0, -1):
-        path.append(int(pointers[place, path[-1]]))
-    return path[::-1]
+def save_problem(path, model, tokens):
+    """Writes the probabilities of a model and the sentences for benchmarks/peer_hmm.py."""
+    initial, transitions, emissions = (
+        np.exp(np.asarray(table, "float64"))
+        for table in (model.log_initial, model.log_transitions, np.transpose(model.log_emissions))
+    )
+    np.savez(
+        path,
+        initial=initial / initial.sum(),
+        transitions=transitions / transitions.sum(1, keepdims=True),
+        emissions=emissions / emissions.sum(1, keepdims=True),
+        tokens=np.concatenate(tokens),
+        lengths=[len(sentence) for sentence in tokens],
+    )
 
 
 if __name__ == "__main__":

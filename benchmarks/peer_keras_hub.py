@@ -1,10 +1,10 @@
 """Times KerasHub for benchmarks/bert.py.
 
     .venv-peers/keras_hub/bin/python -m benchmarks.peer_keras_hub \\
-        encode '{"vocabulary_size": 30522, ...}' 8
+        '{"task": "encode", "shape": {"vocabulary_size": 30522, ...}, "texts": 8, ...}'
 
-The arguments are the task (encode, train or tune), the sizes of the model, and the number of texts.
-The backend is TensorFlow. Encoding runs in a graph, and training calls `train_on_batch`.
+The argument is the job, which benchmarks/bert.py describes. The backend is TensorFlow. Encoding
+runs in a graph, and training calls `train_on_batch`.
 """
 
 import json
@@ -13,22 +13,27 @@ import sys
 from benchmarks.peer_loop import answer
 from benchmarks.review_lengths import padded_batches, random_texts
 
-LENGTH, MASKED = 128, 20
+MASKED = 20
 
 
 def main(argv=None):
-    task, shape, texts = sys.argv[1:] if argv is None else argv
-    answer(prepare(task, json.loads(shape), int(texts)))
+    (job,) = sys.argv[1:] if argv is None else argv
+    answer(prepare(json.loads(job)))
     return 0
 
 
-def prepare(task, shape, texts):
+def prepare(job):
     """Returns the function to time."""
     import keras
     import keras_hub
     import numpy as np
     import tensorflow as tf
 
+    tf.config.threading.set_intra_op_parallelism_threads(job["threads"])
+    tf.config.threading.set_inter_op_parallelism_threads(job["threads"])
+    if job["precision"] == "bfloat16":
+        keras.config.set_dtype_policy("mixed_bfloat16")
+    task, shape, texts, length = (job[name] for name in ("task", "shape", "texts", "length"))
     backbone = keras_hub.models.BertBackbone(
         vocabulary_size=shape["vocabulary_size"],
         num_layers=min(shape["num_layers"], 3) if task == "tune" else shape["num_layers"],
@@ -37,9 +42,9 @@ def prepare(task, shape, texts):
         intermediate_dim=4 * shape["hidden_dim"],
     )
     if task == "tune":
-        return make_tune(keras_hub.models.BertTextClassifier(backbone, 2), texts)
+        return make_tune(keras_hub.models.BertTextClassifier(backbone, 2), job)
     rng = np.random.default_rng(0)
-    ids = rng.integers(5, 30000, [texts, LENGTH]).astype("int32")
+    ids = rng.integers(5, 30000, [texts, length]).astype("int32")
     inputs = {"token_ids": ids, "segment_ids": 0 * ids, "padding_mask": 0 * ids + 1}
     if task == "encode":
         encode = tf.function(lambda x: backbone(x, training=False)["sequence_output"])
@@ -48,20 +53,21 @@ def prepare(task, shape, texts):
     model = keras_hub.models.BertMaskedLM(backbone=backbone, preprocessor=None)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.Adam(1e-4), loss=loss)
-    positions = np.sort(rng.permuted(np.tile(np.arange(LENGTH), (texts, 1)), axis=1)[:, :MASKED])
+    positions = np.sort(rng.permuted(np.tile(np.arange(length), (texts, 1)), axis=1)[:, :MASKED])
     inputs["mask_positions"] = positions.astype("int32")
     labels = np.take_along_axis(ids, positions, 1)
     return lambda: model.train_on_batch(inputs, labels)
 
 
-def make_tune(model, texts):
-    """Returns a function that trains a classifier for one epoch on `texts` random texts."""
+def make_tune(model, job):
+    """Returns a function that trains a classifier for one epoch on random texts."""
     import keras
     import numpy as np
 
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.Adam(1e-4), loss=loss)
-    batches = [np.array(ids, "int32") for ids in padded_batches(random_texts(texts, 30000))]
+    texts = random_texts(job["texts"], 30000)
+    batches = [np.array(ids, "int32") for ids in padded_batches(texts, job["by_length"])]
 
     def train():
         for ids in batches:

@@ -1,35 +1,40 @@
-"""Times transformers from Hugging Face for benchmarks/bert.py.
+"""Times the BERT of transformers from Hugging Face for benchmarks/bert.py.
 
-    .venv-peers/torch/bin/python -m benchmarks.peer_transformers \\
-        encode '{"vocabulary_size": 30522, ...}' 8
+    .venv-peers/torch/bin/python -m benchmarks.peer_transformers torch \\
+        '{"task": "encode", "shape": {"vocabulary_size": 30522, ...}, "texts": 8, ...}'
 
-The arguments are the task (encode, train or tune), the sizes of the model, and the number of texts.
-Transformers uses scaled dot-product attention, its default, and one or two threads, whichever is
-faster.
+The arguments are the engine that runs the model (torch, openvino or onnxruntime; only torch trains)
+and the job, which benchmarks/bert.py describes. Transformers uses scaled dot-product attention, its
+default. With `"precision": "bfloat16"`, torch computes under autocast, and OpenVINO with its hint
+for the inference precision.
 """
 
 import json
+import pathlib
 import sys
+import tempfile
 
 from benchmarks.peer_loop import answer
 from benchmarks.review_lengths import padded_batches, random_texts
 
-LENGTH, MASKED = 128, 20
+MASKED = 20
 
 
 def main(argv=None):
-    task, shape, texts = sys.argv[1:] if argv is None else argv
-    answer(*prepare(task, json.loads(shape), int(texts)))
+    engine, job = sys.argv[1:] if argv is None else argv
+    answer(prepare(engine, json.loads(job)))
     return 0
 
 
-def prepare(task, shape, texts):
-    """Returns the function to time, and the function that sets the number of threads."""
+def prepare(engine, job):
+    """Returns the function to time."""
     import torch
     from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification, BertModel
 
     torch.manual_seed(0)
-    is_tune = task == "tune"
+    torch.set_num_threads(job["threads"])
+    shape, texts, length = job["shape"], job["texts"], job["length"]
+    is_tune = job["task"] == "tune"
     config = BertConfig(
         vocab_size=shape["vocabulary_size"],
         hidden_size=shape["hidden_dim"],
@@ -39,44 +44,85 @@ def prepare(task, shape, texts):
         attn_implementation="sdpa",
     )
     if is_tune:
-        return make_tune(
-            BertForSequenceClassification(config).train(), texts
-        ), torch.set_num_threads
-    ids = torch.randint(5, 30000, (texts, LENGTH))
+        return make_tune(BertForSequenceClassification(config).train(), job)
+    ids = torch.randint(5, 30000, (texts, length))
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-    if task == "encode":
-        model = BertModel(config).eval()
-
-        def encode():
-            with torch.no_grad():
-                model(**inputs)
-
-        return encode, torch.set_num_threads
+    if job["task"] == "encode":
+        make = {"torch": make_encode, "openvino": openvino_encode, "onnxruntime": onnx_encode}
+        return make[engine](BertModel(config).eval(), inputs, job)
     model = BertForMaskedLM(config).train()
     optimizer = torch.optim.Adam(model.parameters(), 1e-4)
-    chosen = torch.rand(texts, LENGTH).argsort(1) < MASKED
+    chosen = torch.rand(texts, length).argsort(1) < MASKED
     labels = torch.where(chosen, ids, -100)
 
     def train():
         optimizer.zero_grad()
-        model(**inputs, labels=labels).loss.backward()
+        with autocast(job):
+            loss = model(**inputs, labels=labels).loss
+        loss.backward()
         optimizer.step()
 
-    return train, torch.set_num_threads
+    return train
 
 
-def make_tune(model, texts):
-    """Returns a function that trains a classifier for one epoch on `texts` random texts."""
+def autocast(job):
+    """Returns the context manager in which torch computes with the precision of the job."""
+    import torch
+
+    return torch.autocast("cpu", torch.bfloat16, enabled=job["precision"] == "bfloat16")
+
+
+def make_encode(model, inputs, job):
+    import torch
+
+    def encode():
+        with torch.no_grad(), autocast(job):
+            model(**inputs)
+
+    return encode
+
+
+def openvino_encode(model, inputs, job):
+    import openvino
+
+    kind = {"bfloat16": "bf16", "float32": "f32"}[job["precision"]]
+    options = {"INFERENCE_PRECISION_HINT": kind, "INFERENCE_NUM_THREADS": job["threads"]}
+    model = openvino.convert_model(model, example_input=inputs)
+    compiled = openvino.compile_model(model, "CPU", options)
+    arrays = {name: tensor.numpy() for name, tensor in inputs.items()}
+    return lambda: compiled(arrays)
+
+
+def onnx_encode(model, inputs, job):
+    import onnxruntime
+    import torch
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = job["threads"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(pathlib.Path(folder, "bert.onnx"))
+        torch.onnx.export(model, (), path, kwargs=inputs, dynamo=True, verbose=False)
+        session = onnxruntime.InferenceSession(path, options)
+    names = {given.name for given in session.get_inputs()}
+    arrays = {name: tensor.numpy() for name, tensor in inputs.items() if name in names}
+    return lambda: session.run(None, arrays)
+
+
+def make_tune(model, job):
+    """Returns a function that trains a classifier for one epoch on random texts."""
     import torch
 
     optimizer = torch.optim.Adam(model.parameters(), 1e-4)
-    batches = [torch.tensor(ids) for ids in padded_batches(random_texts(texts, 30000))]
+    texts = random_texts(job["texts"], 30000)
+    batches = [torch.tensor(ids) for ids in padded_batches(texts, job["by_length"])]
 
     def train():
         for ids in batches:
             optimizer.zero_grad()
             labels = torch.arange(len(ids)) % 2
-            model(input_ids=ids, attention_mask=(ids > 0).long(), labels=labels).loss.backward()
+            with autocast(job):
+                found = model(input_ids=ids, attention_mask=(ids > 0).long(), labels=labels)
+            found.loss.backward()
             optimizer.step()
 
     return train

@@ -28,7 +28,11 @@ def random_texts(count, vocabulary_size=30000):
     return [[draw.randrange(5, vocabulary_size) for _ in range(n)] for n in lengths]
 
 
-def padded_batches(texts):
-    """Returns batches of 32 texts in the given order, each padded with 0 to its longest text."""
+def padded_batches(texts, by_length=False):
+    """Returns batches of 32 texts, each padded with 0 to its longest text.
+
+    The texts are in the given order, or with `by_length` from the shortest to the longest.
+    """
+    texts = sorted(texts, key=len) if by_length else texts
     batches = [texts[start : start + ROWS] for start in range(0, len(texts), ROWS)]
     return [[t + [0] * (max(map(len, batch)) - len(t)) for t in batch] for batch in batches]

@@ -2,8 +2,13 @@
 
 import argparse
 import json
+import os
+import statistics
 import subprocess
 import sys
+
+# Threads of TensorFlow in the processes of rows, and of peers for which a benchmark sets them.
+THREADS = 2
 
 
 def run_rows(module, rows, argv, repeats, peers=None):
@@ -32,18 +37,29 @@ def run_rows(module, rows, argv, repeats, peers=None):
     if options.row:
         print(json.dumps(module.measure(options.row, options.repeats, **pythons)))
         return 0
+    kinds = "INTRAOP", "INTEROP"
+    environ = {**os.environ, **{f"TF_NUM_{kind}_THREADS": str(THREADS) for kind in kinds}}
     results = []
     for name in (name for name in rows if options.only in name):
         command = [sys.executable, "-m", program, "--row", name, "--repeats", str(options.repeats)]
         for peer, python in pythons.items():
             command += [as_flag(peer), python]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
         if done.returncode:
             raise SystemExit(f"{name} failed:\n{done.stderr[-3000:]}")
         results.append(json.loads(done.stdout.splitlines()[-1]))
         print(json.dumps(results[-1]), flush=True)
     module.print_results(results)
     return 0
+
+
+def add_figures(result, tokens, ours, theirs, peer):
+    """Adds the speeds of both sides and their ratio to a result, given the seconds of the calls."""
+    result["tokens_per_second"] = tokens / statistics.median(ours)
+    if peer:
+        result["peers"][peer] = tokens / statistics.median(theirs)
+        result["ratios"][peer] = statistics.median(theirs) / statistics.median(ours)
+    return result
 
 
 def program_parser(program, description, **options):
@@ -76,6 +92,17 @@ def program_parser(program, description, **options):
 
 def as_flag(name):
     return f"--{name.replace('_', '-')}"
+
+
+def print_rivals(results):
+    """Prints a table of results from `add_figures`, with the fastest rival of each row first."""
+    table = []
+    for r in results:
+        fastest = sorted(r["peers"], key=r["peers"].get, reverse=True)
+        rivals = [f"{peer} {r['peers'][peer]:,.0f} ({r['ratios'][peer]:.2f} x)" for peer in fastest]
+        cells = [r["row"], f"{r['tokens_per_second']:,.0f}", ", ".join(rivals) or "-"]
+        table.append([*cells, r["to_reach"] or "-"])
+    print_table("row | tokens/s | rivals, the fastest first | to reach", table)
 
 
 def print_table(headings, rows):

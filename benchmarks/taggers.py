@@ -1,43 +1,52 @@
-"""Measures the tokens per second of CRF layers, and compares them with those of pytorch-crf.
+"""Measures the tokens per second of CRF layers, and compares them with those of other libraries.
 
     make peers
     python -m benchmarks.taggers --peer-python .venv-peers/torch/bin/python
-    python -m benchmarks.taggers --only viterbi
+    python -m benchmarks.taggers --only graph
 
-Each row runs in its own process on random scores without padding. With `--peer-python`, the peer
-runs in another process and alternates with tfreps every hundred batches, so that other load on the
-machine slows both. "ratio" is the median speed of tfreps divided by that of the peer, and "to
-reach" is its target. The row of one sentence of four tokens shows the overhead of a call. The peer
-uses one or two threads, whichever is faster. Losses are timed with their gradients, inside a graph
-in which the layer compiles the loss with XLA, as in `fit`. Viterbi rows time eager calls of
-`CRF.decode`, as the peer is called, or calls of a `tf.function` of the user that decodes.
+Each row runs in its own process on random scores without padding. With `--peer-python`, DeLFT and
+pytorch-crf run in other processes and alternate with tfreps every hundred batches, so that other
+load on the machine slows all of them. Each of them uses two threads. "ratio" is the median speed of
+tfreps divided by that of the library, and "to reach" is the target of the ratio to DeLFT. The rows
+of one sentence of four tokens show the overhead of a call.
+
+    loss            the loss and its gradient in a graph; the layer compiles them with XLA, also in
+                    `fit`, if `jit_compile` is "auto"
+    loss-graph      the same without XLA, as in `fit` by default
+    viterbi         an eager call of `CRF.decode`, as the libraries are called
+    viterbi-graph   a call of a `tf.function` that decodes without XLA, as exports do
+    viterbi-function    the same with XLA
 
 The row "stream" decodes 200 batches of sentences of many lengths, and "seconds" contains all
 compilations.
 """
 
-import statistics
 import sys
 import time
 
 from benchmarks import rows
 from benchmarks.in_turns import in_turns
 
-# name: (task, sentences, tokens, tags, options, target ratio to the peer)
+XLA, PLAIN = {"jit_compile": "auto"}, {"jit_compile": False}
+GRAPH = {"jit_compile": False, "graph": True}
+FOLLOW = {"jit_compile": "auto", "scale": 60.0, "follow_themselves": True}
+# name: (task, sentences, tokens, tags, options, target ratio to DeLFT)
 ROWS = {
-    "crf-loss-32x50x9": ("loss", 32, 50, 9, {}, 9.0),
-    "crf-loss-32x100x29": ("loss", 32, 100, 29, {}, 9.0),
-    "crf-loss-log-space-32x100x29": (
-        "loss",
-        32,
-        100,
-        29,
-        {"scale": 60.0, "follow_themselves": True},
-        1.8,
-    ),
+    "viterbi-graph-32x50x9": ("viterbi", 32, 50, 9, GRAPH, 1.0),
+    "viterbi-graph-32x100x29": ("viterbi", 32, 100, 29, GRAPH, 1.0),
+    "viterbi-graph-8x25x9": ("viterbi", 8, 25, 9, GRAPH, 0.6),
+    "viterbi-graph-1x300x44": ("viterbi", 1, 300, 44, GRAPH, 0.6),
+    "viterbi-graph-1x4x2": ("viterbi", 1, 4, 2, GRAPH, None),
+    "loss-graph-32x50x9": ("loss", 32, 50, 9, PLAIN, 1.0),
+    "loss-graph-32x100x29": ("loss", 32, 100, 29, PLAIN, 1.0),
+    "loss-graph-8x25x9": ("loss", 8, 25, 9, PLAIN, 1.0),
+    "loss-graph-1x300x44": ("loss", 1, 300, 44, PLAIN, 1.0),
+    "loss-graph-1x4x2": ("loss", 1, 4, 2, PLAIN, None),
+    "loss-32x50x9": ("loss", 32, 50, 9, XLA, None),
+    "loss-32x100x29": ("loss", 32, 100, 29, XLA, None),
+    "loss-log-space-32x100x29": ("loss", 32, 100, 29, FOLLOW, None),
     "viterbi-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": True}, None),
     "viterbi-function-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": True, "graph": True}, None),
-    "viterbi-graph-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": False, "graph": True}, 2.0),
     "viterbi-plain-32x50x9": ("viterbi", 32, 50, 9, {"jit_compile": False}, None),
     "viterbi-32x100x29": ("viterbi", 32, 100, 29, {"jit_compile": True}, None),
     "viterbi-1x4x2": ("viterbi", 1, 4, 2, {"jit_compile": True}, None),
@@ -46,6 +55,7 @@ ROWS = {
 }
 STREAM = 200  # batches
 PEERS = {"peer_python": "the packages of benchmarks/peers/torch.txt"}
+LIBRARIES = {"delft": "DeLFT", "pytorch-crf": "pytorch-crf"}
 
 
 def main(argv=None):
@@ -53,33 +63,31 @@ def main(argv=None):
 
 
 def measure(name, repeats, peer_python=None):
-    """Measures one row: medians over batches, alternating with the peer, if there is one."""
+    """Measures one row: medians over batches, alternating with each library, if there is a peer."""
     what, *sizes, how, goal = ROWS[name]
     if what == "stream":
         return {"row": name, **stream(*sizes, **how)}
-    make = {"loss": make_loss, "viterbi": make_viterbi}[what]
-    call = make(*sizes, **how)
-    command = None
-    if peer_python:
-        command = [peer_python, "-m", "benchmarks.peer_crf", what, *map(str, sizes)]
-        command.append(str(how.get("scale", 1.0)))
-    ours, theirs = in_turns(call, repeats, command)
+    call = {"loss": make_loss, "viterbi": make_viterbi}[what](*sizes, **how)
     tokens = sizes[0] * sizes[1]
-    result = {"row": name, "tokens_per_second": tokens / statistics.median(ours), "to_reach": goal}
-    if theirs:
-        result["peer_tokens_per_second"] = tokens / statistics.median(theirs)
-        result["ratio"] = statistics.median(theirs) / statistics.median(ours)
+    result = {"row": name, "to_reach": goal, "peers": {}, "ratios": {}}
+    given = [*map(str, sizes), str(how.get("scale", 1.0)), str(rows.THREADS)]
+    for library, title in LIBRARIES.items() if peer_python else [(None, None)]:
+        command = None
+        if library:
+            command = [peer_python, "-m", "benchmarks.peer_crf", library, what, *given]
+        rows.add_figures(result, tokens, *in_turns(call, repeats, command), title)
     return result
 
 
-def make_loss(sentences, tokens, tags, scale=1.0, follow_themselves=False):
-    """Returns a function that computes the loss and its gradient.
+def make_loss(sentences, tokens, tags, jit_compile, scale=1.0, follow_themselves=False):
+    """Returns a function that computes the loss and its gradient in a graph.
 
     With `follow_themselves`, each tag may be followed only by the same tag.
     """
     import tensorflow as tf
 
     emissions, mask, crf = random_inputs(sentences, tokens, tags, scale, follow_themselves)
+    crf.jit_compile = jit_compile
     gold = tf.zeros([sentences, tokens], "int32")
 
     @tf.function
@@ -148,21 +156,13 @@ def random_inputs(sentences, tokens, tags, scale=1.0, follow_themselves=False):
 
 
 def print_results(results):
-    table = []
     for r in results:
         if "seconds" in r:
             print(
                 f"{r['row']}: {r['seconds']:.1f} s for {STREAM} batches of {r['num_shapes']} "
                 f"shapes; {r['calls_over_0.1_s']} calls took more than 0.1 s"
             )
-            continue
-        peer, ratio = "-", "-"
-        if "ratio" in r:
-            peer, ratio = f"{r['peer_tokens_per_second']:,.0f}", f"{r['ratio']:.1f}"
-        goal = r["to_reach"] or "-"
-        table.append([r["row"], f"{r['tokens_per_second']:,.0f}", peer, ratio, goal])
-    if table:
-        rows.print_table("row | tokens/s | peer | ratio | to reach", table)
+    rows.print_rivals([r for r in results if "seconds" not in r])
 
 
 if __name__ == "__main__":

@@ -8,16 +8,17 @@ import pytest
 
 from benchmarks import peer_bert_tokens, peer_loop
 
-SHAPE = json.dumps({"vocabulary_size": 9, "hidden_dim": 4, "num_layers": 1, "num_heads": 2})
+JOB = json.dumps({"task": "encode", "shape": {"hidden_dim": 4}, "texts": 2})
 
 
 @pytest.mark.parametrize(
     "name, words, prepared",
     [
         ("peer_bilm_tf", ["embed", "elmo_small", "3", "4"], ("embed", (1024, 128, 1), 3, 4)),
-        ("peer_crf", ["loss", "2", "3", "4", "1.0"], ("loss", 2, 3, 4, 1.0)),
-        ("peer_keras_hub", ["encode", SHAPE, "2"], ("encode", json.loads(SHAPE), 2)),
-        ("peer_transformers", ["encode", SHAPE, "2"], ("encode", json.loads(SHAPE), 2)),
+        ("peer_crf", "delft loss 2 3 4 1.0 2".split(), ("delft", "loss", 2, 3, 4, 1.0, 2)),
+        ("peer_hmm", ["hmm.npz"], ("hmm.npz",)),
+        ("peer_keras_hub", [JOB], (json.loads(JOB),)),
+        ("peer_transformers", ["torch", JOB], ("torch", json.loads(JOB))),
     ],
 )
 def test_peers_answer_with_the_call_of_their_arguments(monkeypatch, name, words, prepared):
