@@ -8,9 +8,9 @@ The models have random weights and published shapes. Each row runs in its own pr
 runs in another process and alternates with tfreps every few batches, so that other load on the
 machine slows both; all use two threads. The number in brackets is the median speed of tfreps
 divided by that of the rival, and "to reach" is its target; "tokens/s" is from the turns with the
-last rival. The rivals are the BERT of transformers in
-PyTorch, OpenVINO and ONNX Runtime, and that of KerasHub. In bfloat16 rows, all compute in bfloat16
-(PyTorch under autocast); ONNX Runtime has no bfloat16 on CPUs.
+last rival. The rivals are the BERT of transformers in PyTorch, OpenVINO and ONNX Runtime, and that
+of KerasHub. In bfloat16 rows, all compute in bfloat16 (PyTorch under autocast); ONNX Runtime has no
+bfloat16 on CPUs.
 
 Encoding calls the function that `tfreps export` writes. Encoding and training use texts without
 padding. Training consists of masked-LM steps with Adam on texts of 128 tokens, of which 20 are

@@ -29,8 +29,6 @@ def prepare(job):
     import numpy as np
     import tensorflow as tf
 
-    tf.config.threading.set_intra_op_parallelism_threads(job["threads"])
-    tf.config.threading.set_inter_op_parallelism_threads(job["threads"])
     if job["precision"] == "bfloat16":
         keras.config.set_dtype_policy("mixed_bfloat16")
     task, shape, texts, length = (job[name] for name in ("task", "shape", "texts", "length"))

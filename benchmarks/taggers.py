@@ -6,9 +6,10 @@
 
 Each row runs in its own process on random scores without padding. With `--peer-python`, DeLFT and
 pytorch-crf run in other processes and alternate with tfreps every hundred batches, so that other
-load on the machine slows all of them. Each of them uses two threads. "ratio" is the median speed of
-tfreps divided by that of the library, and "to reach" is the target of the ratio to DeLFT. The rows
-of one sentence of four tokens show the overhead of a call.
+load on the machine slows all of them; all use two threads. The number in brackets is the median
+speed of tfreps divided by that of the library, and "to reach" is the target of the ratio to DeLFT;
+"tokens/s" is from the turns with pytorch-crf. The rows of one sentence of four tokens show the
+overhead of a call.
 
     loss            the loss and its gradient in a graph; the layer compiles them with XLA, also in
                     `fit`, if `jit_compile` is "auto"
@@ -86,8 +87,8 @@ def make_loss(sentences, tokens, tags, jit_compile, scale=1.0, follow_themselves
     """
     import tensorflow as tf
 
-    emissions, mask, crf = random_inputs(sentences, tokens, tags, scale, follow_themselves)
-    crf.jit_compile = jit_compile
+    sizes = sentences, tokens, tags
+    emissions, mask, crf = random_inputs(*sizes, scale, follow_themselves, jit_compile)
     gold = tf.zeros([sentences, tokens], "int32")
 
     @tf.function
@@ -138,7 +139,7 @@ def stream(sentences, longest, tags, jit_compile, graph=False):
     return {"seconds": sum(times), "num_shapes": len(shapes), "calls_over_0.1_s": slow}
 
 
-def random_inputs(sentences, tokens, tags, scale=1.0, follow_themselves=False):
+def random_inputs(sentences, tokens, tags, scale=1.0, follow_themselves=False, jit_compile="auto"):
     import numpy as np
     import tensorflow as tf
 
@@ -148,7 +149,7 @@ def random_inputs(sentences, tokens, tags, scale=1.0, follow_themselves=False):
     if follow_themselves:
         allowed = np.ones([tags + 2, tags + 2], bool)
         allowed[:tags, :tags] = np.eye(tags, dtype=bool)
-    options = {"transition_initializer": "random_normal", "jit_compile": "auto"}
+    options = {"transition_initializer": "random_normal", "jit_compile": jit_compile}
     crf = CRF(tags, allowed_transitions=allowed, **options)
     emissions = scale * np.random.default_rng(0).normal(size=[sentences, tokens, tags])
     crf.build(emissions.shape)

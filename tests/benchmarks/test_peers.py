@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from benchmarks import peer_bert_tokens, peer_loop
+from benchmarks import bert, peer_bert_tokens, peer_loop
 
 JOB = json.dumps({"task": "encode", "shape": {"hidden_dim": 4}, "texts": 2})
 
@@ -31,12 +31,30 @@ def test_peers_answer_with_the_call_of_their_arguments(monkeypatch, name, words,
 
 
 def test_the_loop_answers_each_line_with_that_many_seconds(monkeypatch, capsys):
-    chosen = []
+    calls = []
     monkeypatch.setattr("sys.stdin", ["2\n", "3\n"])
-    monkeypatch.setattr(peer_loop, "seconds", lambda call: {1: 3.0, 2: 2.0}[chosen[-1]])
-    peer_loop.answer(lambda: None, chosen.append)
+    monkeypatch.setattr(peer_loop, "seconds", lambda call: call() or float(len(calls)))
+    peer_loop.answer(lambda: calls.append(1))
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert lines == ["ready", [2.0] * 2, [2.0] * 3] and chosen[-1] == 2
+    assert lines == ["ready", [4.0, 5.0], [6.0, 7.0, 8.0]]  # after three calls
+
+
+def test_rivals_of_a_job():
+    def rivals(task, precision):
+        commands = bert.rival_commands({"task": task, "precision": precision}, "T", "K")
+        for command in commands.values():
+            assert command[0] == ("K" if command[2].endswith("keras_hub") else "T")
+        return [(name, json.loads(c[-1])["by_length"]) for name, c in commands.items()]
+
+    engines = ["PyTorch", "OpenVINO", "ONNX Runtime", "KerasHub"]
+    assert rivals("encode", "float32") == [(name, False) for name in engines]
+    assert rivals("encode", "bfloat16") == [(n, False) for n in engines if n != "ONNX Runtime"]
+    trainers = ["PyTorch", "KerasHub"]
+    assert rivals("train", "float32") == [(name, False) for name in trainers]
+    assert rivals("tune", "float32") == [
+        *((name, False) for name in trainers),
+        *((f"{name} by length", True) for name in trainers),
+    ]
 
 
 def test_tokens_fill_in_the_ids(monkeypatch, tmp_path):

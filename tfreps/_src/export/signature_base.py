@@ -137,8 +137,9 @@ def real_tokens(tokens: tf.Tensor, sequence_len: tf.Tensor) -> tf.Tensor:
         "`sequence_len` must have one value per row of tokens, from 0 to the length of the row; "
         "got these lengths and this shape of the tokens:"
     )
-    tf.debugging.Assert(fits, [message, sequence_len, tf.shape(tokens)])
-    return tf.sequence_mask(sequence_len, longest)
+    check = tf.debugging.Assert(fits, [message, sequence_len, tf.shape(tokens)])
+    with tf.control_dependencies([check]):  # before the checks of the model
+        return tf.sequence_mask(sequence_len, longest)
 
 
 def cut_tokens(
