@@ -65,11 +65,11 @@ def replacements(lowercase: bool, strip_accents: bool) -> dict[str, str]:
     for c in map(chr, _LIVELY):
         if 0xD800 <= ord(c) < 0xE000:
             continue
-        new = c
+        new = unicodedata.normalize("NFD", c) if strip_accents else c
         if strip_accents:
-            new = "".join(x for x in unicodedata.normalize("NFD", c) if _category(ord(x)) != "Mn")
+            new = "".join([x for x in new if unicodedata.category(x) != "Mn"])
         if lowercase:
-            new = "".join(x.lower() for x in new)
+            new = "".join(map(str.lower, new))
         if new != c:
             found[c] = new
     return found
