@@ -112,7 +112,7 @@ def viterbi(emissions, mask, transitions, start, end):
     emissions, mask, *scores = _checked(emissions, mask, transitions, start, end)
     finite, chain = _to_decode(*(tf.stop_gradient(x) for x in (emissions, mask, *scores)))
     tags, best = chain_recursion.best_path(chain)
-    tags = tf.where(mask, tf.transpose(tags)[:, : tf.shape(mask)[1]], 0)
+    tags = chain.by_token(tags)
     score = _score_along(tags, best, emissions, mask, scores)
     score = tf.where(is_possible(best), score, float("-inf"))
     return tags, tf.where(finite, score, float("nan"))
@@ -129,7 +129,7 @@ def k_best(emissions, mask, transitions, start, end, k):
     finite, chain = _to_decode(*(tf.stop_gradient(x) for x in (emissions, mask, *scores)))
     tags, scores = chain_recursion.k_best_paths(chain, k)
     possible = is_possible(scores)  # [B, k]
-    tags = tf.transpose(tags, [1, 2, 0])[..., : tf.shape(mask)[1]]  # [B, k, T]
+    tags = tf.transpose(chain.by_token(tags), [0, 2, 1])  # [B, k, T]
     tags = tf.where(mask[:, None] & possible[..., None], tags, 0)
     scores = tf.where(possible, scores, float("-inf"))
     return tags, tf.where(finite[:, None], scores, float("nan"))
@@ -176,4 +176,5 @@ def _to_decode(emissions, mask, *scores):
     """
     fine = tf.reduce_all(emissions < float("inf"), -1)  # [B, T]
     fine = tf.reduce_all(~mask | fine, -1)  # [B]
-    return fine, Chain.of(emissions, mask, *scores, readable=mask & fine[:, None])
+    emissions = tf.where(fine[:, None, None], emissions, 0.0)
+    return fine, Chain.of(emissions, mask, *scores)

@@ -6,7 +6,6 @@ from tfreps._src.layers.ops.chain_recursion import (
     FORBIDDEN,
     Chain,
     is_possible,
-    log_sum_exp,
     previous_values,
     recur,
     suffix_scores,
@@ -41,7 +40,7 @@ def log_normalizer(emissions, mask, transitions, start, end):
                 lambda: _fast_gradient(chain, fast, d_value),
                 lambda: in_log_space(d_value),
             )
-            d_emissions = tf.transpose(d_scores, [1, 0, 2])[:, : tf.shape(emissions)[1], :-1]
+            d_emissions = chain.by_token(d_scores)[..., :-1]
             gradients = d_emissions, d_steps[:-1, :-1], d_steps[-1, :-1], d_ends[:-1]
             return [_only_once(d) for d in gradients]
 
@@ -63,34 +62,28 @@ def token_log_probabilities(tags, emissions, mask, transitions, start, end):
     @tf.custom_gradient
     def run(emissions, transitions, start, end):
         chain = Chain.of(emissions, mask, transitions, start, end)
-        tokens = tf.shape(mask)[1]
-        real = tf.cast(mask, "float32")
         size = chain.num_states
-        suffixes, scales, total = suffix_scores(chain, log_sum_exp)
-        before, _ = previous_values(tags, mask, size - 1)
-        steps = tf.gather_nd(chain.steps, tf.stack([before, tags], -1))  # [B, T]
-        token = tf.gather(tf.transpose(chain.scores, [1, 0, 2])[:, :tokens], tags, batch_dims=2)
-        by_row = tf.transpose(suffixes, [1, 0, 2])  # [B, T + 1, S]
-        after = tf.gather(by_row[:, 1 : tokens + 1], tags, batch_dims=2)
-        whole = tf.gather(
-            by_row[:, :tokens] + tf.transpose(scales, [1, 0, 2])[:, :tokens], before, batch_dims=2
-        )
-        possible = is_possible(steps + token + after) & is_possible(whole)
+        suffixes, scales, total = suffix_scores(chain)
+        previous, _ = previous_values(tags, mask, size - 1)
+        steps = tf.gather_nd(chain.steps, tf.stack([previous, tags], -1))  # [B, T]
+        token = tf.gather(chain.by_token(chain.scores), tags, batch_dims=2)
+        after = tf.gather(chain.by_token(suffixes[1:]), tags, batch_dims=2)
+        before = tf.gather(chain.by_token(suffixes[:-1] + scales), previous, batch_dims=2)
+        possible = is_possible(steps + token + after) & is_possible(before)
         possible &= is_possible(total)[:, None]
-        value = tf.minimum(steps + token + after - whole, 0.0)
+        value = tf.minimum(steps + token + after - before, 0.0)
         value = tf.where(possible, value, tf.where(value != value, value, FORBIDDEN))
 
         def gradient(d_value):
             d_value = tf.where(mask & possible, d_value, 0.0)  # [B, T]
             d_next, d_first = previous_values(d_value[:, ::-1], mask[:, ::-1], 0.0)
-            begin = tf.one_hot(tags, size) * (real * (d_value - d_next[:, ::-1]))[..., None]
-            missing = tf.shape(chain.mask)[0] - tokens
-            begin = tf.pad(tf.transpose(begin, [1, 0, 2]), [[0, missing], [0, 0], [0, 0]])
+            begin = tf.one_hot(tags, size) * (d_value - d_next[:, ::-1])[..., None]  # [B, T, S]
             flow = -chain.before_the_first() * d_first[:, None]  # [B, S]
+            begin = chain.by_position(begin, tf.zeros_like(chain.scores))
             into, taken, ends = expected_counts(chain, suffixes, scales, flow, begin)
-            d_emissions = tf.transpose(into, [1, 0, 2])[:, :tokens, :-1]
+            d_emissions = chain.by_token(into)[..., :-1]
             d_emissions += tf.one_hot(tags, size - 1) * d_value[..., None]
-            pairs = tf.stack([before, tags], -1)
+            pairs = tf.stack([previous, tags], -1)
             taken = tf.tensor_scatter_nd_add(taken, pairs, d_value)
             gradients = d_emissions, taken[:-1, :-1], taken[-1, :-1], ends[:-1]
             return [_only_once(d) for d in gradients]
@@ -114,24 +107,23 @@ def expected_counts(chain, suffixes, scales, flow, injections=None):
     1e-38 is negligible. Dividing the probabilities of the steps by their sum, which differs
     from 1 only by rounding, conserves the flow over many steps.
 
-    The suffixes `[T + 1, B, S]` and scales `[T, B, 1]` are those of `suffix_scores`, `flow`
-    `[B, S]` is that before the first position, and `injections` are `[T, B, S]`. Returns the flow
-    into each tag `[T, B, S]`, without injections and 0 where masked; the flow through each step
-    `[S, S]`; and the flow after the last position `[S]`.
+    The suffixes `[P + 1, B, S]` and scales `[P, B, 1]` are those of `suffix_scores`, `flow`
+    `[B, S]` is that before the first position, and `injections` are `[P, B, S]`. Returns the flow
+    into each tag `[P, B, S]`, without injections; the flow through each step `[S, S]`; and the flow
+    after the last position `[S]`.
     """
 
-    def step(state, scores, mask, scale, before, after, *injected):
+    def step(state, scores, scale, before, after, *injected):
         flow, steps = state
         into = chain.steps + (scores + after - scale)[:, None, :] - before[:, :, None]
         chances = tf.exp(tf.minimum(into, 0.0))  # [B, from, to]
-        leaving = tf.where(mask, flow, 0.0) / tf.maximum(tf.reduce_sum(chances, 2), TINY)
+        leaving = flow / tf.maximum(tf.reduce_sum(chances, 2), TINY)
         taken = chances * leaving[:, :, None]  # [B, from, to]
         arrived = tf.reduce_sum(taken, 1)  # [B, to]
         onward = arrived + injected[0] if injected else arrived
-        state = tf.where(mask, onward, flow), steps + tf.reduce_sum(taken, 0)
-        return state, (arrived,)
+        return (onward, steps + tf.reduce_sum(taken, 0)), (arrived,)
 
-    inputs = [chain.scores, chain.mask, scales, suffixes[:-1], suffixes[1:]]
+    inputs = [chain.scores, scales, suffixes[:-1], suffixes[1:]]
     inputs += [] if injections is None else [injections]
     state = flow, tf.zeros_like(chain.steps)
     row = tf.TensorSpec([None, chain.num_states])
@@ -140,58 +132,61 @@ def expected_counts(chain, suffixes, scales, flow, injections=None):
 
 
 def _in_log_space(chain):
-    suffixes, scales, total = suffix_scores(chain, log_sum_exp)
+    suffixes, scales, total = suffix_scores(chain)
     return total, suffixes, scales
 
 
 def _nothing(chain, value):
     """Returns `value` and zeros with the shapes of the suffixes and scales of `_in_log_space`."""
     suffixes = tf.zeros_like(tf.pad(chain.scores, [[0, 1], [0, 0], [0, 0]]))
-    return value, suffixes, tf.zeros(tf.shape(chain.mask))
+    return value, suffixes, tf.zeros_like(chain.scores[..., :1])
 
 
 def _forward_backward(chain):
     """Computes prefix and suffix sums in probability space, using one loop for both directions.
 
-    Each sum is stored as a scale and a vector that sums to 1; the highest score is factored out of
-    every step. The computation uses float64 and is exact if no path is lost to underflow. This
+        prefix_t[j] = sum_i prefix_{t-1}[i] factors_{t-1}[i] steps[i, j]
+        suffix_t[i] = sum_j steps[i, j] factors_t[j] suffix_{t+1}[j]
+
+    The highest score is factored out of every step, and the sums of each block are divided by their
+    total first. The computation uses float64 and is exact if no path is lost to underflow. This
     holds if the factors of all possible scores are above exp(-WIDEST_STEP) and every nonzero sum is
     above SMALLEST: then each product is a normal number, and a sum of 0 means that no path is
     possible. `exact` of the result is True if this holds and `value`, the log normalizer `[B]`, is
     finite for all sentences.
     """
-    highest = tf.reduce_max(chain.scores, -1, keepdims=True)  # [T, B, 1]
+    highest = tf.reduce_max(chain.scores, -1, keepdims=True)  # [P, B, 1]
     highest_step = tf.reduce_max(chain.steps)
     highest_end = tf.reduce_max(chain.ends)
-    factors = tf.cast(tf.exp(chain.scores - highest), "float64")  # [T, B, S]
+    factors = tf.cast(tf.exp(chain.scores - highest), "float64")  # [P, B, S]
     steps = tf.cast(tf.exp(chain.steps - highest_step), "float64")  # [S, S]
     ends = tf.cast(tf.exp(chain.ends - highest_end), "float64")  # [S]
     both_steps = tf.stack([steps, tf.transpose(steps)])  # [2, S, S]
 
-    def step(state, ahead, back, ahead_mask, back_mask):
-        (sums,) = state  # [2, B, S]: prefix and suffix sums
-        z = tf.matmul(tf.stack([sums[0], sums[1] * back]), both_steps)
-        z = tf.stack([z[0] * ahead, z[1]])
-        masks = tf.stack([ahead_mask, back_mask])  # [2, B, 1]
-        scales = tf.where(masks, tf.reduce_sum(z, -1, keepdims=True), 1.0)
-        sums = tf.where(masks, z / scales, sums)
-        return (sums,), (sums, scales[0])
+    def step(state, factors):
+        sums, log_scale = state  # [2, B, S], [B, 1]
+        return (tf.matmul(sums * factors, both_steps), log_scale), (sums,)
 
-    first = chain.before_the_first("float64")
-    last = tf.broadcast_to(ends / tf.reduce_sum(ends), tf.shape(first))
-    inputs = [factors, tf.reverse(factors, [0]), chain.mask, tf.reverse(chain.mask, [0])]
-    specs = [
-        tf.TensorSpec([2, None, chain.num_states], "float64"),
-        tf.TensorSpec([None, 1], "float64"),
-    ]
-    _, (sums, scales) = recur(step, (tf.stack([first, last]),), inputs, specs)
-    prefixes = tf.concat([first[None], sums[:, 0]], 0)  # [T + 1, B, S]
-    suffixes = tf.concat([tf.reverse(sums[:, 1], [0]), last[None]], 0)  # [T + 1, B, S]
-    real = tf.cast(chain.mask[..., 0], "float32")  # [T, B]
-    value = tf.reduce_sum(tf.math.log(scales[..., 0]), 0)
-    value += tf.math.log(tf.reduce_sum(prefixes[-1] * ends, -1))
-    value = tf.cast(value, "float32") + tf.reduce_sum((highest[..., 0] + highest_step) * real, 0)
-    value = tf.where(tf.reduce_any(chain.mask[..., 0], 0), value + highest_end, 0.0)
+    def scaled(state):
+        sums, log_scale = state
+        total = tf.reduce_sum(sums, -1, keepdims=True)  # [2, B, 1]
+        total = tf.where(total > 0.0, total, 1.0)
+        return sums / total, log_scale + tf.math.log(total[0])
+
+    ends_of_all = tf.broadcast_to(ends, tf.shape(factors)[1:])
+    first = tf.stack([tf.broadcast_to(steps[-1], tf.shape(factors)[1:]), ends_of_all])
+    state = first, tf.zeros_like(factors[0, :, :1])
+    both_factors = tf.stack([factors, tf.reverse(factors, [0])], 1)  # [P, 2, B, S]
+    spec = tf.TensorSpec([2, None, chain.num_states], "float64")
+    (_, log_scale), (sums,) = recur(step, state, [both_factors], [spec], before_block=scaled)
+    prefixes = sums[:, 0] * factors  # [P, B, S]
+    suffixes = tf.reverse(sums[:, 1], [0])  # [P, B, S]: after each position
+    value = log_scale[:, 0] + tf.math.log(tf.reduce_sum(prefixes[-1] * ends, -1))
+    num_steps = tf.cast(tf.shape(factors)[0], "float64")
+    value += tf.reduce_sum(tf.cast(highest[..., 0], "float64"), 0)
+    value += num_steps * tf.cast(highest_step, "float64") + tf.cast(highest_end, "float64")
+    without_tokens = is_possible(chain.scores[-1, :, -1])  # [B]
+    value = tf.where(without_tokens, 0.0, tf.cast(value, "float32"))
     smallest = tf.reduce_min(tf.where(sums > 0.0, sums, 1.0))
     widest = tf.maximum(
         _width(chain.scores), tf.maximum(_width(chain.steps, [0, 1]), _width(chain.ends))
@@ -203,7 +198,6 @@ def _forward_backward(chain):
         "exact": exact,
         "prefixes": prefixes,
         "suffixes": suffixes,
-        "scales": scales,
         "factors": factors,
         "steps": steps,
         "ends": ends,
@@ -211,20 +205,25 @@ def _forward_backward(chain):
 
 
 def _fast_gradient(chain, fast, d_value):
-    """Computes the gradients of the log normalizer with respect to scores, steps and ends."""
-    before = fast["prefixes"][:-1]
-    after = fast["prefixes"][1:]
-    d_value = tf.cast(d_value, "float64")[None, :, None]  # [1, B, 1]
-    weight = tf.cast(chain.mask, "float64") * d_value  # [T, B, 1]
-    joint = after * fast["suffixes"][1:]  # [T, B, S]
-    total = tf.reduce_sum(joint, -1, keepdims=True)
-    d_scores = joint / total * weight
-    onward = fast["factors"] * fast["suffixes"][1:] * (weight / (total * fast["scales"]))
+    """Computes the gradients of the log normalizer with respect to scores, steps and ends.
+
+    They are the expected numbers of uses in a path. The sums have unknown scales, so that those of
+    each position are divided by their total.
+    """
+    d_value = tf.cast(d_value, "float64")[:, None]  # [B, 1]
+    first = chain.before_the_first("float64")
+    before = tf.concat([first[None], fast["prefixes"][:-1]], 0)  # [P, B, S]
+    onward = fast["factors"] * fast["suffixes"]  # [P, B, S]
     size = chain.num_states
-    pairs = tf.matmul(tf.reshape(before, [-1, size]), tf.reshape(onward, [-1, size]), True)
+    arrived = tf.reshape(tf.matmul(tf.reshape(before, [-1, size]), fast["steps"]), tf.shape(onward))
+    d_scores = arrived * onward
+    weight = d_value / tf.reduce_sum(d_scores, -1, keepdims=True)  # [P, B, 1]
+    pairs = tf.matmul(
+        tf.reshape(before, [-1, size]), tf.reshape(onward * weight, [-1, size]), transpose_a=True
+    )
     d_ends = fast["prefixes"][-1] * fast["ends"]  # [B, S]
-    d_ends = d_ends / tf.reduce_sum(d_ends, -1, keepdims=True) * d_value[0]
-    gradients = d_scores, fast["steps"] * pairs, tf.reduce_sum(d_ends, 0)
+    d_ends = d_ends / tf.reduce_sum(d_ends, -1, keepdims=True) * d_value
+    gradients = d_scores * weight, fast["steps"] * pairs, tf.reduce_sum(d_ends, 0)
     return tuple(tf.cast(d, "float32") for d in gradients)
 
 

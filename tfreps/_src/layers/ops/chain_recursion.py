@@ -17,73 +17,93 @@ class Chain(NamedTuple):
     """Batch of chains in the layout of the recursions, with positions on the first axis.
 
     The last of the `S = K + 1` states is the one before the first tag, so that the start scores
-    are a row of transitions. Where the mask is False, a chain keeps its state, so that padding on
-    either side, gaps and empty sentences need no special cases. `T` is a multiple of BLOCK.
+    are a row of transitions. The real tokens of a sentence are moved to the last of the `P`
+    positions. At the positions before them, the sentence is in the state before the first tag: this
+    state has score 0 there, and all tags are forbidden. Padding on either side, gaps and empty
+    sentences therefore need no special cases in a recursion. `P` is a multiple of BLOCK.
 
     Args:
-        scores: float32, shape `[T, B, S]`. Emissions, followed by FORBIDDEN for the state before
+        scores: float32, shape `[P, B, S]`. Emissions, followed by FORBIDDEN for the state before
             the first tag.
-        mask: bool, shape `[T, B, 1]`. True on real tokens.
         steps: float32, shape `[S, S]`, [from, to]. Transitions, with the start scores as the last
             row.
         ends: float32, shape `[S]`. End scores, followed by 0 for a sentence without tokens.
+        places: int32, shape `[B, T, 2]`. Position and row of each token. The position is `P` for
+            masked tokens.
     """
 
     scores: Any
-    mask: Any
     steps: Any
     ends: Any
+    places: Any
 
     @classmethod
-    def of(cls, emissions, mask, transitions, start, end, readable=None):
-        """Creates a `Chain` from the arguments of the functions in `layers.ops.chain`.
-
-        Emissions are replaced with 0 where `readable`, bool `[B, T]`, is False; by default, where
-        the mask is. The positions are padded to a multiple of BLOCK, at least one block.
-        """
-        readable = mask if readable is None else readable
-        emissions = tf.where(readable[..., None], emissions, 0.0)
-        length = tf.shape(emissions)[1]
-        missing = tf.maximum(-length % BLOCK, BLOCK - length)  # 0 to BLOCK
-        scores = tf.pad(
-            tf.transpose(emissions, [1, 0, 2]),
-            [[0, missing], [0, 0], [0, 1]],
-            constant_values=FORBIDDEN,
-        )  # [T, B, S]
-        steps = tf.concat([transitions, start[None]], 0)  # [S, K]
-        steps = tf.pad(steps, [[0, 0], [0, 1]], constant_values=FORBIDDEN)  # [S, S]
-        mask = tf.pad(tf.transpose(mask), [[0, missing], [0, 0]])[..., None]  # [T, B, 1]
-        ends = tf.concat([end, tf.zeros([1])], 0)  # [S]
-        return cls(_bounded(scores), mask, _bounded(steps), _bounded(ends))
+    def of(cls, emissions, mask, transitions, start, end):
+        """Creates a `Chain` from the arguments of the functions in `layers.ops.chain`."""
+        batch, num_tokens = tf.unstack(tf.shape(mask))
+        size = num_tokens + tf.maximum(-num_tokens % BLOCK, BLOCK - num_tokens)
+        remaining = tf.cumsum(tf.cast(mask, "int32"), 1, reverse=True)  # [B, T]
+        positions = size - tf.where(mask, remaining, 0)
+        rows = tf.broadcast_to(tf.range(batch)[:, None], [batch, num_tokens])
+        steps = tf.pad(transitions, [[0, 0], [0, 1]], constant_values=FORBIDDEN)
+        steps = _bounded(tf.concat([steps, tf.pad(start, [[0, 1]])[None]], 0))  # [S, S]
+        ends = _bounded(tf.pad(end, [[0, 1]]))  # [S]
+        no_token = tf.one_hot(steps.shape[-1] - 1, steps.shape[-1], 0.0, FORBIDDEN)  # [S]
+        chain = cls(
+            tf.broadcast_to(no_token, [size, batch, steps.shape[-1]]),
+            steps,
+            ends,
+            tf.stack([positions, rows], -1),
+        )
+        scores = tf.pad(emissions, [[0, 0], [0, 0], [0, 1]], constant_values=FORBIDDEN)
+        return chain._replace(scores=chain.by_position(_bounded(scores), chain.scores))
 
     @property
     def num_states(self):
-        return self.scores.shape[-1]
+        return self.steps.shape[-1]
 
     def before_the_first(self, dtype="float32"):
         """Returns 1 for the state before the first tag and 0 for all others, shape `[B, S]`."""
-        last = tf.fill([tf.shape(self.scores)[1]], self.num_states - 1)
-        return tf.one_hot(last, self.num_states, dtype=dtype)
+        first = tf.one_hot(self.num_states - 1, self.num_states, dtype=dtype)
+        return tf.tile(first[None], [tf.shape(self.scores)[1], 1])
+
+    def by_position(self, values, others):
+        """Moves values of the tokens, `[B, T, S]`, to their positions, `[P, B, S]`.
+
+        Positions without a token keep the values `others`, `[P, B, S]`.
+        """
+        others = tf.pad(others, [[0, 1], [0, 0], [0, 0]])  # the last position is for masked tokens
+        return tf.tensor_scatter_nd_update(others, self.places, values)[:-1]
+
+    def by_token(self, values):
+        """Moves values of the positions, `[P, B, ...]`, to the tokens, `[B, T, ...]`.
+
+        Masked tokens get 0.
+        """
+        values = tf.pad(values, [[0, 1]] + [[0, 0]] * (values.shape.rank - 1))
+        return tf.gather_nd(values, self.places)
 
 
-def recur(step, state, inputs, outputs, reverse=False):
+def recur(step, state, inputs, outputs, reverse=False, before_block=None):
     """Runs `state, outputs = step(state, *values of inputs at t)` for all positions `t`.
 
     The inputs have the positions on the first axis, their number is a multiple of BLOCK, and
     `outputs` are the specs of the outputs at one position. Returns the final state, and the outputs
     with the positions on the first axis, in their original order also with `reverse`. In a plain
     graph, the overhead of a loop iteration exceeds the time of a step; each iteration therefore
-    processes BLOCK positions.
+    processes BLOCK positions, after `state = before_block(state)`.
     """
-    inputs = [_in_blocks(array) for array in inputs]  # [T / BLOCK, BLOCK, ...]
+    inputs = [_in_blocks(array) for array in inputs]  # [P / BLOCK, BLOCK, ...]
     num_blocks = tf.shape(inputs[0])[0]
+    order = range(BLOCK)[::-1] if reverse else range(BLOCK)
+
     arrays = tuple(
         tf.TensorArray(spec.dtype, num_blocks, element_shape=[BLOCK, *spec.shape])
         for spec in outputs
     )
-    order = range(BLOCK)[::-1] if reverse else range(BLOCK)
 
     def body(block, state, arrays):
+        state = before_block(state) if before_block else state
         values = [tf.unstack(tf.gather(array, block)) for array in inputs]
         rows = [None] * BLOCK
         for t in order:
@@ -96,39 +116,32 @@ def recur(step, state, inputs, outputs, reverse=False):
         lambda block, *_: block >= 0 if reverse else block < num_blocks,
         body,
         (num_blocks - 1 if reverse else 0, state, arrays),
-        maximum_iterations=num_blocks,
         parallel_iterations=1,  # each iteration depends on the previous one
     )
     return state, tuple(array.concat() for array in arrays)
 
 
-def suffix_scores(chain, plus):
-    """Computes the score of each chain from each position to the end, for every previous state.
+def suffix_scores(chain):
+    """Computes the log of the sum over all suffixes of each chain, for every previous state.
 
-        suffix_t[i] = plus_j(steps[i, j] + scores_t[j] + suffix_{t+1}[j]) - scale_t
-        suffix_T[i] = ends[i]
+        suffix_t[i] = logsumexp_j(steps[i, j] + scores_t[j] + suffix_{t+1}[j]) - scale_t
+        suffix_P[i] = ends[i]
 
-    `plus` reduces axis 1 of `[B, S, S]`: `tf.reduce_max` or `log_sum_exp`. The scale is the maximum
-    of `plus_j(...)` over all tags `i`, or 0 if no tag is possible. Subtracting it lets float32
-    distinguish the tags even after hundreds of tokens. Where the mask is False, suffixes are
-    unchanged and the scale is 0. Returns the suffixes `[T + 1, B, S]`, the scales `[T, B, 1]` and
-    the result over all paths, `[B]`.
+    The scale is the maximum of `logsumexp_j(...)` over all tags `i`, or 0 if no tag is possible.
+    Subtracting it lets float32 distinguish the tags even after hundreds of tokens. Returns the
+    suffixes `[P + 1, B, S]`, the scales `[P, B, 1]` and the log of the sum over all paths, `[B]`.
     """
-    into = tf.transpose(chain.steps)  # [to, from]
 
-    def step(state, scores, mask):
+    def step(state, scores):
         (suffix,) = state
-        new = plus(into + tf.expand_dims(scores + suffix, 2), axis=1)  # [B, S]
-        scale = tf.reduce_max(new[:, :-1], -1, keepdims=True)  # [B, 1]
-        scale = tf.where(is_possible(scale), scale, 0.0)
-        suffix = tf.where(mask, new - scale, suffix)
+        new = log_sum_exp(chain.steps + tf.expand_dims(scores + suffix, 1), 2)  # [B, S]
+        scale = _scale(new[:, :-1])  # [B, 1]
+        suffix = new - scale
         return (suffix,), (suffix, scale)
 
     last = tf.broadcast_to(chain.ends, tf.shape(chain.scores)[1:])  # [B, S]
     specs = [tf.TensorSpec([None, chain.num_states]), tf.TensorSpec([None, 1])]
-    inputs = [chain.scores, chain.mask]
-    (first,), (suffixes, scales) = recur(step, (last,), inputs, specs, reverse=True)
-    scales = tf.where(chain.mask, scales, 0.0)
+    (first,), (suffixes, scales) = recur(step, (last,), [chain.scores], specs, reverse=True)
     total = first[:, -1] + tf.reduce_sum(scales[..., 0], 0)
     return tf.concat([suffixes, last[None]], 0), scales, total
 
@@ -171,62 +184,82 @@ def _bounded(x):
     return tf.maximum(x, FORBIDDEN)
 
 
-def _in_blocks(x):
-    """Reshapes `[T, ...]` to `[T / BLOCK, BLOCK, ...]`."""
-    length, *others = tf.unstack(tf.shape(x))
-    return tf.reshape(x, [length // BLOCK, BLOCK, *others])
-
-
 def best_path(chain):
-    """Returns the best path of every chain, int32 `[T, B]`, and its score, `[B]`.
+    """Returns the best path of every chain, int32 `[P, B]`, and its score, `[B]`.
 
-    It follows the best suffix scores forward. Tags are undefined where masked.
+        suffix_t[i] = max_j(steps[i, j] + onward_t[j])
+        onward_t[j] = scores_t[j] + suffix_{t+1}[j]
+        tag_t       = argmax_j(steps[tag_{t-1}, j] + onward_t[j])
+
+    As in `suffix_scores`, the suffixes are scaled, here once in each block.
     """
-    suffixes, _, total = suffix_scores(chain, tf.reduce_max)
+    into = tf.transpose(chain.steps)  # [to, from]
 
-    def step(state, onward, mask):
+    def back(state, scores):
+        suffix, total = state  # [B, S], [B, 1]
+        onward = scores + suffix
+        suffix = tf.reduce_max(into + tf.expand_dims(onward, 2), 1)
+        return (suffix, total), (onward,)
+
+    def scaled(state):
+        suffix, total = state
+        scale = _scale(suffix[:, :-1])
+        return suffix - scale, total + scale
+
+    def ahead(state, onward):
         (tag,) = state  # [B]
-        chosen = tf.argmax(tf.gather(chain.steps, tag) + onward, -1, output_type=tf.int32)
-        tag = tf.where(mask, chosen, tag)
+        tag = tf.argmax(tf.gather(chain.steps, tag) + onward, -1, output_type=tf.int32)
         return (tag,), (tag,)
 
-    first = tf.fill([tf.shape(chain.scores)[1]], chain.num_states - 1)
-    inputs = [chain.scores + suffixes[1:], chain.mask[..., 0]]
-    _, (tags,) = recur(step, (first,), inputs, [tf.TensorSpec([None], "int32")])
-    return tags, total
+    last = tf.broadcast_to(chain.ends, tf.shape(chain.scores)[1:])  # [B, S]
+    state = last, tf.zeros_like(last[:, :1])
+    spec = tf.TensorSpec([None, chain.num_states])
+    (suffix, total), (onward,) = recur(back, state, [chain.scores], [spec], True, scaled)
+    first = tf.fill([tf.shape(last)[0]], chain.num_states - 1)
+    _, (tags,) = recur(ahead, (first,), [onward], [tf.TensorSpec([None], "int32")])
+    return tags, suffix[:, -1] + total[:, 0]
 
 
 def k_best_paths(chain, k):
-    """Returns the `k` best paths of every chain, int32 `[T, B, k]`, and their scores, `[B, k]`.
+    """Returns the `k` best paths of every chain, int32 `[P, B, k]`, and their scores, `[B, k]`.
 
     A backward pass stores the `k` best suffixes of every state, each with its next state and the
-    rank of its remainder among the suffixes of that state. A forward pass follows them. Tags are
-    undefined where masked. `is_possible` is False for the scores of paths that do not exist.
+    rank of its remainder among the suffixes of that state. A forward pass follows them.
+    `is_possible` is False for the scores of paths that do not exist.
     """
     batch = tf.shape(chain.scores)[1]
     states = chain.num_states
 
-    def back(state, scores, mask):
+    def back(state, scores):
         (suffix,) = state  # [B, S, k]
         onward = tf.reshape(scores[..., None] + suffix, [batch, 1, states * k])
         into = tf.repeat(chain.steps, k, axis=1)  # [from, to * k]
-        best, choices = tf.math.top_k(into + onward, k)  # [B, S, k]
-        suffix = tf.where(mask[..., None], best, suffix)
+        suffix, choices = tf.math.top_k(into + onward, k)  # [B, S, k]
         return (suffix,), (choices,)
 
     last = tf.pad(chain.ends[:, None], [[0, 0], [0, k - 1]], constant_values=FORBIDDEN)
     last = tf.broadcast_to(last, [batch, states, k])
     spec = tf.TensorSpec([None, states, k], "int32")
-    inputs = [chain.scores, chain.mask]
-    (suffix,), (choices,) = recur(back, (last,), inputs, [spec], reverse=True)
+    (suffix,), (choices,) = recur(back, (last,), [chain.scores], [spec], reverse=True)
 
-    def ahead(state, choices, mask):
+    def ahead(state, choices):
         tag, way = state  # [B, k]
         choice = tf.gather_nd(choices, tf.stack([tag, way], -1), batch_dims=1)
-        tag = tf.where(mask, choice // k, tag)
-        way = tf.where(mask, choice % k, way)
+        tag, way = choice // k, choice % k
         return (tag, way), (tag,)
 
     first = tf.fill([batch, k], states - 1), tf.broadcast_to(tf.range(k), [batch, k])
-    _, (tags,) = recur(ahead, first, [choices, chain.mask], [tf.TensorSpec([None, k], "int32")])
+    _, (tags,) = recur(ahead, first, [choices], [tf.TensorSpec([None, k], "int32")])
     return tags, suffix[:, -1]
+
+
+def _scale(scores):
+    """Returns the largest of the scores `[B, K]`, or 0 if none is possible, as `[B, 1]`."""
+    highest = tf.reduce_max(scores, -1, keepdims=True)
+    return tf.where(is_possible(highest), highest, 0.0)
+
+
+def _in_blocks(x):
+    """Reshapes `[T, ...]` to `[T / BLOCK, BLOCK, ...]`."""
+    length, *others = tf.unstack(tf.shape(x))
+    return tf.reshape(x, [length // BLOCK, BLOCK, *others])
