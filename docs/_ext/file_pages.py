@@ -24,9 +24,10 @@ def write_all(app):
         "tree.md": tree(),
     }
     write_pages(app.srcdir / FOLDER, pages)
-    for plot in (CHECKOUT / "training").glob("*.png"):
-        if plot.name in pages["results.md"]:
-            shutil.copyfile(plot, app.srcdir / FOLDER / plot.name)
+    for folder, page in (("training", "results.md"), ("benchmarks", "speed.md")):
+        for plot in (CHECKOUT / folder).glob("*.png"):
+            if plot.name in pages[page]:
+                shutil.copyfile(plot, app.srcdir / FOLDER / plot.name)
 
 
 def read(name):
