@@ -1,4 +1,4 @@
-"""Runs the S-LSTM study on one domain of fdu_mtl (training/RESULTS.md, section 4).
+"""Runs the S-LSTM study on one domain of fdu_mtl (training/RESULTS.md).
 
     python -m benchmarks.slstm_study --data PATH/TO/data --runs runs/tables
 

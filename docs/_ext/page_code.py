@@ -13,11 +13,9 @@ import ast
 import contextlib
 import io
 import os
-import pathlib
 import random
 import re
 import shlex
-import shutil
 import tempfile
 
 BLOCK = re.compile(
@@ -116,7 +114,7 @@ def setup(app):
         """A block of code that runs, followed by its output."""
 
         has_content = True
-        option_spec = {"hide-output": directives.flag, "hide-code": directives.flag}
+        option_spec = {"hide-output": directives.flag}
 
         def run(self):
             sessions = self.env.temp_data.setdefault("tfreps-session", {})
@@ -124,9 +122,7 @@ def setup(app):
             code = "\n".join(self.content)
             language = "python" if self.name == "run-python" else "bash"
             results = session.run(self.name, code, self.lineno)
-            shown = []
-            if "hide-code" not in self.options:
-                shown.append(nodes.literal_block(code, code, language=language))
+            shown = [nodes.literal_block(code, code, language=language)]
             output = "".join(text for _, text in results).rstrip()
             output = output.replace(session.folder.name + "/", "")
             if output and "hide-output" not in self.options:
@@ -135,23 +131,6 @@ def setup(app):
                 shown.append(block)
             return shown
 
-    class PageFigure(SphinxDirective):
-        """A figure that an earlier block of the page wrote into its folder."""
-
-        required_arguments = 1
-        option_spec = {"alt": directives.unchanged_required}
-
-        def run(self):
-            session = self.env.temp_data["tfreps-session"][self.env.docname]
-            name = f"{self.env.docname.replace('/', '-')}-{self.arguments[0]}"
-            folder = pathlib.Path(app.srcdir, "images", "drawn")
-            folder.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(pathlib.Path(session.folder.name, self.arguments[0]), folder / name)
-            image = nodes.image(uri=f"/images/drawn/{name}", alt=self.options["alt"])
-            image["uri"] = f"/images/drawn/{name}"
-            return [image]
-
-    app.add_directive("page-figure", PageFigure)
     app.add_directive("run-python", RunBlock)
     app.add_directive("run-command", RunBlock)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

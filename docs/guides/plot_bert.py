@@ -146,7 +146,7 @@ print(vectors.tokens, vectors.vectors.shape)
 # of 4 blocks of 256 units predicts 23% of the masked tokens, at a perplexity of 164, which is
 # too little to help. Formulaic text is easier: on 3,821 Chinese CVs, the same size predicts three
 # of four masked characters, which improves entity F1 by 0.021. Training on short texts first and
-# then on whole ones is faster: see :doc:`/reference/files/results`.
+# then on whole ones is faster: see :doc:`/explanation/quality`.
 #
 # **Speed** (2026-11-22, two cores, random weights, texts of 128 tokens, float32): BERT-base runs
 # at 1,925 tokens/s, 2.16 times the speed of transformers on PyTorch and 1.16 times that of
