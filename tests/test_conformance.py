@@ -241,6 +241,7 @@ def flat_shapes(shapes):
     return [shape for part in shapes for shape in flat_shapes(part)]
 
 
+@pytest.mark.few(4)
 @every_layer
 def test_unknown_batch_and_length_compile(name):
     entry, (layer, _) = CATALOGUE[name], made(name)

@@ -14,7 +14,8 @@ from tfreps.models import BertPretrainer
 TEXTS = ["the dog 房间", "", "dog " * 40]
 
 
-@pytest.mark.parametrize("pooler", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("pooler", [True, False])
 def test_every_signature(tmp_path, pooler):
     tokenizer = tiny_bert.pieces("the", "dog", "房")
     encoder = tiny_bert.make_encoder(tokenizer, pooler=pooler, num_layers=1 if pooler else 2)

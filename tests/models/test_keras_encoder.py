@@ -116,6 +116,7 @@ def test_without_a_mask_all_tokens_are_real():
     assert model(IDS)["mask"].numpy().all()
 
 
+@pytest.mark.slow
 def test_a_dict_of_inputs(tagger, tmp_path):
     model = Tagger(encoder(inputs=lambda ids: {"ids": ids}), TAGS, dropout=0.0)
     model.set_weights(tagger.get_weights())

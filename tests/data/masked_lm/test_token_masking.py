@@ -35,7 +35,8 @@ def traced(**options):
     """Returns a masking as one graph."""
     rows, lengths = tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None], tf.int64)
     signature = [rows, lengths, tf.TensorSpec([2], tf.int32)]
-    return tf.function(TokenMasking(TOKENIZER, **options), input_signature=signature)
+    masking = TokenMasking(TOKENIZER, **options)
+    return tf.function(masking, input_signature=signature, autograph=False)
 
 
 def run(ids, seed=1, **options):
