@@ -1,0 +1,99 @@
+"""Counts the tags, spans and labels that change if a trained model computes in bfloat16.
+
+    python -m benchmarks.precision_outputs --runs runs/ner runs/reviews
+
+A run folder of `tfreps train-tagger` or `train-classifier` is copied with the dtype policy
+`mixed_bfloat16` and the same weights, and both models are applied to the validation data of the
+run. "changed" counts the tags of tokens or the labels of texts that differ, "spans" those that only
+one of both models finds, and "probability" is the largest difference between the probabilities of
+outputs that are equal. "float32" and "bfloat16" are the F1 of spans or the accuracy.
+"""
+
+import json
+import pathlib
+import shutil
+import tempfile
+import types
+
+from benchmarks.rows import print_table, program_parser
+
+POLICY = "mixed_bfloat16"
+COLUMNS = "run | outputs | changed | spans | changed | float32 | bfloat16 | probability"
+
+
+def main(argv=None):
+    about = "Run folders of taggers or classifiers, with the validation data in place."
+    runs = (..., about, {"nargs": "+", "metavar": "RUN"})
+    options = program_parser("benchmarks.precision_outputs", __doc__, runs=runs).parse_args(argv)
+    print_table(COLUMNS, [measure(run) for run in options.runs])
+    return 0
+
+
+def measure(path):
+    """Returns a row of the table for the run folder at `path`."""
+    import tfreps
+    from tfreps._src.runs.run_folder import RunFolder
+
+    run = RunFolder.open(path)
+    with tempfile.TemporaryDirectory() as folder:
+        copy = RunFolder.open(shutil.copytree(path, pathlib.Path(folder) / "run"))
+        copy.save_model(with_policy(run.load_model(), POLICY))
+        models = tfreps.load(path), tfreps.load(copy.path)
+    compare = compare_taggers if models[0].is_tagger else compare_classifiers
+    return (pathlib.Path(path).name, *compare(models, run.options))
+
+
+def with_policy(model, policy):
+    """Returns a copy of a model with the same weights that computes with another dtype policy."""
+    config = json.dumps(model.get_config()).replace('"float32"', json.dumps(policy))
+    other = type(model).from_config(json.loads(config))
+    other.build_from_config(model.get_build_config())
+    other.set_weights(model.get_weights())
+    return other
+
+
+def compare_taggers(models, options):
+    from tfreps._src.cli.tagged_files import read_tagged_files
+    from tfreps._src.reports.evaluation import evaluate_tagger
+
+    given = types.SimpleNamespace(format=None)
+    sentences = read_tagged_files(given, options["validation"], kept=options)
+    found = [model([sentence.tokens for sentence in sentences]) for model in models]
+    scores = [evaluate_tagger(model, sentences) for model in models]
+    tags = [
+        (one == other, abs(p - q))
+        for a, b in zip(*found, strict=True)
+        for one, other, p, q in zip(a.tags, b.tags, a.confidences, b.confidences, strict=True)
+    ]
+    spans = [
+        {(n, *span[:3]) for n, text in enumerate(texts) for span in text.spans} for texts in found
+    ]
+    f1 = [f"{score.get('spans', score)['micro']['f1']:.4f}" for score in scores]
+    return [*changes(tags)[:2], len(spans[0]), len(spans[0] ^ spans[1]), *f1, changes(tags)[2]]
+
+
+def compare_classifiers(models, options):
+    from tfreps._src.cli import labeled_texts
+
+    given = types.SimpleNamespace(**dict.fromkeys(labeled_texts.OPTIONS))
+    texts = labeled_texts.read_files(options["validation"], given, options)
+    found = [model([text.text for text in texts]) for model in models]
+    labels = [
+        (a.label == b.label, abs(a.confidence - b.confidence)) for a, b in zip(*found, strict=True)
+    ]
+    scores = [
+        sum(a.label == text.label for a, text in zip(f, texts, strict=True)) / len(texts)
+        for f in found
+    ]
+    number, changed, largest = changes(labels)
+    return [number, changed, "-", "-", *(f"{score:.4f}" for score in scores), largest]
+
+
+def changes(outputs):
+    """Returns the number of outputs, of those that differ, and the largest difference of others."""
+    same = [distance for equal, distance in outputs if equal]
+    return len(outputs), len(outputs) - len(same), f"{max(same):.3f}"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
