@@ -4,13 +4,16 @@ import json
 import re
 import urllib.request
 
+import keras
 import pytest
 import tensorflow as tf
 
 from tests.export.tiny_signatures import TinySignatures
 from tests.exported_models import make_trained, of_bilm
 from tests.tiny_run import make_pretrainer
+from tfreps._src.export import stored_weights
 from tfreps._src.export.notes import LETTERS, MEANINGS, about_cost, text_ops, write_notes
+from tfreps._src.export.stored_weights import StoredWeights
 from tfreps.export import open_for_export, write_export
 from tfreps.server import ModelConfig, ModelServer, ServerOptions
 
@@ -51,6 +54,22 @@ def test_the_readme_tells_every_input_and_output(tmp_path, functions):
     assert str(tmp_path) not in text
     names = sorted(path.name for path in base.iterdir())
     assert names == ["README.md", "batching.config", "models.config"]
+
+
+@pytest.mark.parametrize(
+    "most, notice", [(2**30, "Its weights are constants"), (0, "at most 1 GB")]
+)
+def test_the_readme_tells_where_weights_in_16_bits_are(tmp_path, monkeypatch, most, notice):
+    monkeypatch.setattr(stored_weights, "MOST_CONSTANTS", most)
+    signatures = TinySignatures()
+    dense = keras.layers.Dense(4)
+    dense.build([None, 4])
+    signatures.weights = StoredWeights([keras.Sequential([keras.Input([4]), dense])])
+    write_notes(tmp_path, 1, signatures, signatures.functions())
+    assert "16 bits" not in (tmp_path / "README.md").read_text()
+    dense.dtype_policy = "mixed_bfloat16"
+    write_notes(tmp_path, 1, signatures, signatures.functions())
+    assert notice in " ".join((tmp_path / "README.md").read_text().split())
 
 
 MAKERS = {"hmm": lambda: make_trained("hmm"), "elmo": lambda: of_bilm(make_pretrainer())}

@@ -133,6 +133,10 @@ CONSTANTS = (
     "The model computes in 16 bits. Its weights are constants in saved_model.pb, because calls are "
     "then faster than with variables."
 )
+TOO_LARGE = (
+    "The model computes in 16 bits. Its weights are variables: as constants, which make calls "
+    "faster, they may have at most 1 GB, because a graph has at most 2 GB."
+)
 UNITS = {
     "spaces": "every run of characters between white space",
     "words": "every run of letters, digits, combining marks and underscores, and every other "
@@ -210,7 +214,7 @@ def write_notes(
     form = README if "default" in functions else IDS_ONLY
     ops = ", ".join(f"`{op}`" for op in text_ops(functions))
     card = ModelCard(name, title, "", **signatures.known)
-    notices = [*signatures.notices, *([CONSTANTS] if signatures.weights.constant else [])]
+    notices = [*signatures.notices, *_about_weights(signatures.weights)]
     text = form.format(
         **{"name": name, "version": version, "server": SERVER, "letters": LETTERS},
         other="explain" if "explain" in functions else "default",
@@ -276,6 +280,13 @@ def about_cost(counts: Mapping[str, Any]) -> str:
         "requests before they reach it."
     )
     return textwrap.fill(text, 100)
+
+
+def _about_weights(weights):
+    """Returns the notice on the weights of a model that computes in 16 bits, if there is one."""
+    if weights.stored or weights.precision == "float32":
+        return []
+    return [TOO_LARGE if weights.too_large else CONSTANTS]
 
 
 def _section(name: str, function: Any) -> str:

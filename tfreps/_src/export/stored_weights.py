@@ -62,8 +62,13 @@ class StoredWeights:
     @property
     def constant(self) -> bool:
         """True if `shared` functions contain the weights as constants."""
+        return not self.stored and self.precision == "bfloat16" and not self.too_large
+
+    @property
+    def too_large(self) -> bool:
+        """True if the weights are too large to be constants."""
         size = sum(v.value.dtype.size * np.prod(v.shape) for v in self.variables)
-        return not self.stored and self.precision == "bfloat16" and size <= MOST_CONSTANTS
+        return bool(size > MOST_CONSTANTS)
 
     def store(self, kind: Kind) -> None:
         """Rounds the models' weights and stores them as `kind`, one of `KINDS`."""
