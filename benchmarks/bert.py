@@ -21,11 +21,13 @@ batch; "by length" means that the texts are sorted by length first. Padding does
 tokens. Steps of training are repeated a third as often as --repeats, and epochs of fine-tuning a
 twelfth. The tokenizer rows split the help topics of the standard library into WordPieces inside
 tf.data, unchanged or with accents in every sixth line, and count pieces instead of tokens. Their
-rival is FastBertTokenizer of tensorflow-text, which runs in the same process.
+rivals are FastBertTokenizer of tensorflow-text, which runs in the same process, and the library
+tokenizers; each uses one thread.
 """
 
 import json
 import sys
+import tempfile
 
 from benchmarks import rows
 from benchmarks.in_turns import alternately, in_turns
@@ -69,9 +71,16 @@ def measure(name, repeats, torch_python=None, keras_hub_python=None):
     result = {"row": name, "to_reach": goal, "peers": {}, "ratios": {}}
     if task == "cut":
         size, accents = SHAPES[shape]["vocabulary_size"], name.endswith("accents")
-        call, tokens, peer_call = make_cut(size, texts, accents)
+        call, tokens, peer_call, problem = make_cut(size, texts, accents)
         times = alternately({"ours": call, "theirs": peer_call}, repeats, untimed=2)
-        return rows.add_figures(result, tokens, *times.values(), "TensorFlow Text")
+        rows.add_figures(result, tokens, *times.values(), "TensorFlow Text")
+        if torch_python:
+            with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+                json.dump(problem, file)
+                file.flush()
+                command = [torch_python, "-m", "benchmarks.peer_tokenizers", file.name]
+                rows.add_figures(result, tokens, *in_turns(call, repeats, command), "tokenizers")
+        return result
     make = {"encode": make_encode, "train": make_train, "tune": make_tune}[task]
     call, tokens = make(SHAPES[shape], texts, length, precision)
     repeats = -(-repeats // FEWER[task])
@@ -119,12 +128,15 @@ def make_encode(shape, texts, length, precision):
     keras.config.set_dtype_policy(POLICIES[precision])
     encoder = BertEncoder(**shape, pooler=False)
     encoder({"token_ids": tf.ones([1, 4], "int32")})
+    rng = np.random.default_rng(0)
+    for weight in encoder.trainable_weights:
+        if len(weight.shape) == 1:  # TensorFlow would remove biases of 0, which are not fused then
+            weight.assign(weight + rng.normal(0.0, 0.02, weight.shape))
     weights = StoredWeights([encoder])
     vectors = weights.shared(lambda ids: encoder({"token_ids": ids})["sequence_output"])
     spec = tf.TensorSpec([None, None], "int32", name="ids")
     encode = weights.trace(lambda ids: {"y": tf.cast(vectors(ids), "float32")}, spec)
-    ids = np.random.default_rng(0).integers(5, 30000, [texts, length])
-    ids = tf.constant(ids, "int32")
+    ids = tf.constant(rng.integers(5, 30000, [texts, length]), "int32")
     return lambda: encode(ids=ids)["y"].numpy(), texts * length
 
 
@@ -179,7 +191,10 @@ def make_tune(shape, texts, length, precision):
 
 
 def make_cut(size, texts, accents):
-    """Returns a tokenizing function of tfreps, its number of pieces, and one of tensorflow-text."""
+    """Returns how tfreps tokenizes, its number of pieces, how tensorflow-text does, and the task.
+
+    The task is a dict of the vocabulary and the texts, for JSON.
+    """
     import collections
     import itertools
 
@@ -201,13 +216,15 @@ def make_cut(size, texts, accents):
     if accents:
         text = [s if n % 6 else s.replace("e", "é") for n, s in enumerate(text)]
 
+    again = list(itertools.islice(itertools.cycle(text), texts))
+
     def reader(cut):
-        again = list(itertools.islice(itertools.cycle(text), texts))
         dataset = tf.data.Dataset.from_tensor_slices(again).batch(64).map(cut)
         return lambda: [ids.flat_values.shape[0] for ids in dataset]
 
     call = reader(ours.graph(core_ops=False))
-    return call, sum(call()), reader(theirs.tokenize)
+    problem = {"vocabulary": list(ours.vocabulary), "texts": again}
+    return call, sum(call()), reader(theirs.tokenize), problem
 
 
 def print_results(results):

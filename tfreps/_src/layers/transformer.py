@@ -73,8 +73,8 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         probabilities before dropout, with zeros in the rows and columns of padding.
 
     Masking: values on padding, including NaN, are ignored. A text without tokens gives zeros.
-    The softmax, the layer normalizations and the activation are computed in float32 under every
-    dtype policy.
+    The softmax and the layer normalizations are computed in float32 under every dtype policy. So is
+    the activation in training; in inference, it is computed in the compute dtype.
 
     Raises:
         ValueError: If an option is invalid, `num_heads` does not divide the width of the inputs, or
@@ -155,7 +155,7 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         y, probabilities = self.attention._attend(y, mask, training, return_attention)
         x += self.drop(y, training=training)
         x = x if first else self.attention_norm(x)
-        y = self._feed_forward(self.feed_forward_norm(x) if first else x)
+        y = self._feed_forward(self.feed_forward_norm(x) if first else x, training)
         x += self.drop(y, training=training)
         x = x if first else self.feed_forward_norm(x)
         if mask is not None:
@@ -174,13 +174,15 @@ class TransformerBlock(Configurable, keras.layers.Layer):
     ) -> Any:
         return attention_spec(self, inputs, return_attention)
 
-    def _feed_forward(self, x):
+    def _feed_forward(self, x, training):
         """Applies the feed-forward network to one matrix of all tokens.
 
-        TensorFlow can fuse the operations in this form.
+        TensorFlow can fuse the operations in this form. In an export, the activation and the
+        multiplication before it become one operation, unless a cast is between them.
         """
         y = self.expand(tf.reshape(x, [-1, x.shape[-1]]))  # [B*T, intermediate_dim]
-        y = self.contract(self.activate(tf.cast(y, "float32")))  # [B*T, D]
+        y = tf.cast(y, "float32") if training else y
+        y = self.contract(self.activate(y))  # [B*T, D]
         return tf.reshape(tf.cast(y, "float32"), tf.shape(x))
 
 
