@@ -35,7 +35,7 @@ def prepare(path):
         return [
             len(found.ids)
             for batch in batches
-            for found in tokenizer.encode_batch_fast(batch, add_special_tokens=False)
+            for found in tokenizer.encode_batch(batch, add_special_tokens=False)
         ]
 
     return split
