@@ -4,9 +4,10 @@
 
 A run folder of `tfreps train-tagger` or `train-classifier` is copied with the dtype policy
 `mixed_bfloat16` and the same weights, and both models are applied to the validation data of the
-run. "changed" counts the tags of tokens or the labels of texts that differ, "spans" those that only
-one of both models finds, and "probability" is the largest difference between the probabilities of
-outputs that are equal. "float32" and "bfloat16" are the F1 of spans or the accuracy.
+run. "outputs" are the tags of tokens or the labels of texts, and "changed" counts those that
+differ. "spans" are those of the float32 model, and "in one" counts those that only one of both
+models finds. "float32" and "bfloat16" are the F1 of spans, or the accuracy without a tag scheme,
+and "probability" is the largest difference between the probabilities of outputs that are equal.
 """
 
 import json
@@ -18,7 +19,7 @@ import types
 from benchmarks.rows import print_table, program_parser
 
 POLICY = "mixed_bfloat16"
-COLUMNS = "run | outputs | changed | spans | changed | float32 | bfloat16 | probability"
+COLUMNS = "run | outputs | changed | spans | in one | float32 | bfloat16 | probability"
 
 
 def main(argv=None):
@@ -54,12 +55,11 @@ def with_policy(model, policy):
 
 def compare_taggers(models, options):
     from tfreps._src.cli.tagged_files import read_tagged_files
-    from tfreps._src.reports.evaluation import evaluate_tagger
+    from tfreps.reports import classification_report, span_report
 
     given = types.SimpleNamespace(format=None)
     sentences = read_tagged_files(given, options["validation"], kept=options)
     found = [model([sentence.tokens for sentence in sentences]) for model in models]
-    scores = [evaluate_tagger(model, sentences) for model in models]
     tags = [
         (one == other, abs(p - q))
         for a, b in zip(*found, strict=True)
@@ -68,8 +68,15 @@ def compare_taggers(models, options):
     spans = [
         {(n, *span[:3]) for n, text in enumerate(texts) for span in text.spans} for texts in found
     ]
-    f1 = [f"{score.get('spans', score)['micro']['f1']:.4f}" for score in scores]
-    return [*changes(tags)[:2], len(spans[0]), len(spans[0] ^ spans[1]), *f1, changes(tags)[2]]
+    gold = [sentence.tags for sentence in sentences]
+    predicted = [[text.tags for text in texts] for texts in found]
+    if models[0].scheme is None:
+        scores = [classification_report(sum(gold, []), sum(y, []))["accuracy"] for y in predicted]
+    else:
+        scores = [span_report(gold, y, models[0].scheme)["micro"]["f1"] for y in predicted]
+    number, changed, largest = changes(tags)
+    scores = [f"{score:.4f}" for score in scores]
+    return [number, changed, len(spans[0]), len(spans[0] ^ spans[1]), *scores, largest]
 
 
 def compare_classifiers(models, options):
@@ -92,7 +99,7 @@ def compare_classifiers(models, options):
 def changes(outputs):
     """Returns the number of outputs, of those that differ, and the largest difference of others."""
     same = [distance for equal, distance in outputs if equal]
-    return len(outputs), len(outputs) - len(same), f"{max(same):.3f}"
+    return len(outputs), len(outputs) - len(same), f"{max(same, default=0.0):.3f}"
 
 
 if __name__ == "__main__":

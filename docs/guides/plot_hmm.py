@@ -92,6 +92,6 @@ print(tfreps.load(folder / "runs" / "hmm")("the value of sys.path").tags)
 # %%
 # On Resume NER it reproduces a published HMM to the fourth digit (token precision, recall and F1
 # 0.9149, 0.9122, 0.9130 with zero counts as 1e-10); tuned smoothing gives a token F1 of 0.9270
-# and an entity F1 of 0.8768. On one core of an Intel Xeon, decoding runs at 1,367,000 tokens/s
-# under XLA, 1.98 times the speed of hmmlearn, and at 390,000 in a plain graph, 0.55 times its speed
+# and an entity F1 of 0.8768. On one core of an Intel Xeon, decoding runs at 1,404,000 tokens/s
+# under XLA, 1.95 times the speed of hmmlearn, and at 395,000 in a plain graph, 0.65 times its speed
 # (``python -m benchmarks.hmm FILE``, 2026-11-27).

@@ -8,7 +8,6 @@ import tensorflow as tf
 # of it count as impossible. Adding an ordinary score to it does not change it in float32.
 FORBIDDEN = -1e30
 
-
 # Positions per loop iteration. More positions make graphs larger and only slightly faster.
 BLOCK = 4
 
@@ -45,18 +44,16 @@ class Chain(NamedTuple):
         remaining = tf.cumsum(tf.cast(mask, "int32"), 1, reverse=True)  # [B, T]
         positions = size - tf.where(mask, remaining, 0)
         rows = tf.broadcast_to(tf.range(batch)[:, None], [batch, num_tokens])
+        places = tf.stack([positions, rows], -1)
         steps = tf.pad(transitions, [[0, 0], [0, 1]], constant_values=FORBIDDEN)
-        steps = _bounded(tf.concat([steps, tf.pad(start, [[0, 1]])[None]], 0))  # [S, S]
-        ends = _bounded(tf.pad(end, [[0, 1]]))  # [S]
-        no_token = tf.one_hot(steps.shape[-1] - 1, steps.shape[-1], 0.0, FORBIDDEN)  # [S]
-        chain = cls(
-            tf.broadcast_to(no_token, [size, batch, steps.shape[-1]]),
-            steps,
-            ends,
-            tf.stack([positions, rows], -1),
-        )
+        steps = tf.concat([steps, tf.pad(start, [[0, 1]])[None]], 0)  # [S, S]
+        ends = tf.pad(end, [[0, 1]])  # [S]
+        states = steps.shape[-1]
+        no_token = tf.one_hot(states - 1, states, 0.0, FORBIDDEN)
+        no_tokens = tf.broadcast_to(no_token, [size, batch, states])
+        chain = cls(no_tokens, _bounded(steps), _bounded(ends), places)
         scores = tf.pad(emissions, [[0, 0], [0, 0], [0, 1]], constant_values=FORBIDDEN)
-        return chain._replace(scores=chain.by_position(_bounded(scores), chain.scores))
+        return chain._replace(scores=chain.by_position(_bounded(scores), no_tokens))
 
     @property
     def num_states(self):
