@@ -75,7 +75,7 @@ def draw(measured):
     axes.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS], fontsize=8)
     axes.minorticks_off()
     ratios = [float(row[5]) for row in measured]
-    axes.set_xlim(min(0.4, min(ratios) / 1.5), max(16, max(ratios) * 1.5))
+    axes.set_xlim(min(0.3, min(ratios) / 2), max(16, max(ratios) * 1.5))
     axes.grid(axis="x", linewidth=0.4)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
