@@ -124,6 +124,7 @@ bench: install
 	$(BIN)/python -m benchmarks.machine
 	$(BIN)/python -m benchmarks.elmo $(call peer,bilm-tf-python,tf1)
 	$(BIN)/python -m benchmarks.taggers $(call peer,peer-python,torch)
+	$(BIN)/python -m benchmarks.hmm $(call peer,peer-python,torch)
 	$(BIN)/python -m benchmarks.bert $(call peer,torch-python,torch) \
 	  $(call peer,keras-hub-python,keras_hub)
 

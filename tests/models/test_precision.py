@@ -5,8 +5,9 @@ import tensorflow as tf
 
 import tfreps
 from tfreps._src.cli.encoder_options import ENCODERS
+from tfreps._src.layers.ops.cpu_instructions import BFLOAT16_INSTRUCTIONS
 from tfreps._src.models import precision
-from tfreps._src.models.precision import LEAST, POLICIES, bfloat16_is_slow, choose_precision
+from tfreps._src.models.precision import OF_CPUS, POLICIES, bfloat16_is_slow, choose_precision
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def machine(monkeypatch):
 
 def test_a_cpu_without_bfloat16(machine):
     machine(None)
-    for kind in LEAST:
+    for kind in precision.OF_AVX512:
         choice = choose_precision(kind, rows=128, width=1024)
         assert choice == ("float32", "this CPU has no native bfloat16 instructions")
     assert choice.policy == "float32" and bfloat16_is_slow()
@@ -39,15 +40,17 @@ def test_a_cpu_with_bfloat16(machine):
     assert choose_precision("bert", rows=32).name == "bfloat16"
 
 
-@pytest.mark.parametrize("kind", LEAST)
-def test_only_what_was_measured_to_be_faster(machine, kind):
-    machine("AMX_BF16")
+@pytest.mark.parametrize("kind", precision.OF_AVX512)
+@pytest.mark.parametrize("instructions", OF_CPUS)
+def test_only_what_was_measured_to_be_faster(machine, instructions, kind):
+    machine(instructions)
+    table = OF_CPUS[instructions]
     slower = "float32", "bfloat16 is not known to be faster for this model and batch size"
     assert choose_precision(kind, rows=1, width=4096) == slower
-    for rows, width in LEAST[kind]:
+    for rows, width in table[kind]:
         assert choose_precision(kind, rows, width).name == "bfloat16"
-    if LEAST[kind]:
-        least_rows, least_width = (min(numbers) for numbers in zip(*LEAST[kind], strict=True))
+    if table[kind]:
+        least_rows, least_width = (min(numbers) for numbers in zip(*table[kind], strict=True))
         assert choose_precision(kind, least_rows - 1, 4096) == slower
         assert choose_precision(kind, 4096, least_width - 1) == slower
         assert choose_precision(kind, least_rows).name == "bfloat16"
@@ -83,5 +86,7 @@ def test_unknown_kinds():
 
 
 def test_every_kind_that_programs_train_is_known():
-    assert set(LEAST) == {"elmo", "bert", *ENCODERS}
+    for table in OF_CPUS.values():
+        assert set(table) == {"elmo", "bert", *ENCODERS}
+    assert set(OF_CPUS) == {name.upper() for name in BFLOAT16_INSTRUCTIONS}
     assert set(POLICIES) == {"float32", *precision.OF_GPUS}

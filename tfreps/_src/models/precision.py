@@ -12,10 +12,10 @@ POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixe
 # The least compute capability of a GPU that multiplies fast in each type, the best type first.
 OF_GPUS = {"bfloat16": (8, 0), "float16": (7, 0)}
 # Kind of model -> pairs of the least rows of a batch and the least width of the model for which
-# bfloat16 was faster on a CPU with AVX512_BF16 instructions (`python -m benchmarks.precision`): a
-# training step at least 1.15 times as fast as in float32 in one of the measured models, and slower
-# in none. The kinds without pairs hardly multiply matrices.
-LEAST = {
+# bfloat16 was faster on an AMD EPYC with AVX512_BF16 instructions (`python -m
+# benchmarks.precision`): a training step at least 1.15 times as fast as in float32 in one of the
+# measured models, and slower in none. The kinds without pairs hardly multiply matrices.
+OF_AVX512 = {
     "elmo": ((128, 256), (2, 1024)),
     "bert": ((32, 256), (2, 384)),
     "bilstm": ((32, 200),),
@@ -24,6 +24,13 @@ LEAST = {
     "cnn": ((32, 50),),
     "embeddings": (),
     "linear": (),
+}
+# The same by instruction set. On an Intel Xeon with AMX, a tagger with a Transformer was slower.
+# No Arm CPU was measured.
+OF_CPUS = {
+    "AVX512_BF16": OF_AVX512,
+    "AMX_BF16": {**OF_AVX512, "transformer": ()},
+    "BF16": OF_AVX512,
 }
 
 
@@ -54,7 +61,7 @@ def choose_precision(
     - On a GPU, it is bfloat16 if the compute capability is at least 8.0, float16 if it is at least
       7.0, and otherwise float32. The oldest of several GPUs counts.
     - On a CPU with native bfloat16 instructions, it is bfloat16 if training such models on
-      such batches was measured to be faster, and otherwise float32.
+      such batches was measured to be faster with these instructions, and otherwise float32.
     - On any other CPU, and on systems other than Linux, it is float32.
 
     Args:
@@ -78,7 +85,7 @@ def choose_precision(
     >>> choice.name in ("bfloat16", "float32"), choice.policy in ("mixed_bfloat16", "float32")
     (True, True)
     """
-    check_choice(LEAST, kind=kind)
+    check_choice(OF_AVX512, kind=kind)
     gpus = tf.config.list_physical_devices("GPU")
     if gpus:
         return _of_gpus(min(map(_capability, gpus)), float16)
@@ -86,7 +93,9 @@ def choose_precision(
     if instructions is None:
         return Precision("float32", "this CPU has no native bfloat16 instructions")
     width = float("inf") if width is None else width
-    if any(rows >= least_rows and width >= least for least_rows, least in LEAST[kind]):
+    if any(
+        rows >= least_rows and width >= least for least_rows, least in OF_CPUS[instructions][kind]
+    ):
         return Precision("bfloat16", f"this CPU has {instructions} instructions")
     return Precision("float32", "bfloat16 is not known to be faster for this model and batch size")
 
