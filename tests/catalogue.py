@@ -315,6 +315,22 @@ CATALOGUE = {
         ["BD", "BD"],  # logits, probabilities
         nested=("encoder", "linear"),
     ),
+    "SentenceEmbedder": Entry(
+        models.SentenceEmbedder,
+        lambda: {
+            "encoder": words_embedder(),
+            "pooling": ["mean_sqrt", "attention"],
+            "dense": [
+                {"units": 5, "activation": "tanh"},
+                {"units": 3, "activation": "linear", "use_bias": False},
+            ],
+            "normalize": True,
+            "scale": 10.0,
+        },
+        {"features": ({"token_ids": WORDS}, "BT")},
+        ["BD"],
+        nested=("encoder",),
+    ),
     "Tagger, on an Elmo": Entry(
         models.Tagger,
         lambda: {

@@ -5,7 +5,7 @@ import numpy as np
 
 from tests import tiny_bert, tiny_run
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
-from tfreps.inference import TextBert, TextBiLM, TextClassifier, TextTagger
+from tfreps.inference import TextBert, TextBiLM, TextClassifier, TextEmbedder, TextTagger
 from tfreps.models import (
     BiLSTMEncoder,
     Classifier,
@@ -13,6 +13,7 @@ from tfreps.models import (
     HMMTagger,
     LinearEncoder,
     PieceEncoder,
+    SentenceEmbedder,
     SLSTMEncoder,
     Tagger,
     TextCNN,
@@ -40,7 +41,7 @@ def transformer():
 
 
 def make_model(kind):
-    """Returns a tagger or classifier that reads tokens."""
+    """Returns a model that reads tokens."""
     size = indexer().vocabulary_size
     return {
         "crf": lambda: Tagger(BiLSTMEncoder(embedder(), 5), TAGS, "bio"),
@@ -51,6 +52,9 @@ def make_model(kind):
         "cnn": lambda: Classifier(TextCNN(embedder(), 7), LABELS, "pooled"),
         "attention": lambda: Classifier(embedder(), LABELS[:2], "attention"),
         "transformer": lambda: Classifier(transformer(), LABELS, "mean"),
+        "embedder": lambda: SentenceEmbedder(
+            embedder(), ["max", "mean_sqrt"], [{"units": 3, "activation": "tanh"}], normalize=True
+        ),
     }[kind]()
 
 
@@ -62,7 +66,8 @@ def make_trained(kind):
         weight.assign(
             2.0 * np.asarray(weight) + 0.1 * np.random.default_rng(1).normal(size=weight.shape)
         )
-    answering = TextClassifier if isinstance(model, Classifier) else TextTagger
+    kinds = {Classifier: TextClassifier, SentenceEmbedder: TextEmbedder}
+    answering = kinds.get(type(model), TextTagger)
     return answering(model, indexer(), tokens="words", max_length=4 if kind == "cnn" else None)
 
 
@@ -103,6 +108,7 @@ MAKERS = {
     "Elmo": lambda: of_bilm(Elmo(tiny_run.make_pretrainer().bilm)),
     "HMMTagger": lambda: make_trained("hmm"),
     "PieceEncoder": lambda: make_bert("words"),
+    "SentenceEmbedder": lambda: make_trained("embedder"),
     "SLSTMEncoder": lambda: make_trained("softmax"),
     "Tagger": lambda: make_trained("plain"),
     "TextCNN": lambda: make_trained("cnn"),

@@ -2,10 +2,12 @@ from ._src.inference.embeddings_file import EmbeddingsFile as EmbeddingsFile
 from ._src.inference.outputs import ClassifiedText as ClassifiedText
 from ._src.inference.outputs import TaggedText as TaggedText
 from ._src.inference.outputs import TextAttention as TextAttention
+from ._src.inference.outputs import TextEmbeddings as TextEmbeddings
 from ._src.inference.outputs import TextSpan as TextSpan
 from ._src.inference.outputs import TextVectors as TextVectors
 from ._src.inference.sentence_encoder import SentenceEncoder as SentenceEncoder
 from ._src.inference.text_bert import TextBert as TextBert
 from ._src.inference.text_bilm import TextBiLM as TextBiLM
 from ._src.inference.text_classifier import TextClassifier as TextClassifier
+from ._src.inference.text_embedder import TextEmbedder as TextEmbedder
 from ._src.inference.text_tagger import TextTagger as TextTagger

@@ -1,6 +1,10 @@
-"""Writes the contextual vectors of every token of a text to an HDF5 file.
+"""Writes the vectors of a text: of every token for a biLM, of every line for a text embedder.
 
-The text is UTF-8 and has one tokenized sentence per line; an empty line is a sentence without
+For a text embedder, such as a model of sentence-transformers, the text has one raw text per line,
+and the output is a NumPy file (.npy) or an HDF5 file with the data set `vectors`, of shape [lines,
+D]. Only --dtype and the options of the output apply.
+
+For a biLM, the text has one tokenized sentence per line; an empty line is a sentence without
 tokens. With any other --format, it is read as tfreps train-tagger reads it. The HDF5 file has the
 layout of bilm-tf and AllenNLP. The arrays "0", "1", ... each contain the vectors of one sentence,
 of shape [layers, tokens, 2P] (--layers all) or [tokens, 2P], where P is the projection dimension;
@@ -12,6 +16,7 @@ contains the token of each id.
 
 import collections
 import hashlib
+import itertools
 import json
 
 import numpy as np
@@ -26,6 +31,11 @@ from tfreps._src.data.text_files import stream_lines
 from tfreps._src.files.atomic_files import is_stream
 from tfreps._src.runs.run_folder import run_files
 
+ONLY_BILM = {  # options that do not apply to a text embedder
+    *("format", "token_column", "separator", "layers", "mix", "gamma", "resume"),
+    *("forget_sentences", "batch_tokens", "cache", "max_sentence_tokens"),
+}
+LINES = 1024  # of raw text that are embedded together
 WINDOW = 1 << 16  # tokens that are sorted by length and written to the file together
 COMMAND = Command(
     "embed",
@@ -33,8 +43,8 @@ COMMAND = Command(
     {
         "model": bilm_options.MODEL,
         "text": Option(
-            str, None, "UTF-8 text file with one tokenized sentence per line, or file in another "
-            "--format; optionally gzipped.", required=True, metavar="FILE",
+            str, None, "UTF-8 text file with one text or tokenized sentence per line, or file in "
+            "another --format; optionally gzipped.", required=True, metavar="FILE",
         ),
     },
     [
@@ -70,9 +80,10 @@ COMMAND = Command(
         }),
         Group("output", "File to write.", {
             "output": Option(
-                str, None, "HDF5 file to write.", required=True, metavar="FILE",
-                must_be=(lambda path: not is_stream(path), "a file, since HDF5 cannot be written "
-                         "to a stream"),
+                str, None, "HDF5 file to write; for a text embedder, also a .npy file.",
+                required=True, metavar="FILE",
+                must_be=(lambda path: not is_stream(path), "a file, since vectors cannot be "
+                         "written to a stream"),
             ),
             "resume": Option(
                 bool, False, "Continue writing an incomplete output file.", excludes="overwrite"
@@ -97,6 +108,7 @@ COMMAND = Command(
     (
         "tfreps embed runs/elmo text.txt --output vectors.hdf5",
         "tfreps embed runs/elmo eng.train --format conll --layers top --output vectors.hdf5",
+        "tfreps embed hf://sentence-transformers/all-MiniLM-L6-v2 texts.txt --output vectors.npy",
         "tfreps embed --elmo-config options.json --elmo-weights weights.hdf5 text.txt \\\n"
         "    --output vectors.hdf5",
     ),
@@ -112,13 +124,58 @@ def embed(options):
     path, how = bilm_options.chosen_model(options)
     if not options.resume:
         check_overwrite(options.output, options.overwrite, inputs(options))
-    counts, sentences, digest = first_pass(options)
 
-    from tfreps._src.inference.embeddings_file import EmbeddingsFile
-    from tfreps._src.inference.load import load_as
+    from tfreps._src.inference.load import load
     from tfreps._src.inference.text_bilm import TextBiLM
+    from tfreps._src.inference.text_embedder import TextEmbedder
 
-    found = load_as(TextBiLM, path, **how)
+    found = load(path, **how)
+    if isinstance(found, TextEmbedder):
+        embed_lines(options, found)
+    elif isinstance(found, TextBiLM):
+        embed_tokens(options, found)
+    else:
+        raise ValueError(
+            f"{found.source} contains {found.kind} ({type(found.model).__name__}); expected a biLM "
+            "or a text embedder. For the vectors of a BERT model, use `tfreps.load` or an export."
+        )
+
+
+def embed_lines(options, found):
+    """Writes one vector per line of raw text."""
+    from tfreps._src.inference.vector_files import check_suffix, write_vectors
+
+    check_suffix(options.output)
+    for group in COMMAND.groups:
+        for name, option in group.options.items():
+            if name in ONLY_BILM and getattr(options, name) != option.default:
+                flag = "--" + name.replace("_", "-")
+                raise ValueError(f"{flag} applies only to a biLM; {found.source} is {found.kind}.")
+    count = sum(1 for _ in stream_lines(options.text))
+    if not count:
+        raise ValueError(f"{options.text} contains no texts. Expected at least one line.")
+    progress = make_progress("texts", count)
+
+    def blocks():
+        lines = iter(stream_lines(options.text))
+        while block := list(itertools.islice(lines, LINES)):
+            yield found.embed(block).vectors
+            progress(len(block), 0)
+
+    shape = count, found.model.vector_dim
+    write_vectors(options.output, blocks(), shape, options.dtype)
+    if found.num_truncated:
+        print(found.cut_notice())
+    print(f"Wrote {options.output}: {shape[0]:,} vectors of {shape[1]:,} numbers.")
+    print("Next, to find the texts that are most similar to another:")
+    print(f"  tfreps neighbors {found.source} --text {options.text} --query TEXT")
+
+
+def embed_tokens(options, found):
+    """Writes the vectors of each token of a biLM."""
+    from tfreps._src.inference.embeddings_file import EmbeddingsFile
+
+    counts, sentences, digest = first_pass(options)
     layers = chosen_layers(options, found.bilm.num_layers + 1)
     encoder = found.sentence_encoder(options.batch_tokens, layers, options.dtype)
     again = {"resume": options.resume, "overwrite": options.overwrite}

@@ -1,9 +1,12 @@
-"""Prints the nearest neighbors of a word in several contexts.
+"""Prints the nearest neighbors of a word in several contexts, or the texts most similar to a text.
 
-The command embeds sentences and selects a word (by default, one that occurs in varied contexts).
-For the most different occurrences of the word, it prints the nearest tokens of other sentences.
-Tokens are ranked by the cosine of their top-layer vectors, after the mean of all vectors is
-subtracted.
+With a text embedder, such as a model of sentence-transformers, the command prints the lines of
+--text whose vectors have the highest cosines with that of --query.
+
+With a biLM, the command embeds sentences and selects a word (by default, one that occurs in varied
+contexts). For the most different occurrences of the word, it prints the nearest tokens of other
+sentences. Tokens are ranked by the cosine of their top-layer vectors, after the mean of all vectors
+is subtracted.
 """
 
 import collections
@@ -30,22 +33,26 @@ COMMAND = Command(
         Group("model", "Published biLM, instead of MODEL.", bilm_options.OPTIONS),
         Group("text", "Sentences to embed, and the word to look up.", {
             "text": Option(
-                str, None, "UTF-8 text file with one tokenized sentence per line.", required=True,
-                metavar="FILE",
+                str, None, "UTF-8 text file with one text or tokenized sentence per line.",
+                required=True, metavar="FILE",
             ),
             "word": Option(
                 str, None, "Word of --text to look up. Defaults to a word that occurs in varied "
                 "contexts.", metavar="TEXT",
             ),
-            "count": Option(
-                int, 5, "Number of neighbors to print for each occurrence.", at_least=1
+            "query": Option(
+                str, None, "Text to which the lines of --text are compared. Required for a text "
+                "embedder.", metavar="TEXT", excludes="word",
             ),
+            "count": Option(int, 5, "Number of neighbors to print.", at_least=1),
             "max_sentences": Option(int, 2000, "Maximum number of sentences to read.", at_least=2),
         }),
     ],
     (
         "tfreps neighbors runs/elmo --text test.txt",
         "tfreps neighbors runs/elmo --text test.txt --word left --count 3",
+        "tfreps neighbors hf://sentence-transformers/all-MiniLM-L6-v2 --text texts.txt \\\n"
+        "    --query 'a quiet hotel'",
         "tfreps neighbors --elmo-config options.json --elmo-weights weights.hdf5 --text test.txt",
     ),
     flags=bilm_options.FLAGS,
@@ -58,16 +65,42 @@ def main(argv=None):
 
 def find_neighbors(options):
     path, how = bilm_options.chosen_model(options)
+
+    from tfreps._src.inference.load import load
+    from tfreps._src.inference.text_bilm import TextBiLM
+    from tfreps._src.inference.text_embedder import TextEmbedder
+
+    found = load(path, **how)
+    is_embedder = isinstance(found, TextEmbedder)
+    if not is_embedder and not isinstance(found, TextBiLM):
+        kind = f"{found.kind} ({type(found.model).__name__})"
+        raise ValueError(f"{found.source} is {kind}; expected a biLM or a text embedder.")
+    if is_embedder != (options.query is not None):
+        needed = "requires --query" if is_embedder else "does not take --query"
+        raise ValueError(f"{found.source} is {found.kind}, which {needed}.")
+    (print_texts if is_embedder else print_words)(options, found)
+
+
+def print_texts(options, found):
+    """Prints the texts that are most similar to the query."""
+    lines = list(itertools.islice(stream_lines(options.text), options.max_sentences))
+    texts = list(dict.fromkeys(line for line in map(str.strip, lines) if line))
+    if not texts:
+        raise ValueError(f"--text must contain at least one text; {options.text} has none.")
+    cosines = found.similarities([options.query], texts)[0]
+    print(f"{len(texts):,} texts. Cosines with {options.query!r}:\n")
+    for number in np.argsort(-cosines, kind="stable")[: options.count]:
+        print(f"{cosines[number]:5.2f}  {texts[number]}")
+
+
+def print_words(options, found):
+    """Prints the nearest neighbors of a word in its most different contexts."""
     sentences = read_sentences(options.text, options.max_sentences)
     words = [word for sentence in sentences for word in sentence]
     positions = [(number, i) for number, s in enumerate(sentences) for i in range(len(s))]
     if options.word is not None and options.word not in words:
         raise ValueError(missing(options.word, words, options))
-
-    from tfreps._src.inference.load import load_as
-    from tfreps._src.inference.text_bilm import TextBiLM
-
-    vectors = embed(load_as(TextBiLM, path, **how), sentences)  # [N, 2P], of length 1
+    vectors = embed(found, sentences)  # [N, 2P], of length 1
     word = options.word or varied_word(words, vectors)
     occurrences = np.flatnonzero(np.array(words, object) == word)
     chosen = most_different(vectors[occurrences], SHOWN)

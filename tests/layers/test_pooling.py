@@ -8,7 +8,7 @@ import tensorflow as tf
 from tests.closeness import assert_close
 from tfreps.layers import Pooling
 
-POOLINGS = "mean", "max", "mean_max", "attention", "first"
+POOLINGS = "mean", "max", "mean_max", "mean_sqrt", "attention", "first"
 X = np.random.default_rng(3).normal(size=[4, 5, 3]).astype("float32")
 # Right padding, a hole, left padding, no token.
 MASK = np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [0, 0, 0, 1, 1], [0, 0, 0, 0, 0]], bool)
@@ -20,6 +20,8 @@ def oracle(layer, tokens):
         return np.zeros(2 * X.shape[-1] if layer.pooling == "mean_max" else X.shape[-1])
     if layer.pooling == "first":
         return tokens[0]
+    if layer.pooling == "mean_sqrt":
+        return sum(tokens) / np.sqrt(len(tokens))
     mean = sum(tokens) / len(tokens)
     highest = np.array([max(token[d] for token in tokens) for d in range(X.shape[-1])])
     if layer.pooling == "attention":

@@ -39,7 +39,7 @@ def tiny(hub, monkeypatch):
 def test_the_rows_are_complete():
     for name, row in rows().items():
         assert row.name == name and row.description.endswith(".") and row.license and row.citation
-        assert row.sources and row.kind in ("elmo", "bert")
+        assert row.sources and row.kind in ("elmo", "bert", "sentences")
         for file in row.files:
             assert all(re.fullmatch(r"https://[^/]+/\S+", url) for url in file.urls) and file.urls
             assert file.checksum is None or re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", file.checksum)
@@ -69,6 +69,14 @@ def test_it_is_printed_as_a_table(hub):
     assert head.split() == ["name", "kind", "parameters", "size", "source", "license", "checksum"]
     assert line.split()[:3] == ["tiny", "elmo", "0.0M"]
     assert len(repr(table()).splitlines()) == len(rows()) + 1
+
+
+def test_files_in_folders(hub, monkeypatch):
+    hub.files["nested/1_Pooling/config.json"] = b"{}"
+    url = f"{hub.url}/files/nested/1_Pooling/config.json"
+    found = preset(hub)._replace(files=[PresetFile("1_Pooling/config.json", [url], 2)])
+    monkeypatch.setattr(preset_table, "rows", lambda: {"tiny": found})
+    assert (download_preset("tiny") / "1_Pooling" / "config.json").read_bytes() == b"{}"
 
 
 def test_the_second_source_is_asked(hub, tiny):

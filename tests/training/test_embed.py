@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from tests.closeness import FLOAT16, assert_close
+from tests.convert.sentence_transformers_fixture import FOLDER
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
+from tfreps import load
 from tfreps._src.cli.commands import import_command, main
 from tfreps._src.convert import bilm_tf
 from tfreps._src.inference.embeddings_file import EmbeddingsFile
@@ -24,6 +26,7 @@ zebra
 the bank of the river , the left bank of the river
 the dog .
 """
+EMBEDDER = FOLDER / "model"
 LINES = TEXT.split("\n")[:-1]
 
 
@@ -282,3 +285,31 @@ def test_what_is_there_already(run, text, tmp_path, capsys):
         assert main(["embed", run[0], text, "--output", str(output), *flags]) == 2
         assert message in capsys.readouterr().err
     assert output.read_bytes() == content
+
+
+@pytest.mark.parametrize("name, dtype", [("v.npy", "float32"), ("v.hdf5", "float16")])
+def test_one_vector_per_text(tmp_path, capsys, name, dtype):
+    """The model is the fixture of sentence-transformers, with its default prompt."""
+    path, output = tmp_path / "texts.txt", tmp_path / name
+    path.write_text("\n".join(["the hotel", "", "the dogs " * 30]), encoding="utf-8")
+    tfreps(EMBEDDER, path, "--output", output, "--dtype", dtype)
+    printed = capsys.readouterr().out
+    assert "3 vectors of 4 numbers" in printed and "1 texts were truncated to 12" in printed
+    found = np.load(output) if name == "v.npy" else h5py.File(output)["vectors"][()]
+    assert found.dtype == dtype
+    expected = load(EMBEDDER)(["the hotel", "", "the dogs " * 30]).vectors
+    assert_close(found, expected, **({} if dtype == "float32" else {"unit": FLOAT16}))
+
+
+def test_options_of_a_bilm_do_not_apply_to_a_text_embedder(tmp_path, capsys):
+    (tmp_path / "texts.txt").write_text("the hotel")
+    (tmp_path / "none.txt").write_text("")
+    for words, message in [
+        (["texts.txt", "--output", "v.npy", "--layers", "top"], "--layers applies only to a biLM"),
+        (["texts.txt", "--output", "v.txt"], "must end in .npy, .hdf5, .h5; got"),
+        (["none.txt", "--output", "v.npy"], "contains no texts. Expected at least one line."),
+    ]:
+        words = [str(tmp_path / word) if "." in word else word for word in words]
+        assert main(["embed", str(EMBEDDER), *words]) == 2
+        assert message in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["none.txt", "texts.txt"]

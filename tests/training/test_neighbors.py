@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from tests.closeness import assert_close
+from tests.convert.sentence_transformers_fixture import FOLDER
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
+from tfreps import load
 from tfreps.__main__ import main
 from tfreps._src.convert import bilm_tf
 from tfreps.text import batch_to_ids
@@ -111,3 +113,30 @@ def test_what_cannot_be(run, tmp_path, capsys, content, flags, message):
     assert main(["neighbors", run[0], "--text", str(path), *flags]) == 2
     captured = capsys.readouterr()
     assert message in captured.err and len(captured.err.splitlines()) == 1
+
+
+def test_the_most_similar_texts(tmp_path, capsys):
+    path, model = tmp_path / "texts.txt", FOLDER / "model"
+    lines = ["the hotel", "", "dogs", "the hotel", ": - )", "naive cafe"]
+    path.write_text("\n".join(lines))
+    out = tfreps(capsys, model, "--text", path, "--query", "hotels", "--count", "3")
+    texts = ["the hotel", "dogs", ": - )", "naive cafe"]
+    embedder = load(model)
+    query, *vectors = (embedder(text).vectors for text in ["hotels", *texts])
+    cosines = [sum(query * v) / (sum(query**2) * sum(v**2)) ** 0.5 for v in vectors]
+    assert "4 texts" in out
+    found = re.findall(r"^ *(-?\d\.\d\d)  (.*)$", out, re.M)
+    assert [text for _, text in found] == [texts[i] for i in np.argsort(-np.array(cosines))[:3]]
+    for shown, cosine in zip(found, sorted(cosines)[::-1], strict=False):
+        assert float(shown[0]) == pytest.approx(cosine, abs=0.006)
+
+
+def test_a_query_needs_a_text_embedder(run, tmp_path, capsys):
+    path = tmp_path / "texts.txt"
+    path.write_text("the dog\nthe bank\n")
+    for words, message in [
+        ([FOLDER / "model"], "is a text embedder, which requires --query"),
+        ([run[0], "--query", "dog"], "which does not take --query"),
+    ]:
+        assert main(["neighbors", *map(str, words), "--text", str(path)]) == 2
+        assert message in capsys.readouterr().err

@@ -11,7 +11,7 @@ from tfreps._src.convert.bilm_tf_options import unlike_allennlp
 from tfreps._src.convert.preset_model import is_hugging_face
 from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.model_card import MARK, ModelCard
-from tfreps._src.models import BertEncoder, BiLM
+from tfreps._src.models import BertEncoder, BiLM, SentenceEmbedder
 from tfreps._src.models.whole_model import WholeModel
 
 NAME = "README.md"
@@ -20,6 +20,7 @@ _TASKS = {  # class of a model: its task on the model hub, and words that descri
     "HMMTagger": ("token-classification", "model that tags tokens"),
     "Classifier": ("text-classification", "model that labels texts"),
     "BertPretrainer": ("fill-mask", "model with its masked-LM head"),
+    "SentenceEmbedder": ("sentence-similarity", "model that computes one vector per text"),
 }
 _ENCODER = ("feature-extraction", "encoder")
 _SIZES = {  # option of a model: its name in the card
@@ -52,6 +53,8 @@ def write_model_card(
     name = name or path.parent.resolve().name
     if preset and not is_hugging_face(model):
         card = _preset_card(model, name)
+    elif isinstance(model, SentenceEmbedder):
+        card = _embedder_card(model, name)
     else:
         card = _bilm_card(model, name) if isinstance(model, BiLM) else _bert_card(model, name)
     write_text(path, ModelCard(name, **{**card, **(known or {})}).text())
@@ -88,6 +91,19 @@ def _bert_card(model: Any, name: str) -> dict[str, Any]:
         "library": "transformers",
         "task": task,
         "tags": ["tfreps", family.model_type],
+    }
+
+
+def _embedder_card(model: SentenceEmbedder, name: str) -> dict[str, Any]:
+    task, words = _TASKS["SentenceEmbedder"]
+    return {
+        "description": f"A {words}. The files are in the format of sentence-transformers.",
+        "load": f'import tfreps\n\nvectors = tfreps.load("{name}")(["A sentence."]).vectors\n'
+        f'# In sentence-transformers: SentenceTransformer("{name}").encode(["A sentence."])',
+        "sizes": _sizes(model, model.encoder),
+        "library": "sentence-transformers",
+        "task": task,
+        "tags": ["tfreps", "sentence-transformers"],
     }
 
 

@@ -71,11 +71,10 @@ class TextSignatures(Signatures):
         self.trained = trained
         self.model = trained.model
         self.indexer = with_vocabulary(trained.indexer, asset_folder(self), core_ops)
-        kind = "a tagger" if trained.is_tagger else "a classifier"
         encoder = self.model.parts().get("encoder")  # an HMM has none
         parts = [type(part).__name__ for part in (self.model, encoder) if part is not None]
         size = self.model.count_params()
-        title = f"{kind} with {size:,} parameters ({' on '.join(parts)})"
+        title = f"{trained.kind} with {size:,} parameters ({' on '.join(parts)})"
         super().__init__(self.indexer, StoredWeights([self.model]), title, explain)
         self.outputs = self.weights.shared(self._outputs)
         # A classifier on a BERT model reads the pieces of texts; all other models read tokens.
@@ -110,10 +109,14 @@ class TextSignatures(Signatures):
     def explain_text(self, text):
         features, tokens, sequence_len = self._read(text)
         outputs = {**self.outputs(features, tokens, sequence_len), "tokens": tokens}
-        explain = explain_tags if self.trained.is_tagger else explain_label
-        outputs |= explain(self.model, features)
+        outputs |= self._explained(features)
         strings = None if self.trained.tokenizer is None else self.indexer.strings
         return {**outputs, **explain_attention(self.model, features, tokens, strings)}
+
+    def _explained(self, features):
+        """Computes the outputs of `explain` that depend on the kind of model."""
+        explain = explain_tags if self.trained.is_tagger else explain_label
+        return explain(self.model, features)
 
     def _read(self, text):
         """Converts raw text `[N]` to features, tokens `[N, T]` and the number of tokens."""

@@ -163,6 +163,7 @@ MEANINGS = {
     r"lstm_outputs\d+": ("NTD", "vectors of one layer"),
     "sequence_output": ("NTD", "contextual vector of each token, 0 on padding"),
     "pooled_output": ("ND", "one vector per text, from the pooler"),
+    "vectors": ("ND", "one vector per text"),
     "batch_size": ("", "number of sentences to score"),
     "(forward|backward)_(hidden|cell)": ("NLD", "states of the language model, input and output"),
     "nll": ("N", "-log p of the sentence in nats, sum of both directions"),

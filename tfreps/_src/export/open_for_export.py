@@ -5,12 +5,14 @@ from typing import Any
 
 from tfreps._src.export.bert_signatures import BertSignatures
 from tfreps._src.export.bilm_signatures import BiLMSignatures
+from tfreps._src.export.embedder_signatures import EmbedderSignatures
 from tfreps._src.export.labeling_signatures import TextSignatures
 from tfreps._src.export.signature_base import Signatures
 from tfreps._src.inference.load import load
 from tfreps._src.inference.loaded_model import LoadedModel
 from tfreps._src.inference.text_bert import TextBert
 from tfreps._src.inference.text_bilm import TextBiLM
+from tfreps._src.inference.text_embedder import TextEmbedder
 from tfreps._src.models import BiLMPretrainer
 from tfreps._src.runs.run_card import run_card
 
@@ -25,8 +27,8 @@ def open_for_export(
 
     Args:
         source: str, path-like or loaded model. Path of a model for `tfreps.load`; or a
-            `TextTagger`, `TextClassifier`, `TextBiLM` or `TextBert`, each of which can also wrap a
-            Keras model in memory.
+            `TextTagger`, `TextClassifier`, `TextEmbedder`, `TextBiLM` or `TextBert`, each of which
+            can also wrap a Keras model in memory.
         explain: bool. Whether to add the signature `explain`, which returns more details. Defaults
             to `False`.
         core_ops: bool. Whether the export uses only core TensorFlow operations. If `False`, an
@@ -58,9 +60,10 @@ def open_for_export(
     if not isinstance(loaded, LoadedModel):
         raise ValueError(
             "`source` must be the path of a model for `tfreps.load`, or a TextTagger, "
-            f"TextClassifier, TextBiLM or TextBert; got a {type(source).__name__}. Pass a model in "
-            "memory as `TextTagger(model, indexer)`, `TextClassifier(model, indexer)`, "
-            "`TextBiLM(model, vocabulary)` or `TextBert(model, tokenizer)` from "
+            f"TextClassifier, TextEmbedder, TextBiLM or TextBert; got a {type(source).__name__}. "
+            "Pass a model in memory as `TextTagger(model, indexer)`, `TextClassifier(model, "
+            "indexer)`, `TextEmbedder(model, indexer)`, `TextBiLM(model, vocabulary)` or "
+            "`TextBert(model, tokenizer)` from "
             "`tfreps.inference`. For a Keras model that takes tensors, use `model.export(folder)`."
         )
     if loaded is source and options:
@@ -87,7 +90,7 @@ def open_for_export(
             )
         signatures: Signatures = BiLMSignatures(loaded, explain)
     else:
-        kind = BertSignatures if isinstance(loaded, TextBert) else TextSignatures
-        signatures = kind(loaded, explain, core_ops)
+        kinds = {TextBert: BertSignatures, TextEmbedder: EmbedderSignatures}
+        signatures = kinds.get(type(loaded), TextSignatures)(loaded, explain, core_ops)
     signatures.known = {} if loaded.run is None else run_card(loaded.run)
     return signatures

@@ -11,9 +11,26 @@ from tfreps._src.files.utf8_files import read_utf8
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Reads a JSON object from a UTF-8 file; a key that occurs twice is an error."""
+    values = _values(path)
+    if not isinstance(values, dict):
+        raise ValueError(
+            f"{path}: expected a JSON object {{...}}; got a value of type {type(values).__name__}."
+        )
+    return values
+
+
+def read_json_list(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """Reads a JSON list of objects from a UTF-8 file; a key that occurs twice is an error."""
+    values = _values(path)
+    if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
+        raise ValueError(f"{path}: expected a JSON list of objects [{{...}}, ...].")
+    return values
+
+
+def _values(path: str | os.PathLike[str]) -> Any:
     text = read_utf8(path, in_lines=False)
     try:
-        values = json.loads(text, object_pairs_hook=_object)
+        return json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         raise ValueError(
             f"{path} is not a JSON file: {error.msg} (line {error.lineno}, column {error.colno})."
@@ -22,11 +39,6 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ValueError(f"{path} cannot be read as JSON: it is nested too deeply.") from None
     except ValueError as error:  # a key that occurs twice, or a number with thousands of digits
         raise ValueError(f"{path} cannot be read as JSON: {error}.") from None
-    if not isinstance(values, dict):
-        raise ValueError(
-            f"{path}: expected a JSON object {{...}}; got a value of type {type(values).__name__}."
-        )
-    return values
 
 
 def write_json(

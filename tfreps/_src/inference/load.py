@@ -8,11 +8,17 @@ from typing import Any, Literal, TypeVar
 
 from tfreps._src.convert.bert_checkpoint import read_encoder
 from tfreps._src.convert.bilm_files import find_bilm_files
+from tfreps._src.convert.sentence_transformers import (
+    read_embedder,
+    read_settings,
+    transformer_folder,
+)
 from tfreps._src.files.json_files import read_json
 from tfreps._src.inference.loaded_model import LoadedModel
 from tfreps._src.inference.text_bert import TextBert
 from tfreps._src.inference.text_bilm import TextBiLM
 from tfreps._src.inference.text_classifier import TextClassifier
+from tfreps._src.inference.text_embedder import TextEmbedder
 from tfreps._src.inference.text_model import Tokenization
 from tfreps._src.inference.text_tagger import TextTagger
 from tfreps._src.models import (
@@ -23,6 +29,7 @@ from tfreps._src.models import (
     Classifier,
     Elmo,
     HMMTagger,
+    SentenceEmbedder,
     Tagger,
 )
 from tfreps._src.models.precision import bfloat16_is_slow
@@ -49,6 +56,7 @@ from tfreps._src.runs.locate import (
     BILM_FILES,
     KERAS_FILE,
     RUN,
+    SENTENCE_TRANSFORMERS,
     TRAINING_FOLDER,
     Location,
     locate,
@@ -56,6 +64,7 @@ from tfreps._src.runs.locate import (
 from tfreps._src.runs.model_files import NO_COMMAND
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.runs.vocabulary_checks import check_class_names, check_token_table
+from tfreps._src.text.bert import WordPieceTokenizer
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps._src.text.tags.tag_schemes import Scheme
 from tfreps._src.text.token_indexer import TokenIndexer
@@ -90,6 +99,7 @@ def load(
       the vectors of all layers.
     - A bilm-tf training folder (TensorFlow 1): `TextBiLM`; its model includes the softmax.
     - A run folder of `pretrain-bert`: `TextBert`, which returns vectors and attention.
+    - A folder of sentence-transformers: `TextEmbedder`, which returns one vector per text.
     - A published BERT model from Google or Hugging Face, as a folder or a checkpoint: `TextBert`,
       or, with a tag or label head, `TextTagger` or `TextClassifier`.
     - A folder that `save_to_preset` wrote: the class above that matches its model, or
@@ -118,7 +128,7 @@ def load(
             `None`, all blocks are loaded. Defaults to `None`.
 
     Returns:
-        `TextTagger`, `TextClassifier`, `TextBiLM`, `TextBert` or `LoadedModel`.
+        `TextTagger`, `TextClassifier`, `TextEmbedder`, `TextBiLM`, `TextBert` or `LoadedModel`.
 
     Raises:
         ValueError: If the model cannot be found or downloaded, if the source contains no model, if
@@ -243,6 +253,20 @@ def _open_checkpoint(found: Location, given: Given) -> LoadedModel:
     return TextBert(encoder, tokenizer, path)
 
 
+def _open_sentence_transformers(found: Location, given: Given) -> LoadedModel:
+    path = found.path
+    _check_options(path, "a model of sentence-transformers", given)
+    model, settings = read_embedder(path), read_settings(path)
+    tokenizer = published_tokenizer(transformer_folder(path), model.encoder)
+    if settings.lowercase and isinstance(tokenizer, WordPieceTokenizer):
+        if not tokenizer.lowercase:  # of the text alone, so that accents stay
+            options = {"lowercase": True, "strip_accents": bool(tokenizer.strip_accents)}
+            tokenizer = WordPieceTokenizer.from_config({**tokenizer.get_config(), **options})
+    longest = least(settings.max_length, max_length(model.encoder, tokenizer))
+    prompts = settings.prompts, settings.default_prompt
+    return TextEmbedder(model, PieceIndexer(tokenizer), "bert", longest, *prompts, path)
+
+
 # Functions that wrap the model of a run folder, with the given options.
 
 
@@ -256,6 +280,13 @@ def _classifier_of(run: RunFolder, model: Classifier, given: Given) -> TextClass
     _check_options(run.path, "a classifier", given)
     check_class_names(run.labels_path, model.labels, "label")
     return TextClassifier(model, *_reading(run, model, words=False))
+
+
+def _embedder_of(run: RunFolder, model: SentenceEmbedder, given: Given) -> TextEmbedder:
+    _check_options(run.path, "a text embedder", given)
+    indexer, tokens, longest, source = _reading(run, model, words=False)
+    prompts, default = run.options.get("prompts"), run.options.get("default_prompt")
+    return TextEmbedder(model, indexer, tokens, longest, prompts, default, source)
 
 
 def _bilm_of(run: RunFolder, model: BiLM | BiLMPretrainer | Elmo, given: Given) -> TextBiLM:
@@ -319,11 +350,13 @@ OPENERS = {
     TRAINING_FOLDER: _open_training_folder,
     BILM_FILES: _open_bilm_files,
     KERAS_FILE: _open_keras_file,
+    SENTENCE_TRANSFORMERS: _open_sentence_transformers,
     **dict.fromkeys(BERT, _open_checkpoint),
 }
 MODELS = {
     (Tagger, HMMTagger): _tagger_of,
     (Classifier,): _classifier_of,
+    (SentenceEmbedder,): _embedder_of,
     (BiLM, BiLMPretrainer, Elmo): _bilm_of,
     (BertEncoder, BertPretrainer): _bert_of,
 }

@@ -218,6 +218,38 @@ class TextVectors(NamedTuple):
         return f"TextVectors(tokens={_shown(self.tokens)}, vectors={_kind(self.vectors)}{pooled})"
 
 
+class TextEmbeddings(NamedTuple):
+    """Vectors of texts, one for each text.
+
+    Attributes:
+        texts: list of str, or str. The texts, or the text if the model was called on one text.
+        vectors: float32 array of shape `[N, D]`, or `[D]` for one text.
+
+    Example:
+    >>> output = TextEmbeddings(["a dog", "a cat"], np.zeros([2, 3], "float32"))
+    >>> output
+    TextEmbeddings(texts=['a dog', 'a cat'], vectors=float32 [2, 3])
+    >>> output.asdict()["vectors"]
+    [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+
+    texts: list[str] | str
+    vectors: np.ndarray
+
+    def asdict(self) -> dict[str, Any]:
+        """Converts the output to a dict for JSON, in which arrays are nested lists of float.
+
+        Returns:
+            dict with `texts` and `vectors`.
+        """
+        texts = self.texts if isinstance(self.texts, str) else list(self.texts)
+        return {"texts": texts, "vectors": self.vectors.tolist()}
+
+    def __repr__(self) -> str:
+        texts = repr(self.texts) if isinstance(self.texts, str) else _shown(self.texts)
+        return f"TextEmbeddings(texts={texts}, vectors={_kind(self.vectors)})"
+
+
 class TextAttention(NamedTuple):
     """Attention of a Transformer for one text.
 

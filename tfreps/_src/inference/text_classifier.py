@@ -4,17 +4,17 @@ import os
 from collections.abc import Sequence
 from typing import Any, overload
 
-from tfreps._src.inference.attention import piece_attention
-from tfreps._src.inference.outputs import ClassifiedText, TextAttention
-from tfreps._src.inference.text_model import TextModel, Tokenization
+from tfreps._src.inference.outputs import ClassifiedText
+from tfreps._src.inference.text_model import Tokenization
+from tfreps._src.inference.whole_text_model import WholeTextModel
 from tfreps._src.models import Classifier
-from tfreps._src.text.bert.piece_indexer import PieceIndexer, piece_texts
+from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps._src.text.token_indexer import TokenIndexer
 
 OUTPUTS = "labels", "probabilities"
 
 
-class TextClassifier(TextModel):
+class TextClassifier(WholeTextModel):
     """Trained classifier that labels raw texts.
 
     `tfreps.load` returns it for a run folder of `train-classifier`, and for a published BERT model
@@ -49,7 +49,6 @@ class TextClassifier(TextModel):
     ['bad', 'good']
     """
 
-    is_tagger = False
     kind = "a classifier"
     scheme: None = None
 
@@ -103,50 +102,3 @@ class TextClassifier(TextModel):
             raw = text if isinstance(text, str) else None
             found.append(ClassifiedText(self.names[int(label)], shares, raw))
         return found
-
-    def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
-        """Tokenizes raw texts as in training.
-
-        For a BERT model, the tokens are pieces, including `[CLS]` and `[SEP]`, and texts with more
-        than `max_length` pieces are truncated and counted in `num_truncated`.
-
-        Args:
-            texts: list of str. Raw texts.
-
-        Returns:
-            list of lists of str. The tokens of each text.
-        """
-        if self.tokenizer is None:
-            return super().tokenize(texts)
-        tokens, num_truncated = piece_texts(texts, self.tokenizer, self.max_length)
-        self.num_truncated: int = self.num_truncated + num_truncated
-        return tokens
-
-    def cut_notice(self) -> str:
-        """Returns a message with the number of texts that were truncated."""
-        counted = f"{self.num_truncated:,} texts"
-        return f"{counted} were truncated to {self.max_length} tokens, as in training."
-
-    def attention(self, text: str, second: str | None = None) -> TextAttention:
-        """Returns the attention of the Transformer inside the model for a text.
-
-        Args:
-            text: str. Raw text, which is tokenized as in training. Without a second text, it is
-                truncated to `max_length`.
-            second: str. Second text, which a classifier on a BERT model reads as the second
-                segment. Defaults to `None`.
-
-        Returns:
-            `TextAttention` with T tokens and float32 probabilities of shape `[L, H, T, T]` (layer,
-            head, from, to). Each row sums to 1.
-
-        Raises:
-            ValueError: If the model has no attention, if a text has no tokens, if the pieces, after
-                truncation, do not fit into the positions of a BERT model, or if a second text is
-                given to a model other than BERT.
-            tf.errors.InvalidArgumentError: If the text, after truncation, has more tokens than a
-                model other than BERT has learned positions.
-        """
-        if self.tokenizer is None:
-            return super().attention(text, second)
-        return piece_attention(self.transformer, self.tokenizer, text, second, self.max_length)

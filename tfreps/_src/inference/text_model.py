@@ -1,4 +1,4 @@
-"""TextModel: base class of `TextTagger` and `TextClassifier`."""
+"""TextModel: base class of `TextTagger`, `TextClassifier` and `TextEmbedder`."""
 
 import os
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from tfreps._src.data.labeled.sequence_batches import SequenceBatches
 from tfreps._src.files.argument_checks import check_list
 from tfreps._src.inference.loaded_model import LoadedModel, trace_once
 from tfreps._src.inference.outputs import TextAttention
-from tfreps._src.models import Classifier, HMMTagger, Tagger
+from tfreps._src.models import Classifier, HMMTagger, SentenceEmbedder, Tagger
 from tfreps._src.text.bert import PieceTokenizer
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps._src.text.token_indexer import TokenIndexer
@@ -23,7 +23,7 @@ Tokenization = Literal["spaces", "characters", "words", "bert"]
 
 
 class TextModel(LoadedModel):
-    """Trained tagger or classifier for raw texts; the subclasses describe the arguments.
+    """Trained model for raw texts; the subclasses describe the arguments.
 
     Attributes:
         tokenizer: Tokenizer of a BERT model, or `None` for other models.
@@ -35,7 +35,7 @@ class TextModel(LoadedModel):
 
     def __init__(
         self,
-        model: Tagger | HMMTagger | Classifier,
+        model: Tagger | HMMTagger | Classifier | SentenceEmbedder,
         indexer: TokenIndexer | PieceIndexer,
         tokens: Tokenization = "spaces",
         max_length: int | None = None,

@@ -11,7 +11,7 @@ from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.masks import full_mask
 from tfreps._src.layers.ops.matmul import matmul
 
-POOLINGS = "mean", "max", "mean_max", "attention", "first"
+POOLINGS = "mean", "max", "mean_max", "mean_sqrt", "attention", "first"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -21,13 +21,14 @@ class Pooling(Configurable, keras.layers.Layer):
         "mean":       y = sum_t h_t / n                       over the n real tokens
         "max":        y = max_t h_t                           per dimension
         "mean_max":   y = [mean, max]
+        "mean_sqrt":  y = sum_t h_t / sqrt(n)
         "attention":  e_t = tanh(h_t @ kernel + bias)
                       a = softmax_t(e_t @ query),  y = sum_t a_t h_t
         "first":      y = h_t of the first real token
 
     Args:
-        pooling: str. One of `"mean"`, `"max"`, `"mean_max"`, `"attention"` and `"first"`. Defaults
-            to `"mean"`.
+        pooling: str. One of `"mean"`, `"max"`, `"mean_max"`, `"mean_sqrt"`, `"attention"` and
+            `"first"`. Defaults to `"mean"`.
         attention_units: int. Width of `e_t`. If `None`, the width of `h_t` is used. Has an effect
             only with `pooling="attention"`. Defaults to `None`.
 
@@ -46,7 +47,7 @@ class Pooling(Configurable, keras.layers.Layer):
             shape.
 
     Reference: Zhang, Liu and Song, 2018, "Sentence-State LSTM for Text Representation", for
-    attention.
+    attention; Cer et al., 2018, "Universal Sentence Encoder", for `"mean_sqrt"`.
 
     Example:
     >>> sequence = tf.constant([[[1.0, 6.0], [3.0, 2.0], [9.0, 9.0]]])        # [1, 3, 2]
@@ -84,6 +85,8 @@ class Pooling(Configurable, keras.layers.Layer):
             return _max(x, mask)
         if self.pooling == "mean_max":
             return tf.concat([_mean(x, mask), _max(x, mask)], axis=-1)  # [B, 2D]
+        if self.pooling == "mean_sqrt":
+            return _mean(x, mask, power=0.5)
         if self.pooling == "first":
             return _weighted_sum(x, _first(mask))
         return _weighted_sum(x, self._attention(x, mask))
@@ -106,9 +109,9 @@ class Pooling(Configurable, keras.layers.Layer):
         return (input_shape[0], 2 * dim if self.pooling == "mean_max" else dim)
 
 
-def _mean(x, mask):
+def _mean(x, mask, power=1.0):
     count = tf.reduce_sum(tf.cast(mask, "float32"), axis=1, keepdims=True)  # [B, 1]
-    return tf.reduce_sum(x, axis=1) / tf.maximum(count, 1.0)  # [B, D]
+    return tf.reduce_sum(x, axis=1) / tf.maximum(count, 1.0) ** power  # [B, D]
 
 
 def _max(x, mask):

@@ -19,6 +19,7 @@ from tfreps._src.models.elmo import Elmo  # noqa: E402
 from tfreps._src.models.hmm import HMMTagger  # noqa: E402
 from tfreps._src.models.linear_encoder import LinearEncoder  # noqa: E402
 from tfreps._src.models.piece_encoder import PieceEncoder  # noqa: E402
+from tfreps._src.models.sentence_embedder import SentenceEmbedder  # noqa: E402
 from tfreps._src.models.slstm_encoder import SLSTMEncoder  # noqa: E402
 from tfreps._src.models.tagger import Tagger  # noqa: E402
 from tfreps._src.models.text_cnn import TextCNN  # noqa: E402
@@ -36,6 +37,7 @@ __all__ = [
     "HMMTagger",
     "PieceEncoder",
     "SLSTMEncoder",
+    "SentenceEmbedder",
     "Tagger",
     "TextCNN",
     "TokenEmbedder",

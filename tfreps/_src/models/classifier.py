@@ -41,9 +41,10 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
         encoder: Any encoder of tfreps, or a functional or Sequential Keras model as for `Tagger`.
             With `pooling="pooled"`, it must have a `pooled_output` of shape `[B, D]`.
         labels: list of str. Label names in the order of their ids.
-        pooling: `"mean"`, `"max"`, `"mean_max"`, `"attention"` or `"first"` (see `Pooling`), or
-            `"pooled"` for the pooled output of the encoder, such as the maxima of a TextCNN, the
-            sentence node of an S-LSTM or the final states of a BiLSTM. Defaults to `"mean"`.
+        pooling: `"mean"`, `"max"`, `"mean_max"`, `"mean_sqrt"`, `"attention"` or `"first"` (see
+            `Pooling`), or `"pooled"` for the pooled output of the encoder, such as the maxima of a
+            TextCNN, the sentence node of an S-LSTM or the final states of a BiLSTM. Defaults to
+            `"mean"`.
         hidden_units: int. Width of a hidden layer. If `None` (the default), there is no hidden
             layer.
         dropout: float in [0, 1). Dropout rate of the input of each dense layer. Defaults to 0.5.

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from tfreps._src.convert.array_files import INDEX, SINGLE, conversion
 from tfreps._src.convert.bert_files import open_aespresso, open_google, open_hugging_face
 from tfreps._src.convert.bilm_files import BILM_SUFFIXES, find_bilm_files, is_training_folder
+from tfreps._src.convert.sentence_transformers import is_sentence_transformers
 from tfreps._src.presets import fetched
 from tfreps._src.runs.model_archive import load_archive
 from tfreps._src.runs.run_folder import CONFIG, RunFolder, is_run_folder
@@ -106,6 +107,9 @@ KERAS_FILE = Kind("a .keras file", lambda path: path.suffix == ".keras", load_ar
 HUGGING_FACE = Kind(
     "a Hugging Face folder (config.json and model.safetensors)", _is_hugging_face, open_hugging_face
 )
+SENTENCE_TRANSFORMERS = Kind(
+    "a folder of sentence-transformers (modules.json)", is_sentence_transformers, pathlib.Path
+)
 GOOGLE = Kind(
     "a Google folder (bert_config.json and bert_model.ckpt.index)", _is_google, open_google
 )
@@ -116,4 +120,13 @@ AESPRESSO = Kind(
 )
 BILM = TRAINING_FOLDER, BILM_FILES
 BERT = HUGGING_FACE, GOOGLE, AESPRESSO
-KINDS = RUN, TRAINING_FOLDER, HUGGING_FACE, BILM_FILES, KERAS_FILE, GOOGLE, AESPRESSO
+KINDS = (
+    RUN,
+    TRAINING_FOLDER,
+    SENTENCE_TRANSFORMERS,
+    HUGGING_FACE,
+    BILM_FILES,
+    KERAS_FILE,
+    GOOGLE,
+    AESPRESSO,
+)

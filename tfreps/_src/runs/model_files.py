@@ -17,6 +17,7 @@ from tfreps._src.convert.bilm_files import find_bilm_files, read_training_bilm, 
 from tfreps._src.convert.bilm_tf import read_weights
 from tfreps._src.convert.model_cards import write_model_card
 from tfreps._src.convert.preset_model import is_hugging_face, write_preset_model
+from tfreps._src.convert.sentence_transformers import read_embedder, write_embedder
 from tfreps._src.files.atomic_files import is_free, replacing, write_text
 from tfreps._src.models import (
     BertEncoder,
@@ -25,6 +26,7 @@ from tfreps._src.models import (
     Classifier,
     Elmo,
     HMMTagger,
+    SentenceEmbedder,
     Tagger,
 )
 from tfreps._src.models.whole_model import WholeModel
@@ -34,6 +36,7 @@ from tfreps._src.runs.locate import (
     BILM,
     KERAS_FILE,
     RUN,
+    SENTENCE_TRANSFORMERS,
     TRAINING_FOLDER,
     Kind,
     Location,
@@ -69,8 +72,9 @@ def from_pretrained(cls: type[Model], source: str | os.PathLike[str], **options:
 
 def save_pretrained(model: Any, folder: str | os.PathLike[str], *args: Any) -> None:
     """Writes published weights with their model card; see `save_pretrained` of the class."""
-    write = write_bilm if isinstance(model, BiLM) else hugging_face.write_model
-    write(model, folder, *args)
+    kinds = {BiLM: write_bilm, SentenceEmbedder: write_embedder}
+    found = (write for kind, write in kinds.items() if isinstance(model, kind))
+    next(found, hugging_face.write_model)(model, folder, *args)
     write_model_card(model, folder)
 
 
@@ -197,6 +201,7 @@ READERS = {
     BertPretrainer: (BERT, _opened(read_pretrainer)),
     Classifier: (BERT, _opened(read_classifier)),
     Tagger: (BERT, _opened(read_tagger)),
+    SentenceEmbedder: ((SENTENCE_TRANSFORMERS,), _opened(read_embedder)),
     BiLM: (BILM, _read_bilm),
     Elmo: (BILM, _read_elmo),
 }

@@ -19,7 +19,7 @@ Regularizer = str | Mapping[str, Any] | keras.regularizers.Regularizer
 
 JitCompile = bool | Literal["auto"]
 Positions = Literal["learned", "sinusoidal", "sinusoidal_full_index"]
-PoolingKind = Literal["mean", "max", "mean_max", "attention", "first"]
+PoolingKind = Literal["mean", "max", "mean_max", "mean_sqrt", "attention", "first"]
 Neighbors = Literal["apart", "summed", "nearest_cells"]
 InputTerm = Literal["gate", "embedding"]
 SentenceNormalization = Literal["joint", "words"]

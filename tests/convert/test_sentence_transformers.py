@@ -1,0 +1,166 @@
+"""Folders of sentence-transformers, against vectors that sentence-transformers 6.2 computed."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import tfreps
+from tests.closeness import assert_close
+from tests.convert.sentence_transformers_fixture import FOLDER, TEXTS
+from tfreps._src.convert.sentence_transformers import read_embedder, read_settings
+from tfreps.inference import TextEmbedder
+from tfreps.models import SentenceEmbedder, TokenEmbedder
+
+VECTORS = json.loads((FOLDER / "vectors.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def embedder():
+    return tfreps.load(FOLDER / "model")
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """Returns a copy of the folder, and a function that changes a JSON file in it."""
+    folder = tmp_path / "model"
+    shutil.copytree(FOLDER / "model", folder)
+
+    def change(file, **changes):
+        values = json.loads((folder / file).read_text("utf-8"))
+        values = {**values, **changes}
+        (folder / file).write_text(json.dumps({k: v for k, v in values.items() if v is not ...}))
+
+    return folder, change
+
+
+def test_equals_the_original(embedder):
+    assert isinstance(embedder, TextEmbedder) and embedder.max_length == 12
+    assert embedder.model.pooling == ["first", "mean"] and embedder.model.normalize
+    assert embedder.default_prompt == "query"
+    for prompt, expected in VECTORS.items():
+        assert_close(embedder(TEXTS, prompt).vectors, expected)
+        alone = np.stack([embedder(text, prompt).vectors for text in TEXTS])
+        assert_close(alone, expected)
+    assert_close(embedder(TEXTS).vectors, VECTORS["query"])
+
+
+def test_written_folders_and_presets_give_the_same(embedder, tmp_path):
+    embedder.save_pretrained(tmp_path / "written")
+    embedder.save_to_preset(tmp_path / "preset")
+    for name in "written", "preset":
+        again = tfreps.load(tmp_path / name)
+        np.testing.assert_array_equal(again(TEXTS).vectors, embedder(TEXTS).vectors)
+        assert (again.prompts, again.max_length) == (embedder.prompts, 12)
+        model = SentenceEmbedder.from_preset(tmp_path / name)
+        np.testing.assert_array_equal(model.weights[-1], embedder.model.weights[-1])
+    card = (tmp_path / "written" / "README.md").read_text()
+    assert "sentence-similarity" in card and "SentenceTransformer(" in card
+
+
+def test_older_keys_and_places(copy):
+    """The files of sentence-transformers 2, in which the BERT has a folder of its own."""
+    folder, change = copy
+    inner = folder / "0_Transformer"
+    inner.mkdir()
+    for name in "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json":
+        (folder / name).rename(inner / name)
+    (inner / "sentence_bert_config.json").write_text('{"max_seq_length": 7, "do_lower_case": true}')
+    older = {"pooling_mode": ..., "embedding_dimension": ..., "word_embedding_dimension": 16}
+    flags = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True}
+    change("1_Pooling/config.json", **older, **flags)
+    kinds = ["Transformer", "Pooling", "Dense", "Dense", "Normalize"]
+    places = ["0_Transformer", "1_Pooling", "2_Dense", "3_Dense", "4_Normalize"]
+    modules = [
+        {"type": f"sentence_transformers.models.{kind}", "path": place}
+        for kind, place in zip(kinds, places, strict=True)
+    ]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    found = tfreps.load(folder)
+    assert found.max_length == 7 and found.model.pooling == ["first", "mean"]
+    assert_close(found(TEXTS[1:2]).vectors, VECTORS["query"][1:2])
+    assert found(TEXTS[4]).vectors.tolist() != VECTORS["query"][4]  # fewer pieces are read
+
+
+def test_lowercasing_keeps_accents(copy):
+    folder, change = copy
+    change("tokenizer_config.json", do_lower_case=False, strip_accents=False)
+    change("sentence_bert_config.json", do_lower_case=True)
+    whole = json.loads((folder / "tokenizer.json").read_text("utf-8"))
+    whole["normalizer"] |= {"lowercase": False, "strip_accents": False}
+    (folder / "tokenizer.json").write_text(json.dumps(whole))
+    found = tfreps.load(folder)
+    assert found.tokenizer.lowercase and found.tokenizer.strip_accents is False
+    assert read_settings(folder).lowercase
+
+
+def test_one_kind_of_pooling(copy):
+    folder, change = copy
+    change("1_Pooling/config.json", pooling_mode="mean_sqrt_len_tokens")
+    for place in "2_Dense", "3_Dense":
+        shutil.rmtree(folder / place)
+    modules = json.loads((folder / "modules.json").read_text())
+    (folder / "modules.json").write_text(json.dumps(modules[:2]))
+    model = read_embedder(folder, scale=3.0)
+    assert model.pooling == "mean_sqrt" and not model.normalize and model.scale == 3.0
+    assert model.vector_dim == 16 and not model.dense
+
+
+@pytest.mark.parametrize(
+    "file, changes, message",
+    [
+        ("1_Pooling/config.json", {"pooling_mode": "weightedmean"}, "'weightedmean' is not supp"),
+        ("1_Pooling/config.json", {"embedding_dimension": 8}, "the width must be 16, .*; got 8"),
+        ("1_Pooling/config.json", {"include_prompt": False}, "`include_prompt` must be true"),
+        ("2_Dense/config.json", {"activation_function": "os.system"}, "'os.system' is not supp"),
+        ("2_Dense/config.json", {"out_features": 10**9}, r"shape \(1000000000, 32\) of"),
+        ("2_Dense/config.json", {"bias": False}, "not used: linear.bias"),
+        ("config.json", {"model_type": "mpnet"}, "mpnet"),
+        ("config.json", {"model_type": "roberta"}, "roberta"),
+        ("config_sentence_transformers.json", {"prompts": {"a": 1}}, "`prompts` must map names"),
+        ("config_sentence_transformers.json", {"default_prompt_name": "x"}, "must be one of"),
+        ("sentence_bert_config.json", {"max_seq_length": 1}, "an int of at least 3; got 1"),
+    ],
+)
+def test_what_is_not_supported_is_named(copy, file, changes, message):
+    folder, change = copy
+    change(file, **changes)
+    with pytest.raises(ValueError, match=message):
+        tfreps.load(folder)
+
+
+@pytest.mark.parametrize(
+    "modules, message",
+    [
+        ([], "got none"),
+        ([("models.Transformer", "")], "got Transformer"),
+        ([("models.WordEmbeddings", ""), ("models.Pooling", "1_Pooling")], "got WordEmbeddings, P"),
+        ([("models.Transformer", "../x"), ("models.Pooling", "1_Pooling")], "a folder inside"),
+    ],
+)
+def test_other_modules(copy, modules, message):
+    folder, _ = copy
+    entries = [{"type": kind, "path": path} for kind, path in modules]
+    (folder / "modules.json").write_text(json.dumps(entries))
+    with pytest.raises(ValueError, match=message):
+        tfreps.load(folder)
+
+
+def test_lists_are_expected(copy):
+    folder, _ = copy
+    (folder / "modules.json").write_text('{"a": 1}')
+    with pytest.raises(ValueError, match="expected a JSON list of objects"):
+        tfreps.load(folder)
+
+
+def test_models_that_cannot_be_written(tmp_path, embedder):
+    encoder = embedder.model.encoder
+    for model, message in [
+        (SentenceEmbedder(TokenEmbedder(9, 4)), "`encoder` must be a BertEncoder"),
+        (SentenceEmbedder(encoder, "attention"), "has no pooling 'attention'"),
+        (SentenceEmbedder(encoder, dense=[{"units": 2, "activation": "elu"}]), "no activation 'el"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model.save_pretrained(tmp_path / "folder")
+        assert not (tmp_path / "folder" / "modules.json").exists()

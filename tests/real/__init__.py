@@ -1,0 +1,1 @@
+"""Tests on real weights, which `make test-real` installs."""

@@ -1,0 +1,161 @@
+"""TextEmbedder: a model that computes one vector for each raw text."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfreps._src.convert.sentence_transformers import TextSettings
+from tfreps._src.files.argument_checks import check_choice, check_list
+from tfreps._src.inference.outputs import TextEmbeddings
+from tfreps._src.inference.text_model import Tokenization
+from tfreps._src.inference.whole_text_model import WholeTextModel
+from tfreps._src.models import SentenceEmbedder
+from tfreps._src.text.bert import write_checkpoint_tokenizer
+from tfreps._src.text.bert.piece_indexer import PieceIndexer
+from tfreps._src.text.token_indexer import TokenIndexer
+
+
+class TextEmbedder(WholeTextModel):
+    """Model that computes one vector for each raw text.
+
+    `tfreps.load` returns it for a folder of sentence-transformers.
+
+    Args:
+        model: `SentenceEmbedder`.
+        indexer: `PieceIndexer` for a BERT model, otherwise `tfreps.text.TokenIndexer`.
+        tokens: str. Tokenization of raw text: `"spaces"`, `"characters"` or `"words"`, which
+            `tfreps.text.tokenize` defines. Has no effect for a BERT model, whose tokenizer splits
+            texts into pieces. Defaults to `"spaces"`.
+        max_length: int. Texts are truncated to this number of tokens (for a BERT model, pieces
+            including `[CLS]` and `[SEP]`). If `None`, texts are not truncated. Defaults to `None`.
+        prompts: dict from names to str. Texts that can be put in front of a text, such as
+            `{"query": "query: "}`. If `None`, there are none. Defaults to `None`.
+        default_prompt: str. Name of the prompt that is used if a call names none. If `None`, no
+            prompt is used. Defaults to `None`.
+        source: str or path-like. Path, name or address that the model was loaded from. Defaults to
+            `None`.
+
+    Attributes:
+        num_truncated: int. Number of texts truncated to `max_length` so far.
+
+    Raises:
+        ValueError: If `model` is not a `SentenceEmbedder`, or `default_prompt` is not the name of a
+            prompt.
+
+    Example:
+    >>> from tfreps.models import TokenEmbedder
+    >>> from tfreps.text import TokenIndexer
+    >>> indexer = TokenIndexer.from_sentences([["a", "fine", "hotel"]])
+    >>> embedder = TextEmbedder(
+    ...     SentenceEmbedder(TokenEmbedder(indexer.vocabulary_size, 8)), indexer
+    ... )
+    >>> embedder(["a fine hotel", "a hotel"]).vectors.shape
+    (2, 8)
+    """
+
+    kind = "a text embedder"
+
+    def __init__(
+        self,
+        model: SentenceEmbedder,
+        indexer: TokenIndexer | PieceIndexer,
+        tokens: Tokenization = "spaces",
+        max_length: int | None = None,
+        prompts: Mapping[str, str] | None = None,
+        default_prompt: str | None = None,
+        source: str | os.PathLike[str] | None = None,
+    ):
+        if not isinstance(model, SentenceEmbedder):
+            raise ValueError(f"`model` must be a SentenceEmbedder; got a {type(model).__name__}.")
+        super().__init__(model, indexer, tokens, max_length, source)
+        self.prompts: dict[str, str] = dict(prompts or {})
+        check_choice([*self.prompts, None], default_prompt=default_prompt)
+        self.default_prompt: str | None = default_prompt
+
+    def __call__(self, text: str | Sequence[str], prompt: str | None = None) -> TextEmbeddings:
+        """Computes the vectors of raw texts; see `embed`. For one str, the vector is `[D]`."""
+        if isinstance(text, str):
+            return TextEmbeddings(text, self.embed([text], prompt).vectors[0])
+        return self.embed(text, prompt)
+
+    def embed(self, texts: Sequence[str], prompt: str | None = None) -> TextEmbeddings:
+        """Computes the vectors of raw texts. Texts longer than `max_length` are truncated.
+
+        Args:
+            texts: list of str. Raw texts.
+            prompt: str. Name of the prompt that is put in front of each text. If `None`, it is
+                `default_prompt`. Defaults to `None`.
+
+        Returns:
+            `TextEmbeddings`.
+
+        Raises:
+            ValueError: If `texts` is a single string, or there is no prompt of that name.
+        """
+        check_list("`texts`", texts)
+        before = self.prompt_text(prompt)
+        tokens = self.tokenize([before + text for text in texts])
+        rows = self._rows(tokens, ("vectors",), {})
+        vectors = np.array([vector for (vector,) in rows], "float32")
+        return TextEmbeddings(list(texts), vectors.reshape(len(texts), self.model.vector_dim))
+
+    def prompt_text(self, prompt: str | None = None) -> str:
+        """Returns the text of a prompt, or of `default_prompt`; `""` without one."""
+        check_choice([*self.prompts, None], prompt=prompt)
+        name = self.default_prompt if prompt is None else prompt
+        return "" if name is None else self.prompts[name]
+
+    def similarities(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
+        """Computes the cosines of the vectors of texts.
+
+        Args:
+            first: list of N str.
+            second: list of M str.
+
+        Returns:
+            float32 array of shape `[N, M]`.
+
+        Example:
+        >>> from tfreps.models import TokenEmbedder
+        >>> indexer = TokenIndexer.from_sentences([["a", "dog"]])
+        >>> embedder = TextEmbedder(
+        ...     SentenceEmbedder(TokenEmbedder(indexer.vocabulary_size, 8)), indexer
+        ... )
+        >>> embedder.similarities(["a dog"], ["dog a"]).round(3).tolist()
+        [[1.0]]
+        """
+        return cosines(self.embed(first).vectors, self.embed(second).vectors)
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
+        """Writes a folder for sentence-transformers, with the vocabulary and the prompts.
+
+        Args:
+            folder: str or path-like. Folder to write to; created if it does not exist.
+
+        Raises:
+            ValueError: If the model has no BERT tokenizer, or `SentenceEmbedder.save_pretrained`
+                rejects it.
+        """
+        if self.tokenizer is None:
+            raise ValueError(
+                "sentence-transformers reads only models with a BERT tokenizer; this model has "
+                "none. Use `save_to_preset` instead."
+            )
+        settings = TextSettings(self.max_length, False, self.prompts, self.default_prompt)
+        self.model.save_pretrained(folder, settings)
+        write_checkpoint_tokenizer(self.tokenizer, folder)
+
+    def _reading(self) -> dict[str, Any]:
+        found = {"prompts": self.prompts, "default_prompt": self.default_prompt}
+        return {**super()._reading(), **{name: value for name, value in found.items() if value}}
+
+
+def cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Returns the cosines of vectors `[N, D]` and `[M, D]`, float32 `[N, M]`; 0 for zeros."""
+    return _of_length_one(first) @ _of_length_one(second).T
+
+
+def _of_length_one(vectors):
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)

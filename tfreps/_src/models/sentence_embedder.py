@@ -1,0 +1,225 @@
+"""SentenceEmbedder: any encoder with pooling, which computes one vector per text."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tfreps._src.files.argument_checks import check_choice, check_positive
+from tfreps._src.layers.ops.annotations import Features, Outputs, PoolingKind
+from tfreps._src.layers.pooling import POOLINGS, Pooling
+from tfreps._src.metrics import SentenceLoss
+from tfreps._src.models.keras_encoder import encoded, width_of
+from tfreps._src.models.own_loss import SentenceLossModel, mean_of_rows
+from tfreps._src.models.published_embedder import PublishedEmbedder
+
+TEXTS = "first", "second", "third"  # keys of a batch of pairs or triples
+DENSE = {"units", "activation", "use_bias"}  # options of a dense layer
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class SentenceEmbedder(PublishedEmbedder, SentenceLossModel, keras.Model):
+    """Model that computes one vector per text: an encoder, pooling, dense layers and a length of 1.
+
+        v = [pool_1(sequence_output), pool_2(sequence_output), ...]
+        v = activation(v @ kernel + bias)       for each dense layer
+        v = v / |v|                             (with `normalize`)
+
+    It is trained on pairs of texts, in one of two ways, where cos is the cosine of two vectors:
+
+        loss = 1/B * sum_i weight_i * -log softmax_j(scale * cos(first_i, other_j))[i]
+        loss = 1/B * sum_i weight_i * (cos(first_i, second_i) - y_i)^2
+
+    The first is used without `y`: `second_i` belongs to `first_i`, and all other texts of the batch
+    (`second` and, if given, `third`, which may contain texts that are hard to tell apart) are its
+    negatives. The second is used if `y`, the similarity of the texts, is given.
+
+    The model computes the loss itself, so training needs only `model.compile(optimizer)` and
+    `model.fit(x)` or `model.fit(x, y)`.
+
+    Args:
+        encoder: Any encoder of tfreps, or a functional or Sequential Keras model as for `Tagger`.
+        pooling: str, or list of str if several vectors are concatenated. `"mean"`, `"max"`,
+            `"mean_max"`, `"mean_sqrt"`, `"attention"` or `"first"` (see `Pooling`). Defaults to
+            `"mean"`.
+        dense: list of dict. Options of the dense layers after the pooling, in their order: `units`
+            and, optionally, `activation` and `use_bias`, as in `keras.layers.Dense`. Defaults to no
+            layers.
+        normalize: bool. Whether the vectors have the length 1. Defaults to `False`.
+        scale: float. Factor of the cosines in the loss without `y`. Defaults to 20.0.
+
+    Call arguments:
+        features: The features that the encoder reads, usually a dict; or a dict from `"first"`,
+            `"second"` and, optionally, `"third"` to the features of texts that belong together.
+        training: bool. Whether to apply the dropout of the encoder. Defaults to `False`.
+
+    Returns:
+        dict with `vectors`, float32 `[B, D]`, or `[B, 2, D]` and `[B, 3, D]` for pairs and triples.
+
+    Training: each batch is `(features,)` or `(features, y)` with pairs or triples as the features
+    and similarities from -1 to 1, float `[B]`, optionally with weights `[B]` as a third item. The
+    logs contain `loss` and `accuracy`: the share of the first texts whose own second text has the
+    highest cosine among all negatives. With several replicas, the negatives are those on the same
+    replica.
+
+    Masking: padding has no influence. The pooled vector of a text without tokens is zero, and so is
+    the normalized one.
+
+    Raises:
+        ValueError: If an option is invalid, or the encoder has no `sequence_output`; during
+            training, if a batch has no pairs, or triples are combined with `y`.
+
+    Reference: Reimers and Gurevych, 2019, "Sentence-BERT"; Henderson et al., 2017, "Efficient
+    Natural Language Response Suggestion for Smart Reply", for negatives from the batch.
+
+    Example:
+    >>> from tfreps.models import TokenEmbedder
+    >>> embedder = SentenceEmbedder(TokenEmbedder(vocabulary_size=9, embedding_dim=4))
+    >>> embedder({"token_ids": tf.constant([[3, 9, 0]])})["vectors"].shape
+    TensorShape([1, 4])
+    """
+
+    def __init__(
+        self,
+        encoder: keras.Model,
+        pooling: PoolingKind | Sequence[PoolingKind] = "mean",
+        dense: Sequence[Mapping[str, Any]] = (),
+        normalize: bool = False,
+        scale: float = 20.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(autocast=False, **kwargs)
+        # Options.
+        self.encoder = encoder
+        self.pooling = pooling
+        self.dense = [dict(options) for options in dense]
+        self.normalize = normalize
+        self.scale = scale
+        _check(self)
+        # Layers.
+        shape = None, None, width_of(encoder)
+        width = 0
+        self.pools = []
+        for number, kind in enumerate(_kinds(pooling)):
+            pool = Pooling(kind, dtype=self.dtype_policy, name=f"pool_{number}")
+            pool.build(shape)
+            self.pools.append(pool)
+            width += pool.compute_output_shape(shape)[-1]
+        self.dense_layers = []
+        for number, options in enumerate(self.dense):
+            layer = keras.layers.Dense(**options, dtype=self.dtype_policy, name=f"dense_{number}")
+            layer.build((None, width))
+            self.dense_layers.append(layer)
+            width = options["units"]
+        self.vector_dim = width
+        self.supports_jit = False  # XLA compiles every shape
+        self.built = True
+        # Metrics.
+        self.sentence_loss = SentenceLoss()
+        self.accuracy = keras.metrics.Mean(name="accuracy")
+
+    def call(self, features: Features, training: bool = False) -> Outputs:
+        if not _are_pairs(features):
+            return {"vectors": self._vectors(features, training)}
+        texts = [features[name] for name in TEXTS if name in features]
+        found = [self._vectors(text, training) for text in texts]
+        return {"vectors": tf.stack(found, axis=1)}  # [B, 2 or 3, D]
+
+    def _vectors(self, features, training):
+        outputs = encoded(self.encoder, features, training)
+        sequence, mask = outputs["sequence_output"], outputs["mask"]
+        v = tf.concat([pool(sequence, mask=mask) for pool in self.pools], axis=-1)  # [B, D]
+        for layer in self.dense_layers:
+            v = tf.cast(layer(v), "float32")
+        return _of_length_one(v) if self.normalize else v
+
+    def compute_loss(
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: tf.Tensor | None = None,
+        training: bool = True,
+    ) -> tf.Tensor:
+        cosines = _cosines(y_pred["vectors"])  # [B, C]
+        rows = tf.shape(cosines)[0]
+        if y is None:
+            own = tf.range(rows)
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(own, self.scale * cosines)
+        else:
+            _check_targets(y, y_pred["vectors"])
+            y = tf.reshape(tf.cast(y, "float32"), [-1])
+            losses = tf.square(tf.linalg.diag_part(cosines) - y)
+        if sample_weight is not None:
+            losses *= tf.cast(tf.reshape(sample_weight, [-1]), "float32")
+        return self._with_penalty(mean_of_rows(losses), rows, sample_weight)
+
+    def compute_metrics(
+        self, x: Any, y: Any, y_pred: Any, sample_weight: tf.Tensor | None = None
+    ) -> dict[str, tf.Tensor]:
+        cosines = _cosines(y_pred["vectors"])
+        own = tf.range(tf.shape(cosines)[0])
+        is_right = tf.equal(tf.argmax(cosines, axis=1, output_type="int32"), own)
+        if sample_weight is not None:
+            sample_weight = tf.cast(tf.reshape(sample_weight, [-1]) > 0, "float32")
+        self.accuracy.update_state(is_right, sample_weight=sample_weight)
+        return super().compute_metrics(x, y, y_pred, sample_weight)
+
+
+def _kinds(pooling):
+    return [pooling] if isinstance(pooling, str) else list(pooling)
+
+
+def _are_pairs(features):
+    """Returns True if the features are those of several texts per row."""
+    return isinstance(features, Mapping) and isinstance(features.get("first"), Mapping)
+
+
+def _of_length_one(vectors):
+    """Divides vectors by their lengths; those of length 0 stay 0."""
+    lengths = tf.norm(vectors, axis=-1, keepdims=True)
+    return tf.math.divide_no_nan(vectors, lengths)
+
+
+def _cosines(vectors):
+    """Returns the cosines of the first texts of rows `[B, 2 or 3, D]` with all others, `[B, C]`.
+
+    The others are the second texts of all rows, followed by the third ones.
+    """
+    if vectors.shape.rank != 3:
+        raise ValueError(
+            "A batch for training must have pairs of texts: a dict with the features of the "
+            f"`first` and `second` texts; got vectors of shape {vectors.shape}."
+        )
+    vectors = _of_length_one(vectors)
+    others = tf.concat(tf.unstack(vectors, axis=1)[1:], axis=0)  # [C, D]
+    return tf.matmul(vectors[:, 0], others, transpose_b=True)
+
+
+def _check_targets(y, vectors):
+    if vectors.shape[1] != 2 or tf.size(y).shape != () or not y.shape.rank:
+        raise ValueError(
+            "`y` must contain one similarity for each pair of `first` and `second` texts; got "
+            f"shape {y.shape} for {vectors.shape[1]} texts per row."
+        )
+
+
+def _check(model):
+    kinds = _kinds(model.pooling)
+    if not kinds:
+        raise ValueError("`pooling` must contain at least one kind of pooling; got [].")
+    for kind in kinds:
+        check_choice(POOLINGS, pooling=kind)
+    check_positive(scale=model.scale)
+    for options in model.dense:
+        if "units" not in options or not set(options) <= DENSE:
+            raise ValueError(
+                "Each item of `dense` must be a dict with `units` and, optionally, `activation` "
+                f"and `use_bias`; got {options}."
+            )
+    if width_of(model.encoder) is None:
+        raise ValueError(
+            f"`encoder` must have a `sequence_output`; {type(model.encoder).__name__} has none. A "
+            "class of your own needs the attribute `output_dim`."
+        )
