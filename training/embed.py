@@ -2,7 +2,9 @@
 
 For a text embedder, such as a model of sentence-transformers, the text has one raw text per line,
 and the output is a NumPy file (.npy) or an HDF5 file with the data set `vectors`, of shape [lines,
-D]. Only --dtype and the options of the output apply.
+D]. Only --dtype, --output and --overwrite apply. For a BERT model without a head, the HDF5 file is
+like that of a biLM, with the vectors of the last layer for [CLS], the pieces of each line, and
+[SEP].
 
 For a biLM, the text has one tokenized sentence per line; an empty line is a sentence without
 tokens. With any other --format, it is read as tfreps train-tagger reads it. The HDF5 file has the
@@ -31,10 +33,12 @@ from tfreps._src.data.text_files import stream_lines
 from tfreps._src.files.atomic_files import is_stream
 from tfreps._src.runs.run_folder import run_files
 
-ONLY_BILM = {  # options that do not apply to a text embedder
-    *("format", "token_column", "separator", "layers", "mix", "gamma", "resume"),
-    *("forget_sentences", "batch_tokens", "cache", "max_sentence_tokens"),
+# Options that apply to a biLM only, and to vectors of tokens or pieces only.
+ONLY_BILM = {
+    *("format", "token_column", "separator", "layers", "mix", "gamma"),
+    *("batch_tokens", "cache", "max_sentence_tokens"),
 }
+ONLY_TOKENS = {"resume", "forget_sentences"}
 LINES = 1024  # of raw text that are embedded together
 WINDOW = 1 << 16  # tokens that are sorted by length and written to the file together
 COMMAND = Command(
@@ -126,19 +130,18 @@ def embed(options):
         check_overwrite(options.output, options.overwrite, inputs(options))
 
     from tfreps._src.inference.load import load
+    from tfreps._src.inference.text_bert import TextBert
     from tfreps._src.inference.text_bilm import TextBiLM
     from tfreps._src.inference.text_embedder import TextEmbedder
 
     found = load(path, **how)
-    if isinstance(found, TextEmbedder):
-        embed_lines(options, found)
-    elif isinstance(found, TextBiLM):
-        embed_tokens(options, found)
-    else:
+    kinds = {TextBiLM: embed_tokens, TextBert: embed_pieces, TextEmbedder: embed_lines}
+    if type(found) not in kinds:
         raise ValueError(
-            f"{found.source} contains {found.kind} ({type(found.model).__name__}); expected a biLM "
-            "or a text embedder. For the vectors of a BERT model, use `tfreps.load` or an export."
+            f"{found.source} contains {found.kind} ({type(found.model).__name__}); expected a "
+            "biLM, a BERT model without a head, or a text embedder."
         )
+    kinds[type(found)](options, found)
 
 
 def embed_lines(options, found):
@@ -146,19 +149,14 @@ def embed_lines(options, found):
     from tfreps._src.inference.vector_files import check_suffix, write_vectors
 
     check_suffix(options.output)
-    for group in COMMAND.groups:
-        for name, option in group.options.items():
-            if name in ONLY_BILM and getattr(options, name) != option.default:
-                flag = "--" + name.replace("_", "-")
-                raise ValueError(f"{flag} applies only to a biLM; {found.source} is {found.kind}.")
+    check_unused(options, found, {*ONLY_BILM, *ONLY_TOKENS})
     count = sum(1 for _ in stream_lines(options.text))
     if not count:
         raise ValueError(f"{options.text} contains no texts. Expected at least one line.")
     progress = make_progress("texts", count)
 
     def blocks():
-        lines = iter(stream_lines(options.text))
-        while block := list(itertools.islice(lines, LINES)):
+        for block in blocks_of_lines(options):
             yield found.embed(block).vectors
             progress(len(block), 0)
 
@@ -169,6 +167,45 @@ def embed_lines(options, found):
     print(f"Wrote {options.output}: {shape[0]:,} vectors of {shape[1]:,} numbers.")
     print("Next, to find the texts that are most similar to another:")
     print(f"  tfreps neighbors {found.source} --text {options.text} --query TEXT")
+
+
+def embed_pieces(options, found):
+    """Writes the vectors of each piece of a BERT model, with those of [CLS] and [SEP]."""
+    from tfreps._src.inference.embeddings_file import EmbeddingsFile
+
+    check_unused(options, found, ONLY_BILM)
+    counts, texts, digest = first_pass(options)
+    again = {"resume": options.resume, "overwrite": options.overwrite}
+    file = EmbeddingsFile(options.output, marker(options, found.encoder, digest), **again)
+    index, first = {}, 0
+    progress = make_progress("texts", texts)
+    for number, block in enumerate(blocks_of_lines(options)):
+        index.update((text.strip(), str(first + i)) for i, text in enumerate(block))
+        if not file.complete and number >= file.windows:
+            with file.window() as put:
+                for i, output in enumerate(found.encode(block)):
+                    put(first + i, output.vectors.astype(options.dtype))
+        first += len(block)
+        progress(len(block), 0)
+    if not file.complete:
+        file.finish(None if options.forget_sentences else index)
+    say_written(options, file, f"{texts:,} texts, {counts.total():,} words")
+
+
+def blocks_of_lines(options):
+    """Yields lists of the lines of the text."""
+    lines = iter(stream_lines(options.text))
+    while block := list(itertools.islice(lines, LINES)):
+        yield block
+
+
+def check_unused(options, found, names):
+    """Raises a ValueError if one of the options is given, which do not apply to the model."""
+    for group in COMMAND.groups:
+        for name, option in group.options.items():
+            if name in names and getattr(options, name) != option.default:
+                flag = "--" + name.replace("_", "-")
+                raise ValueError(f"{flag} does not apply to {found.source}, {found.kind}.")
 
 
 def embed_tokens(options, found):
@@ -182,11 +219,13 @@ def embed_tokens(options, found):
     file = EmbeddingsFile(options.output, marker(options, found.bilm, digest), **again)
     if not file.complete:
         write(options, file, encoder, counts)
-    print(
-        f"Wrote {options.output}: {sentences:,} sentences, {counts.total():,} tokens "
-        f"({file.path.stat().st_size / 1e6:.1f} MB).\n"
-        "Next, to read the vectors of the first sentence:"
-    )
+    say_written(options, file, f"{sentences:,} sentences, {counts.total():,} tokens")
+
+
+def say_written(options, file, what):
+    size = file.path.stat().st_size / 1e6
+    print(f"Wrote {options.output}: {what} ({size:.1f} MB).")
+    print("Next, to read the vectors of the first line:")
     print(f'  python -c \'import h5py; print(h5py.File("{options.output}")["0"][()])\'')
 
 

@@ -67,7 +67,7 @@ def test_the_commands_and_the_export(embedder, tmp_path, capsys):
 def test_fine_tuning(tmp_path, capsys):
     """A tagger of code in docstrings, which becomes better in each of two short epochs."""
     tags, run, export = (tmp_path / name for name in ("tags", "run", "export"))
-    tfreps_command("demo-tags", "--output", tags, "--max-sentences", 1200)
+    tfreps_command("demo-tags", "--output", tags, "--max-sentences", 900)
     tfreps_command(
         *("train-tagger", "--train", tags / "train.conll", "--validation", tags / "dev.conll"),
         *("--test", tags / "test.conll", "--scheme", "bio", "--encoder", "bert", "--bert", MODEL),

@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
+from tests import tiny_bert
 from tests.closeness import FLOAT16, assert_close
 from tests.convert.sentence_transformers_fixture import FOLDER
 from tests.tiny_run import VOCABULARY, make_pretrainer, make_run
@@ -305,7 +306,7 @@ def test_options_of_a_bilm_do_not_apply_to_a_text_embedder(tmp_path, capsys):
     (tmp_path / "texts.txt").write_text("the hotel")
     (tmp_path / "none.txt").write_text("")
     for words, message in [
-        (["texts.txt", "--output", "v.npy", "--layers", "top"], "--layers applies only to a biLM"),
+        (["texts.txt", "--output", "v.npy", "--layers", "top"], "--layers does not apply to"),
         (["texts.txt", "--output", "v.txt"], "must end in .npy, .hdf5, .h5; got"),
         (["none.txt", "--output", "v.npy"], "contains no texts. Expected at least one line."),
     ]:
@@ -313,3 +314,21 @@ def test_options_of_a_bilm_do_not_apply_to_a_text_embedder(tmp_path, capsys):
         assert main(["embed", str(EMBEDDER), *words]) == 2
         assert message in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["none.txt", "texts.txt"]
+
+
+def test_vectors_of_pieces(tmp_path, capsys):
+    cut = tiny_bert.pieces("the", "hotel", "dogs")
+    folder, _ = tiny_bert.write_checkpoint(tmp_path / "bert", cut)
+    text, output = tmp_path / "texts.txt", tmp_path / "vectors.hdf5"
+    lines = ["the hotel", "", "dogs the dogs"]
+    text.write_text("\n".join(lines))
+    tfreps(folder, text, "--output", output)
+    assert "3 texts, 5 words" in capsys.readouterr().out
+    found, index = read(output)
+    assert index == {line: str(number) for number, line in enumerate(lines)}
+    for number, expected in enumerate(load(folder).encode(lines)):
+        assert_close(found[str(number)], expected.vectors)
+    assert found["0"].shape == (5, 16)  # [CLS], the, hote, ##l and [SEP]
+    tfreps(folder, text, "--output", output, "--resume")
+    assert main(["embed", str(folder), str(text), "--output", "x.hdf5", "--layers", "top"]) == 2
+    assert "--layers does not apply to" in capsys.readouterr().err
