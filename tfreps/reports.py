@@ -3,6 +3,7 @@
 from tfreps._src.reports import (
     auc,
     best_threshold,
+    calibration_error,
     classification_report,
     confusion_counts,
     format_confusion,
@@ -15,6 +16,7 @@ from tfreps._src.reports import (
 __all__ = [
     "auc",
     "best_threshold",
+    "calibration_error",
     "classification_report",
     "confusion_counts",
     "format_confusion",

@@ -90,8 +90,10 @@ def threshold_of(options, trained):
             f"--threshold needs a classifier with two labels; this one has {len(trained.names)}."
         )
     if options.threshold == "validation":
+        from tfreps._src.reports.calibration import threshold_of_results
+
         results = trained.run.results() if trained.run else {}
-        found = results.get("validation", {}).get("threshold")
+        found = threshold_of_results(results, trained.model.temperature)
         if found is None:
             raise ValueError(
                 "--threshold validation needs the threshold that was best on the validation data, "

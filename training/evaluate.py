@@ -1,7 +1,12 @@
 """Evaluates a tagger or classifier on held-out data.
 
-The files are read with the options of the run's training data unless flags override them.
+The files are read with the options of the run's training data unless flags override them. The
+expected calibration error says how far confidences are from the share of predictions that are
+right. --fit-temperature makes confidences more accurate without changing any tag or label.
 """
+
+import contextlib
+import pathlib
 
 from tfreps._src.cli import labeled_texts
 from tfreps._src.cli.command import Command, Group
@@ -51,6 +56,13 @@ COMMAND = Command(
             },
         ),
         Group("columns", "Columns of files for a tagger.", FOR_TAGGERS),
+        Group("calibration", "Temperature scaling of confidences.", {
+            "fit_temperature": Option(
+                bool, False, "Fit the temperature, by which the scores of the model are divided, "
+                "to the data, and store it in the model of the run. The data must be held out from "
+                "training; use the validation data, and evaluate on the test data afterwards.",
+            ),
+        }),
         Group("output", "File of the metrics.", {
             "output": Option(
                 str, None, "JSON file in which to write the metrics, in addition to results.json "
@@ -62,6 +74,7 @@ COMMAND = Command(
     (
         "tfreps evaluate runs/ner --data test.conll",
         "tfreps evaluate runs/reviews --data test.tsv --output metrics.json",
+        "tfreps evaluate runs/ner --data dev.conll --fit-temperature",
         "tfreps evaluate runs/reviews --data test.jsonl --format json --label-field stars",
     ),
 )  # fmt: skip
@@ -76,20 +89,22 @@ def evaluate(options):
     check_output(options.output, options.overwrite, read)
     from tfreps._src.inference.load import load_as
     from tfreps._src.inference.text_model import TextModel
-    from tfreps._src.reports.evaluation import evaluate_classifier, evaluate_tagger
     from tfreps.presets import fetched
 
-    with fetched(options.model) as path:
+    with fetched(options.model) as path, locked_to_fit(options, path):
         run, trained = RunFolder.open(path), load_as(TextModel, path)
-    check_fit(options, trained.is_tagger)
-    if trained.is_tagger:
-        sentences = read_tagged_files(options, options.data, kept=run.options)
-        results = evaluate_tagger(trained, sentences, vectors=options.vectors)
-    else:
-        kept = run.results().get("validation", {}).get("threshold")
-        texts = labeled_texts.read_files(options.data, options, run.options)
-        tokens = trained.tokenize([text.text for text in texts])
-        results = evaluate_classifier(trained, tokens, texts, kept, vectors=options.vectors)
+        check_fit(options, trained.is_tagger)
+        examples = read_examples(options, run, trained.is_tagger)
+        results = measure(options, run, trained, examples)
+        if options.fit_temperature:
+            fitted = store_temperature(options, run, trained, examples)
+            before, trained = results, load_as(TextModel, path)
+            results = measure(options, run, trained, examples)
+            results["calibration"] = {
+                "before": calibration_of(before, fitted.nll_before),
+                "after": calibration_of(results, fitted.nll_after),
+                "left_out": fitted.left_out,
+            }
     say(results)
     if trained.num_truncated and not trained.is_tagger:
         print(trained.cut_notice())
@@ -97,6 +112,65 @@ def evaluate(options):
         write_json(options.output, as_json(results))
         print(f"\nWrote {options.output}.")
     print(run.add_evaluation(COMMAND.name, {"data": options.data, **results}))
+
+
+@contextlib.contextmanager
+def locked_to_fit(options, path):
+    """Locks the run for --fit-temperature, which writes its model, after checking the folder."""
+    if not options.fit_temperature:
+        yield
+        return
+    from tfreps._src.runs.run_lock import locked
+
+    if path != pathlib.Path(options.model) or RunFolder.open(path).is_preset:
+        raise ValueError(
+            "--fit-temperature stores the temperature in the run folder of the model; "
+            f"{options.model} is not a local run folder. Fit the temperature of the run that the "
+            "model was published from, and publish it again."
+        )
+    with locked(path, COMMAND.name):
+        yield
+
+
+def read_examples(options, run, is_tagger):
+    """Reads the tagged sentences or the labeled texts."""
+    if is_tagger:
+        return read_tagged_files(options, options.data, kept=run.options)
+    return labeled_texts.read_files(options.data, options, run.options)
+
+
+def measure(options, run, trained, examples):
+    """Returns the metrics; with two labels, at the best threshold of the validation data."""
+    from tfreps._src.reports.calibration import threshold_of_results
+    from tfreps._src.reports.evaluation import evaluate_classifier, evaluate_tagger
+
+    if trained.is_tagger:
+        return evaluate_tagger(trained, examples, vectors=options.vectors)
+    threshold = threshold_of_results(run.results(), trained.model.temperature)
+    tokens = trained.tokenize([text.text for text in examples])
+    return evaluate_classifier(trained, tokens, examples, threshold, vectors=options.vectors)
+
+
+def store_temperature(options, run, trained, examples):
+    """Fits the temperature to the examples, stores it in the run, and returns the result."""
+    from tfreps._src.inference.temperature import fit_temperature
+
+    if trained.is_tagger:
+        tokens, targets = ([x.tokens for x in examples], [x.tags for x in examples])
+    else:
+        tokens = trained.tokenize([text.text for text in examples])
+        targets = [text.label for text in examples]
+    fitted = fit_temperature(trained, tokens, targets, vectors=options.vectors)
+    model = run.load_model()
+    model.temperature = fitted.temperature
+    run.save_model(model)
+    return fitted
+
+
+def calibration_of(results, nll):
+    """Returns the temperature and what depends on it."""
+    names = "temperature", "calibration_error", "span_calibration_error"
+    return {"nll": nll, **{name: results[name] for name in names if name in results}}
 
 
 def check_fit(options, is_tagger):
@@ -108,6 +182,7 @@ def check_fit(options, is_tagger):
 
 
 def say(results):
+    from tfreps._src.reports.calibration import format_calibration
     from tfreps.reports import format_report
 
     more = f", AUC {results['auc']:.4f}" if "auc" in results else ""
@@ -119,3 +194,26 @@ def say(results):
     print(format_report(results.get("spans", results)))
     if "illegal_transitions" in results:
         print(f"illegal transitions: {results['illegal_transitions']}")
+    print(format_calibration(results))
+    if "calibration" in results:
+        say_fitted(results["calibration"], "token" if "tokens" in results else "text")
+
+
+def say_fitted(calibration, unit):
+    """Prints how the temperature changed the confidences."""
+    rows = {
+        "temperature": "temperature",
+        "nll": f"negative log-likelihood per {unit}",
+        "calibration_error": "expected calibration error",
+        "span_calibration_error": "expected calibration error of spans",
+    }
+    before, after = calibration["before"], calibration["after"]
+    print("fitted to these data:")
+    for name, title in rows.items():
+        if name in after:
+            print(f"  {title}: {before[name]:.4f} before, {after[name]:.4f} after")
+    if calibration["left_out"]:
+        print(
+            f"  {calibration['left_out']:,} sentences were left out, because the model gives their "
+            "tags the probability 0"
+        )

@@ -295,9 +295,11 @@ def say(run, train, model, results):
 
 def figures(part, found):
     """Returns a line with the scores of tokens and, with a tag scheme, of spans."""
+    from tfreps._src.reports.calibration import format_calibration
 
     def three(scores):
         return "{precision:.4f} / {recall:.4f} / {f1:.4f}".format(**scores)
 
     line = f"{part:10}  precision / recall / F1, token-weighted: {three(found['weighted'])}"
-    return line + (f"; entities: {three(found['spans']['micro'])}" if "spans" in found else "")
+    line += f"; entities: {three(found['spans']['micro'])}" if "spans" in found else ""
+    return f"{line}; {format_calibration(found)}"

@@ -5,6 +5,7 @@ from tfreps._src.cli.encoder_options import ENCODERS
 from tfreps._src.cli.progress import say_progress
 from tfreps._src.fitting import training
 from tfreps._src.reports import format_report
+from tfreps._src.reports.calibration import format_calibration
 
 
 def prepare(options, earlier):
@@ -40,6 +41,7 @@ def finish(run, model, best, measured, command):
         report = results.get("spans") if "sentences" in results else results
         if report:
             print(format_report(report))
+        print(format_calibration(results))
     print(
         f"\nWrote {run.model_path}, {run.results_path} and {run.plots_path}.\n"
         f"Next: tfreps {command} {run.path} FILE, tfreps evaluate {run.path} --data FILE, or "

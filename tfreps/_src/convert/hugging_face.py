@@ -64,9 +64,11 @@ def layout(
         return _pretrainer_layout(model, next_label)
     if isinstance(model, Classifier):
         needed = {"pooling": "pooled", "hidden_units": None, "linear": None}
+        needed["temperature"] = 1.0
         return _label_layout(model, model.labels, needed, LABEL_TASK)
     if isinstance(model, Tagger):
         needed = {"use_crf": False, "use_projection": True, "linear": None}
+        needed["temperature"] = 1.0
         return _label_layout(model, model.tags, needed, TAG_TASK)
     raise ValueError(
         f"Hugging Face's BERT classes cannot represent the class {type(model).__name__}."

@@ -11,6 +11,7 @@ from tfreps._src.files.argument_checks import (
     check_dropout,
     check_integers,
     check_names,
+    check_positive,
 )
 from tfreps._src.layers.ops.annotations import Features, Outputs, PoolingKind
 from tfreps._src.layers.ops.matmul import matmul
@@ -32,6 +33,7 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
         v = pool(sequence_output)       (or the encoder's own `pooled_output`)
         v = tanh(dropout(v) @ hidden_kernel + hidden_bias)       (with `hidden_units`)
         logits = dropout(v) @ kernel + bias  [+ sum_t linear_t / sqrt(n), over the n tokens]
+        probabilities = softmax(logits / temperature)
         loss = 1/B * sum over texts of weight * class_weight[label] * -log softmax(logits)[label]
 
     The model computes the loss itself, so training needs only `model.compile(optimizer)` and
@@ -57,6 +59,9 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
             pairs, trained together with the encoder. Its scores, summed over the tokens and divided
             by the square root of their number, are added to the logits. If `None` (the default),
             there is no linear model.
+        temperature: float. Number by which the logits are divided in `probabilities`. It changes
+            neither the labels nor the loss. `tfreps evaluate --fit-temperature` fits it to held-out
+            data. Fit it again after further training. Defaults to 1.0.
 
     Call arguments:
         features: The features that the encoder reads, usually a dict.
@@ -81,7 +86,8 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
             `0..N-1`.
 
     Reference: Cheng et al., 2016, "Wide & Deep Learning", which also trains a linear model together
-    with a deep one, as `linear` does.
+    with a deep one, as `linear` does; Guo et al., 2017, "On Calibration of Modern Neural Networks",
+    for the temperature.
 
     Example:
     >>> from tfreps.models import TextCNN, TokenEmbedder
@@ -101,6 +107,7 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
         class_weights: Sequence[float] | None = None,
         attention_units: int | None = None,
         linear: LinearEncoder | None = None,
+        temperature: float = 1.0,
         **kwargs: Any,
     ) -> None:
         super().__init__(autocast=False, **kwargs)
@@ -113,6 +120,7 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
         self.class_weights = class_weights
         self.attention_units = attention_units
         self.linear = linear
+        self.temperature = temperature
         _check(self)
         # Layers.
         if pooling == "pooled":
@@ -154,7 +162,7 @@ class Classifier(PublishedClassifier, SentenceLossModel, keras.Model):
             length = tf.reduce_sum(tf.cast(linear["mask"], "float32"), 1, keepdims=True)  # [B, 1]
             scores = tf.reduce_sum(linear["sequence_output"], 1)  # [B, N], 0 on padding
             logits += scores / tf.sqrt(tf.maximum(length, 1.0))
-        return {"logits": logits, "probabilities": tf.nn.softmax(logits)}
+        return {"logits": logits, "probabilities": tf.nn.softmax(logits / self.temperature)}
 
     def transition_scores(self) -> tf.Tensor | None:
         """Returns `None`, because a classifier has no CRF; see `Tagger.transition_scores`."""
@@ -258,6 +266,7 @@ def _check(model):
     check_choice(POOLINGS, pooling=model.pooling)
     check_dropout(dropout=model.dropout)
     check_integers(1, hidden_units=model.hidden_units, or_none=True)
+    check_positive(temperature=model.temperature)
     if weights is not None and (len(weights) != len(labels) or min(weights) < 0):
         raise ValueError(
             f"`class_weights` must have one non-negative factor for each of the labels {labels}; "

@@ -7,7 +7,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfreps._src.files.argument_checks import check_choice, check_integers, check_names
+from tfreps._src.files.argument_checks import (
+    check_choice,
+    check_integers,
+    check_names,
+    check_positive,
+)
 from tfreps._src.layers.ops import chain
 from tfreps._src.layers.ops.annotations import Features, Outputs
 from tfreps._src.layers.ops.masks import checked_ids
@@ -43,6 +48,10 @@ class HMMTagger(WholeModel, keras.Model):
             are added to those of the unknown token. Defaults to `"uniform"`.
         use_end: bool. Whether to model the probability that a sentence ends after a tag.
             Defaults to `False`.
+        temperature: float. Number by which log p(tokens, tags) is divided in `marginals`, in the
+            confidences of `tag` and `predict`, and in the scores of `decode` and
+            `log_normalizer`. It does not change the tags. `tfreps evaluate --fit-temperature`
+            fits it to held-out data. Defaults to 1.0.
 
     Call arguments:
         inputs: Token ids int `[B, T]`, or a dict with `token_ids` and, optionally, `mask`
@@ -57,7 +66,8 @@ class HMMTagger(WholeModel, keras.Model):
         ValueError: If an option is invalid.
         tf.errors.InvalidArgumentError: If a token id is out of range.
 
-    Reference: Rabiner, 1989, "A tutorial on hidden Markov models".
+    Reference: Rabiner, 1989, "A tutorial on hidden Markov models"; Guo et al., 2017, "On
+    Calibration of Modern Neural Networks", for the temperature.
 
     Example:
     >>> hmm = HMMTagger(vocabulary_size=3, tags=["N", "V"], unknown_id=3)
@@ -77,10 +87,12 @@ class HMMTagger(WholeModel, keras.Model):
         unknown_id: int = 3,
         unknown: Literal["uniform", "hapax"] = "uniform",
         use_end: bool = False,
+        temperature: float = 1.0,
         **kwargs: Any,
     ) -> None:
         super().__init__(autocast=False, **kwargs)
         check_options(vocabulary_size, tags, unknown_id, unknown)
+        check_positive(temperature=temperature)
         # Options.
         self.vocabulary_size = vocabulary_size
         self.tags = list(tags)
@@ -88,6 +100,7 @@ class HMMTagger(WholeModel, keras.Model):
         self.unknown_id = unknown_id
         self.unknown = unknown
         self.use_end = use_end
+        self.temperature = temperature
         # Logarithms of probabilities.
         num_tags = len(self.tags)
         rows = vocabulary_size + 1
@@ -146,15 +159,16 @@ class HMMTagger(WholeModel, keras.Model):
 
         Returns:
             Tuple `(tags, scores)`. `tags` is int32 `[B, T]`, 0 where masked. `scores` is
-            float32 `[B]`: log p(tokens, tags). If `k` is given, their shapes are `[B, k, T]` and
-            `[B, k]`, with the best sequence first. If a sentence has fewer than `k` sequences, the
-            remaining scores are `-inf` and their tags 0.
+            float32 `[B]`: log p(tokens, tags), divided by `temperature`. If `k` is given, their
+            shapes are `[B, k, T]` and `[B, k]`, with the best sequence first. If a sentence has
+            fewer than `k` sequences, the remaining scores are `-inf` and their tags 0.
 
         Raises:
             ValueError: If `k` is below 1.
         """
-        given = *self._emissions(features), *self._scores()
-        return chain.viterbi(*given) if k is None else chain.k_best(*given, k)
+        given = self._chain(features)
+        tags, scores = chain.viterbi(*given) if k is None else chain.k_best(*given, k)
+        return tags, scores / self.temperature
 
     def marginals(self, features: Features) -> tf.Tensor:
         """Computes the posterior p(tag | all tokens of the sentence) of each tag at each token.
@@ -165,10 +179,13 @@ class HMMTagger(WholeModel, keras.Model):
         Returns:
             float32, shape `[B, T, K]`, 0 where masked.
         """
-        return chain.marginals(*self._emissions(features), *self._scores())
+        return chain.marginals(*chain.at_temperature(*self._chain(features), self.temperature))
 
     def log_normalizer(self, features: Features) -> tf.Tensor:
-        """Computes log p(tokens), the log likelihood of each sentence.
+        """Computes the log of the sum of exp(score) over all sequences.
+
+        The scores are those of `decode`. With a `temperature` of 1, the result is log p(tokens),
+        the log likelihood of each sentence.
 
         Args:
             features: As in `decode`.
@@ -176,7 +193,8 @@ class HMMTagger(WholeModel, keras.Model):
         Returns:
             float32, shape `[B]`.
         """
-        return chain.log_normalizer(*self._emissions(features), *self._scores())
+        scaled = chain.at_temperature(*self._chain(features), self.temperature)
+        return chain.log_normalizer(*scaled)
 
     def fit(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raises a ValueError; `fit_counts` and `baum_welch` train the model."""
@@ -374,6 +392,10 @@ class HMMTagger(WholeModel, keras.Model):
         """
         end = self.log_end if self.use_end else tf.zeros_like(self.log_initial)
         return tuple(map(tf.convert_to_tensor, (self.log_transitions, self.log_initial, end)))
+
+    def _chain(self, features):
+        """Returns the arguments of the functions in `ops.chain`."""
+        return *self._emissions(features), *self._scores()
 
     def _draw_probabilities(self, seed):
         rng = np.random.default_rng(seed)

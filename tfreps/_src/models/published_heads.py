@@ -135,7 +135,7 @@ class PublishedClassifier(PresetMethods):
         Raises:
             ValueError: If the encoder is neither a `BertEncoder` nor a `PieceEncoder` around one,
                 `BertEncoder.save_pretrained` rejects it, the pooling is not `"pooled"`, the model
-                has a hidden layer or a linear model, or the folder contains
+                has a hidden layer, a linear model or a temperature, or the folder contains
                 `model.safetensors.index.json`.
         """
         model_files().save_pretrained(self, folder)
@@ -263,7 +263,8 @@ class PublishedTagger(PresetMethods):
 
         Raises:
             ValueError: If the encoder is neither a `BertEncoder` nor a `PieceEncoder` around one,
-                `BertEncoder.save_pretrained` rejects it, the model has a CRF, no projection or a
-                linear model, or the folder contains `model.safetensors.index.json`.
+                `BertEncoder.save_pretrained` rejects it, the model has a CRF, no projection, a
+                linear model or a temperature, or the folder contains
+                `model.safetensors.index.json`.
         """
         model_files().save_pretrained(self, folder)

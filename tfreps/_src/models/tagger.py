@@ -7,8 +7,14 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfreps._src.files.argument_checks import check_choice, check_dropout, check_names
+from tfreps._src.files.argument_checks import (
+    check_choice,
+    check_dropout,
+    check_names,
+    check_positive,
+)
 from tfreps._src.layers.crf import CRF
+from tfreps._src.layers.ops import chain, crf_loss
 from tfreps._src.layers.ops.annotations import Features, Outputs
 from tfreps._src.layers.ops.matmul import matmul
 from tfreps._src.metrics import SentenceLoss, SpanF1, TokenAccuracy
@@ -63,6 +69,11 @@ class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
             around each token. Its scores are added to the emissions. It helps on small data sets,
             where rare but informative token pairs are not learned by the encoder alone.
             If `None` (the default), there is no linear model.
+        temperature: float. Number by which all scores are divided in the probabilities that the
+            model returns: in `marginals`, in the confidences of `tag` and `predict`, and in the
+            scores of `decode`. It changes neither the tags nor the loss. `tfreps evaluate
+            --fit-temperature` fits it to held-out data. Fit it again after further training.
+            Defaults to 1.0.
 
     Call arguments:
         features: The features that the encoder reads, usually a dict.
@@ -83,7 +94,8 @@ class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
             `0..K-1`.
 
     Reference: Huang, Xu and Yu, 2015, "Bidirectional LSTM-CRF Models for Sequence Tagging", which
-    also connects context features directly to the output, as `linear` does.
+    also connects context features directly to the output, as `linear` does; Guo et al., 2017, "On
+    Calibration of Modern Neural Networks", for the temperature.
 
     Example, on a functional Keras model:
     >>> ids = keras.Input([None], dtype="int32")  # [B, T]
@@ -123,6 +135,7 @@ class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
         use_projection: bool = True,
         crf_jit_compile: bool = False,
         linear: LinearEncoder | None = None,
+        temperature: float = 1.0,
         **kwargs: Any,
     ) -> None:
         super().__init__(autocast=False, **kwargs)
@@ -137,6 +150,7 @@ class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
         self.use_projection = use_projection
         self.crf_jit_compile = crf_jit_compile
         self.linear = linear
+        self.temperature = temperature
         _check(self)
         # Layers.
         shape = width_of(encoder), len(self.tags)
@@ -207,14 +221,15 @@ class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
 
         Returns:
             Tuple `(tags, scores)`. `tags` is int32 `[B, T]`, 0 on padding. `scores` is
-            float32 `[B]`: the score of each sequence. If `k` is given, their shapes are
-            `[B, k, T]` and `[B, k]`, with the best sequence first. If a sentence has fewer than
-            `k` allowed sequences, the remaining scores are `-inf` and their tags 0.
+            float32 `[B]`: the score of each sequence, divided by `temperature`. If `k` is given,
+            their shapes are `[B, k, T]` and `[B, k]`, with the best sequence first. If a sentence
+            has fewer than `k` allowed sequences, the remaining scores are `-inf` and their tags 0.
 
         Raises:
             ValueError: If `k` is below 1.
         """
-        return self.crf.decode(*self._scores(features), k=k, jit_compile=False)
+        tags, scores = self.crf.decode(*self._scores(features), k=k, jit_compile=False)
+        return tags, scores / self.temperature
 
     def marginals(self, features: Features) -> tf.Tensor:
         """Computes the marginal probability of each tag at each token.
@@ -225,7 +240,7 @@ class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
         Returns:
             float32, shape `[B, T, K]`, 0 on padding.
         """
-        return self.crf.marginals(*self._scores(features), jit_compile=False)
+        return self._inferred(chain.marginals, features)
 
     def transition_scores(self) -> tf.Tensor | None:
         """Returns the score of each transition in the CRF.
@@ -245,13 +260,16 @@ class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
     def log_normalizer(self, features: Features) -> tf.Tensor:
         """Computes the log of the sum of exp(score) over the sequences that `decode` chooses from.
 
+        The scores are those of `decode`: the log probability of a sequence is its score minus the
+        result.
+
         Args:
             features: As in `decode`.
 
         Returns:
             float32, shape `[B]`.
         """
-        return self.crf.log_normalizer(*self._scores(features), jit_compile=False)
+        return self._inferred(chain.log_normalizer, features)
 
     def compute_loss(
         self,
@@ -306,6 +324,15 @@ class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
         emissions = emissions if self.use_crf else tf.nn.log_softmax(emissions)
         return emissions, outputs["mask"]
 
+    def _chain(self, given):
+        """Returns the arguments of the functions in `ops.chain`; forbidden steps have `-inf`."""
+        return *self._scores(given), *self.crf._scores(float("-inf"))
+
+    def _inferred(self, function, given):
+        """Calls a function of `ops.chain` with all scores divided by the temperature."""
+        emissions, mask, *scores = chain.at_temperature(*self._chain(given), self.temperature)
+        return crf_loss.run(function, False, (emissions, mask), scores)
+
 
 def _cross_entropy(logits, y, mask, sample_weight):
     """Computes the mean over sentences of the summed cross-entropy of their tokens."""
@@ -321,6 +348,7 @@ def _check(model):
     check_names(tags=model.tags)
     check_choice(CONSTRAIN, constrain=model.constrain)
     check_dropout(dropout=model.dropout)
+    check_positive(temperature=model.temperature)
     width = width_of(model.encoder)
     if width is None:
         raise ValueError(

@@ -8,10 +8,12 @@ import numpy as np
 
 from tfreps._src import reports
 from tfreps._src.metrics import AreaUnderCurve
+from tfreps._src.text import tags as tag_sequences
 
 if TYPE_CHECKING:
     from tfreps._src.data.labeled.labeled_texts import LabeledText
     from tfreps._src.data.labeled.tagged_sentences import TaggedSentence
+    from tfreps._src.inference.outputs import TaggedText
     from tfreps._src.inference.text_classifier import TextClassifier
     from tfreps._src.inference.text_tagger import TextTagger
 
@@ -25,7 +27,10 @@ def evaluate_tagger(
     and `confusion` has a row for each true tag and a column for each predicted tag. With a tag
     scheme, `spans` is from `reports.span_report` in strict mode, and `illegal_transitions` from
     `reports.illegal_transition_report` for the predictions; without one, `labels` is also from
-    `reports.classification_report`. `options` are those of `SequenceBatches`, such as `vectors`.
+    `reports.classification_report`. `calibration_error` is that of the tags, from
+    `reports.calibration_error`, and `span_calibration_error` that of the predicted spans, if there
+    are any. `temperature` is that of the model. `options` are those of `SequenceBatches`, such as
+    `vectors`.
     """
     check_known_names(trained.names, sentences)
     y_true = [sentence.tags for sentence in sentences]
@@ -39,6 +44,8 @@ def evaluate_tagger(
         "tokens": len(flat_true),
         "accuracy": tokens["accuracy"],
         "weighted": tokens["weighted"],
+        "temperature": trained.model.temperature,
+        **_tag_calibration(y_true, predictions),
     }
     if trained.scheme is not None:
         results["spans"] = reports.span_report(y_true, y_pred, trained.scheme)
@@ -63,7 +70,9 @@ def evaluate_classifier(
     for each predicted label. If the model has two labels and both occur in the texts, the second is
     the positive one, and `auc` is the value of `AreaUnderCurve`. With a `threshold`, a float or
     `"best"` for the one with the best F1 on these texts, `threshold` is its value and
-    `at_threshold` the result of `reports.scores_at`. `options` are those of `SequenceBatches`.
+    `at_threshold` the result of `reports.scores_at`. `calibration_error` is that of the most
+    probable labels, and `temperature` is that of the model. `options` are those of
+    `SequenceBatches`.
     """
     if threshold is not None and len(trained.names) != 2:
         raise ValueError(
@@ -76,6 +85,11 @@ def evaluate_classifier(
     y_pred = [prediction.label for prediction in predictions]
     report = reports.classification_report(labels, y_pred, trained.names)
     results: dict[str, Any] = {"texts": len(texts), **report}
+    results["temperature"] = trained.model.temperature
+    results["calibration_error"] = reports.calibration_error(
+        [prediction.confidence for prediction in predictions],
+        [label == found for label, found in zip(labels, y_pred, strict=True)],
+    )
     results["confusion"] = reports.confusion_counts(labels, y_pred, trained.names).tolist()
     if len(trained.names) == 2 and len(set(labels)) == 2:
         name = trained.names[1]
@@ -91,6 +105,25 @@ def evaluate_classifier(
             results["threshold"] = threshold
             results["at_threshold"] = reports.scores_at(positive, scores, threshold)
     return results
+
+
+def _tag_calibration(
+    y_true: Sequence[Sequence[str]], predictions: Sequence["TaggedText"]
+) -> dict[str, float]:
+    """Returns the calibration errors of tags and of predicted spans, if there are any."""
+    tags, spans = [], []  # pairs of a confidence and whether the prediction is right
+    for true, predicted in zip(y_true, predictions, strict=True):
+        is_right = (a == b for a, b in zip(true, predicted.tags, strict=True))
+        tags += zip(predicted.confidences, is_right, strict=True)
+        if predicted.spans:
+            known = set(tag_sequences.spans(true, predicted.scheme))
+            spans += [(span.confidence, span[:3] in known) for span in predicted.spans]
+    named = {"calibration_error": tags, "span_calibration_error": spans}
+    return {
+        name: reports.calibration_error(*zip(*pairs, strict=True))
+        for name, pairs in named.items()
+        if pairs
+    }
 
 
 def _log_odds(probabilities: Sequence[float], others: Sequence[float]) -> np.ndarray:

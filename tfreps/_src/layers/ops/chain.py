@@ -100,6 +100,17 @@ def token_log_probabilities(emissions, tags, mask, transitions, start, end):
     return chain_gradient.token_log_probabilities(tags, emissions, *rest)
 
 
+def at_temperature(emissions, mask, transitions, start, end, temperature):
+    """Returns the arguments with all scores divided by the temperature.
+
+    The probabilities of the paths are then proportional to `exp(score / temperature)`.
+    """
+    if temperature == 1.0:
+        return emissions, mask, transitions, start, end
+    parts = (score / temperature for score in (transitions, start, end))
+    return emissions / temperature, mask, *parts
+
+
 def viterbi(emissions, mask, transitions, start, end):
     """Finds the best path of each sentence: `(tags, score)`, int32 `[B, T]` and float32 `[B]`.
 
