@@ -2,12 +2,19 @@
 
 import json
 
+import keras
+import numpy as np
 import pytest
+import tensorflow as tf
 
+import tfreps
 from tests import known_models, tiny_run
 from tests.closeness import assert_close
+from tests.known_models import TEXTS, WORDS, softmax
 from tests.training.labeling import ask, refused, results
 from tfreps.__main__ import main
+from tfreps._src.runs.run_lock import locked
+from tfreps.reports import calibration_error
 
 # Answers of the known tagger: B-PER O B-LOC; O B-LOC.
 CONLL = "Ada B-PER\nsaw O\nRome B-PER\n\nslept O\nRome B-LOC\n"
@@ -53,6 +60,103 @@ def test_classifier_at_the_threshold_of_dev(labels, tmp_path):
     found = results(run)
     assert_close(found["evaluation"]["at_threshold"]["f1"], 2 * 2 / 5)
     assert found["best"] == {"step": 3}  # earlier results stay
+
+
+def test_calibration_errors(tags, labels):
+    assert "expected calibration error: " in ask("evaluate", labels[0], "--data", labels[1])
+    shares = softmax([TEXTS[word] for word in ("Ada", "saw", "Rome", "slept")]).max(1)
+    expected = calibration_error(shares, [True, False, True, True])
+    assert_close(results(labels[0])["evaluation"]["calibration_error"], expected)
+    out = ask("evaluate", tags[0], "--data", tags[1])
+    found = results(tags[0])["evaluation"]
+    shares = softmax([WORDS[word] for word in ("Ada", "saw", "Rome", "slept", "Rome")]).max(1)
+    right = np.array([True, True, False, True, True])
+    assert_close(found["calibration_error"], calibration_error(shares, right))
+    spans = [0, 2, 4]  # each of one token
+    expected = calibration_error(shares[spans], right[spans])
+    assert_close(found["span_calibration_error"], expected)
+    assert f"of tags, {expected:.4f} of spans" in out and found["temperature"] == 1.0
+
+
+def confidences(trained, kind):
+    """Returns the tags and confidences, or the labels and probabilities, of three texts."""
+    found = trained(["Ada saw Rome", "Rome slept", "Ada"])
+    if kind == "tags":
+        return [x.tags for x in found], np.concatenate([x.confidences for x in found])
+    return [x.label for x in found], np.array([list(x.probabilities.values()) for x in found])
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("kind", ["labels", "tags"])
+def test_a_fitted_temperature_is_everywhere(kind, request, tmp_path):
+    run, data = request.getfixturevalue(kind)
+    before = confidences(tfreps.load(run), kind)
+    out = ask("evaluate", run, "--data", data, "--fit-temperature")
+    trained = tfreps.load(run)
+    found, temperature = confidences(trained, kind), trained.model.temperature
+    assert temperature != 1.0 and f"temperature: 1.0000 before, {temperature:.4f} after" in out
+    assert found[0] == before[0] and np.abs(found[1] - before[1]).max() > 1e-3
+    if kind == "labels":
+        scores = [np.mean([TEXTS[w] for w in t.split()], 0) for t in ("Ada saw Rome", "Rome slept")]
+        assert_close(found[1][:2], softmax(np.array(scores) / temperature))
+
+    entry = results(run)["evaluation"]
+    assert entry["temperature"] == temperature
+    after = entry["calibration"]["after"]
+    assert after["nll"] < entry["calibration"]["before"]["nll"]
+    assert after["calibration_error"] == entry["calibration_error"]
+    ask("evaluate", run, "--data", data)  # from the stored model
+    assert results(run)["evaluation"]["calibration_error"] == entry["calibration_error"]
+
+    keras_file = keras.saving.load_model(run / "model.keras")
+    assert keras_file.temperature == temperature
+    trained.save_to_preset(tmp_path / "preset")
+    preset = confidences(tfreps.load(tmp_path / "preset"), kind)
+    assert preset[0] == found[0] and np.array_equal(preset[1], found[1])
+    assert main(["export", str(run), "--output", str(tmp_path / "export")]) == 0
+    served = tf.saved_model.load(tmp_path / "export" / "1").signatures["default"]
+    outputs = served(text=tf.constant(["Ada saw Rome", "Rome slept", "Ada"]))
+    if kind == "tags":
+        shares = outputs["confidences"].numpy()
+        assert_close(shares[outputs["tokens"].numpy() != b""], found[1])
+    else:
+        assert_close(outputs["probabilities"], found[1])
+
+
+def test_the_threshold_of_the_validation_data_follows_the_temperature(labels):
+    run, data = labels
+    threshold = 0.4
+    (run / "results.json").write_text(json.dumps({"validation": {"threshold": threshold}}))
+    ask("evaluate", run, "--data", data)
+    before = results(run)["evaluation"]
+    answers = ask("classify", run, data, "--threshold", "validation")
+    ask("evaluate", run, "--data", data, "--fit-temperature")
+    after = results(run)["evaluation"]
+    assert after["at_threshold"] == before["at_threshold"]
+    odds = np.log(threshold / (1 - threshold)) / after["temperature"]
+    assert_close(after["threshold"], 1 / (1 + np.exp(-odds)))
+    again = ask("classify", run, data, "--threshold", "validation")
+    assert [line.split("\t")[0] for line in again.splitlines()] == [
+        line.split("\t")[0] for line in answers.splitlines()
+    ]
+    ask("evaluate", run, "--data", data, "--fit-temperature")  # once more, from scratch
+    fitted = results(run)["evaluation"]["calibration"]
+    assert_close(fitted["after"]["temperature"], fitted["before"]["temperature"])
+
+
+def test_temperatures_that_cannot_be_fitted_or_stored(tags, labels, tmp_path, capsys):
+    run, data = labels
+    kept = (run / "model.keras").read_bytes()
+    data.write_text("bad\tAda\ngood\tRome\n")
+    err = refused(capsys, "evaluate", run, "--data", data, "--fit-temperature")
+    assert "all predictions for the data are right" in err
+    assert (run / "model.keras").read_bytes() == kept and not (run / "results.json").exists()
+    tfreps.load(tags[0]).save_to_preset(tmp_path / "preset")
+    err = refused(capsys, "evaluate", tmp_path / "preset", "--data", tags[1], "--fit-temperature")
+    assert "preset is not a local run folder" in err
+    with locked(tags[0], "train-tagger"):
+        err = refused(capsys, "evaluate", tags[0], "--data", tags[1], "--fit-temperature")
+    assert "is in use: process" in err
 
 
 @pytest.mark.slow

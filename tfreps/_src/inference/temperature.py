@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tfreps._src.inference.text_model import TextModel
-from tfreps._src.layers.ops import chain
+from tfreps._src.layers.ops import chain, crf_loss
 
 LOWEST, HIGHEST = 0.01, 100.0
 HALVINGS = 30  # of the interval of log T, which leave a relative error of 1e-8
@@ -99,11 +99,10 @@ def _scored(
             options = {"max_length": None, **options}
     else:
         ids = [number[label] for label in targets]
-    score = tf.function(
-        trained.model._chain if trained.is_tagger else _label_chain(trained.model),
-        reduce_retracing=True,
-    )
-    for features, given, _ in trained.batches(tokens, ids, **options).dataset():
+    batches = trained.batches(tokens, ids, **options)
+    function = trained.model._chain if trained.is_tagger else _label_chain(trained.model)
+    score = tf.function(function, input_signature=batches.element_spec[:1])
+    for features, given, _ in batches.dataset():
         emissions, mask, *scores = score(features)
         given = tf.reshape(given, tf.shape(mask))  # [B, T]
         target_score = chain.path_score(emissions, given, mask, *scores)
@@ -132,12 +131,12 @@ def _has_mistakes(batch: Scored) -> bool:
 def _nll(batches: Sequence[Scored], temperature: float) -> tuple[float, float]:
     """Returns the mean NLL and its derivative with respect to 1/T."""
     inverse = tf.constant(1 / temperature, "float32")
-    found = [[float(value) for value in _nll_of_batch(inverse, batch)] for batch in batches]
+    run = crf_loss.traced(_nll_of_batch, False, batches[0].emissions.shape[-1])
+    found = [[float(value) for value in run(inverse, batch)] for batch in batches]
     nll, slope, count = map(math.fsum, zip(*found, strict=True))
     return nll / count, slope / count
 
 
-@tf.function(reduce_retracing=True)
 def _nll_of_batch(inverse: tf.Tensor, batch: Scored) -> Any:
     """Returns the summed NLL, its derivative with respect to 1/T, and the number of tokens."""
     with tf.GradientTape(watch_accessed_variables=False) as tape:
