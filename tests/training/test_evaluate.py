@@ -11,7 +11,7 @@ import tfreps
 from tests import known_models, tiny_run
 from tests.closeness import assert_close
 from tests.known_models import TEXTS, WORDS, softmax
-from tests.training.labeling import ask, refused, results
+from tests.training.labeling import ask, refused, results, train_classifier
 from tfreps.__main__ import main
 from tfreps._src.runs.run_lock import locked
 from tfreps.reports import calibration_error
@@ -220,3 +220,17 @@ def test_runs_of_another_kind(tmp_path, capsys):
     assert "contains a biLM (BiLMPretrainer); expected a tagger or classifier" in err
     with pytest.raises(SystemExit):
         main(["evaluate", path])
+
+
+@pytest.mark.slow
+def test_a_run_that_is_trained_further_has_no_temperature(labeled, tmp_path):
+    sizes = ["--encoder", "cnn", "--num-filters", "8", "--widths", "2", "--embedding-dim", "8"]
+    run = tmp_path / "run"
+    more = "--keep-checkpoints", "--monitor", "val_loss", "--epochs"
+    train_classifier(labeled, run, *more, 1, sizes=sizes)
+    ask("evaluate", run, "--data", labeled[3], "--fit-temperature")
+    assert tfreps.load(run).model.temperature != 1.0
+    assert main(["train-classifier", "--run", str(run), "--resume", "--epochs", "3"]) == 0
+    found = results(run)
+    assert found["best"]["step"] > found["best"]["steps"] / 3  # better than after one epoch
+    assert tfreps.load(run).model.temperature == found["test"]["temperature"] == 1.0
