@@ -73,9 +73,9 @@ COMMAND = Command(
     ],
     (
         "tfreps evaluate runs/ner --data test.conll",
-        "tfreps evaluate runs/reviews --data test.tsv --output metrics.json",
         "tfreps evaluate runs/ner --data dev.conll --fit-temperature",
-        "tfreps evaluate runs/reviews --data test.jsonl --format json --label-field stars",
+        "tfreps evaluate runs/reviews --data test.jsonl --format json --label-field stars \\\n"
+        "    --output metrics.json",
     ),
 )  # fmt: skip
 

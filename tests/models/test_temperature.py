@@ -140,7 +140,9 @@ def test_presets_of_bert_have_the_temperature(tmp_path):
 
 
 @pytest.mark.parametrize("make", [tagger, hmm, classifier])
-@pytest.mark.parametrize("wrong", [0.0, -1.0, float("nan"), None])
+@pytest.mark.parametrize("wrong", [0.0, -1.0, float("nan"), float("inf"), None])
 def test_wrong_temperatures(make, wrong):
-    with pytest.raises(ValueError, match=f"`temperature` must be above 0; got {wrong}"):
+    with pytest.raises(
+        ValueError, match=f"`temperature` must be a finite number above 0; got {wrong}"
+    ):
         make(wrong)

@@ -1,5 +1,6 @@
 """Checks of arguments, with one wording for the whole library."""
 
+import math
 import numbers
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -37,6 +38,17 @@ def check_positive(or_none: bool = False, **values: float | None) -> None:
         if value is None or not value > 0:
             ending = ", or None" if or_none else ""
             raise ValueError(f"`{name}` must be above 0{ending}; got {value}.")
+
+
+def check_temperature(temperature: float | None) -> None:
+    """Raises a ValueError if a temperature is not a finite number above 0.
+
+    >>> check_temperature(0.0)
+    Traceback (most recent call last):
+    ValueError: `temperature` must be a finite number above 0; got 0.0.
+    """
+    if temperature is None or not 0 < temperature < math.inf:
+        raise ValueError(f"`temperature` must be a finite number above 0; got {temperature}.")
 
 
 def check_not_negative(**values: float) -> None:

@@ -11,7 +11,7 @@ from tfreps._src.files.argument_checks import (
     check_dropout,
     check_integers,
     check_names,
-    check_positive,
+    check_temperature,
 )
 from tfreps._src.layers.ops.annotations import Features, Outputs, PoolingKind
 from tfreps._src.layers.ops.matmul import matmul
@@ -266,7 +266,7 @@ def _check(model):
     check_choice(POOLINGS, pooling=model.pooling)
     check_dropout(dropout=model.dropout)
     check_integers(1, hidden_units=model.hidden_units, or_none=True)
-    check_positive(temperature=model.temperature)
+    check_temperature(model.temperature)
     if weights is not None and (len(weights) != len(labels) or min(weights) < 0):
         raise ValueError(
             f"`class_weights` must have one non-negative factor for each of the labels {labels}; "

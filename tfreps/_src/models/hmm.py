@@ -11,7 +11,7 @@ from tfreps._src.files.argument_checks import (
     check_choice,
     check_integers,
     check_names,
-    check_positive,
+    check_temperature,
 )
 from tfreps._src.layers.ops import chain
 from tfreps._src.layers.ops.annotations import Features, Outputs
@@ -92,7 +92,7 @@ class HMMTagger(WholeModel, keras.Model):
     ) -> None:
         super().__init__(autocast=False, **kwargs)
         check_options(vocabulary_size, tags, unknown_id, unknown)
-        check_positive(temperature=temperature)
+        check_temperature(temperature)
         # Options.
         self.vocabulary_size = vocabulary_size
         self.tags = list(tags)

@@ -11,7 +11,7 @@ from tfreps._src.files.argument_checks import (
     check_choice,
     check_dropout,
     check_names,
-    check_positive,
+    check_temperature,
 )
 from tfreps._src.layers.crf import CRF
 from tfreps._src.layers.ops import chain, crf_loss
@@ -348,7 +348,7 @@ def _check(model):
     check_names(tags=model.tags)
     check_choice(CONSTRAIN, constrain=model.constrain)
     check_dropout(dropout=model.dropout)
-    check_positive(temperature=model.temperature)
+    check_temperature(model.temperature)
     width = width_of(model.encoder)
     if width is None:
         raise ValueError(
