@@ -81,7 +81,7 @@ def fit_temperature(
     before = float(trained.model.temperature)
     temperature = _zero(lambda value: _nll(batches, value)[1])
     nll_before, nll_after = _nll(batches, before)[0], _nll(batches, temperature)[0]
-    left_out = sum(int(tf.reduce_sum(tf.cast(~batch.counts, "int32"))) for batch in batches)
+    left_out = sum(int(tf.math.count_nonzero(tf.logical_not(batch.counts))) for batch in batches)
     return FittedTemperature(temperature, nll_before, nll_after, left_out)
 
 
@@ -101,13 +101,14 @@ def _scored(
         ids = [number[label] for label in targets]
     batches = trained.batches(tokens, ids, **options)
     function = trained.model._chain if trained.is_tagger else _label_chain(trained.model)
-    score = tf.function(function, input_signature=batches.element_spec[:1])
+    features_spec: Any = batches.element_spec
+    score = tf.function(function, input_signature=features_spec[:1])
     for features, given, _ in batches.dataset():
-        emissions, mask, *scores = score(features)
+        emissions, mask, transitions, start, end = score(features)
         given = tf.reshape(given, tf.shape(mask))  # [B, T]
-        target_score = chain.path_score(emissions, given, mask, *scores)
+        target_score = chain.path_score(emissions, given, mask, transitions, start, end)
         counts = tf.math.is_finite(target_score)  # [B]
-        yield Scored(emissions, mask, *scores, given, counts)
+        yield Scored(emissions, mask, transitions, start, end, given, counts)
 
 
 def _label_chain(model: Any) -> Callable[[Any], Any]:
@@ -145,8 +146,8 @@ def _nll_of_batch(inverse: tf.Tensor, batch: Scored) -> Any:
             _times(score, inverse)
             for score in (batch.emissions, batch.transitions, batch.start, batch.end)
         )
-        nll = chain.log_normalizer(emissions, batch.mask, *scores)  # [B]
-        nll -= chain.path_score(emissions, batch.targets, batch.mask, *scores)
+        total: Any = chain.log_normalizer(emissions, batch.mask, *scores)  # [B]
+        nll = total - chain.path_score(emissions, batch.targets, batch.mask, *scores)
         nll = tf.reduce_sum(tf.where(batch.counts, nll, 0.0))
     counted = batch.mask & batch.counts[:, None]  # [B, T]
     return nll, tape.gradient(nll, inverse), tf.reduce_sum(tf.cast(counted, "float32"))

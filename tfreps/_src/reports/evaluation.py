@@ -115,15 +115,16 @@ def _tag_calibration(
     for true, predicted in zip(y_true, predictions, strict=True):
         is_right = (a == b for a, b in zip(true, predicted.tags, strict=True))
         tags += zip(predicted.confidences, is_right, strict=True)
-        if predicted.spans:
+        if predicted.scheme is not None and predicted.spans:
             known = set(tag_sequences.spans(true, predicted.scheme))
             spans += [(span.confidence, span[:3] in known) for span in predicted.spans]
     named = {"calibration_error": tags, "span_calibration_error": spans}
-    return {
-        name: reports.calibration_error(*zip(*pairs, strict=True))
-        for name, pairs in named.items()
-        if pairs
-    }
+    found = {}
+    for name, pairs in named.items():
+        if pairs:
+            confidences, is_right = zip(*pairs, strict=True)
+            found[name] = reports.calibration_error(confidences, is_right)
+    return found
 
 
 def _log_odds(probabilities: Sequence[float], others: Sequence[float]) -> np.ndarray:
