@@ -42,7 +42,10 @@ WORDS = {
         at_least=1,
     ),
     "max_vocabulary": Option(
-        int, None, "Maximum size of the vocabulary, the three special tokens included.", at_least=4
+        int, None, "Maximum size of the vocabulary, the three special tokens included. The words "
+        "of the training data come first, by frequency, then those of --vectors in the order of "
+        "the file. By default, there is no limit; with --vectors, words of the file are added up "
+        "to 1,000,000 words or 4 GB of vectors.", at_least=4,
     ),
 }  # fmt: skip
 ELMO = {
@@ -78,7 +81,14 @@ VECTORS = {
     ),
     "vectors": Option(
         str, None, "File of static word vectors (GloVe, word2vec or fastText), optionally gzipped "
-        "or in a zip archive, or its URL.", excludes="no_words", metavar="FILE",
+        "or in a zip archive, or its URL; or a NumPy array (NAME.npy) with its words in NAME.txt "
+        "or NAME.parquet. All words of the file are added to the vocabulary.",
+        excludes="no_words", metavar="FILE",
+    ),
+    "lowercase_fallback": Option(
+        bool, True, "Look up a word in lower case if it is not in --vectors or, when the model is "
+        "used, not in the vocabulary. Words of the training data keep their own vectors.",
+        needs="vectors",
     ),
     **ELMO,
     "train_vectors": Option(
@@ -105,7 +115,8 @@ OF_EMBEDDER = {
         needs="characters or elmo or elmo_weights or train_vectors",
     ),
     "trainable_embeddings": Option(
-        bool, True, "Update the word vectors of --vectors during training.", needs="vectors"
+        bool, True, "Update the vectors of the words of the training data that are read from "
+        "--vectors. Those of the other words of the file never change.", needs="vectors",
     ),
     "characters": Option(
         str, None, "Encoder of the characters of each word: a CNN (cnn) or a bidirectional LSTM "

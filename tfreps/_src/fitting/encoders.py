@@ -19,6 +19,7 @@ def make_embedder(options, inputs):
         vocabulary_size=None if options.no_words else inputs.indexer.vocabulary_size,
         embedding_dim=options.embedding_dim if vectors is None else vectors.matrix.shape[1],
         trainable_embeddings=options.trainable_embeddings,
+        num_frozen_words=inputs.num_frozen_words,
         characters=options.characters,
         max_characters=inputs.indexer.max_characters or 50,
         elmo=inputs.elmo,

@@ -2,28 +2,27 @@
 
 from typing import Any, NamedTuple
 
+from tfreps._src.fitting.word_tables import read_word_table
 from tfreps._src.inference.load import load_as
 from tfreps._src.inference.text_bilm import TextBiLM
 from tfreps._src.models import Elmo
-from tfreps._src.presets import fetched
 from tfreps._src.text.bert import write_tokenizer
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps._src.text.token_indexer import TokenIndexer
-from tfreps._src.text.word_vectors import WordVectors
-
-# Names of files of static word vectors, one of which an archive may contain.
-VECTOR_FILES = ".txt", ".vec", ".txt.gz", ".vec.gz"
 
 
 class EncoderInputs(NamedTuple):
     """Inputs that have been read for an encoder.
 
-    `stored` has the number of layers and the width of the vectors that `tfreps embed` computed.
+    `num_frozen_words` is the number of words at the end of the vocabulary that only the file of
+    `vectors` has. `stored` has the number of layers and the width of the vectors that `tfreps
+    embed` computed.
     """
 
     indexer: Any
     num_classes: int = 1
     vectors: Any = None
+    num_frozen_words: int = 0
     elmo: Any = None
     bert: Any = None
     stored: tuple[int, int] = (0, 0)
@@ -37,8 +36,10 @@ def read_inputs(options, sentences, num_classes, say, bert=None, words=True):
     """
     elmo = read_elmo(options)
     indexer = make_indexer(options, sentences, elmo, bert, words)
-    vectors = read_vectors(options, indexer, say)
-    return EncoderInputs(indexer, num_classes, vectors, elmo, bert)
+    vectors, num_frozen_words = None, 0
+    if options.vectors is not None:
+        indexer, vectors, num_frozen_words = read_word_table(options, indexer, say)
+    return EncoderInputs(indexer, num_classes, vectors, num_frozen_words, elmo, bert)
 
 
 def read_elmo(options):
@@ -77,6 +78,7 @@ def make_indexer(options, sentences, elmo=None, bert=None, words=True):
         options.max_vocabulary,
         lowercase=options.lowercase,
         digits_to_zero=options.digits_to_zero,
+        lowercase_fallback=options.lowercase_fallback and options.vectors is not None,
         max_characters=num_characters if elmo is None else elmo.bilm.max_characters,
     )
 
@@ -88,25 +90,3 @@ def keep(run, indexer):
         run.keep(run.vocabulary_path, indexer.vocabulary.write)
     else:
         run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
-
-
-def read_vectors(options, indexer, say):
-    """Returns the `WordVectors` of `options.vectors` for the vocabulary of an indexer, or `None`.
-
-    Words that are not in the file get small random vectors.
-    """
-    if options.vectors is None:
-        return None
-    with fetched(options.vectors, VECTOR_FILES) as path:
-        vectors = WordVectors.read(
-            path,
-            indexer.vocabulary.tokens,
-            lowercase_fallback=True,
-            missing_std=0.1,
-            seed=options.seed,
-        )
-    say(
-        f"Word vectors: {vectors.num_found:,} of {len(vectors.matrix):,} words have a vector in "
-        f"{options.vectors}."
-    )
-    return vectors

@@ -319,6 +319,7 @@ def _reading(
         vocabulary,
         lowercase=run.options.get("lowercase", False),
         digits_to_zero=run.options.get("digits_to_zero", False),
+        lowercase_fallback=run.options.get("lowercase_fallback", False),
         max_characters=model._num_characters,
     )
     return indexer, tokens, longest, run.path

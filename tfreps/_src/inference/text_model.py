@@ -96,7 +96,7 @@ class TextModel(LoadedModel):
         found: dict[str, Any] = {"tokens": self.tokens if isinstance(self.tokens, str) else "bert"}
         if self.max_length is not None:
             found["max_length"] = self.max_length
-        for name in ("lowercase", "digits_to_zero"):
+        for name in ("lowercase", "digits_to_zero", "lowercase_fallback"):
             if getattr(self.indexer, name, False):
                 found[name] = True
         return found

@@ -34,6 +34,9 @@ class TokenEmbedder(WholeModel, keras.Model):
         trainable_embeddings: bool. Whether to train the word vectors. To give them their own
             learning rate, use `GroupedOptimizer(..., {"word_embeddings": ...})`.
             Defaults to `True`.
+        num_frozen_words: int. Number of words at the end of the vocabulary whose vectors are not
+            trained, such as words that occur only in a file of word vectors. They have a table of
+            their own, so that a large vocabulary does not slow down the optimizer. Defaults to 0.
         characters: `"cnn"` for a `CharCNNEncoder` or `"bilstm"` for a `CharLSTMEncoder`. If `None`
             (the default), there are no character features.
         character_filters: list of `(width, count)` pairs. Filters of the CNN.
@@ -84,6 +87,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         vocabulary_size: int | None = None,
         embedding_dim: int = 100,
         trainable_embeddings: bool = True,
+        num_frozen_words: int = 0,
         characters: Literal["cnn", "bilstm"] | None = None,
         character_filters: Filters = ((2, 30), (3, 30), (4, 30)),
         character_projection_dim: int | None = None,
@@ -103,6 +107,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         self.vocabulary_size = vocabulary_size
         self.embedding_dim = embedding_dim
         self.trainable_embeddings = trainable_embeddings
+        self.num_frozen_words = num_frozen_words
         self.characters = characters
         self.character_filters = character_filters
         self.character_projection_dim = character_projection_dim
@@ -119,17 +124,11 @@ class TokenEmbedder(WholeModel, keras.Model):
         # Layers.
         widths = []
         if vocabulary_size is not None:
-            bound = (3 / embedding_dim) ** 0.5
-            self.word_embeddings = self.add_weight(
-                name="word_embeddings",
-                shape=(vocabulary_size + 1, embedding_dim),
-                initializer=keras.initializers.RandomUniform(-bound, bound),
-                trainable=trainable_embeddings,
-                autocast=False,
-            )
-            table = np.array(self.word_embeddings)
-            table[0] = 0.0  # padding
-            self.word_embeddings.assign(table)
+            num_words = vocabulary_size - num_frozen_words
+            self.word_embeddings = self._table("word_embeddings", num_words, trainable_embeddings)
+            if num_frozen_words:
+                name = "frozen_word_embeddings"
+                self.frozen_word_embeddings = self._table(name, num_frozen_words, False)
             widths.append(embedding_dim)
         if characters is not None:
             self.character_encoder = self._character_encoder()
@@ -152,9 +151,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         mask = token_mask(features)
         parts = []
         if self.vocabulary_size is not None:
-            ids = tf.convert_to_tensor(features["token_ids"])
-            words = tf.cast(table_rows(self.word_embeddings, ids), "float32")
-            parts.append(tf.where((ids != 0)[..., None], words, 0.0))
+            parts.append(self._word_vectors(tf.convert_to_tensor(features["token_ids"])))
         if self.characters == "cnn":
             parts.append(self.character_encoder(features["character_ids"]))
         elif self.characters == "bilstm":
@@ -211,12 +208,44 @@ class TokenEmbedder(WholeModel, keras.Model):
         if not np.isfinite(matrix).all():
             row = int(np.flatnonzero(~np.isfinite(matrix).all(axis=1))[0])
             raise ValueError(f"`matrix` must be finite; row {row} contains NaN or infinity.")
-        self.word_embeddings.assign(np.pad(matrix, [(1, 0), (0, 0)]))
+        num_words = self.vocabulary_size - self.num_frozen_words
+        self.word_embeddings.assign(np.pad(matrix[:num_words], [(1, 0), (0, 0)]))
+        if self.num_frozen_words:
+            self.frozen_word_embeddings.assign(np.pad(matrix[num_words:], [(1, 0), (0, 0)]))
+
+    def _word_vectors(self, ids):
+        """Returns the word vectors of `ids` `[B, T]`: float32 `[B, T, D]`, zero on padding."""
+        if not self.num_frozen_words:
+            words = tf.cast(table_rows(self.word_embeddings, ids), "float32")
+            return tf.where((ids != 0)[..., None], words, 0.0)
+        num_words = self.vocabulary_size - self.num_frozen_words
+        is_frozen = ids > num_words
+        trained = table_rows(self.word_embeddings, tf.where(is_frozen, 0, ids))
+        frozen = table_rows(self.frozen_word_embeddings, tf.where(is_frozen, ids - num_words, 0))
+        words = tf.cast(tf.where(is_frozen[..., None], frozen, trained), "float32")
+        return tf.where((ids != 0)[..., None], words, 0.0)
+
+    def _table(self, name, num_words, trainable):
+        """Returns a new table of random vectors, `[num_words + 1, D]`; row 0 is padding, zero."""
+        bound = (3 / self.embedding_dim) ** 0.5
+        table = self.add_weight(
+            name=name,
+            shape=(num_words + 1, self.embedding_dim),
+            initializer=keras.initializers.RandomUniform(-bound, bound),
+            trainable=trainable,
+            autocast=False,
+        )
+        rows = np.array(table)
+        rows[0] = 0.0
+        table.assign(rows)
+        return table
 
     def _frozen_by_options(self):
-        """Returns the word vectors if they are not trained, so that they stay frozen."""
-        has_words = self.vocabulary_size is not None
-        return [self.word_embeddings] if has_words and not self.trainable_embeddings else []
+        """Returns the word vectors that are not trained, so that they stay frozen."""
+        if self.vocabulary_size is None:
+            return []
+        frozen = [] if self.trainable_embeddings else [self.word_embeddings]
+        return [*frozen, self.frozen_word_embeddings] if self.num_frozen_words else frozen
 
     def _own_mix_shares(self):
         return {"vector_mix": self.vector_mix.shares()} if self.vector_layers > 1 else {}
@@ -266,6 +295,12 @@ def _check(model):
         )
     if model.vocabulary_size is not None:
         check_integers(1, vocabulary_size=model.vocabulary_size, embedding_dim=model.embedding_dim)
+    check_integers(0, num_frozen_words=model.num_frozen_words)
+    if model.num_frozen_words > (model.vocabulary_size or 0):
+        raise ValueError(
+            f"`num_frozen_words` must be at most `vocabulary_size`, {model.vocabulary_size or 0}; "
+            f"got {model.num_frozen_words}."
+        )
     check_dropout(dropout=model.dropout)
     _check_elmo(model)
 

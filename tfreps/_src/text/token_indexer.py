@@ -27,6 +27,9 @@ class TokenIndexer(tf.Module):
             not affect `character_ids`. Defaults to `False`.
         digits_to_zero: bool. Whether to replace every Unicode decimal digit of a token with 0
             before the lookup. Does not affect `character_ids`. Defaults to `False`.
+        lowercase_fallback: bool. Whether a token that is not in the vocabulary gets the id of its
+            lower-case form, if the vocabulary has that. Suits vocabularies of pre-trained word
+            vectors, which often have no capitals. Defaults to `False`.
         max_characters: int, at least 3, or None. Number of character ids C per token, including
             the start and end markers. If `None`, the result has no `character_ids`. Defaults to
             `None`.
@@ -65,6 +68,7 @@ class TokenIndexer(tf.Module):
         vocabulary: Vocabulary | Sequence[str] | None = None,
         lowercase: bool = False,
         digits_to_zero: bool = False,
+        lowercase_fallback: bool = False,
         max_characters: int | None = None,
     ):
         super().__init__(name="token_indexer")
@@ -80,6 +84,7 @@ class TokenIndexer(tf.Module):
         self.vocabulary = vocabulary
         self.lowercase = lowercase
         self.digits_to_zero = digits_to_zero
+        self.lowercase_fallback = lowercase_fallback
         self.max_characters = max_characters
         self.table: Any = None  # a `tf.lookup.StaticHashTable` if there is a vocabulary
         if vocabulary is not None:
@@ -131,15 +136,14 @@ class TokenIndexer(tf.Module):
         mask = tokens != ""
         features = {"mask": mask}
         if self.table is not None:
-            ids = tf.cast(self.table.lookup(self.normalize(tokens)), tf.int32)
-            features["token_ids"] = tf.where(mask, ids + 1, 0)  # [B, T]
+            features["token_ids"] = tf.where(mask, self._ids(tokens) + 1, 0)  # [B, T]
         if self.max_characters is not None:
             features["character_ids"] = character_ids(tokens, self.max_characters)  # [B, T, C]
         return features
 
     def with_vocabulary_file(self, path: str | os.PathLike[str]) -> "TokenIndexer":
         """Returns a copy that stores its vocabulary in the file `path`; see `lookup_table`."""
-        copy = TokenIndexer(None, self.lowercase, self.digits_to_zero, self.max_characters)
+        copy = TokenIndexer(**{**self.get_config(), "vocabulary": None})
         if self.vocabulary is not None:
             copy.vocabulary = self.vocabulary
             copy.table = lookup_table(self.vocabulary.tokens, self.vocabulary.unknown_id, path)
@@ -153,6 +157,15 @@ class TokenIndexer(tf.Module):
             tokens = tf.strings.regex_replace(tokens, r"\p{Nd}", "0")
         return tokens
 
+    def _ids(self, tokens: tf.Tensor) -> tf.Tensor:
+        """Returns the ids of tokens in the vocabulary: int32, of the same shape."""
+        tokens = self.normalize(tokens)
+        ids = self.table.lookup(tokens)
+        if self.lowercase_fallback and not self.lowercase:
+            lower = self.table.lookup(tf.strings.lower(tokens, encoding="utf-8"))
+            ids = tf.where(ids == self.vocabulary.unknown_id, lower, ids)
+        return tf.cast(ids, tf.int32)
+
     @property
     def vocabulary_size(self) -> int | None:
         """Size of the vocabulary, which `token_ids` never exceed, or `None` if there is none."""
@@ -164,6 +177,7 @@ class TokenIndexer(tf.Module):
             "vocabulary": None if self.vocabulary is None else self.vocabulary.tokens,
             "lowercase": self.lowercase,
             "digits_to_zero": self.digits_to_zero,
+            "lowercase_fallback": self.lowercase_fallback,
             "max_characters": self.max_characters,
         }
 

@@ -1,4 +1,4 @@
-"""Splits texts in a TensorFlow graph: at white space, or into characters or words."""
+"""Splits texts in a TensorFlow graph: at white space, or into characters, words or tokens."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +9,7 @@ from tfreps._src.files.argument_checks import check_list
 if TYPE_CHECKING:
     import tensorflow as tf
 
-Method = Literal["spaces", "characters", "words"]
+Method = Literal["spaces", "characters", "words", "treebank"]
 
 # RE2 class of the white space at which str.split splits, but tf.strings.split does not: all white
 # space except the space, \t, \n, \v, \f and \r.
@@ -18,11 +18,41 @@ _OTHER_WHITE_SPACE = r"[\p{Z}\x{85}\x1c-\x1f]"
 # Members of an RE2 character class: the characters for which str.isspace is true.
 _WHITE_SPACE = r"\s\v\p{Z}\x{85}\x1c-\x1f"
 
+# Brackets and quotation marks that may follow the period of a sentence.
+_CLOSING = r"\])}>\"'”’»"
+
+# Separates punctuation as the Penn Treebank does. RE2 has no lookahead, so a pattern that checks
+# the next character puts it back.
+_TREEBANK = (
+    # The period that ends the text, but not that of an abbreviation such as U.N. or p.m.
+    (
+        rf"([^\pL.{_WHITE_SPACE}]|[^.{_WHITE_SPACE}][^.{_WHITE_SPACE}]|(?:^|[{_WHITE_SPACE}])\pL)"
+        rf"\.([{_CLOSING}]*[{_WHITE_SPACE}]*)$",
+        r"\1 . \2",
+    ),
+    # The period of a lower-case word before a word with a capital.
+    (
+        rf"((?:^|[{_WHITE_SPACE}\"'(\[“‘])\p{{Ll}}{{3,}})"
+        rf"\.([{_CLOSING}]*[{_WHITE_SPACE}]+[\"'(\[“‘]*\p{{Lu}})",
+        r"\1 . \2",
+    ),
+    (r"(\.\.+|--+|[;!?%…—()\[\]{}<>\"“”«»‘£€¥]|\p{Lu}*\$)", r" \1 "),
+    (r"([,:])([^\p{Nd},:/]|$)", r" \1 \2"),  # but not in 10,000 or 10:30 or https://
+    (rf"([^{_WHITE_SPACE}'’])(['’]+)([{_WHITE_SPACE}]|$)", r"\1 \2\3"),  # dogs '
+    (rf"(^|[{_WHITE_SPACE}])(['’])(\pL\pL\pL)", r"\1\2 \3"),  # ' hello, but not 'll
+    (
+        rf"([^{_WHITE_SPACE}'’])(['’](?:[sSmMdD]|ll|LL|re|RE|ve|VE))([{_WHITE_SPACE}]|$)",
+        r"\1 \2\3",
+    ),
+    (rf"(\pL)([nN]['’][tT])([{_WHITE_SPACE}]|$)", r"\1 \2\3"),
+)
+
 # RE2 patterns and replacements, applied in order; white space then separates the tokens.
 _RULES: dict[Method, tuple[tuple[str, str], ...]] = {
     "spaces": (),
     "characters": ((f"([^{_WHITE_SPACE}])", r"\1 "),),
     "words": ((rf"([\pL\pN\pM_]+|[^{_WHITE_SPACE}])", r"\1 "),),
+    "treebank": _TREEBANK,
 }
 TOKENIZERS: tuple[Method, ...] = tuple(_RULES)
 _TEXTS_AT_A_TIME = 256
@@ -55,6 +85,10 @@ def tokenize(
     - "characters": every Unicode character except white space is a token.
     - "words": runs of letters, numerals, marks (Unicode categories L, N and M) and underscores are
       tokens, and so is every other character except white space. `don't!` becomes `don ' t !`.
+    - "treebank": separates punctuation and contractions from words, as the Penn Treebank and
+      CoNLL-2003 do: `U.N.`, `3.50` and `O'Neill` are tokens, and `didn't` becomes `did n't`. Suits
+      texts of one sentence: within a text, the period of a word with a capital stays attached to
+      it, as in `Mr. Smith`. Quotation marks do not change, and `cannot` is one token.
     - a BERT tokenizer: splits texts into words, as its `word_rules` define them, not into pieces.
 
     The function uses only core TensorFlow operations, so that an exported model splits texts in
@@ -63,8 +97,8 @@ def tokenize(
 
     Args:
         texts: list of str, or str tensor of shape `[N]`, UTF-8.
-        method: str or tokenizer. `"spaces"`, `"characters"`, `"words"`, a `WordPieceTokenizer` or a
-            `CharacterTokenizer`. Defaults to `"spaces"`.
+        method: str or tokenizer. `"spaces"`, `"characters"`, `"words"`, `"treebank"`, a
+            `WordPieceTokenizer` or a `CharacterTokenizer`. Defaults to `"spaces"`.
 
     Returns:
         For a list, a list of lists of str: the tokens of each text. For a tensor, a str tensor of
@@ -80,6 +114,8 @@ def tokenize(
         >>> from tfreps.text import tokenize
         >>> tokenize(["It's 5.", ""], "words")
         [['It', "'", 's', '5', '.'], []]
+        >>> tokenize(["The U.N. didn't pay $3.50."], "treebank")
+        [['The', 'U.N.', 'did', "n't", 'pay', '$', '3.50', '.']]
         >>> tokenize(tf.constant(["It's 5.", "ok"])).numpy().tolist()
         [[b"It's", b'5.'], [b'ok', b'']]
     """

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from tfreps._src.files.gzip_files import GZIP_ERRORS, damaged_gzip, open_unpacked
 from tfreps._src.files.utf8_files import check_line_ends, without_mark
+from tfreps._src.text.array_vectors import array_rows
 
 FileFormat = Literal["text", "binary"]
 File = gzip.GzipFile | io.BufferedReader
@@ -48,6 +49,9 @@ def vector_rows(path: str, file_format: FileFormat | None = None) -> Iterator[Ve
     if file_format not in (*FORMATS, None):
         known = " or ".join(map(repr, FORMATS))
         raise ValueError(f"`file_format` must be {known}; got {file_format!r}.")
+    if path.endswith(".npy"):
+        yield from _array_rows(path)
+        return
     if file_format is None:
         file_format = "binary" if path.removesuffix(".gz").endswith(".bin") else "text"
     try:
@@ -58,6 +62,17 @@ def vector_rows(path: str, file_format: FileFormat | None = None) -> Iterator[Ve
                 yield from _binary_rows(file, path)
     except GZIP_ERRORS as error:
         raise damaged_gzip(path, error) from error
+    except OSError as error:
+        raise ValueError(
+            f"Cannot read the word vectors in {path}: {error.strerror or error}."
+        ) from error
+
+
+def _array_rows(path: str) -> Iterator[VectorRow]:
+    """Yields the rows of a NumPy array; see `array_rows`."""
+    try:
+        for number, row in enumerate(array_rows(path, LARGEST_DIMENSION), 1):
+            yield VectorRow(*row, f"{path}, row {number}", binary=True)
     except OSError as error:
         raise ValueError(
             f"Cannot read the word vectors in {path}: {error.strerror or error}."

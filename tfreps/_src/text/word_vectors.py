@@ -35,19 +35,24 @@ class WordVectors(NamedTuple):
     ) -> "WordVectors":
         """Reads the vectors of the given tokens from a file.
 
-        Supported files are GloVe text files, word2vec text and binary files, and fastText `.vec`
-        files. Only the matrix is held in memory, whatever the size of the file. Tokens in the
-        file may contain spaces. If a token is repeated in the file, its first vector is used.
-        Tokens in the file that are not UTF-8 are never matched. The dimension D is that of the
-        header or, without a header, that of most of the first rows. Rows of a text file with fewer
-        numbers or without a token are skipped, and one warning gives their number.
+        Supported files are GloVe text files, word2vec text and binary files, fastText `.vec`
+        files, and NumPy arrays `[V, D]` (`name.npy`). The words of an array are in `name.txt`, one
+        per line, in the column of strings of `name.parquet` (which requires pyarrow), or in the
+        only file of these kinds in the folder.
+
+        Only the matrix is held in memory, whatever the size of the file. Tokens in the file may
+        contain spaces. If a token is repeated in the file, its first vector is used. Tokens in the
+        file that are not UTF-8 are never matched. The dimension D is that of the header or, without
+        a header, that of most of the first rows. Rows of a text file with fewer numbers or without
+        a token are skipped, and one warning gives their number.
 
         Args:
             path: str or path-like object. Path of the file; `*.gz` files are decompressed.
             tokens: iterable of str. The V tokens in the order of the rows of the matrix, such as
                 `vocabulary.tokens`.
             file_format: str or None. `"text"` or `"binary"`. If `None`, files named `*.bin` and
-                `*.bin.gz` are read as binary and others as text. Defaults to `None`.
+                `*.bin.gz` are read as binary and others as text. Has no effect on `*.npy` files.
+                Defaults to `None`.
             lowercase_fallback: bool. Whether a token that is not in the file gets the vector of
                 its lower-case form. Defaults to `False`.
             missing_std: float, non-negative. Standard deviation of the normal distribution from
@@ -82,8 +87,10 @@ class WordVectors(NamedTuple):
             for positions, rank in ((exact.get(row.token), 2), (lower.get(row.token), 1)):
                 positions = [position for position in positions or () if level[position] < rank]
                 if positions:
-                    matrix[positions] = _numbers(row)
-                    level[positions] = rank
+                    vector = _numbers(row)
+                    for position in positions:
+                        matrix[position] = vector
+                        level[position] = rank
         if matrix is None:
             raise ValueError(
                 f"{path}: found no vectors. Expected a token and its vector on every line."

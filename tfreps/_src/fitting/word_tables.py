@@ -1,0 +1,119 @@
+"""Reads a file of word vectors into a table whose vocabulary includes the words of the file."""
+
+import itertools
+import os
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tfreps._src.presets import fetched
+from tfreps._src.text.token_indexer import TokenIndexer
+from tfreps._src.text.vector_files import vector_rows
+from tfreps._src.text.vocabulary import Vocabulary
+from tfreps._src.text.word_vectors import WordVectors
+
+# Names of files of static word vectors, one of which an archive may contain.
+VECTOR_FILES = ".txt", ".vec", ".txt.gz", ".vec.gz"
+# Limits of a table if no size of the vocabulary is given.
+MAX_WORDS = 1_000_000
+MAX_BYTES = 1 << 32
+BLOCK = 10_000
+
+
+class WordTable(NamedTuple):
+    """Vocabulary with the vectors of its words.
+
+    The last `num_frozen_words` words do not occur in the training data.
+    """
+
+    indexer: TokenIndexer
+    vectors: WordVectors
+    num_frozen_words: int
+
+
+def read_word_table(options, indexer, say) -> WordTable:
+    """Adds the words of the file `options.vectors` to the vocabulary, and reads all vectors.
+
+    Words of the training data come first, then those of the file in its order, up to
+    `options.max_vocabulary` words or, if it is `None`, to a table of 1,000,000 words or 4 GB. Words
+    of the training data that are not in the file get random vectors. `say` is a function that shows
+    a line.
+    """
+    num_trained = len(indexer.vocabulary)
+    with fetched(options.vectors, VECTOR_FILES) as path:
+        words, is_whole = words_to_add(os.fspath(path), indexer, options.max_vocabulary)
+        grown = with_words(indexer, words)
+        tokens = grown.vocabulary.tokens
+        vectors = WordVectors.read(path, tokens, lowercase_fallback=options.lowercase_fallback)
+    fill_missing(vectors, options.seed)
+    found = int(vectors.found[:num_trained].sum())
+    say(
+        f"Word vectors: {found:,} of {num_trained:,} words have a vector in {options.vectors}. "
+        f"{len(words):,} more words of the file are in the vocabulary"
+        f"{'' if is_whole else ', which is then full (option max_vocabulary)'}; their vectors are "
+        f"not trained. The table has {len(tokens):,} x {vectors.matrix.shape[1]} numbers "
+        f"({vectors.matrix.nbytes / 1e6:,.0f} MB)."
+    )
+    return WordTable(grown, vectors, len(words))
+
+
+def words_to_add(path: str, indexer: TokenIndexer, max_size: int | None) -> tuple[list[str], bool]:
+    """Returns words of a file that a vocabulary lacks, and whether these are all of them.
+
+    Words that the indexer changes before the lookup, such as words with capitals if it converts
+    words to lower case, are left out, because no lookup finds them.
+    """
+    known = set(indexer.vocabulary.tokens)
+    rows = vector_rows(path)
+    first = next(rows, None)
+    if first is None:
+        return [], True  # `WordVectors.read` raises the error
+    if max_size is None:
+        max_size = min(MAX_WORDS, MAX_BYTES // (4 * first.dimension))
+    room = max(0, max_size - len(known))
+    new: dict[str, None] = {}  # in the order of the file
+    for word in _reachable(itertools.chain([first], rows), indexer):
+        if word not in known and word not in new:
+            if len(new) == room:
+                return [*new], False
+            new[word] = None
+    return [*new], True
+
+
+def with_words(indexer: TokenIndexer, words: list[str]) -> TokenIndexer:
+    """Returns a copy of an indexer with more words at the end of its vocabulary."""
+    vocabulary = Vocabulary([*indexer.vocabulary.tokens, *words])
+    return TokenIndexer(**{**indexer.get_config(), "vocabulary": vocabulary})
+
+
+def fill_missing(vectors: WordVectors, seed: int) -> None:
+    """Draws the vectors of words that are not in the file from U(-b, b), b = sqrt(3 / D).
+
+    Reference: Ma and Hovy, 2016, "End-to-end Sequence Labeling via Bi-directional LSTM-CNNs-CRF",
+    section 3.1. New word vectors of a `TokenEmbedder` have the same distribution.
+    """
+    missing = ~vectors.found
+    bound = (3 / vectors.matrix.shape[1]) ** 0.5
+    shape = int(missing.sum()), vectors.matrix.shape[1]
+    vectors.matrix[missing] = np.random.default_rng(seed).uniform(-bound, bound, shape)
+
+
+def _reachable(rows: Iterable, indexer: TokenIndexer) -> Iterator[str]:
+    """Yields the words of a file that a vocabulary can list and that the lookup does not change."""
+    rows = iter(rows)
+    while block := list(itertools.islice(rows, BLOCK)):
+        words = [word for row in block if (word := _as_word(row.token))]
+        looks = indexer.normalize(tf.constant(words, tf.string)).numpy().tolist()
+        yield from (w for w, look in zip(words, looks, strict=True) if w.encode() == look)
+
+
+def _as_word(token: bytes) -> str | None:
+    """Returns the token as a str; `None` if it is not UTF-8 or not a line of a vocabulary."""
+    try:
+        word = token.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    is_line = word == word.strip() and not set(word) & {"\n", "\r", "\0"}
+    return word if is_line else None

@@ -1,0 +1,115 @@
+"""Reads word vectors from a NumPy array, whose words are in a text or Parquet file next to it."""
+
+import os
+from collections.abc import Iterator
+
+import numpy as np
+
+WORD_FILES = ".txt", ".parquet"
+BLOCK = 4096
+
+
+def array_rows(path: str, largest_dimension: int) -> Iterator[tuple[bytes, bytes, int]]:
+    """Yields the word of each row, its vector as little-endian float32 bytes, and its dimension.
+
+    The array is mapped into memory and read in blocks. It is never unpickled.
+    """
+    matrix = _mapped(path, largest_dimension)  # [V, D]
+    words = _words(path, len(matrix))
+    dimension = matrix.shape[1]
+    for start in range(0, len(matrix), BLOCK):
+        with np.errstate(over="ignore"):  # overflow yields infinity, which the caller rejects
+            block = np.array(matrix[start : start + BLOCK], "<f4")
+        for word, row in zip(words[start : start + BLOCK], block, strict=True):
+            yield word.encode("utf-8", "surrogatepass"), row.tobytes(), dimension
+
+
+def _mapped(path: str, largest_dimension: int) -> np.ndarray:
+    """Returns the array of a file without reading it whole: float of 16 to 64 bits, `[V, D]`."""
+    try:
+        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise ValueError(
+            f"{path}: expected a NumPy file (*.npy) with one array of numbers; {error}. Write it "
+            "with `numpy.save`."
+        ) from None
+    if not isinstance(matrix, np.ndarray):  # an archive of several arrays
+        raise ValueError(
+            f"{path}: expected one array; got a zip archive. Write it with numpy.save."
+        )
+    is_table = matrix.ndim == 2 and len(matrix) and 1 <= matrix.shape[1] <= largest_dimension
+    if matrix.dtype.kind != "f" or matrix.dtype.itemsize > 8 or not is_table:
+        raise ValueError(
+            f"{path}: expected float numbers of 16, 32 or 64 bits, one row for each word and at "
+            f"most {largest_dimension} columns; got {matrix.dtype} of shape {matrix.shape}."
+        )
+    return matrix
+
+
+def _words(path: str, count: int) -> list[str]:
+    """Returns the words of the rows, in their order."""
+    file = _word_file(path)
+    words = _parquet_words(file, count) if file.endswith(".parquet") else _text_words(file, count)
+    if len(words) != count:
+        raise ValueError(
+            f"{file} has {len(words):,} words, but {path} has {count:,} vectors. Both must list "
+            "the same words in the same order."
+        )
+    return words
+
+
+def _word_file(path: str) -> str:
+    """Returns the file named like the array or, without one, the only file that may have words."""
+    folder, stem = os.path.dirname(path) or ".", path.removesuffix(".npy")
+    named = [stem + ending for ending in WORD_FILES if os.path.isfile(stem + ending)]
+    others = [
+        os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(WORD_FILES)
+    ]
+    found = named or others
+    if len(found) != 1:
+        listed = f"; found {', '.join(sorted(map(os.path.basename, found)))}" if found else ""
+        name = os.path.basename(stem)
+        raise ValueError(
+            f"{path} has no words: expected {name}.txt, with one word per line, or {name}.parquet, "
+            f"with one column of strings, in the same folder{listed}."
+        )
+    return found[0]
+
+
+def _text_words(file: str, count: int) -> list[str]:
+    """Returns the lines of a text file, of which at most `count + 1` are read."""
+    words = []
+    with open(file, "rb") as lines:
+        for line in lines:
+            words.append(line.rstrip(b"\r\n").decode("utf-8", "surrogateescape"))
+            if len(words) > count:
+                break
+    return words
+
+
+def _parquet_words(file: str, count: int) -> list[str]:
+    """Returns the only column of strings of a Parquet file."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise ValueError(
+            f"{file} requires the package pyarrow: pip install pyarrow. Or write its words to "
+            f"{os.path.basename(file).removesuffix('.parquet')}.txt, one per line."
+        ) from None
+    try:
+        table = pyarrow.parquet.ParquetFile(file)
+        kinds = pyarrow.string(), pyarrow.large_string()
+        columns = [field.name for field in table.schema_arrow if field.type in kinds]
+        if len(columns) != 1 or table.metadata.num_rows != count:
+            raise ValueError(
+                f"{file}: expected one column of strings with {count:,} rows, as many as there are "
+                f"vectors; got {len(columns)} columns of strings and {table.metadata.num_rows:,} "
+                "rows."
+            )
+        words = table.read(columns).column(0).to_pylist()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ValueError(f"{file} is not a Parquet file that can be read: {error}.") from None
+    if None in words:
+        raise ValueError(f"{file}: row {words.index(None) + 1} has no word.")
+    return words
