@@ -36,7 +36,8 @@ COMMAND = Command(
         Group("tokens", "Tokenizer, and changes to the tokens.", {
             "tokens": Option(
                 str, "words", "How to split the texts into tokens: at white space (spaces), into "
-                "characters (characters), or into words and punctuation marks (words).",
+                "characters (characters), into words and punctuation marks (words), or as the "
+                "Penn Treebank does (treebank).",
                 TOKENIZERS,
             ),
             "lowercase": Option(bool, False, "Write tokens in lower case."),

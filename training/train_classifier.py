@@ -34,7 +34,8 @@ DATA = {
     **labeled_texts.OPTIONS,
     "tokens": Option(
         str, None, "How to split the texts into tokens: at white space (spaces), into characters "
-        "(characters), or into words and punctuation marks (words). Defaults to words. Cannot be "
+        "(characters), into words and punctuation marks (words), or as the Penn Treebank does, "
+        "which suits English (treebank). Defaults to words. Cannot be "
         "used with --encoder bert, which has its own tokenizer.",
         TOKENIZERS, excludes="encoder=bert",
     ),

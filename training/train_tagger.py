@@ -18,7 +18,8 @@ DATA = {
     "tokens": Option(
         str, "spaces", "How to split raw text into tokens in 'tfreps tag' and in exported models: "
         "at white space (spaces), into characters (characters), into words and punctuation marks "
-        "(words), or with the tokenizer of --bert (bert).", [*TOKENIZERS, "bert"],
+        "(words), as the Penn Treebank and CoNLL-2003 do (treebank), or with the "
+        "tokenizer of --bert (bert).", [*TOKENIZERS, "bert"],
         needs="encoder=bert if tokens=bert",
     ),
 }  # fmt: skip
@@ -88,6 +89,7 @@ def train(options, earlier):
         tokens = [sentence.tokens for sentence in parts["train"]]
         inputs = reading.read_inputs(options, tokens, len(tag_set), print, bert)
     bert_inputs.check_sentences(parts, bert)
+    tagged_files.check_tokens(tokens, options.tokens, bert)
     batches = {part: make_batches(options, parts, part, inputs.indexer, tag_set) for part in parts}
     inputs = inputs._replace(stored=batches["train"].vector_shape)
     with strategy.scope():

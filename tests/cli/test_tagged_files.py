@@ -5,7 +5,13 @@ import pytest
 
 from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import default_values
-from tfreps._src.cli.tagged_files import COLUMNS, OPTIONS, check_tags, read_tagged_files
+from tfreps._src.cli.tagged_files import (
+    COLUMNS,
+    OPTIONS,
+    check_tags,
+    check_tokens,
+    read_tagged_files,
+)
 from tfreps._src.data.labeled.tagged_sentences import TaggedSentence
 
 
@@ -65,6 +71,22 @@ def test_errors_name_flags(tmp_path, text, given, message):
     with pytest.raises(ValueError) as raised:
         read(tmp_path, text, **given)
     assert re.search(message, program.with_flags(str(raised.value)))
+
+
+def test_tokens_that_raw_text_would_not_have(capsys):
+    sentences = [["In", "the", "U.N.", "."], ["Don", "n't"], *([["yes", "!"]] * 18)]
+    for how in ("spaces", "treebank"):
+        check_tokens(sentences, how)
+    check_tokens(sentences[1:], "words")  # 1 of 19 sentences, 5.3%, differs
+    check_tokens([*sentences[1:], ["no"]], "words")  # 1 of 20
+    check_tokens([], "words")
+    check_tokens(sentences, "words")
+    shown = capsys.readouterr().out.splitlines()
+    assert [line[:58] for line in shown] == [
+        "Warning: --tokens words does not give back the tokens of 5",
+        "Warning: --tokens words does not give back the tokens of 1",
+    ]
+    assert "of 10% of the training sentences: 'U.N.' becomes 'U . N .'. " in shown[1]
 
 
 def test_illegal_transitions(capsys):

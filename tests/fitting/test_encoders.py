@@ -86,6 +86,16 @@ def test_word_vectors_are_the_first_weights_and_may_be_frozen():
         assert table.trainable is not frozen and encoder.embedder.embedding_dim == 3
 
 
+def test_words_of_the_file_of_vectors_have_a_frozen_table():
+    matrix = np.arange(7 * 3, dtype="float32").reshape(7, 3)
+    vectors = WordVectors(matrix, np.ones(7, bool))
+    read = EncoderInputs(indexer(), vectors=vectors, num_frozen_words=2)
+    embedder = make_encoder(options(), read).embedder
+    np.testing.assert_array_equal(embedder.word_embeddings[1:], matrix[:5])
+    np.testing.assert_array_equal(embedder.frozen_word_embeddings[1:], matrix[5:])
+    assert embedder.word_embeddings.trainable and not embedder.frozen_word_embeddings.trainable
+
+
 def test_without_words_elmo_or_stored_vectors_are_read():
     bilm = make_pretrainer().bilm
     elmo = models.Elmo(bilm, dropout=0.0)

@@ -70,12 +70,13 @@ def test_a_bilm_that_reads_ids_of_its_own(tmp_path):
 def test_vectors_of_the_vocabulary(tmp_path, capsys):
     path = tmp_path / "vectors.txt"
     path.write_text("the 1 2\ndog 3 4\nhouse 5 6\n")
-    indexer = inputs.make_indexer(options(), SENTENCES)
-    assert inputs.read_vectors(options(), indexer, print) is None
-    vectors = inputs.read_vectors(options(vectors=str(path)), indexer, print)
-    rows = dict(zip(indexer.vocabulary.tokens, vectors.matrix.tolist(), strict=True))
+    assert inputs.read_inputs(options(), SENTENCES, 1, print).vectors is None
+    read = inputs.read_inputs(options(vectors=str(path)), SENTENCES, 1, print)
+    assert read.num_frozen_words == 1 and read.indexer.vocabulary.tokens[-1] == "house"
+    rows = dict(zip(read.indexer.vocabulary.tokens, read.vectors.matrix.tolist(), strict=True))
     assert rows["The"] == rows["the"] == [1, 2] and rows["dog"] == [3, 4]
-    assert 0 < np.abs(rows["cat"]).max() < 1  # noise
+    assert rows["house"] == [5, 6] and 0 < np.abs(rows["cat"]).max() < 1.3  # sqrt(3 / 2)
+    assert read.indexer([["HOUSE"]])["token_ids"].numpy() == 11
     assert f"Word vectors: 3 of 10 words have a vector in {path}" in capsys.readouterr().out
 
 

@@ -135,3 +135,27 @@ def vectors(ready, random, folder):
 
 
 FORMATS.append(Format("word vectors", 6_000, vector_files, vectors, quick=True))
+
+
+def array_files(folder):
+    """Returns a NumPy array of word vectors, and its words."""
+    np.save(folder / "ready.npy", np.random.default_rng(0).normal(size=[len(TOKENS), 3]))
+    data = (folder / "ready.npy").read_bytes()
+    (folder / "ready.npy").unlink()
+    return data, "".join(f"{token}\n" for token in TOKENS).encode()
+
+
+def arrays(ready, random, folder):
+    path, words = folder / "case.npy", folder / "case.txt"
+    path.write_bytes(mutated(ready[0], random))
+    words.write_bytes(mutated(ready[1], random) if random.random() < 0.3 else ready[1])
+    try:
+        found = WordVectors.read(path, TOKENS)
+    finally:
+        path.unlink()
+        words.unlink()
+    assert np.isfinite(found.matrix).all() and len(found.found) == len(TOKENS)
+    return True
+
+
+FORMATS.append(Format("arrays of word vectors", 3_000, array_files, arrays, quick=True))

@@ -32,6 +32,21 @@ def test_unigrams_equal_loops():
     np.testing.assert_array_equal(out[IDS == 0], 0.0)
 
 
+def test_words_outside_the_training_data_share_a_row():
+    frozen, whole = make(num_frozen_words=VOCABULARY_SIZE - 3), make()
+    assert frozen.unigrams.shape[0] == 5 * (3 + 1 + 1 + 2)  # words, other words, padding, ends
+    table = np.zeros([5, VOCABULARY_SIZE + 3, 3])
+    rows = np.minimum(np.arange(VOCABULARY_SIZE + 1), 4).tolist() + [5, 6]  # start and end
+    table[:] = np.asarray(frozen.unigrams).reshape(5, -1, 3)[:, rows]
+    frozen.bigrams.assign(0 * frozen.bigrams)
+    whole.bigrams.assign(0 * whole.bigrams)
+    whole.unigrams.assign(table.reshape(-1, 3))
+    expected = whole({"token_ids": IDS})["sequence_output"]
+    assert_close(frozen({"token_ids": IDS})["sequence_output"], expected)
+    with pytest.raises(ValueError, match="`num_frozen_words` must be at most .*, 5; got 6"):
+        LinearEncoder(5, 3, num_frozen_words=6)
+
+
 def test_dropout_leaves_out_whole_features_in_training_alone():
     encoder = make(unigram_offsets=[0], bigram_offsets=[], dropout=0.5)
     ids = np.tile(IDS[:1], (500, 1))

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tests.closeness import assert_close
 from tfreps.models import BiLM, Elmo, Tagger, TokenEmbedder
-from tfreps.optimizers import GroupedOptimizer
+from tfreps.optimizers import FusedAdam, GroupedOptimizer
 from tfreps.text import batch_to_ids
 
 SENTENCES = [["a", "dog", "a"], ["cat"], []]
@@ -81,6 +81,43 @@ def test_word_vectors_are_set_and_frozen():
     assert embedder.trainable_weights == []
     embedder.set_word_vectors(2 * matrix)
     np.testing.assert_array_equal(embedder.word_embeddings[1:], 2 * matrix)
+
+
+def test_frozen_words_equal_words_that_do_not_occur():
+    """Training gives the same numbers as one table, whose last rows never get a gradient."""
+    matrix = np.random.default_rng(1).normal(size=[6, 3]).astype("float32")
+    found, head = [], None
+    for num_frozen in (0, 3):
+        embedder = TokenEmbedder(6, 3, num_frozen_words=num_frozen, name="embedder")
+        embedder.set_word_vectors(matrix)
+        tagger = Tagger(embedder, ["a", "b"], use_crf=False, dropout=0.0, name="tagger")
+        weights = [w for w in tagger.weights if "word_embeddings" not in w.path]
+        head = head or [np.array(weight) for weight in weights]
+        for weight, value in zip(weights, head, strict=True):
+            weight.assign(value)
+        tagger.compile(FusedAdam(0.1))
+        ids, tags = np.array([[1, 3, 2], [3, 0, 0]]), np.array([[0, 1, 1], [0, 0, 0]])
+        tagger.fit({"token_ids": ids}, tags, epochs=3, verbose=0)
+        found.append(embedder({"token_ids": np.arange(7)[None]})["sequence_output"][0])
+    assert_close(found[1], found[0])
+    np.testing.assert_array_equal(found[1][4:], matrix[3:])
+    assert np.abs(found[1][1:4] - matrix[:3]).min() > 0.01
+
+
+@pytest.mark.parametrize("num_frozen", [1, 4])
+def test_frozen_words_stay_frozen(num_frozen):
+    embedder = TokenEmbedder(4, 2, num_frozen_words=num_frozen)
+    embedder.set_word_vectors(np.arange(8).reshape(4, 2))
+    out = embedder({"token_ids": np.array([[4, 0, 1, 2, 3]])})["sequence_output"]
+    expected = [[6, 7], [0, 0], [0, 1], [2, 3], [4, 5]]
+    np.testing.assert_array_equal(out, [expected])
+    embedder.trainable = False
+    embedder.trainable = True
+    assert [w.path.split("/")[-1] for w in embedder.trainable_weights] == ["word_embeddings"]
+    with pytest.raises(ValueError, match="`num_frozen_words` must be at most .*, 4; got 5"):
+        TokenEmbedder(4, 2, num_frozen_words=5)
+    with pytest.raises(ValueError, match="`num_frozen_words` must be at most .*, 0; got 1"):
+        TokenEmbedder(characters="cnn", num_frozen_words=1)
 
 
 def test_word_vectors_of_another_shape():

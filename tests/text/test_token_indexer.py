@@ -45,6 +45,18 @@ def test_eager_graph_and_data():
     check(element)
 
 
+def test_lowercase_fallback(tmp_path):
+    tokens = ["<S>", "</S>", "<UNK>", "the", "The", "über", "0"]
+    indexer = TokenIndexer(tokens, lowercase_fallback=True, digits_to_zero=True)
+    texts = tf.constant([["The", "THE", "the", "ÜBER", "Dog", "7", ""]])
+    expected = [[5, 4, 4, 6, 3, 7, 0]]
+    copies = indexer, TokenIndexer.from_config(indexer.get_config())
+    for copy in (*copies, indexer.with_vocabulary_file(tmp_path / "words.txt")):
+        assert copy(texts)["token_ids"].numpy().tolist() == expected
+    plain = TokenIndexer(tokens)
+    assert plain(texts)["token_ids"].numpy().tolist() == [[5, 3, 4, 3, 3, 3, 0]]
+
+
 def test_made_inside_a_graph():
     """The table is created outside the graph; otherwise it would be deleted with it."""
     made = []
@@ -110,7 +122,8 @@ def test_config():
     check(again(tf.constant(PADDED)))
     assert again.get_config() == features.get_config()
     empty = {"vocabulary": None, "lowercase": False, "digits_to_zero": False}
-    assert TokenIndexer().get_config() == {**empty, "max_characters": None}
+    empty |= {"lowercase_fallback": False, "max_characters": None}
+    assert TokenIndexer().get_config() == empty
 
 
 def test_from_sentences():

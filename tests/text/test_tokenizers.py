@@ -9,6 +9,7 @@ import tensorflow as tf
 from hypothesis import strategies
 
 from tfreps._src.text.tokenizers import split_tokens
+from tfreps.data import read_tagged
 from tfreps.text import TOKENIZERS, tokenize
 from tfreps.text.bert import CharacterTokenizer, WordPieceTokenizer
 
@@ -73,10 +74,100 @@ def kind(c):
     return "w" if unicodedata.category(c)[0] in "LNM" or c == "_" else "o"
 
 
+CLOSING = ")]}>\"'”’»"
+ALONE = ';!?%…—()[]{}<>"“”«»‘£€¥'
+
+
+def treebank(text):
+    """Applies the rules one character, and then one chunk between spaces, at a time."""
+    text = inner_periods(final_period(text))
+    chunks = "".join(separate_commas(separate_punctuation(text))).split()
+    for divide in (closing_apostrophe, opening_apostrophe, contraction, negation):
+        chunks = [part for chunk in chunks for part in divide(chunk)]
+    return chunks
+
+
+def is_letter(c):
+    return unicodedata.category(c)[0] == "L" if c else False
+
+
+def final_period(text):
+    core = text.rstrip().rstrip(CLOSING)
+    before, last, second = core[:-1], core[-2:-1], core[-3:-2]
+    if not core.endswith(".") or not last or last == "." or last.isspace():
+        return text
+    is_initial = is_letter(last) and second == "."  # as in U.N.
+    return text if is_initial else before + " . " + text[len(core) :]
+
+
+def inner_periods(text):
+    return "".join(" . " if c == "." and ends(text, n) else c for n, c in enumerate(text))
+
+
+def ends(text, n):
+    """Whether a lower-case word ends before the period n, and a word with a capital follows."""
+    start = n
+    while start and unicodedata.category(text[start - 1]) == "Ll":
+        start -= 1
+    before = text[start - 1 : start]
+    rest = text[n + 1 :].lstrip(CLOSING)
+    after = rest.lstrip().lstrip("\"'([“‘")[:1]
+    is_word = n - start >= 3 and (not before or before.isspace() or before in "\"'([“‘")
+    return is_word and rest[:1].isspace() and after and unicodedata.category(after) == "Lu"
+
+
+def separate_punctuation(text):
+    found, n = "", 0
+    while n < len(text):
+        end = n
+        if text[n : n + 2] in ("..", "--"):
+            while text[end : end + 1] == text[n]:
+                end += 1
+        else:
+            while end < len(text) and unicodedata.category(text[end]) == "Lu":
+                end += 1
+            is_currency = text[end : end + 1] == "$"
+            end = end + 1 if is_currency else n + (text[n] in ALONE)
+        found += f" {text[n:end]} " if end > n else text[n]
+        n = max(end, n + 1)
+    return found
+
+
+def separate_commas(text):
+    for n, c in enumerate(text):
+        after = text[n + 1 : n + 2]
+        is_inner = after and (after in ",:/" or unicodedata.category(after) == "Nd")
+        yield f" {c} " if c in ",:" and not is_inner else c
+
+
+def closing_apostrophe(chunk):
+    head = chunk.rstrip("'’")
+    return [head, chunk[len(head) :]] if head not in ("", chunk) else [chunk]
+
+
+def opening_apostrophe(chunk):
+    is_quote = chunk[0] in "'’" and len(chunk) > 3 and all(map(is_letter, chunk[1:4]))
+    return [chunk[0], chunk[1:]] if is_quote else [chunk]
+
+
+def contraction(chunk):
+    for ending in "s S m M d D ll LL re RE ve VE".split():
+        head = chunk[: -len(ending) - 1]
+        if head and head[-1] not in "'’" and chunk[len(head) :] in ("'" + ending, "’" + ending):
+            return [head, chunk[len(head) :]]
+    return [chunk]
+
+
+def negation(chunk):
+    is_not = chunk[-3:].lower() in ("n't", "n’t") and is_letter(chunk[-4:-3])
+    return [chunk[:-3], chunk[-3:]] if is_not else [chunk]
+
+
 ORACLES = {
     "spaces": str.split,
     "characters": re.compile(r"\S").findall,
     "words": words,
+    "treebank": treebank,
 }
 
 
@@ -102,6 +193,44 @@ def test_every_character_there_is(how):
 @hypothesis.given(texts=strategies.lists(TEXTS, max_size=4))
 def test_equal_to_the_oracle(how, texts):
     assert tokenize(texts, how) == [ORACLES[how](text) for text in texts]
+
+
+@hypothesis.settings(max_examples=300)
+@hypothesis.given(text=strategies.text("abntsXYé.'’,:-$\"()”/ 95", max_size=20))
+def test_equal_to_the_oracle_on_punctuation(text):
+    assert tokenize([text], "treebank") == [treebank(text)]
+
+
+@pytest.mark.parametrize(
+    "text, tokens",
+    [
+        (
+            "Mr. O'Neill didn't pay $3.50 to U.N. officials, he said.",
+            "Mr. O'Neill did n't pay $ 3.50 to U.N. officials , he said .",
+        ),
+        ('"No," they\'d say. "Why?"', '" No , " they \'d say . " Why ? "'),
+        ("The dogs' owner can't come (it's 'urgent').", None),
+        ("US$1,000 at 10:30 -- see http://a.org/b; 5% off...", None),
+        ("It’s Apple’s best, from the U.S.", "It ’s Apple ’s best , from the U.S."),
+        ("He rose 7.5. They fell to No. 2.", "He rose 7.5. They fell to No. 2 ."),
+        ("We cannot, o'clock and AT&T", "We cannot , o'clock and AT&T"),
+    ],
+)
+def test_examples_of_the_treebank(text, tokens):
+    others = {
+        "The": "The dogs ' owner ca n't come ( it 's ' urgent ' ) .",
+        "US$": "US$ 1,000 at 10:30 -- see http://a.org/b ; 5 % off ...",
+    }
+    tokens = (tokens or others[text[:3]]).split()
+    assert tokenize([text], "treebank") == [tokens] == [treebank(text)]
+    assert tokenize([" ".join(tokens)], "treebank") == [tokens]  # tokens stay as they are
+
+
+def test_the_treebank_gives_back_conll_2003(tfreps_data):
+    sentences = [s.tokens for s in read_tagged(tfreps_data / "conll2003" / "eng.train")]
+    found = tokenize([" ".join(tokens) for tokens in sentences], "treebank")
+    equal = sum(ours == theirs for ours, theirs in zip(sentences, found, strict=True))
+    assert equal > 0.99 * len(sentences)
 
 
 def test_examples():
@@ -201,7 +330,9 @@ def test_examples_of_bert():
 
 def test_errors():
     for texts in ["a"], tf.constant(["a"]):
-        with pytest.raises(ValueError, match="`method` must be .*'words' or a BERT .*; got 'bpe'"):
+        with pytest.raises(
+            ValueError, match="`method` must be .*'treebank' or a BERT .*; got 'bpe'"
+        ):
             tokenize(texts, "bpe")
     with pytest.raises(ValueError, match="a list of texts; got the string 'a b'"):
         tokenize("a b")

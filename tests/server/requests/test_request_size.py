@@ -3,8 +3,10 @@
 import re
 import time
 
+import hypothesis
 import numpy as np
 import pytest
+from hypothesis import strategies
 
 from tests import tiny_bert
 from tfreps._src.server.requests.request_size import PATTERNS, RequestCounter, RequestSize
@@ -18,6 +20,7 @@ TEXTS = [
     "a\u00a0b\u2003c\x1cd\x85e",
     "!!!---???",
     "e\u0301a\u0308 हिन्दी",
+    "I'd say: it's 3.50, isn't it -- \"no\"...",
 ]
 
 
@@ -31,6 +34,13 @@ def test_as_many_as_the_graph_makes_of_it(how):
     found = [RequestCounter(how).size(texts(text), 100, 10_000).longest for text in TEXTS]
     for count, bound in zip(counts, found, strict=True):
         assert max(count, 1) <= bound <= max(count, 1) + 1
+
+
+@hypothesis.settings(max_examples=200)
+@hypothesis.given(text=strategies.text("abntsXYé.'’,:-$\"()”/ 95", min_size=1, max_size=20))
+def test_never_fewer_than_the_graph_makes_of_it(text):
+    [tokens] = tokenize([text], "treebank")
+    assert len(tokens) <= RequestCounter("treebank").size(texts(text), 100, 10_000).longest
 
 
 def test_words_of_a_bert():

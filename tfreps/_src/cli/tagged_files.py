@@ -1,5 +1,7 @@
 """Options and reading of tagged sentences, which all commands for taggers share."""
 
+import itertools
+
 from tfreps._src.cli.options import Option
 from tfreps._src.data.labeled.tagged_sentences import FORMATS, TaggedSentence, read_tagged
 
@@ -14,6 +16,8 @@ def separator(text):
     return {"tab": "\t", "\\t": "\t", "space": " "}.get(text, text)
 
 
+NUM_COMPARED = 2000  # training sentences whose tokens `check_tokens` compares
+MAX_DIFFERING = 0.05  # share of these that may be tokenized differently without a warning
 SCHEMES = ["bio", "iob1", "bioes", "bilou", "bmes", "none"]
 PARTS = "train", "validation", "test"
 COLUMNS = {
@@ -96,6 +100,40 @@ def read_parts(options) -> dict[str, list[TaggedSentence]]:
     return {
         part: read_tagged_files(options, files) if files else [] for part, files in given.items()
     }
+
+
+def check_tokens(sentences, how: str, bert=None) -> None:
+    """Warns if raw text would often be split into other tokens than the training data has.
+
+    `sentences` are the lists of tokens of the training data; the first `NUM_COMPARED` of them are
+    joined by spaces and tokenized as --tokens says.
+    """
+    from tfreps._src.text.tokenizers import tokenize
+
+    sentences = sentences[:NUM_COMPARED]
+    method = bert.tokenizer if how == "bert" and bert else how
+    found = tokenize([" ".join(tokens) for tokens in sentences], method)
+    differing = [pair for pair in zip(sentences, found, strict=True) if pair[0] != pair[1]]
+    share = len(differing) / max(1, len(sentences))
+    if share <= MAX_DIFFERING:
+        return
+    ours, theirs = first_difference(*differing[0])
+    print(
+        f"Warning: --tokens {how} does not give back the tokens of {share:.0%} of the training "
+        f"sentences: {ours!r} becomes {' '.join(theirs)!r}. tfreps tag and exports would split raw "
+        "text in the same way. Choose another value of --tokens, such as treebank for English "
+        "newswire, or spaces for text that is already split into tokens."
+    )
+
+
+def first_difference(expected: list[str], found: list[str]) -> tuple[str, list[str]]:
+    """Returns the first token that a tokenizer changes, and the tokens that it becomes."""
+    pairs = itertools.zip_longest(expected, found)
+    number = next(n for n, (ours, theirs) in enumerate(pairs) if ours != theirs)
+    parts = []
+    while number + len(parts) < len(found) and len("".join(parts)) < len(expected[number]):
+        parts.append(found[number + len(parts)])
+    return expected[number], parts
 
 
 def check_tags(

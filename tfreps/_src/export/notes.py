@@ -141,6 +141,7 @@ UNITS = {
     "spaces": "every run of characters between white space",
     "words": "every run of letters, digits, combining marks and underscores, and every other "
     "character except white space",
+    "treebank": "words, punctuation marks and contractions, as the Penn Treebank separates them",
     "bert_words": "every run of letters, digits and combining marks, every CJK character, and "
     "every other character except white space",
     "characters": "every character except white space",

@@ -103,7 +103,8 @@ def make_linear(options, inputs: EncoderInputs):
     """Returns the `LinearEncoder` whose scores are added to those of an encoder, or `None`."""
     ngrams = getattr(options, "ngrams", None)  # taggers do not have this option
     sizes = inputs.indexer.vocabulary_size, inputs.num_classes
-    more = {"dropout": options.linear_dropout, "name": "linear"}
+    more = {"dropout": options.linear_dropout, "num_frozen_words": inputs.num_frozen_words}
+    more["name"] = "linear"
     if ngrams:
         names = "unigram_offsets", "bigram_offsets", "trigram_offsets"
         # The scores are summed over the text, so a second offset would count n-grams twice.

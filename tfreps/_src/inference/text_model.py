@@ -19,7 +19,7 @@ from tfreps._src.text.tokenizers import tokenize
 from tfreps._src.text.vocabulary import Vocabulary
 
 BATCH_TOKENS = 4096
-Tokenization = Literal["spaces", "characters", "words", "bert"]
+Tokenization = Literal["spaces", "characters", "words", "treebank", "bert"]
 
 
 class TextModel(LoadedModel):

@@ -1,8 +1,10 @@
-"""Features that models read: their specs, a check that none is missing, and the mask of tokens."""
+"""Features that models read: their specs, checks, and the mask of tokens."""
 
 import itertools
 
 import tensorflow as tf
+
+from tfreps._src.files.argument_checks import check_integers
 
 
 def feature(name, *sizes, dtype="int32"):
@@ -33,6 +35,16 @@ def check_features(features, needed, reader):
             f"{missing[0]!r} is missing from {sorted(features)}. Create `vectors` with "
             "`tfreps embed`, and all other features with tfreps.text.TokenIndexer (set its "
             "`max_characters` for `character_ids`)."
+        )
+
+
+def check_frozen_words(num_frozen_words, vocabulary_size):
+    """Raises a ValueError if more words are frozen than the vocabulary has."""
+    check_integers(0, num_frozen_words=num_frozen_words)
+    if num_frozen_words > vocabulary_size:
+        raise ValueError(
+            f"`num_frozen_words` must be at most `vocabulary_size`, {vocabulary_size}; got "
+            f"{num_frozen_words}."
         )
 
 

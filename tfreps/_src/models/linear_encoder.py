@@ -10,7 +10,13 @@ from tfreps._src.files.argument_checks import check_dropout, check_integers
 from tfreps._src.layers.ops.annotations import Features, Outputs
 from tfreps._src.layers.ops.masks import checked_ids
 from tfreps._src.layers.ops.table_rows import table_rows
-from tfreps._src.models.features import check_features, feature, token_mask, with_optional
+from tfreps._src.models.features import (
+    check_features,
+    check_frozen_words,
+    feature,
+    token_mask,
+    with_optional,
+)
 from tfreps._src.models.whole_model import WholeModel
 
 
@@ -41,6 +47,9 @@ class LinearEncoder(WholeModel, keras.Model):
             four times as many. Defaults to `2 ** 18`.
         dropout: float in [0, 1). Dropout rate of the features. A dropped feature loses its whole
             vector, which reduces overfitting. Defaults to 0.0.
+        num_frozen_words: int. Number of words at the end of the vocabulary that do not occur in the
+            training data, as in `TokenEmbedder`. They share one row of the table of single tokens,
+            so that a large vocabulary does not slow down the optimizer. Defaults to 0.
 
     Call arguments:
         features: dict with `token_ids` int `[B, T]`, vocabulary id plus 1, 0 for padding; and,
@@ -76,10 +85,12 @@ class LinearEncoder(WholeModel, keras.Model):
         trigram_offsets: Sequence[int] = (),
         num_buckets: int = 2**18,
         dropout: float = 0.0,
+        num_frozen_words: int = 0,
         **kwargs: Any,
     ) -> None:
         super().__init__(autocast=False, **kwargs)
         check_integers(1, vocabulary_size=vocabulary_size, units=units, num_buckets=num_buckets)
+        check_frozen_words(num_frozen_words, vocabulary_size)
         if not [*unigram_offsets, *bigram_offsets, *trigram_offsets]:
             raise ValueError(
                 "`unigram_offsets`, `bigram_offsets` and `trigram_offsets` must not all be empty."
@@ -93,10 +104,12 @@ class LinearEncoder(WholeModel, keras.Model):
         self.trigram_offsets = trigram_offsets
         self.num_buckets = num_buckets
         self.dropout = dropout
+        self.num_frozen_words = num_frozen_words
         # Layers. A linear model can start from zeros, because there is no symmetry to break.
-        self.start_id = vocabulary_size + 1
-        self.end_id = vocabulary_size + 2
-        self.num_ids = vocabulary_size + 3
+        self.last_id = vocabulary_size - max(0, num_frozen_words - 1)
+        self.start_id = self.last_id + 1
+        self.end_id = self.last_id + 2
+        self.num_ids = self.last_id + 3
         if unigram_offsets:
             self.unigrams = self._table("unigrams", len(unigram_offsets) * self.num_ids)
         if bigram_offsets:
@@ -113,7 +126,7 @@ class LinearEncoder(WholeModel, keras.Model):
         check_features(features, ["token_ids"], self.name)
         ids = tf.cast(features["token_ids"], "int32")
         message = f"Token ids must lie in 0..{self.vocabulary_size}."
-        ids = checked_ids(ids, self.vocabulary_size + 1, message)
+        ids = tf.minimum(checked_ids(ids, self.vocabulary_size + 1, message), self.last_id)
         mask = token_mask(features)
         y = 0.0
         if self.unigram_offsets:

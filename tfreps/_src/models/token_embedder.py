@@ -14,7 +14,13 @@ from tfreps._src.layers.ops.annotations import Activation, Array, Filters, Outpu
 from tfreps._src.layers.ops.table_rows import table_rows
 from tfreps._src.layers.scalar_mix import ScalarMix
 from tfreps._src.models.elmo import Elmo
-from tfreps._src.models.features import check_features, feature, token_mask, with_optional
+from tfreps._src.models.features import (
+    check_features,
+    check_frozen_words,
+    feature,
+    token_mask,
+    with_optional,
+)
 from tfreps._src.models.whole_model import WholeModel
 
 CHARACTERS = None, "cnn", "bilstm"
@@ -36,7 +42,8 @@ class TokenEmbedder(WholeModel, keras.Model):
             Defaults to `True`.
         num_frozen_words: int. Number of words at the end of the vocabulary whose vectors are not
             trained, such as words that occur only in a file of word vectors. They have a table of
-            their own, so that a large vocabulary does not slow down the optimizer. Defaults to 0.
+            their own, which is zero until `set_word_vectors`, so that a large vocabulary does not
+            slow down the optimizer. Defaults to 0.
         characters: `"cnn"` for a `CharCNNEncoder` or `"bilstm"` for a `CharLSTMEncoder`. If `None`
             (the default), there are no character features.
         character_filters: list of `(width, count)` pairs. Filters of the CNN.
@@ -126,9 +133,12 @@ class TokenEmbedder(WholeModel, keras.Model):
         if vocabulary_size is not None:
             num_words = vocabulary_size - num_frozen_words
             self.word_embeddings = self._table("word_embeddings", num_words, trainable_embeddings)
+            table = np.array(self.word_embeddings)
+            table[0] = 0.0  # padding
+            self.word_embeddings.assign(table)
             if num_frozen_words:
                 name = "frozen_word_embeddings"
-                self.frozen_word_embeddings = self._table(name, num_frozen_words, False)
+                self.frozen_word_embeddings = self._table(name, num_frozen_words, False, "zeros")
             widths.append(embedding_dim)
         if characters is not None:
             self.character_encoder = self._character_encoder()
@@ -219,26 +229,24 @@ class TokenEmbedder(WholeModel, keras.Model):
             words = tf.cast(table_rows(self.word_embeddings, ids), "float32")
             return tf.where((ids != 0)[..., None], words, 0.0)
         num_words = self.vocabulary_size - self.num_frozen_words
-        is_frozen = ids > num_words
-        trained = table_rows(self.word_embeddings, tf.where(is_frozen, 0, ids))
-        frozen = table_rows(self.frozen_word_embeddings, tf.where(is_frozen, ids - num_words, 0))
+        is_frozen, zeros = ids > num_words, tf.zeros_like(ids)
+        trained = table_rows(self.word_embeddings, tf.where(is_frozen, zeros, ids))
+        frozen = table_rows(
+            self.frozen_word_embeddings, tf.where(is_frozen, ids - num_words, zeros)
+        )
         words = tf.cast(tf.where(is_frozen[..., None], frozen, trained), "float32")
         return tf.where((ids != 0)[..., None], words, 0.0)
 
-    def _table(self, name, num_words, trainable):
-        """Returns a new table of random vectors, `[num_words + 1, D]`; row 0 is padding, zero."""
+    def _table(self, name, num_words, trainable, initializer=None):
+        """Returns a new table of word vectors: `[num_words + 1, D]`. Row 0 is padding."""
         bound = (3 / self.embedding_dim) ** 0.5
-        table = self.add_weight(
+        return self.add_weight(
             name=name,
             shape=(num_words + 1, self.embedding_dim),
-            initializer=keras.initializers.RandomUniform(-bound, bound),
+            initializer=initializer or keras.initializers.RandomUniform(-bound, bound),
             trainable=trainable,
             autocast=False,
         )
-        rows = np.array(table)
-        rows[0] = 0.0
-        table.assign(rows)
-        return table
 
     def _frozen_by_options(self):
         """Returns the word vectors that are not trained, so that they stay frozen."""
@@ -295,12 +303,7 @@ def _check(model):
         )
     if model.vocabulary_size is not None:
         check_integers(1, vocabulary_size=model.vocabulary_size, embedding_dim=model.embedding_dim)
-    check_integers(0, num_frozen_words=model.num_frozen_words)
-    if model.num_frozen_words > (model.vocabulary_size or 0):
-        raise ValueError(
-            f"`num_frozen_words` must be at most `vocabulary_size`, {model.vocabulary_size or 0}; "
-            f"got {model.num_frozen_words}."
-        )
+    check_frozen_words(model.num_frozen_words, model.vocabulary_size or 0)
     check_dropout(dropout=model.dropout)
     _check_elmo(model)
 

@@ -1,6 +1,8 @@
 """Reads word vectors from a NumPy array, whose words are in a text or Parquet file next to it."""
 
 import os
+import tokenize
+import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -18,7 +20,7 @@ def array_rows(path: str, largest_dimension: int) -> Iterator[tuple[bytes, bytes
     words = _words(path, len(matrix))
     dimension = matrix.shape[1]
     for start in range(0, len(matrix), BLOCK):
-        with np.errstate(over="ignore"):  # overflow yields infinity, which the caller rejects
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller rejects infinity and NaN
             block = np.array(matrix[start : start + BLOCK], "<f4")
         for word, row in zip(words[start : start + BLOCK], block, strict=True):
             yield word.encode("utf-8", "surrogatepass"), row.tobytes(), dimension
@@ -27,16 +29,14 @@ def array_rows(path: str, largest_dimension: int) -> Iterator[tuple[bytes, bytes
 def _mapped(path: str, largest_dimension: int) -> np.ndarray:
     """Returns the array of a file without reading it whole: float of 16 to 64 bits, `[V, D]`."""
     try:
-        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
+        with np.errstate(over="raise"), warnings.catch_warnings():  # of the number of elements
+            warnings.simplefilter("ignore")  # of files that Python 2 wrote
+            matrix = np.lib.format.open_memmap(path, mode="r")  # never unpickles
+    except (ValueError, SyntaxError, ArithmeticError, tokenize.TokenError) as error:
         raise ValueError(
             f"{path}: expected a NumPy file (*.npy) with one array of numbers; {error}. Write it "
             "with `numpy.save`."
         ) from None
-    if not isinstance(matrix, np.ndarray):  # an archive of several arrays
-        raise ValueError(
-            f"{path}: expected one array; got a zip archive. Write it with numpy.save."
-        )
     is_table = matrix.ndim == 2 and len(matrix) and 1 <= matrix.shape[1] <= largest_dimension
     if matrix.dtype.kind != "f" or matrix.dtype.itemsize > 8 or not is_table:
         raise ValueError(

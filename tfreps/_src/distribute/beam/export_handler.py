@@ -18,7 +18,7 @@ from tfreps._src.files.saved_models import load_saved_model
 from tfreps._src.inference.export_outputs import call_signature, signature_rows
 
 COUNTS = "assets.extra/tfreps_counts.json"  # written by `tfreps export`
-SPACED = "spaces", "words", "bert_words"  # tokenizations with about one token per word
+SPACED = "spaces", "words", "treebank", "bert_words"  # tokenizations with about one token per word
 BUCKETS = [8, 16, 32, 64, 128, 256, 512, 1024]  # bounds of lengths in tokens
 SEPARABLE = tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError
 

@@ -22,10 +22,20 @@ def marks():
 # Characters that BERT treats as separate words: the underscore and CJK characters.
 _ALONE = "_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
 ATTENDED = 1024  # approximate row length up to which attention costs less than the other layers
+# Punctuation that "treebank" always separates, and closing marks that may follow a final period.
+_SEPARATE = r";!?%…—()\[\]{}<>\"“”«»‘£€¥$"
+_CLOSING = r")\]}>\"'”’»"
+_TREEBANK = "|".join([
+    r"--+|\.\.+|(?<!\w)['’]",
+    # A run of characters, after the apostrophe of a contraction, with inner punctuation.
+    rf"['’]?(?:[^\s{_SEPARATE}'’.,:\-]|-(?!-)|[,:](?=[\d,:/])|\.(?![\s.{_CLOSING}]|\Z))+",
+    r"\S",
+])  # fmt: skip
 # Every token matches its pattern at least once, so the count is exact or slightly too high.
 PATTERNS = {
     "spaces": r"\S+",
     "words": r"[\w{marks}]+|\S",
+    "treebank": _TREEBANK,
     "bert_words": rf"(?:(?![{_ALONE}])[\w{{marks}}])+|\S",
     "characters": r"\S",
 }
