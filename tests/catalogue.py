@@ -229,7 +229,9 @@ CATALOGUE = {
     ),
     "TokenEmbedder, BiLSTM": Entry(
         models.TokenEmbedder,
-        lambda: embedder_options(characters="bilstm", character_units=3, elmo=None),
+        lambda: embedder_options(
+            characters="bilstm", character_units=3, num_frozen_words=4, elmo=None
+        ),
         {"features": (FEATURES, FEATURES_AXES)},
         ["BT", "BTD"],
         nested=("elmo",),

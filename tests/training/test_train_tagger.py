@@ -8,7 +8,9 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+import tensorflow as tf
 
+import tfreps
 from tests import tiny_run
 from tests.closeness import assert_close
 from tests.training import labeling
@@ -172,6 +174,32 @@ def test_frozen_word_vectors_and_a_frozen_elmo(few, tmp_path):
     assert np.ptp(mix) > 1e-4  # it was zeros
     assert (run / "plots" / "elmo_mix.png").exists()
     assert RunFolder.open(run).options["elmo"] == flags[-1]
+
+
+@pytest.mark.slow
+def test_words_of_the_file_alone_are_known_in_lower_case(tmp_path, capsys):
+    """The tag follows from the first number of the vector, also of words not in --train."""
+    rng = np.random.default_rng(0)
+    side = {f"w{n:02}x": rng.choice([-1, 1]) for n in range(80)}
+    rows = "".join(f"{word} {sign} {rng.normal():.3f}\n" for word, sign in side.items())
+    (tmp_path / "vectors.txt").write_text(rows)
+    sentences = [rng.choice(list(side)[:40], 5).tolist() for _ in range(40)]
+    tags = [["AB"[side[word] > 0] for word in words] for words in sentences]
+    flags = ["--train", labeling.write_columns(tmp_path / "train", sentences, tags)]
+    more = ["--scheme", "none", "--vectors", str(tmp_path / "vectors.txt"), "--no-use-crf"]
+    more += ["--tokens", "treebank", "--epochs", "9", "--dropout", "0"]
+    run = train_tagger(flags, tmp_path / "run", *more, sizes=["--encoder", "embeddings"])
+    assert "have a vector" in capsys.readouterr().out
+    unseen = [word.upper() for word in list(side)[40:]]
+    expected = ["AB"[side[word.lower()] > 0] for word in unseen]
+    found = tfreps.load(run)
+    assert found.indexer.lowercase_fallback and found.model.encoder.num_frozen_words == 40
+    assert found.tag([unseen])[0].tags == expected
+    assert main(["export", str(run), "--output", str(tmp_path / "export")]) == 0
+    served = tf.saved_model.load(str(tmp_path / "export" / "1")).signatures["serving_default"]
+    out = served(tf.constant([f"({' '.join(unseen)})."]))
+    names = [name.decode() for name in out["tags"][0].numpy()]
+    assert names[1:-2] == expected
 
 
 @pytest.mark.slow
