@@ -184,14 +184,14 @@ def test_words_of_the_file_alone_are_known_in_lower_case(tmp_path, capsys):
     rows = "".join(f"{word} {sign} {rng.normal():.3f}\n" for word, sign in side.items())
     (tmp_path / "vectors.txt").write_text(rows)
     sentences = [rng.choice(list(side)[:40], 5).tolist() for _ in range(40)]
-    tags = [["AB"[side[word] > 0] for word in words] for words in sentences]
+    tags = [["AB"[int(side[word] > 0)] for word in words] for words in sentences]
     flags = ["--train", labeling.write_columns(tmp_path / "train", sentences, tags)]
     more = ["--scheme", "none", "--vectors", str(tmp_path / "vectors.txt"), "--no-use-crf"]
     more += ["--tokens", "treebank", "--epochs", "9", "--dropout", "0"]
     run = train_tagger(flags, tmp_path / "run", *more, sizes=["--encoder", "embeddings"])
     assert "have a vector" in capsys.readouterr().out
     unseen = [word.upper() for word in list(side)[40:]]
-    expected = ["AB"[side[word.lower()] > 0] for word in unseen]
+    expected = ["AB"[int(side[word.lower()] > 0)] for word in unseen]
     found = tfreps.load(run)
     assert found.indexer.lowercase_fallback and found.model.encoder.num_frozen_words == 40
     assert found.tag([unseen])[0].tags == expected
