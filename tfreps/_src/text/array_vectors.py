@@ -90,8 +90,8 @@ def _text_words(file: str, count: int) -> list[str]:
 def _parquet_words(file: str, count: int) -> list[str]:
     """Returns the only column of strings of a Parquet file."""
     try:
-        import pyarrow
-        import pyarrow.parquet
+        import pyarrow  # pyright: ignore[reportMissingImports]
+        import pyarrow.parquet  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise ValueError(
             f"{file} requires the package pyarrow: pip install pyarrow. Or write its words to "

@@ -161,7 +161,7 @@ class TokenIndexer(tf.Module):
         """Returns the ids of tokens in the vocabulary: int32, of the same shape."""
         tokens = self.normalize(tokens)
         ids = self.table.lookup(tokens)
-        if self.lowercase_fallback and not self.lowercase:
+        if self.vocabulary is not None and self.lowercase_fallback and not self.lowercase:
             lower = self.table.lookup(tf.strings.lower(tokens, encoding="utf-8"))
             ids = tf.where(ids == self.vocabulary.unknown_id, lower, ids)
         return tf.cast(ids, tf.int32)
