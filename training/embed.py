@@ -111,7 +111,6 @@ COMMAND = Command(
     ],
     (
         "tfreps embed runs/elmo text.txt --output vectors.hdf5",
-        "tfreps embed runs/elmo eng.train --format conll --layers top --output vectors.hdf5",
         "tfreps embed hf://sentence-transformers/all-MiniLM-L6-v2 texts.txt --output vectors.npy",
         "tfreps embed --elmo-config options.json --elmo-weights weights.hdf5 text.txt \\\n"
         "    --output vectors.hdf5",

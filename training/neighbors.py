@@ -49,7 +49,6 @@ COMMAND = Command(
         }),
     ],
     (
-        "tfreps neighbors runs/elmo --text test.txt",
         "tfreps neighbors runs/elmo --text test.txt --word left --count 3",
         "tfreps neighbors hf://sentence-transformers/all-MiniLM-L6-v2 --text texts.txt \\\n"
         "    --query 'a quiet hotel'",

@@ -57,10 +57,11 @@ DATA = {
 HEAD = {
     "pooling": Option(
         str, None, "How to combine the output vectors of the encoder into one vector per text: "
-        "their mean (mean), their maximum (max), both (mean_max), their mean weighted by learned "
-        "attention (attention), the first vector (first), or the pooled output of the encoder "
-        "(pooled). Defaults to pooled for slstm and cnn, and to mean for the other encoders.",
-        ["mean", "max", "mean_max", "attention", "first", "pooled"],
+        "their mean (mean), their maximum (max), both (mean_max), their sum divided by the square "
+        "root of their number (mean_sqrt), their mean weighted by learned attention (attention), "
+        "the first vector (first), or the pooled output of the encoder (pooled). Defaults to "
+        "pooled for slstm and cnn, and to mean for the other encoders.",
+        ["mean", "max", "mean_max", "mean_sqrt", "attention", "first", "pooled"],
     ),
     "hidden_units": Option(
         int, None, "Width of a hidden layer between the pooling and the output layer. By default, "

@@ -10,6 +10,8 @@ from training.train_classifier import COMMAND
 
 SENTENCES = [["the", "dog"], ["a", "cat"]]
 
+CALIBRATION = {"calibration_error": 0.125, "temperature": 1.0}
+
 
 def options(**given):
     return argparse.Namespace(**{**default_values(COMMAND.options), "train": ["t"], **given})
@@ -20,7 +22,7 @@ def test_the_end_of_a_run(tmp_path, monkeypatch, capsys):
     run.write_results({"training": {"tokens": 9}})
     draw = types.SimpleNamespace(plot_run=lambda *given: drawn.append(given) or ["No plots."])
     monkeypatch.setattr(labeling, "plots", draw)
-    measured = {"validation": {"sentences": 1, "accuracy": 0.5, "confusion": [[1]]}}
+    measured = {"validation": {"sentences": 1, "accuracy": 0.5, "confusion": [[1]], **CALIBRATION}}
     labeling.finish(run, "the model", {"f1": 0.25, "step": 3}, measured, "tag")
     best = {"f1": 0.25, "step": 3}
     assert run.results() == {"training": {"tokens": 9}, "best": best, **measured}
@@ -38,12 +40,13 @@ def test_results_of_taggers_and_of_classifiers(tmp_path, monkeypatch, capsys):
     scores = {"precision": 0.5, "recall": 1.0, "f1": 2 / 3, "support": 4}
     report = {"labels": {"X": scores}, "micro": scores, "macro": scores, "weighted": scores}
     measured = {
-        "validation": {"sentences": 3, "accuracy": 0.5},
-        "test": {"texts": 3, "accuracy": 0.75, "auc": 0.625, **report},
+        "validation": {"sentences": 3, "accuracy": 0.5, **CALIBRATION},
+        "test": {"texts": 3, "accuracy": 0.75, "auc": 0.625, **report, **CALIBRATION},
     }
     labeling.finish(run, "the model", {}, measured, "classify")
     parts = capsys.readouterr().out.split("\n\n")
-    assert parts[0] == "\nvalidation: accuracy 0.5000"
+    error = "expected calibration error: 0.1250"
+    assert parts[0] == f"\nvalidation: accuracy 0.5000\n{error}"
     assert parts[1].startswith("test: accuracy 0.7500, AUC 0.6250\n") and "0.6667" in parts[1]
 
 
