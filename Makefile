@@ -97,7 +97,7 @@ test-slow: install
 
 test-real: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
-	  -r tests/real/requirements.txt pyarrow
+	  -r tests/real/requirements.txt
 	$(BIN)/python -m pytest -q --durations=8 tests/real
 
 # Beam and the newest TensorFlow Serving API need different versions of protobuf.

@@ -145,7 +145,7 @@ def embed(options):
 
 def embed_lines(options, found):
     """Writes one vector per line of raw text."""
-    from tfreps._src.inference.vector_files import check_suffix, write_vectors
+    from tfreps._src.inference.write_vectors import check_suffix, write_vectors
 
     check_suffix(options.output)
     check_unused(options, found, {*ONLY_BILM, *ONLY_TOKENS})

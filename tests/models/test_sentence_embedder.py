@@ -117,6 +117,16 @@ def test_training_finds_pairs_and_is_saved(tmp_path):
     assert again.predict(FIRST, verbose=0)["vectors"].shape == (6, 5)
 
 
+def test_a_text_without_tokens_has_finite_gradients():
+    model = make(normalize=True)
+    empty = {"token_ids": np.zeros([6, 2], "int32")}
+    with tf.GradientTape() as tape:
+        y_pred = model({"first": FIRST, "second": empty})
+        loss = model.compute_loss(y_pred=y_pred)
+    gradient = tf.convert_to_tensor(tape.gradient(loss, model.trainable_weights[0]))
+    assert np.isfinite(gradient).all() and np.isfinite(loss)
+
+
 def test_errors():
     for options, message in [
         ({"pooling": "sum"}, "`pooling` must be one of .*; got 'sum'"),

@@ -53,7 +53,6 @@ ACTIVATIONS = {
     "torch.nn.modules.activation.Sigmoid": "sigmoid",
 }
 OLDER_PLACES = "sentence_transformers.models."  # of the classes; all versions know these names
-KINDS = "Transformer", "Pooling", "Dense", "Normalize"
 
 
 class TextSettings(NamedTuple):
@@ -95,8 +94,8 @@ def read_modules(folder: str | os.PathLike[str]) -> list[Module]:
             raise ValueError(f"{file}: `path` must be a folder inside {folder}; got {place!r}.")
         modules.append(Module(kind.rpartition(".")[2], pathlib.Path(folder, place)))
     kinds = [module.kind for module in modules]
-    number = kinds.count("Dense")
-    if kinds not in ([*KINDS[:2], *["Dense"] * number, *KINDS[3:][:last]] for last in (0, 1)):
+    dense = ["Dense"] * kinds.count("Dense")
+    if kinds != ["Transformer", "Pooling", *dense, *["Normalize"] * ("Normalize" in kinds)]:
         raise ValueError(
             f"{file}: the modules must be a Transformer, a Pooling, any number of Dense and, "
             f"optionally, a Normalize, in this order; got {', '.join(kinds) or 'none'}."
@@ -178,7 +177,9 @@ def write_embedder(
     write_json(folder / "1_Pooling" / "config.json", pooling)
     for number, (config, arrays) in enumerate(dense, 2):
         write_folder(folder / f"{number}_Dense", config, arrays)
-    longest = model.encoder.max_sequence_length if settings.max_length is None else settings[0]
+    longest = (
+        model.encoder.max_sequence_length if settings.max_length is None else settings.max_length
+    )
     write_json(folder / SETTINGS, {"max_seq_length": longest, "do_lower_case": settings.lowercase})
     about = {"prompts": dict(settings.prompts), "default_prompt_name": settings.default_prompt}
     write_json(folder / PROMPTS, about)

@@ -13,7 +13,8 @@ class EmbedderSignatures(TextSignatures):
         vectors         float32 [N, D], the vector of each text
         sequence_len    int32 [N], the number of tokens or pieces that were read
 
-    The text of the default prompt is put in front of each text. `explain` also returns the `tokens`
+    The text of the default prompt is put in front of each text, but not in front of `tokens` for a
+    model that reads tokens. `explain` also returns the `tokens`
     or pieces that were read, and the attention of a Transformer.
 
     Args:

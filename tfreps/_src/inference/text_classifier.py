@@ -50,7 +50,6 @@ class TextClassifier(WholeTextModel):
     """
 
     kind = "a classifier"
-    scheme: None = None
 
     def __init__(
         self,

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tfreps._src.convert.sentence_transformers import TextSettings
+from tfreps._src.convert.model_cards import write_model_card
+from tfreps._src.convert.sentence_transformers import TextSettings, write_embedder
 from tfreps._src.files.argument_checks import check_choice, check_list
 from tfreps._src.inference.outputs import TextEmbeddings
 from tfreps._src.inference.text_model import Tokenization
@@ -25,9 +26,9 @@ class TextEmbedder(WholeTextModel):
     Args:
         model: `SentenceEmbedder`.
         indexer: `PieceIndexer` for a BERT model, otherwise `tfreps.text.TokenIndexer`.
-        tokens: str. Tokenization of raw text: `"spaces"`, `"characters"` or `"words"`, which
-            `tfreps.text.tokenize` defines. Has no effect for a BERT model, whose tokenizer splits
-            texts into pieces. Defaults to `"spaces"`.
+        tokens: str. Tokenization of raw text: `"spaces"`, `"characters"`, `"words"` or
+            `"treebank"`, which `tfreps.text.tokenize` defines. Has no effect for a BERT model,
+            whose tokenizer splits texts into pieces. Defaults to `"spaces"`.
         max_length: int. Texts are truncated to this number of tokens (for a BERT model, pieces
             including `[CLS]` and `[SEP]`). If `None`, texts are not truncated. Defaults to `None`.
         prompts: dict from names to str. Texts that can be put in front of a text, such as
@@ -144,8 +145,9 @@ class TextEmbedder(WholeTextModel):
                 "none. Use `save_to_preset` instead."
             )
         settings = TextSettings(self.max_length, False, self.prompts, self.default_prompt)
-        self.model.save_pretrained(folder, settings)
+        write_embedder(self.model, folder, settings)
         write_checkpoint_tokenizer(self.tokenizer, folder)
+        write_model_card(self.model, folder)
 
     def _reading(self) -> dict[str, Any]:
         found = {"prompts": self.prompts, "default_prompt": self.default_prompt}

@@ -89,7 +89,7 @@ class PublishedEmbedder(PresetMethods):
         )
         return model_files().from_pretrained(cls, source, **named)
 
-    def save_pretrained(self, folder: str | os.PathLike[str], settings: Any = None) -> None:
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Writes a folder for sentence-transformers, without the vocabulary.
 
         `save_pretrained` of the object that `tfreps.load` returns also writes the vocabulary, the
@@ -97,10 +97,9 @@ class PublishedEmbedder(PresetMethods):
 
         Args:
             folder: str or path-like. Folder to write to; created if it does not exist.
-            settings: Used by `tfreps.inference.TextEmbedder`. Defaults to `None`.
 
         Raises:
             ValueError: If the encoder is not a `BertEncoder`, if `BertEncoder.save_pretrained`
                 rejects it, or if sentence-transformers has no such pooling or activation.
         """
-        model_files().save_pretrained(self, folder, settings)
+        model_files().save_pretrained(self, folder)

@@ -132,7 +132,7 @@ class SentenceEmbedder(PublishedEmbedder, SentenceLossModel, keras.Model):
         v = tf.concat([pool(sequence, mask=mask) for pool in self.pools], axis=-1)  # [B, D]
         for layer in self.dense_layers:
             v = tf.cast(layer(v), "float32")
-        return _of_length_one(v) if self.normalize else v
+        return tf.math.l2_normalize(v, axis=-1) if self.normalize else v
 
     def compute_loss(
         self,
@@ -176,12 +176,6 @@ def _are_pairs(features):
     return isinstance(features, Mapping) and isinstance(features.get("first"), Mapping)
 
 
-def _of_length_one(vectors):
-    """Divides vectors by their lengths; those of length 0 stay 0."""
-    lengths = tf.norm(vectors, axis=-1, keepdims=True)
-    return tf.math.divide_no_nan(vectors, lengths)
-
-
 def _cosines(vectors):
     """Returns the cosines of the first texts of rows `[B, 2 or 3, D]` with all others, `[B, C]`.
 
@@ -192,7 +186,7 @@ def _cosines(vectors):
             "A batch for training must have pairs of texts: a dict with the features of the "
             f"`first` and `second` texts; got vectors of shape {vectors.shape}."
         )
-    vectors = _of_length_one(vectors)
+    vectors = tf.math.l2_normalize(vectors, axis=-1)
     others = tf.concat(tf.unstack(vectors, axis=1)[1:], axis=0)  # [C, D]
     return tf.matmul(vectors[:, 0], others, transpose_b=True)
 
