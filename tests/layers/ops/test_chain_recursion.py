@@ -33,9 +33,9 @@ def test_recur_is_a_loop_over_all_positions(length, reverse):
     numbers = np.arange(1, length + 1)
     state, before, after = 7, {}, {}
     for number, t in enumerate(range(length)[::-1] if reverse else range(length)):
-        state += number % BLOCK == 0
         before[t], state = state, (3 * state + numbers[t]) % 1000
         after[t] = state
+        state += number % BLOCK == BLOCK - 1
     spec = tf.TensorSpec([None], "int32")
     inputs = [tf.constant(numbers[:, None], "int32")]
     (last,), seen = recur(step, (tf.constant([7]),), inputs, [spec, spec], reverse, add_one)

@@ -148,8 +148,8 @@ def _forward_backward(chain):
         prefix_t[j] = sum_i prefix_{t-1}[i] factors_{t-1}[i] steps[i, j]
         suffix_t[i] = sum_j steps[i, j] factors_t[j] suffix_{t+1}[j]
 
-    The highest score is factored out of every step, and the sums of each block are divided by their
-    total first. The computation uses float64 and is exact if no path is lost to underflow. This
+    The highest score is factored out of every step, and the sums are divided by their total after
+    each block. The computation uses float64 and is exact if no path is lost to underflow. This
     holds if the factors of all possible scores are above exp(-WIDEST_STEP) and every nonzero sum is
     above SMALLEST: then each product is a normal number, and a sum of 0 means that no path is
     possible. `exact` of the result is True if this holds and `value`, the log normalizer `[B]`, is
@@ -171,17 +171,17 @@ def _forward_backward(chain):
         sums, log_scale = state
         total = tf.reduce_sum(sums, -1, keepdims=True)  # [2, B, 1]
         total = tf.where(total > 0.0, total, 1.0)
-        return sums / total, log_scale + tf.math.log(total[0])
+        return sums / total, log_scale + tf.math.log(total[1])
 
     ends_of_all = tf.broadcast_to(ends, tf.shape(factors)[1:])
     first = tf.stack([tf.broadcast_to(steps[-1], tf.shape(factors)[1:]), ends_of_all])
     state = first, tf.zeros_like(factors[0, :, :1])
     both_factors = tf.stack([factors, tf.reverse(factors, [0])], 1)  # [P, 2, B, S]
     spec = tf.TensorSpec([2, None, chain.num_states], "float64")
-    (_, log_scale), (sums,) = recur(step, state, [both_factors], [spec], before_block=scaled)
+    (final, log_scale), (sums,) = recur(step, state, [both_factors], [spec], after_block=scaled)
     prefixes = sums[:, 0] * factors  # [P, B, S]
     suffixes = tf.reverse(sums[:, 1], [0])  # [P, B, S]: after each position
-    value = log_scale[:, 0] + tf.math.log(tf.reduce_sum(prefixes[-1] * ends, -1))
+    value = log_scale[:, 0] + tf.math.log(final[1, :, -1])  # the suffix before the first tag
     num_steps = tf.cast(tf.shape(factors)[0], "float64")
     value += tf.reduce_sum(tf.cast(highest[..., 0], "float64"), 0)
     value += num_steps * tf.cast(highest_step, "float64") + tf.cast(highest_end, "float64")

@@ -81,14 +81,14 @@ class Chain(NamedTuple):
         return tf.gather_nd(values, self.places)
 
 
-def recur(step, state, inputs, outputs, reverse=False, before_block=None):
+def recur(step, state, inputs, outputs, reverse=False, after_block=None):
     """Runs `state, outputs = step(state, *values of inputs at t)` for all positions `t`.
 
     The inputs have the positions on the first axis, their number is a multiple of BLOCK, and
     `outputs` are the specs of the outputs at one position. Returns the final state, and the outputs
     with the positions on the first axis, in their original order also with `reverse`. In a plain
     graph, the overhead of a loop iteration exceeds the time of a step; each iteration therefore
-    processes BLOCK positions, after `state = before_block(state)`.
+    processes BLOCK positions, followed by `state = after_block(state)`.
     """
     inputs = [_in_blocks(array) for array in inputs]  # [P / BLOCK, BLOCK, ...]
     num_blocks = tf.shape(inputs[0])[0]
@@ -100,11 +100,11 @@ def recur(step, state, inputs, outputs, reverse=False, before_block=None):
     )
 
     def body(block, state, arrays):
-        state = before_block(state) if before_block else state
         values = [tf.unstack(tf.gather(array, block)) for array in inputs]
         rows = [None] * BLOCK
         for t in order:
             state, rows[t] = step(state, *(value[t] for value in values))
+        state = after_block(state) if after_block else state
         rows = zip(*rows, strict=True)
         arrays = tuple(a.write(block, tf.stack(r)) for a, r in zip(arrays, rows, strict=True))
         return block - 1 if reverse else block + 1, state, arrays
