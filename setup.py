@@ -29,6 +29,7 @@ REQUIRES = [
     "lazy_loader",
 ]
 PLOTS = ["matplotlib"]
+SENTENCES = ["sentencex>=1.0"]
 SERVING = [
     "tensorflow-serving-api>=2.19",
     "grpcio-health-checking",
@@ -67,9 +68,10 @@ setup(
     extras_require={
         "serving": SERVING,
         "plots": PLOTS,
+        "sentences": SENTENCES,  # tfreps tokenize --split-sentences
         "beam": BEAM,  # tfreps annotate
-        "dev": [*DEV, *PLOTS, *SERVING],
-        "docs": [*DOCS, *PLOTS, *SERVING],  # builds the site: make docs
+        "dev": [*DEV, *PLOTS, *SENTENCES, *SERVING],
+        "docs": [*DOCS, *PLOTS, *SENTENCES, *SERVING],  # builds the site: make docs
         "clusters": CLUSTERS,  # tests of the examples for Spark and Ray
         "hostile": ["schemathesis"],  # requests that fit a description, and others
         "browser": ["playwright"],  # tests of the page, with Debian's chromium

@@ -1,8 +1,11 @@
-"""Tokenizes raw texts: writes one text per line, with a space between tokens.
+"""Tokenizes raw texts: writes one text or sentence per line, with a space between tokens.
 
 tfreps build-vocabulary, pretrain-elmo, evaluate-lm and embed read this format. The option --tokens
-of train-tagger and train-classifier selects among the same tokenizers.
+of train-tagger and train-classifier selects among the same tokenizers. ELMo reads one sentence per
+line; --split-sentences writes the sentences of longer texts in this way.
 """
+
+import importlib.util
 
 from tfreps import data
 from tfreps._src.cli import labeled_texts
@@ -41,7 +44,14 @@ COMMAND = Command(
                 TOKENIZERS,
             ),
             "lowercase": Option(bool, False, "Write tokens in lower case."),
-            "max_length": Option(int, None, "Truncate texts to this many tokens.", at_least=1),
+            "max_length": Option(
+                int, None, "Truncate lines of the output to this many tokens.", at_least=1
+            ),
+            "split_sentences": Option(
+                str, None, "Write one sentence per line, not one text. The value is the code of "
+                "the language, such as en, de or zh; a language without rules of its own is split "
+                "by those of similar languages. Needs the package sentencex.", metavar="LANGUAGE",
+            ),
         }),
         Group("output", "File to write.", {
             "output": Option(
@@ -53,7 +63,7 @@ COMMAND = Command(
     ],
     (
         "tfreps tokenize reviews/*.txt --output corpus.txt",
-        "tfreps tokenize train.tsv --format tab --output train.txt --tokens words --lowercase",
+        "tfreps tokenize articles.txt --output corpus.txt --tokens treebank --split-sentences en",
         "tfreps tokenize reviews.jsonl --format json --text-field body --output corpus.txt",
     ),
 )  # fmt: skip
@@ -65,13 +75,17 @@ def main(argv=None):
 
 def write_tokens(options):
     check_output(options.output, options.overwrite, options.text)
-    texts = num_tokens = 0
+    texts = read_texts(options)
+    if options.split_sentences:
+        texts = sentences(texts, options.split_sentences)
+    lines = num_tokens = 0
     with written_whole(options.output) as file:
-        for tokens in tokenized(read_texts(options), options):
-            texts, num_tokens = texts + 1, num_tokens + len(tokens)
+        for tokens in tokenized(texts, options):
+            lines, num_tokens = lines + 1, num_tokens + len(tokens)
             file.write(" ".join(tokens) + "\n")
+    kind = "sentences" if options.split_sentences else "texts"
     print(
-        f"Wrote {options.output}: {texts:,} texts, {num_tokens:,} tokens.\n"
+        f"Wrote {options.output}: {lines:,} {kind}, {num_tokens:,} tokens.\n"
         f"Next: tfreps build-vocabulary {options.output} --output FILE."
     )
 
@@ -83,6 +97,18 @@ def read_texts(options):
             yield from (line for line in read_lines(path, options.encoding) if line.strip())
         return
     yield from (example.text for example in labeled_texts.read_files(options.text, options))
+
+
+def sentences(texts, language):
+    """Returns an iterator over the sentences of the texts; empty texts have none."""
+    if importlib.util.find_spec("sentencex") is None:
+        raise ValueError(
+            "--split-sentences needs the package sentencex. Run: pip install 'tfreps[sentences]'."
+        )
+    import sentencex
+
+    found = (sentence for text in texts for sentence in sentencex.segment(language, text))
+    return (sentence for sentence in found if sentence.strip())
 
 
 def tokenized(texts, options):

@@ -164,6 +164,10 @@ def test_poolings_are_those_of_the_classifier():
             {"encoder": "bert", "bert": "b", "bert_from_scratch": True, "freeze_blocks": 1},
             "--freeze-blocks cannot be combined with --bert-from-scratch.",
         ),
+        (
+            {"encoder": "bert", "bert": "b", "lora_rank": 8, "freeze_blocks": 1},
+            "--lora-rank cannot be combined with --freeze-blocks.",
+        ),
         ({"layer_decay": 0.9}, "--layer-decay requires --bert."),
         ({"bert_learning_rate": 0.1}, "--bert-learning-rate requires --bert."),
         ({"test_vectors": "v", "test": ["t"]}, "--test-vectors requires --train-vectors."),

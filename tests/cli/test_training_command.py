@@ -3,6 +3,7 @@
 import argparse
 import types
 
+import numpy as np
 import pytest
 
 from tfreps._src.callbacks import stop_signals
@@ -199,10 +200,12 @@ def test_the_command_that_goes_on(tmp_path):
     assert resume_command(begun) == f"tfreps train-tagger --run '{tmp_path}/my run' --resume"
 
 
-def test_the_beginning(tmp_path, capsys):
-    model = types.SimpleNamespace(count_params=lambda: 1234)
+@pytest.mark.parametrize("trained, text", [(1234, "1,234"), (1000, "1,000 of 1,234")])
+def test_the_beginning(trained, text, capsys):
+    weights = [np.zeros([trained - 600]), np.zeros([2, 300])]
+    model = types.SimpleNamespace(count_params=lambda: 1234, trainable_weights=weights)
     say_start(RunFolder("r", "train-tagger", {}), model, " on 2 texts")
     assert capsys.readouterr().out.splitlines() == [
-        "Training 1,234 parameters in r on 2 texts.",
+        f"Training {text} parameters in r on 2 texts.",
         "Watch it with: tensorboard --logdir r/logs",
     ]

@@ -99,6 +99,13 @@ def test_a_bert_as_asked(bert):
     assert inputs.make_indexer(given, [], bert=EncoderAndTokenizer(encoder, tokenizer)).words
 
 
+def test_a_bert_with_adapters(bert):
+    given = options(encoder="bert", bert=bert, lora_rank=3)
+    trained = bert_inputs.read_bert(given, print).encoder.trainable_weights
+    assert {weight.name for weight in trained} == {"lora_kernel_a", "lora_kernel_b"}
+    assert {min(weight.shape) for weight in trained} == {3}
+
+
 def test_a_bert_of_new_weights(bert):
     old = bert_inputs.read_bert(options(encoder="bert", bert=bert), print)
     new = bert_inputs.read_bert(options(encoder="bert", bert=bert, bert_from_scratch=True), print)

@@ -1,6 +1,7 @@
 """Tests BertEncoder against loops in NumPy, its parameter counts and its errors."""
 
 import math
+import warnings
 
 import keras
 import numpy as np
@@ -184,6 +185,49 @@ def test_adapters_and_frozen_parts_on_the_way_to_transformers(tmp_path):
     again.blocks[0].expand.quantize("int8")
     with pytest.raises(ValueError, match=r"expand was quantized \(int8\)"):
         again.save_pretrained(tmp_path / "more")
+
+
+def test_lora_trains_adapters_and_stores_ordinary_weights(tmp_path):
+    encoder = make()
+    before = [weight.numpy() for weight in encoder.weights]
+    exact = encoder(IDS)["sequence_output"].numpy()
+    encoder.enable_lora(2)
+    assert_close(encoder(IDS)["sequence_output"], exact)
+    model = Classifier(encoder, ["bad", "good"], pooling="first", dropout=0.0)
+    model.compile(keras.optimizers.SGD(0.1))
+    model.fit({"token_ids": IDS[:2]}, np.array([0, 1]), epochs=2, verbose=0)
+    adapters = {weight.path for weight in encoder.trainable_weights}
+    assert len(adapters) == 2 * 4 * 2  # blocks, dense layers, kernels
+    kept = [weight.numpy() for weight in encoder.weights if weight.path not in adapters]
+    for new, old in zip(kept, before, strict=True):
+        np.testing.assert_array_equal(new, old)
+
+    merged = make()
+    for own, other in zip(encoder.blocks, merged.blocks, strict=True):
+        for name in ("attention/query_key_value", "attention/combine", "expand", "contract"):
+            part, goal = own, other
+            for step in name.split("/"):
+                part, goal = getattr(part, step), getattr(goal, step)
+            a, b = part.lora_kernel_a.numpy(), part.lora_kernel_b.numpy()
+            assert np.abs(b).max() > 0.0
+            goal.kernel.assign(goal.kernel.numpy() + a @ b)
+    adapted = encoder(IDS)["sequence_output"]
+    assert_close(merged(IDS)["sequence_output"], adapted)
+    model.save(tmp_path / "model.keras")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the optimizer state of the adapters
+        loaded = keras.saving.load_model(tmp_path / "model.keras").encoder
+    assert_close(loaded(IDS)["sequence_output"], adapted)
+    assert len(loaded.trainable_weights) == len(before)
+
+
+def test_lora_with_wrong_ranks():
+    encoder = make()
+    with pytest.raises(ValueError, match="`rank` must be at least 1; got 0"):
+        encoder.enable_lora(0)
+    encoder.enable_lora(1)
+    with pytest.raises(ValueError, match="lora is already enabled"):
+        encoder.enable_lora(1)
 
 
 def test_in_a_classifier_with_its_pooled_output():

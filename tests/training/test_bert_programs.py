@@ -1,6 +1,7 @@
 """Tests `--encoder bert` in train-classifier and train-tagger, from raw text to exports."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -166,6 +167,16 @@ def test_every_pooling(pooling, characters, files, tmp_path):
     more = ["--pooling", pooling, "--epochs", "12", "--freeze-blocks", "1"]
     run = train("train-classifier", [*files["tsv"], *flags(characters, *more)], tmp_path / "run")
     assert results(run)["test"]["auc"] > 0.75
+
+
+@pytest.mark.slow
+def test_adapters_stopped_and_gone_on_with(characters, files, tmp_path, capsys):
+    more = ["--lora-rank", "4", "--pooling", "mean_max", "--learning-rate", "0.01"]
+    line = [*files["tsv"], *flags(characters, *more), "--keep-checkpoints"]
+    run = train("train-classifier", line, tmp_path / "run", "--epochs", "3")
+    assert re.search(r"Training [\d,]+ of [\d,]+ parameters in", capsys.readouterr().out)
+    train("train-classifier", ["--epochs", "15"], run, "--resume")
+    check_classifier(run, tmp_path / "export")
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tfreps.__main__ import main
+from training import tokenize_text
 
 RAW = "It's GOOD; isn't it?\n\n  Ünïted 3.5 stars…\n"
 
@@ -44,6 +45,23 @@ def test_columns_and_quotes(tmp_path):
     assert run(tmp_path, *flags, text=text) == (0, '"Fine film\ndull, they say "\n')
     flags += ["--quotes", "enclose"]
     assert run(tmp_path, *flags, text=text) == (0, "Fine film 0 dull, they say\n")
+
+
+def test_sentences(tmp_path, capsys):
+    text = "Dr. Smith paid $3.50. He left!  Why?\n\nThe end...\n"
+    flags = ["--tokens", "spaces", "--split-sentences", "en"]
+    code, lines = run(tmp_path, *flags, text=text)
+    expected = ["Dr. Smith paid $3.50.", "He left!", "Why?", "The end..."]
+    assert code == 0 and lines.splitlines() == expected
+    assert "out.txt: 4 sentences, 9 tokens." in capsys.readouterr().out
+    flags += ["--overwrite", "--max-length", "1"]
+    assert run(tmp_path, *flags, text="你好。我来了！\n")[1] == "你好。\n我来了！\n"
+
+
+def test_sentences_without_the_package(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(tokenize_text.importlib.util, "find_spec", lambda name: None)
+    assert run(tmp_path, "--split-sentences", "en") == (2, None)
+    assert "sentencex. Run: pip install 'tfreps[sentences]'." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -178,6 +178,11 @@ BERT = {
         int, None, "Freeze the embeddings and the first N layers of bert. Defaults to 0, which "
         "trains all weights.", at_least=0, excludes="bert_from_scratch",
     ),
+    "lora_rank": Option(
+        int, None, "Train only low-rank adapters (LoRA) of this rank in the layers of bert, such "
+        "as 8, which needs less memory. The trained model has ordinary weights. By default, all "
+        "weights are trained.", at_least=1, excludes=("bert_from_scratch", "freeze_blocks"),
+    ),
 }  # fmt: skip
 # Options of all encoders. N-grams describe a whole text, so taggers cannot use them.
 OF_ALL = {

@@ -1,6 +1,7 @@
 """Runs a command that trains: checks what may change, and opens the run folder."""
 
 import functools
+import math
 import os
 import shlex
 import shutil
@@ -155,8 +156,10 @@ def resume_command(run, distribute=None) -> str:
 
 def say_start(run, model, what, step=0):
     """Prints the number of parameters, the run folder, `what` is trained, and how to watch it."""
+    total = model.count_params()
+    trained = sum(math.prod(weight.shape) for weight in model.trainable_weights)
+    parameters = f"{trained:,} of {total:,}" if trained < total else f"{total:,}"
     print(
-        f"{'Resuming' if step else 'Training'} {model.count_params():,} parameters in {run.path}"
-        f"{what}.\n"
+        f"{'Resuming' if step else 'Training'} {parameters} parameters in {run.path}{what}.\n"
         f"Watch it with: tensorboard --logdir {run.logs_path}"
     )

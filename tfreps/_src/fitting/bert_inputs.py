@@ -24,6 +24,8 @@ def read_bert(options, say, pooler=False):
     if options.bert_from_scratch:
         bert = bert._replace(encoder=BertEncoder.from_config(bert.encoder.get_config()))
     freeze_blocks(bert.encoder, options.freeze_blocks or 0)
+    if options.lora_rank:
+        bert.encoder.enable_lora(options.lora_rank)
     encoder, size = bert.encoder, len(bert.tokenizer.vocabulary)
     spare = encoder.vocabulary_size - size
     rows = f" ({spare:,} rows of its embedding table belong to no token)" if spare else ""

@@ -243,6 +243,40 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
         self._read(features, False, kept)
         return tf.stack(kept, axis=1)
 
+    def enable_lora(self, rank: int) -> None:
+        """Freezes all weights, and adds low-rank adapters (LoRA) to the dense layers of the blocks.
+
+            kernel = frozen_kernel + lora_kernel_a @ lora_kernel_b
+
+        `lora_kernel_b` starts as zeros, so that the outputs do not change. Only the adapters are
+        trained. `save` stores their sums with the frozen kernels: the loaded model has ordinary
+        weights, which are all trainable. The optimizer state of the adapters is not stored.
+
+        Args:
+            rank: int. Width of the adapters, at least 1: the columns of `lora_kernel_a` and the
+                rows of `lora_kernel_b`.
+
+        Raises:
+            ValueError: If `rank` is below 1, or the encoder already has adapters.
+
+        Reference: Hu et al., 2022, "LoRA: Low-Rank Adaptation of Large Language Models".
+
+        Example:
+        >>> bert = BertEncoder(vocabulary_size=9, hidden_dim=8, num_layers=1, num_heads=2)
+        >>> bert.enable_lora(rank=2)
+        >>> sorted({weight.name for weight in bert.trainable_weights})
+        ['lora_kernel_a', 'lora_kernel_b']
+        """
+        check_integers(1, rank=rank)
+        for weight in self.trainable_weights:
+            weight.trainable = False
+        for block in self.blocks:
+            attention = block.attention
+            for dense in (
+                attention.query_key_value, attention.combine, block.expand, block.contract
+            ):  # fmt: skip
+                dense.enable_lora(rank)
+
     def _read(self, features, training, kept=None):
         """Returns a tuple of the layers (a list of `x_0` and each block's output) and the mask.
 
