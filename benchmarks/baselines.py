@@ -3,12 +3,13 @@
     python -m benchmarks.baselines fdu_mtl --data PATH/TO/data
     python -m benchmarks.baselines fdu_mtl --together --data PATH/TO/data
     python -m benchmarks.baselines hotel_reviews --data PATH/TO/data
+    python -m benchmarks.baselines mr --data PATH/TO/data
 
 The models are those of scikit-learn, which `make install` installs, on n-grams (TF-IDF for logistic
 regression). For fdu_mtl, the n-grams have 1 or 2 words, and one model is trained for each of the
 eight domains with a test set or, with --together, on all sixteen training sets. The accuracies on
-the eight test sets are averaged. For hotel_reviews, the n-grams have 1 to 3 characters (1 or 2 for
-naive Bayes).
+the eight test sets are averaged. For mr, they are the same and measured on the development data.
+For hotel_reviews, the n-grams have 1 to 3 characters (1 or 2 for naive Bayes).
 """
 
 import json
@@ -17,6 +18,9 @@ from benchmarks.domains import DOMAINS, encoding_of, train_files
 from benchmarks.rows import program_parser
 from tfreps.data import read_labeled
 from tfreps.reports import auc
+
+# The texts are tokenized: words are separated by spaces.
+WORDS = {"tokenizer": str.split, "token_pattern": None, "ngram_range": (1, 2)}
 
 
 def main(argv=None):
@@ -27,26 +31,24 @@ def main(argv=None):
         together=(False, "Train one model for all domains of fdu_mtl."),
     )
     about = "Data set to measure the baselines on."
-    parser.add_argument("table", choices=["fdu_mtl", "hotel_reviews"], help=about)
+    parser.add_argument("table", choices=["fdu_mtl", "hotel_reviews", "mr"], help=about)
     options = parser.parse_args(argv)
     if options.table == "fdu_mtl":
         results = fdu_mtl(options.data, options.together)
     else:
-        results = hotel_reviews(options.data)
+        results = {"hotel_reviews": hotel_reviews, "mr": mr}[options.table](options.data)
     print(json.dumps(results, indent=1))
     return 0
 
 
 def fdu_mtl(data, together=False):
     """Returns the accuracies of both baselines by domain, and their mean."""
-    # The texts are tokenized: words are separated by spaces.
-    cut = {"tokenizer": str.split, "token_pattern": None, "ngram_range": (1, 2)}
     trains = {
         domain: texts_and_labels(path, "tab", encoding_of(domain))
         for domain, path in train_files(data).items()
     }
     results = {}
-    for name, model in baselines(cut, cut).items():
+    for name, model in baselines(WORDS, WORDS).items():
         if together:
             model.fit(*(sum((part[i] for part in trains.values()), []) for i in (0, 1)))
         for domain in DOMAINS:
@@ -67,6 +69,16 @@ def hotel_reviews(data):
     )
     cuts = ({"analyzer": "char", "ngram_range": (1, most)} for most in (2, 3))
     return {name: measure(model.fit(*train), test) for name, model in baselines(*cuts).items()}
+
+
+def mr(data):
+    """Returns the accuracy and the AUC of both baselines on the development data."""
+    train, dev = (
+        texts_and_labels(f"{data}/mr/{part}.tsv", "tab", "utf-8") for part in ("train", "dev")
+    )
+    return {
+        name: measure(model.fit(*train), dev) for name, model in baselines(WORDS, WORDS).items()
+    }
 
 
 def texts_and_labels(path, form, encoding):

@@ -2,13 +2,15 @@
 
     python -m benchmarks.tables resume_ner --data PATH/TO/data --runs runs/tables
     python -m benchmarks.tables resume_ner --data PATH/TO/data --runs runs/tables --only S-LSTM
+    python -m benchmarks.tables conll2003 --data PATH/TO/data --runs runs/tables \\
+        --vectors glove.6B.50d.txt --bert all_minilm_l6_v2
 
 Each training run has its own run folder; its `tfreps` command is printed before it starts. The
 results of finished runs are read from results.json. To resume interrupted runs, run the same
 command again. Metrics of fdu_mtl are means over the eight domains with a test set; fdu_mtl_together
 trains one model on all sixteen domains. With several seeds, the table shows the mean and half the
-range over the seeds. Rows with their own word vectors, ELMo or BERT need the files of
-benchmarks.pretraining.
+range over the seeds. Rows with published word vectors or a published BERT read those of --vectors
+and --bert. Rows with their own word vectors, ELMo or BERT need the files of benchmarks.pretraining.
 """
 
 import pathlib
@@ -29,6 +31,14 @@ HMM = (
     "--validation {data}/resume_ner/dev.char.bmes "
     "--test {data}/resume_ner/test.char.bmes --scheme bmes --tokens characters --run {run} "
 )
+CONLL = (
+    "train-tagger --train {data}/conll2003/eng.train --validation {data}/conll2003/eng.testa "
+    "--scheme bioes --seed {seed} --run {run} --resume "
+)
+MR = (
+    "train-classifier --train {data}/mr/train.tsv --validation {data}/mr/dev.tsv "
+    "--seed {seed} --run {run} --resume "
+)
 HOTEL = (
     "train-classifier --train {data}/hotel_reviews/train_sentiment.txt "
     "--test {data}/hotel_reviews/test_sentiment.txt --format python --tokens characters "
@@ -47,7 +57,10 @@ HOTEL_BERT = (
 )
 REVIEWS = FDU_MTL + "--lowercase "
 WHOLE = "--num-layers 6 --truncation-rate 0 "
-BERT = "--encoder bert --bert {inputs}/bert --bert-dropout 0.1 --bert-learning-rate 2e-4 "
+BERT = (
+    "--encoder bert --bert {inputs}/bert --bert-dropout 0.1 --bert-learning-rate 2e-4 "
+    "--dropout 0.5 --epochs 30 "
+)
 BERT_REVIEWS = FDU_MTL + BERT
 BERT3 = "--bert {inputs}/bert3 "
 SCRATCH = "--bert-from-scratch "

@@ -3,7 +3,8 @@
 The records are the lines of text files, or the records of JSON lines, Parquet, Avro or TFRecord
 files, which may be on any file system that Beam supports. Each record is written with the output of
 the model: a tagger adds tokens, tags, confidences and, with a tag scheme, spans; a classifier adds
-a label and probabilities; a biLM or BERT model adds vectors. The folder --output contains
+a label and probabilities; a biLM, BERT model or text embedder adds vectors. The folder --output
+contains
 
     annotated-*         the records, in --output-format
     rejected-*.jsonl    the records that cannot be processed, each with its reason, if there are any
@@ -50,7 +51,8 @@ WRITING = {
     ),
     "outputs": Option(
         str, None, "Outputs of the signature to write, or spans. Defaults to the tags and "
-        "spans of a tagger, the labels of a classifier, or the vector of the text (default).",
+        "spans of a tagger, the labels of a classifier, or the vector of the text (default, or "
+        "vectors of a text embedder).",
         many=True, metavar="NAME",
     ),
     "prefix": Option(

@@ -22,4 +22,5 @@ def make_model():
 
 def options(**given):
     defaults = {name: option.default for name, option in OPTIONS.items()}
-    return argparse.Namespace(**{**defaults, "resume": False, **given})
+    of_encoders = {"epochs": 30, "learning_rate": 1e-3}
+    return argparse.Namespace(**{**defaults, **of_encoders, "resume": False, **given})

@@ -103,6 +103,7 @@ def start(options):
 
     if options.tokens is None and not encoder_options.ENCODERS[options.encoder].brings_tokens:
         options.tokens = "words"
+    encoder_options.settle(options)
     return run_training(COMMAND, options, train, free=encoder_options.MAY_CHANGE)
 
 
@@ -178,7 +179,7 @@ def make_model(options, inputs, label_set):
     return Classifier(
         make_encoder(options, inputs),
         label_set.names,
-        pooling=options.pooling or encoder_options.ENCODERS[options.encoder].pooling,
+        pooling=options.pooling,
         hidden_units=options.hidden_units,
         dropout=options.dropout,
         linear=linear,

@@ -289,7 +289,7 @@ def test_every_option_has_a_sentence_and_a_group(name):
 
 # Names of values in the help. SENTENCE and TARGET say more than TEXT and DIR.
 VALUES = {"FILE", "DIR", "PATH", "MODEL", "NAME", "TEXT", "JSON", "N", "X", "SENTENCE"}
-VALUES |= {"COMMAND", "KIND", "TARGET", "W0,W1,...", "{tab,space}"}
+VALUES |= {"COMMAND", "KIND", "LANGUAGE", "TARGET", "W0,W1,...", "{tab,space}"}
 
 
 @pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"serve", "query"}))

@@ -26,6 +26,7 @@ def test_every_signature(tmp_path, pooler):
         "default",
         "serving_default",
         "tokens",
+        "vectors",
         *["explain"][:pooler],
     ]
     signatures = tf.saved_model.load(str(tmp_path / "1")).signatures
@@ -51,6 +52,10 @@ def test_every_signature(tmp_path, pooler):
             assert_close(explained["attention"], attention, terms=256)
             np.testing.assert_array_equal(explained["attention_tokens"], explained["tokens"])
     assert ("pooled_output" in found) == pooler
+    small = signatures["vectors"](text=tf.constant(TEXTS))
+    assert set(small) == {"vectors", "sequence_len"}
+    np.testing.assert_array_equal(small["vectors"], found["default"])
+    np.testing.assert_array_equal(small["sequence_len"], found["sequence_len"])
     words = {"tokens": tf.constant([["the", "dog", "房间", "x"]])}
     again = signatures["tokens"](**words, sequence_len=tf.constant([3]))
     assert_close(again["default"][0], found["default"][0], terms=256)

@@ -39,7 +39,7 @@ def export(folder, **options):
     signatures = BiLMSignatures(TextBiLM(pretrainer, VOCABULARY), **options)
     written = write_export(signatures, folder)
     assert list(written.functions) == [
-        *("default", "serving_default", "tokens", "character_ids"),
+        *("default", "serving_default", "tokens", "character_ids", "vectors"),
         *("initial_states", "score", *options),
     ]
     return pretrainer, written.folder
@@ -108,6 +108,9 @@ def test_every_signature_answers_as_the_eager_model(exported, signatures):
         for name, value in expected.items():
             assert_close(answer[name], value, name=name)
             assert answer[name].dtype == (tf.int32 if name == "sequence_len" else tf.float32)
+    small = signatures["vectors"](text=tf.constant(SENTENCES))
+    assert set(small) == {"vectors", "sequence_len"}
+    assert_close(small["vectors"], expected["default"])
 
 
 def test_a_sentence_alone_and_in_a_batch(signatures):
@@ -304,7 +307,7 @@ def test_a_model_of_token_ids():
     options = {"units": 8, "projection_dim": 4, "vocabulary_size": len(VOCABULARY)}
     bilm = BiLM(**options, sentence_start_id=2, sentence_end_id=4)
     functions = BiLMSignatures(TextBiLM(bilm, VOCABULARY)).functions()
-    assert list(functions) == ["default", "serving_default", "tokens", "token_ids"]
+    assert list(functions) == ["default", "serving_default", "tokens", "token_ids", "vectors"]
     ids = tf.constant([[1, 3, 5, 7, 1, 8], [0] * 6, [3] + [0] * 5, [6, 5] + [0] * 4])
     expected = bilm(ids)["sequence_output"]
     answer = functions["default"](text=tf.constant(SENTENCES))

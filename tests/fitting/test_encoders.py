@@ -21,7 +21,7 @@ DEFAULTS = default_values(encoder_table(CLASSIFIER))
 
 
 def options(**given):
-    sizes = {"units": 8, "hidden_dim": 8, "embedding_dim": 5}
+    sizes = {"units": 8, "hidden_dim": 8, "embedding_dim": 5, "dropout": 0.5}
     return argparse.Namespace(**{**DEFAULTS, **sizes, **given})
 
 

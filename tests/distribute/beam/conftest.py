@@ -5,6 +5,7 @@ import pytest
 from tests.exported_models import MAKERS, make_bert, make_trained
 from tests.made_once import made_once
 from tfreps._src.export.bilm_signatures import BiLMSignatures
+from tfreps._src.export.embedder_signatures import EmbedderSignatures
 from tfreps._src.export.labeling_signatures import TextSignatures
 from tfreps.export import write_export
 
@@ -13,7 +14,9 @@ KINDS = {
     "classifier": lambda: make_trained("cnn"),
     "bert_tagger": lambda: make_bert("words"),
     "bilm": MAKERS["BiLM"],
+    "embedder": lambda: make_trained("embedder"),
 }
+SIGNATURES = {"bilm": BiLMSignatures, "embedder": EmbedderSignatures}  # of the other kinds: of text
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +26,7 @@ def export(tmp_path_factory):
 
     def get(kind):
         model = models.setdefault(kind, KINDS[kind]())
-        signatures = BiLMSignatures if kind == "bilm" else TextSignatures
+        signatures = SIGNATURES.get(kind, TextSignatures)
 
         def make(folder):
             write_export(signatures(model), folder)

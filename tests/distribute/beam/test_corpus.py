@@ -123,6 +123,16 @@ def test_vectors_in_parquet(export, tmp_path):
     assert_close(np.mean(record["elmo"], axis=0), record["default"])
 
 
+def test_one_vector_per_text(export, tmp_path):
+    texts = ["the bank", "a dog"]
+    (tmp_path / "in.txt").write_text("the bank\na dog\n")
+    model, folder = export("embedder")
+    result = annotate_corpus(folder, [f"{tmp_path}/in.txt"], f"{tmp_path}/out")
+    found = sorted(annotated(f"{tmp_path}/out"), key=lambda record: texts.index(record["text"]))
+    assert_close([record["vectors"] for record in found], model(texts).vectors)
+    assert (result.annotated, result.tokens) == (2, 4)
+
+
 def test_what_cannot_be_read_is_rejected_and_the_rest_is_done(export, tmp_path):
     good = [{"id": 1, "text": "Ada"}, {"id": 2, "text": "London"}]
     bad = [b"\xff\xfe", b'{"id": 3}', b'{"id": 4, "text": 7}', b"[1]", b'{"id": "x", "text": "a"}']

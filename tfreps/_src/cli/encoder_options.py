@@ -22,7 +22,7 @@ class EncoderKind(NamedTuple):
     options: dict[str, Option]
     help: str
     heads: tuple[str, ...] = HEADS  # that can use the encoder
-    pooling: str = "mean"  # of classifiers if --pooling is not given
+    pooling: str = "mean"  # default of classifiers
     gives_scores: bool = False  # whether the encoder outputs a score for each tag
     brings_tokens: bool = False  # whether the encoder has its own tokenizer and vocabulary
     width: str | None = (
@@ -187,8 +187,9 @@ BERT = {
 # Options of all encoders. N-grams describe a whole text, so taggers cannot use them.
 OF_ALL = {
     "dropout": Option(
-        float, 0.5, "Dropout rate of the token vectors, of the inputs of bilstm layers after the "
-        "first, and of the encoder's output.", at_least=0, below=1,
+        float, None, "Dropout rate of the token vectors, of the inputs of bilstm layers after the "
+        "first, and of the encoder's output. Defaults to 0.1 for a pre-trained bert, and to 0.5 "
+        "for the other encoders.", at_least=0, below=1,
     ),
     "linear_features": Option(
         bool, False, "Add the scores of a linear model of tokens and token pairs, as in --encoder "
@@ -233,6 +234,22 @@ ENCODERS = {
         {**BERT, **NUM_LAYERS}, "pre-trained BERT model with its own tokenizer", brings_tokens=True
     ),
 }  # fmt: skip
+
+
+def settle(options) -> None:
+    """Sets the options that are `None` and whose defaults depend on other options."""
+    if options.encoder == "bert" and not options.bert_from_scratch:
+        defaults = {"epochs": 5, "dropout": 0.1}
+        if options.learning_rate is None and not options.lora_rank:
+            defaults["bert_learning_rate"] = 5e-5
+    else:
+        defaults = {"epochs": 30, "dropout": 0.5}
+    defaults["learning_rate"] = 1e-3
+    if hasattr(options, "pooling"):  # of classifiers
+        defaults["pooling"] = ENCODERS[options.encoder].pooling
+    for name, value in defaults.items():
+        if getattr(options, name) is None:
+            setattr(options, name, value)
 
 
 def encoder_table(head: str) -> dict[str, Option]:

@@ -47,7 +47,9 @@ SHARED = {
 }  # fmt: skip
 # Options of Adam in train-tagger and train-classifier.
 OPTIMIZER = {
-    "learning_rate": Option(float, 1e-3, "Learning rate of the Adam optimizer.", above=0),
+    "learning_rate": Option(
+        float, None, "Learning rate of the Adam optimizer. Defaults to 0.001.", above=0
+    ),
     "decay": Option(
         float, 1.0, "Factor that multiplies the learning rate after each epoch.", above=0,
         excludes=("warmup_steps", "schedule=linear"),
@@ -89,7 +91,8 @@ OPTIMIZER = {
     ),
     "bert_learning_rate": Option(
         float, None, "Learning rate of the last BERT layer; --layer-decay determines the learning "
-        "rates of earlier layers. Defaults to --learning-rate.", above=0, needs="bert",
+        "rates of earlier layers. Defaults to --learning-rate or, if that is not given, to 0.00005 "
+        "(with --lora-rank or --bert-from-scratch, to 0.001).", above=0, needs="bert",
     ),
     "layer_decay": Option(
         float, None, "Learning rate of each BERT layer divided by that of the next layer. Values "
@@ -103,11 +106,12 @@ OPTIMIZER = {
 }  # fmt: skip
 # Training of taggers and classifiers.
 LABELING = {
-    "epochs": Option(int, 30, "Maximum number of passes over the training data.", at_least=1),
+    "epochs": Option(
+        int, None, "Maximum number of passes over the training data. Defaults to 5 for a "
+        "pre-trained bert, and to 30 for the other encoders.", at_least=1,
+    ),
     "patience": Option(
-        int,
-        5,
-        "Stop after this many epochs without a better metric of the held-out data.",
+        int, 5, "Stop after this many epochs without a better metric of the held-out data.",
         at_least=1,
     ),
     "batch_tokens": Option(
@@ -116,4 +120,4 @@ LABELING = {
     "batch_size": Option(int, 32, "Maximum number of sentences or texts in a batch.", at_least=1),
     **OPTIMIZER,
     **SHARED,
-}
+}  # fmt: skip

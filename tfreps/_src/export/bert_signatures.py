@@ -1,9 +1,12 @@
 """Signatures of a BERT model without a head, which map raw strings to vectors."""
 
+from typing import Any
+
 import tensorflow as tf
 
 from tfreps._src.export.explanations import explain_attention
 from tfreps._src.export.signature_base import (
+    TEXT,
     Signatures,
     asset_folder,
     cut_tokens,
@@ -17,7 +20,7 @@ from tfreps._src.text.bert.piece_indexer import PieceIndexer
 
 
 class BertSignatures(Signatures):
-    """Signatures of an exported BERT model: `default`, `tokens` and `explain`.
+    """Signatures of an exported BERT model: `default`, `tokens`, `vectors` and `explain`.
 
     All split the text into pieces, add `[CLS]` at its start and `[SEP]` at its end, and return the
     following tensors, with zeros on padding:
@@ -29,8 +32,9 @@ class BertSignatures(Signatures):
         sequence_len        int32 [N], the number of pieces, including [CLS] and [SEP]
 
     Texts that are too long for the model's positions, or longer than the tokenizer's `max_length`,
-    are truncated. `explain` returns `tokens`, `sequence_output`, `sequence_len`, and the outputs of
-    `export.explanations.explain_attention`.
+    are truncated. `vectors` returns only `sequence_len` and, as `vectors`, the output `default` of
+    the signature `default`: a small response. `explain` returns `tokens`, `sequence_output`,
+    `sequence_len`, and the outputs of `export.explanations.explain_attention`.
 
     Args:
         bert: `tfreps.inference.TextBert`.
@@ -54,6 +58,10 @@ class BertSignatures(Signatures):
         title = f"a BERT model with {size:,} parameters ({type(self.encoder).__name__})"
         super().__init__(self.indexer, StoredWeights([self.encoder]), title, explain)
         self.encode = self.weights.shared(self.encoder)
+
+    def more_functions(self) -> dict[str, Any]:
+        """Returns the traced function of the signature `vectors`."""
+        return {"vectors": self.weights.trace(self.text_vectors, TEXT)}
 
     def expected(self, texts):
         """Computes some outputs of `default` for a list of texts with the model itself."""

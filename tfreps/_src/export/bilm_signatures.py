@@ -8,6 +8,7 @@ from tfreps._src.export.bilm_reader import TokenReader
 from tfreps._src.export.bilm_scoring import Scoring
 from tfreps._src.export.signature_base import (
     LENGTHS,
+    TEXT,
     TOKENS,
     Signatures,
     asset_folder,
@@ -38,11 +39,12 @@ class BiLMSignatures(Signatures):
         default         float32 [N, 2P], the mean of elmo over the sentence's tokens
         sequence_len    int32 [N]
 
-    If the biLM is not bidirectional, `P` replaces `2P`. A model with a softmax and a vocabulary has
-    two more signatures, `initial_states` and `score`, which `Scoring` describes. `explain` returns
-    `tokens`, `elmo`, `sequence_len` and, for such a model, the outputs of `Scoring.surprise`. A
-    model that reads token ids and has no vocabulary has no `default`, `tokens` or `explain`, and
-    its `serving_default` is `token_ids`.
+    `vectors` reads raw text, and returns only `sequence_len` and, as `vectors`, the output
+    `default`: a small response. If the biLM is not bidirectional, `P` replaces `2P`. A model with a
+    softmax and a vocabulary has two more signatures, `initial_states` and `score`, which `Scoring`
+    describes. `explain` returns `tokens`, `elmo`, `sequence_len` and, for such a model, the outputs
+    of `Scoring.surprise`. A model that reads token ids and has no vocabulary has no `default`,
+    `tokens`, `vectors` or `explain`, and its `serving_default` is `token_ids`.
 
     Args:
         loaded: `tfreps.inference.TextBiLM`. Its vocabulary is needed for `score`, and for the
@@ -91,7 +93,9 @@ class BiLMSignatures(Signatures):
         if self.reader.reads_characters:
             ids = _spec("character_ids", [None, None, self.bilm.max_characters])
         functions = {ids.name: trace(self.from_ids, ids, LENGTHS)}
-        if not self.reads_text:
+        if self.reads_text:
+            functions["vectors"] = trace(self.text_vectors, TEXT)
+        else:
             functions["serving_default"] = functions[ids.name]
         if self.scoring is not None:
             states = {

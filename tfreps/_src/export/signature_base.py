@@ -89,6 +89,11 @@ class Signatures:
         """Implements the signature `explain`."""
         raise NotImplementedError
 
+    def text_vectors(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Implements the signature `vectors` of encoders: the small outputs of `default`."""
+        outputs = self.from_text(text)
+        return {"vectors": outputs["default"], "sequence_len": outputs["sequence_len"]}
+
     def module(self, functions: Mapping[str, Any]) -> tf.Module:
         """Returns a `tf.Module` with the weights and the vocabulary that the functions use."""
         module = tf.Module()

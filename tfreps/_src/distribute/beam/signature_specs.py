@@ -9,10 +9,10 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from tfreps._src.inference.export_outputs import output_names
 
-# The outputs that are written by default: of a tagger, a classifier and an encoder.
+# The outputs that are written by default: of a tagger, a classifier, and an encoder or embedder.
 TAGS = ["tokens", "tags", "confidences", "spans"]
 LABELS = ["label", "probability", "labels", "probabilities"]
-VECTORS = ["default"]
+VECTORS = ["default", "vectors"]
 SPAN = pa.struct(
     [("type", pa.string()), ("start", pa.int32()), ("end", pa.int32())]
     + [("tokens", pa.list_(pa.string())), ("text", pa.string()), ("confidence", pa.float32())]
