@@ -9,8 +9,9 @@ Each training run has its own run folder; its `tfreps` command is printed before
 results of finished runs are read from results.json. To resume interrupted runs, run the same
 command again. Metrics of fdu_mtl are means over the eight domains with a test set; fdu_mtl_together
 trains one model on all sixteen domains. With several seeds, the table shows the mean and half the
-range over the seeds. Rows with published word vectors or a published BERT read those of --vectors
-and --bert. Rows with their own word vectors, ELMo or BERT need the files of benchmarks.pretraining.
+range over the seeds. Rows with published word vectors or a published BERT need --vectors or --bert,
+and are left out without it. Rows with their own word vectors, ELMo or BERT need the files of
+benchmarks.pretraining.
 """
 
 import pathlib
@@ -80,6 +81,8 @@ NGRAMS = (
     "--bert-learning-rate 2e-5 --ema-momentum 0.99 --epochs 12 "
 )
 ATTENTION = "--pooling attention "
+GLOVE = "--vectors {vectors} "
+MINILM = "--config bert_fine_tune --bert {bert} "
 TOGETHER = (
     "train-classifier --train {inputs}/all.train.tsv --test {inputs}/all.test.tsv --lowercase "
     "--max-length 256 --seed {seed} --run {run} --resume --patience 3 --monitor val_auc "
@@ -105,6 +108,18 @@ TABLES = {
         "BERT+CRF": (NER + BERT, 3),
         "BERT+CRF, linear features": (NER + BERT + LINEAR, 3),
         "BERT+CRF, linear features, averaged weights": (NER + BERT + LINEAR + AVERAGED, 3),
+    },
+    "conll2003": {
+        "BiLSTM+CRF, characters": (CONLL + "--config bilstm_vectors", 3),
+        "BiLSTM+CRF, characters, GloVe": (CONLL + "--config bilstm_vectors " + GLOVE, 3),
+        "S-LSTM+CRF, characters, GloVe": (CONLL + "--config slstm_vectors " + GLOVE, 3),
+        "MiniLM+CRF": (CONLL + MINILM, 3),
+    },
+    "mr": {
+        "TextCNN": (MR + "--tokens treebank " + CNN, 3),
+        "TextCNN, GloVe": (MR + "--tokens treebank " + CNN + GLOVE, 3),
+        "TextCNN, GloVe, n-grams": (MR + "--config cnn_vectors " + GLOVE, 3),
+        "MiniLM": (MR + MINILM, 3),
     },
     "fdu_mtl": {
         "TextCNN": (REVIEWS + CNN, 3),
@@ -132,6 +147,11 @@ TABLES = {
             REVIEWS + ELMO + "--no-words " + BILSTM + ATTENTION,
             1,
         ),
+        "S-LSTM, attention, GloVe, linear features": (
+            REVIEWS + GLOVE + SLSTM + ATTENTION + LINEAR,
+            3,
+        ),
+        "MiniLM": (FDU_MTL.replace("--patience 3 ", "") + MINILM, 3),
         "TextCNN, ELMo fine-tuned": (
             REVIEWS + FINE_TUNED + "--no-words --epochs 5 " + CNN,
             1,
@@ -180,6 +200,7 @@ TABLES = {
         ),
     },
 }
+PUBLISHED = "vectors", "bert"  # options that name published files
 # Table: heading of a column -> path of the metric in results.json.
 COLUMNS = {
     "resume_ner": {
@@ -188,6 +209,11 @@ COLUMNS = {
         "token F1": ("test", "weighted", "f1"),
         "entity F1": ("test", "spans", "micro", "f1"),
     },
+    "conll2003": {
+        "accuracy": ("validation", "accuracy"),
+        "entity F1": ("validation", "spans", "micro", "f1"),
+    },
+    "mr": {"accuracy": ("validation", "accuracy"), "AUC": ("validation", "auc")},
     "fdu_mtl": {"accuracy": ("test", "accuracy")},
     "fdu_mtl_together": {"accuracy": ("test", "accuracy")},
     "hotel_reviews": {"accuracy": ("test", "accuracy"), "AUC": ("test", "auc")},
@@ -200,6 +226,8 @@ def main(argv=None):
         __doc__,
         data=(..., "Folder of the data sets."),
         runs=(..., "Folder for the run folders. Finished runs in it are not repeated."),
+        vectors=(None, "File of published word vectors, such as glove.6B.50d.txt."),
+        bert=(None, "Published BERT: a name, an address or a folder of all-MiniLM-L6-v2."),
         only=("", "Train only the row with this name or, if there is none, all rows whose names "
               "contain this text."),
         seeds=(3, "Maximum number of seeds per row."),
@@ -209,7 +237,7 @@ def main(argv=None):
     options = parser.parse_args(argv)
     results = {}
     for name, (command, seeds) in TABLES[options.table].items():
-        if is_wanted(name, options):
+        if is_wanted(name, options) and has_files(command, options):
             seeds = range(min(seeds, options.seeds))
             results[name] = [train_all(options, name, command, seed) for seed in seeds]
             print(*cells(name, results[name], COLUMNS[options.table]), sep=" | ", flush=True)
@@ -228,6 +256,11 @@ def is_wanted(name, options):
     return name == options.only if by_name else options.only in name
 
 
+def has_files(command, options):
+    """Returns True if the published files that a row needs are given."""
+    return all(f"{{{name}}}" not in command or getattr(options, name) for name in PUBLISHED)
+
+
 def train_all(options, name, command, seed):
     """Returns the results of a row and seed, one per domain; runs the missing trainings first."""
     if "{domain}" not in command:
@@ -243,8 +276,10 @@ def train(options, name, command, seed, **more):
     """Returns the results of one training, which is run first unless it is finished."""
     run = run_folder(options.runs, options.table, name)
     inputs = pathlib.Path(options.runs, f"{options.table.removesuffix('_together')}-inputs")
+    more |= {name: getattr(options, name) for name in PUBLISHED}
     words = command.format(data=options.data, run=run, inputs=inputs, seed=seed, **more).split()
-    return train_once(run, words)
+    [part, *_], *_ = COLUMNS[options.table].values()
+    return train_once(run, words, last=part)
 
 
 def cells(name, runs, columns):

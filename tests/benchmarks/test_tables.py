@@ -26,7 +26,8 @@ def trainings(monkeypatch):
         own = {"baby": 0.5, "dvd": 0.7}.get(folder.name, 0.5)
         test = {"weighted": scores, "spans": {"micro": scores}, "accuracy": own + seed / 10}
         folder.mkdir(exist_ok=True, parents=True)
-        (folder / "results.json").write_text(json.dumps({"steps": 1, "test": test}))
+        parts = {"test": test} if "--test" in words else {"validation": test}
+        (folder / "results.json").write_text(json.dumps({"steps": 1, **parts}))
         found.append(words)
 
     found = []
@@ -52,6 +53,7 @@ def data(tmp_path):
 def test_every_command_of_a_table_is_one_of_tfreps(name, capsys):
     """The program exists and accepts the flags; only the files are missing."""
     places = {"data": "NOWHERE", "inputs": "NOWHERE", "run": "NOWHERE/run"}
+    places |= {"vectors": "NOWHERE/glove.txt", "bert": "NOWHERE/bert"}
     for command, _ in tables.TABLES[name].values():
         words = command.format(**places, seed=1, domain="baby", encoding="latin-1").split()
         assert words[0] in COMMANDS and main(words) == 2
@@ -74,6 +76,15 @@ def test_domains_are_averaged_within_a_seed(tmp_path, trainings, capsys):
     assert "| TextCNN, own vectors | 0.6500 ± 0.0500 | 2 |" in lines
     encodings = {words[2]: words[words.index("--encoding") + 1] for words in trainings}
     assert encodings["DATA/fdu_mtl/dvd.task.train"] == "latin-1"
+
+
+def test_rows_of_published_files_are_left_out_without_them(tmp_path, trainings, capsys):
+    command = ["conll2003", "--data", "DATA", "--runs", str(tmp_path), "--only", "BiLSTM"]
+    assert tables.main(command) == 0 and len(trainings) == 3
+    assert tables.main([*command, "--vectors", "glove.txt"]) == 0 and len(trainings) == 6
+    assert trainings[-1][trainings[-1].index("--vectors") + 1] == "glove.txt"
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "| BiLSTM+CRF, characters, GloVe | 0.6000 ± 0.1000 | 0.6000 ± 0.1000 | 3 |"
 
 
 @pytest.mark.parametrize("table", pretraining.TABLES)
