@@ -113,7 +113,7 @@ TABLES = {
         "BiLSTM+CRF, characters": (CONLL + "--config bilstm_vectors", 3),
         "BiLSTM+CRF, characters, GloVe": (CONLL + "--config bilstm_vectors " + GLOVE, 3),
         "S-LSTM+CRF, characters, GloVe": (CONLL + "--config slstm_vectors " + GLOVE, 3),
-        "MiniLM+CRF": (CONLL + MINILM, 3),
+        "MiniLM+CRF": (CONLL + MINILM + "--bert-learning-rate 2e-4", 3),
     },
     "mr": {
         "TextCNN": (MR + "--tokens treebank " + CNN, 3),
