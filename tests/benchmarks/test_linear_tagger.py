@@ -2,9 +2,12 @@
 
 import re
 
+import pytest
+
 from benchmarks import linear_tagger, peer_crfsuite
 
 
+@pytest.mark.slow
 def test_both_sides_are_measured(tmp_path, monkeypatch, capsys):
     lines = ["the O", "red B-X", "car E-X", "", "a O", "red B-X", "bus E-X", ""]
     path = tmp_path / "train.conll"

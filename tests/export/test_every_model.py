@@ -46,9 +46,8 @@ def test_answers_are_float32_under_any_precision(name):
         assert kinds <= {tf.float32, tf.int32, tf.string}
 
 
-@pytest.mark.parametrize(
-    "name", [n if n == QUICK else pytest.param(n, marks=pytest.mark.slow) for n in MAKERS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MAKERS)
 def test_constants_give_the_outputs_of_variables(name, tmp_path, monkeypatch):
     keras.config.set_dtype_policy("mixed_bfloat16")
     loaded = MAKERS[name]()

@@ -105,6 +105,7 @@ def test_the_factor_of_scaled_scores_is_found():
     assert 3 / np.sqrt(variance) < 0.1 / factor
 
 
+@pytest.mark.slow
 def test_sentences_with_forbidden_tags_are_left_out():
     trained = TextTagger(tagger(scheme=None).model, INDEXER)
     strict = Tagger(embedder(WORDS, 3), ["O", "B-X", "I-X"], "bio", constrain="decode")
@@ -121,6 +122,7 @@ def test_sentences_with_forbidden_tags_are_left_out():
     assert_close(found.nll_after, legal.nll_after)
 
 
+@pytest.mark.slow
 def test_data_without_a_best_temperature():
     with pytest.raises(ValueError, match="all predictions for the data are right"):
         fit_temperature(classifier(), [["Rome"], ["Ada"]], ["good", "bad"])

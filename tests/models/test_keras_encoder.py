@@ -70,9 +70,8 @@ def test_sample_weights_multiply_sentences_or_tokens(tagger):
         assert_close(history["loss"], [(rows * nll).sum() / divisor], magnitude=30.0)
 
 
-@pytest.mark.parametrize(
-    "layer", [None, pytest.param(two_directions, marks=pytest.mark.slow)], ids=["dense", "lstm"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("layer", [None, two_directions], ids=["dense", "lstm"])
 def test_saved_and_exported_models_give_the_same_tags(layer, tmp_path):
     tagger = Tagger(encoder(layer=layer and layer()), TAGS, dropout=0.0)
     randomize(tagger)

@@ -77,6 +77,7 @@ def test_probabilities_of_sequences_are_those_of_divided_scores(kind):
     assert_close(tf.reduce_sum(tf.exp(found), 1), 1.0)
 
 
+@pytest.mark.slow
 def test_a_temperature_of_a_tagger_changes_neither_loss_nor_metrics():
     losses = []
     for temperature in 1.0, T:

@@ -123,6 +123,7 @@ def test_a_fitted_temperature_is_everywhere(kind, request, tmp_path):
         assert_close(outputs["probabilities"], found[1])
 
 
+@pytest.mark.slow
 def test_the_threshold_of_the_validation_data_follows_the_temperature(labels):
     run, data = labels
     threshold = 0.4
