@@ -4,11 +4,12 @@ The export becomes the next version in the folder: exports/elmo/1, exports/elmo/
 includes warm-up requests for TensorFlow Serving (if the package tensorflow-serving-api is
 installed). A README.md describes all inputs and outputs.
 
-The signatures of a biLM are `default` (sentences), `tokens`, `character_ids` (or `token_ids`, if
-the model reads token ids) and, if the model includes a softmax, `initial_states` and `score`, which
-computes the losses of the language model. Published weights that read token ids need --vocabulary
-FILE to export signatures that read text. The signatures of BERT models, taggers and classifiers are
-`default` (raw text) and `tokens`.
+The signatures of a biLM are `default` (sentences), `tokens`, `vectors` (only one vector per
+sentence), `character_ids` (or `token_ids`, if the model reads token ids) and, if the model includes
+a softmax, `initial_states` and `score`, which computes the losses of the language model. Published
+weights that read token ids need --vocabulary FILE to export signatures that read text. The
+signatures of taggers, classifiers and text embedders are `default` (raw text) and `tokens`; a BERT
+model has `vectors`, too.
 
 --explain adds the signature `explain`. Depending on the model, it returns the 5 best tag sequences
 and the marginal probabilities of the tags, attention weights, or the surprise of each token (of a

@@ -14,11 +14,13 @@ from tfreps._src.cli.encoder_options import (
     EncoderKind,
     encoder_table,
     labeling_groups,
+    settle,
     with_readers,
 )
 from tfreps._src.cli.option_rules import check_rules
 from tfreps._src.cli.options import Option, default_values
 from tfreps._src.models.classifier import POOLINGS
+from training import train_tagger
 from training.train_classifier import COMMAND, HEAD
 
 OUTPUT = Group("output", "Output layer.", {})
@@ -133,7 +135,7 @@ def test_poolings_are_those_of_the_classifier():
     [
         (
             {"no_words": True},
-            "--no-words requires --characters, --elmo, --elmo-weights or --train-vectors.",
+            "--no-words requires --characters cnn, --elmo, --elmo-weights or --train-vectors.",
         ),
         (
             {"no_words": True, "characters": "cnn", "vectors": "v"},
@@ -214,3 +216,38 @@ def test_options_that_contradict_each_other(given, message):
 )
 def test_options_that_agree(given):
     check(**given)
+
+
+# Values of epochs, dropout, the two learning rates, and pooling or characters.
+@pytest.mark.parametrize(
+    "head, given, expected",
+    [
+        (CLASSIFIER, {}, [30, 0.5, 0.001, None, "mean"]),
+        (CLASSIFIER, {"encoder": "cnn", "pooling": "max"}, [30, 0.5, 0.001, None, "max"]),
+        (CLASSIFIER, {"encoder": "slstm", "epochs": 2}, [2, 0.5, 0.001, None, "pooled"]),
+        (CLASSIFIER, {"encoder": "bert"}, [5, 0.1, 0.001, 5e-5, "mean"]),
+        (CLASSIFIER, {"encoder": "bert", "learning_rate": 2e-5}, [5, 0.1, 2e-5, None, "mean"]),
+        (CLASSIFIER, {"encoder": "bert", "lora_rank": 8}, [5, 0.1, 0.001, None, "mean"]),
+        (
+            CLASSIFIER,
+            {"encoder": "bert", "bert_from_scratch": True, "dropout": 0.0},
+            [30, 0.0, 0.001, None, "mean"],
+        ),
+        (TAGGER, {}, [30, 0.5, 0.001, None, "cnn"]),
+        (TAGGER, {"tokens": "characters"}, [30, 0.5, 0.001, None, "none"]),
+        (TAGGER, {"elmo": "run"}, [30, 0.5, 0.001, None, "none"]),
+        (TAGGER, {"elmo": "run", "characters": "bilstm"}, [30, 0.5, 0.001, None, "bilstm"]),
+        (TAGGER, {"encoder": "linear"}, [30, 0.5, 0.001, None, None]),
+        (TAGGER, {"encoder": "bert", "bert_learning_rate": 1e-4}, [5, 0.1, 0.001, 1e-4, None]),
+    ],
+)
+def test_defaults_that_depend_on_other_options(head, given, expected):
+    command = COMMAND if head == CLASSIFIER else train_tagger.COMMAND
+    options = argparse.Namespace(**{**default_values(command.options), **given})
+    settle(options)
+    names = "epochs", "dropout", "learning_rate", "bert_learning_rate"
+    last = options.pooling if head == CLASSIFIER else options.characters
+    assert [getattr(options, name) for name in names] + [last] == expected
+    again = argparse.Namespace(**vars(options))
+    settle(again)  # as when a run is resumed
+    assert again == options

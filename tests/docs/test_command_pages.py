@@ -22,7 +22,7 @@ def test_options_are_described():
     page = command_pages.page("train-tagger")
     assert "``--use-crf``, ``--no-use-crf``\n    Score the tags" in page
     assert "``--train FILE [FILE ...]``\n" in page and "``--epochs N``\n" in page
-    assert "Encoder\n-------\n" in page and "``--characters {cnn,bilstm}``\n" in page
+    assert "Encoder\n-------\n" in page and "``--characters {cnn,bilstm,none}``\n" in page
 
 
 def test_the_page_of_tag_describes_its_formats():

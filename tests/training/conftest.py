@@ -50,7 +50,9 @@ def word_tagger(names_only, tmp_path_factory):
     return made_once(
         tmp_path_factory,
         "word_tagger",
-        lambda run: labeling.train_tagger(names_only, run, *labeling.WORD_TAGGER, "--no-use-crf"),
+        lambda run: labeling.train_tagger(
+            *(names_only, run, *labeling.WORD_TAGGER, "--no-use-crf", "--characters", "none")
+        ),
     )
 
 

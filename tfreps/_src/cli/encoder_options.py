@@ -77,7 +77,7 @@ ELMO = {
 VECTORS = {
     "max_characters": Option(
         int, 50, "Number of character ids per word that --characters reads.", at_least=3,
-        needs="characters or elmo or elmo_weights", unused_with=("elmo", "elmo_weights"),
+        needs="characters=cnn|bilstm or elmo or elmo_weights", unused_with=("elmo", "elmo_weights"),
     ),
     "vectors": Option(
         str, None, "File of static word vectors (GloVe, word2vec or fastText), optionally gzipped "
@@ -112,15 +112,17 @@ OF_EMBEDDER = {
     "no_words": Option(
         bool, False, "Do not use word vectors. Requires character features, vectors from a biLM, "
         "or vectors from a file written by 'tfreps embed'.",
-        needs="characters or elmo or elmo_weights or train_vectors",
+        needs="characters=cnn|bilstm or elmo or elmo_weights or train_vectors",
     ),
     "trainable_embeddings": Option(
         bool, True, "Update the vectors of the words of the training data that are read from "
         "--vectors. Those of the other words of the file never change.", needs="vectors",
     ),
     "characters": Option(
-        str, None, "Encoder of the characters of each word: a CNN (cnn) or a bidirectional LSTM "
-        "(bilstm). Its output is concatenated with the word vector.", ["cnn", "bilstm"],
+        str, None, "Encoder of the characters of each word: a CNN (cnn), a bidirectional LSTM "
+        "(bilstm), or none. Its output is concatenated with the word vector. Defaults to cnn in "
+        "train-tagger, unless --tokens is characters or a biLM is used, and otherwise to none.",
+        ["cnn", "bilstm", "none"],
     ),
 }  # fmt: skip
 UNITS = {
@@ -245,8 +247,13 @@ def settle(options) -> None:
     else:
         defaults = {"epochs": 30, "dropout": 0.5}
     defaults["learning_rate"] = 1e-3
+    kind = ENCODERS[options.encoder]
     if hasattr(options, "pooling"):  # of classifiers
-        defaults["pooling"] = ENCODERS[options.encoder].pooling
+        defaults["pooling"] = kind.pooling
+    elif "characters" in kind.options:
+        has_bilm = options.elmo or options.elmo_weights or options.train_vectors
+        one_by_one = options.tokens == "characters"
+        defaults["characters"] = "none" if has_bilm or one_by_one else "cnn"
     for name, value in defaults.items():
         if getattr(options, name) is None:
             setattr(options, name, value)

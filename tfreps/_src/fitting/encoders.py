@@ -20,7 +20,7 @@ def make_embedder(options, inputs):
         embedding_dim=options.embedding_dim if vectors is None else vectors.matrix.shape[1],
         trainable_embeddings=options.trainable_embeddings,
         num_frozen_words=inputs.num_frozen_words,
-        characters=options.characters,
+        characters=None if options.characters == "none" else options.characters,
         max_characters=inputs.indexer.max_characters or 50,
         elmo=inputs.elmo,
         vector_layers=inputs.stored[0],

@@ -71,7 +71,8 @@ def make_indexer(options, sentences, elmo=None, bert=None, words=True):
     """Returns a `PieceIndexer` of a BERT model, or a `TokenIndexer` of the training data."""
     if bert is not None:
         return PieceIndexer(bert.tokenizer, words)
-    num_characters = options.max_characters if options.characters else None
+    has_characters = options.characters not in (None, "none")
+    num_characters = options.max_characters if has_characters else None
     return TokenIndexer.from_sentences(
         sentences,
         options.min_count,
