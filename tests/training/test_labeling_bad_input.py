@@ -194,7 +194,7 @@ BOTH = [
     ("--min-count 0", "--min-count must be at least 1"),
     ("--max-vocabulary 3", "--max-vocabulary must be at least 4"),
     ("--max-characters 2", "--max-characters must be at least 3"),
-    ("--no-words", "--no-words requires --characters cnn, --elmo, --elmo-weights or --train-vectors"),
+    ("--no-words", "--no-words requires --characters cnn, --elmo, --elmo-weights or"),
     ("--no-trainable-embeddings", "--no-trainable-embeddings requires --vectors."),
     ("--elmo-fine-tune", "--elmo-fine-tune requires --elmo or --elmo-weights."),
     ("--elmo absent", "absent does not exist"),

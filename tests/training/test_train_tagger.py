@@ -91,7 +91,8 @@ def test_its_figures_are_those_of_its_answers(tagger, tagged, tmp_path):
 @pytest.mark.slow
 def test_context_and_characters_are_what_it_learns_from(tagged, tmp_path):
     """Without context, the model finds no persons, places or new numbers."""
-    run = train_tagger(tagged, tmp_path / "run", "--epochs", "4", "--no-use-crf", sizes=EMBEDDINGS)
+    more = ["--epochs", "4", "--no-use-crf", "--characters", "none"]
+    run = train_tagger(tagged, tmp_path / "run", *more, sizes=EMBEDDINGS)
     assert f1(run) < 0.4
     assert results(run)["test"]["spans"]["types"]["NUM"]["recall"] < 0.2
     assert {p.stem for p in (run / "plots").iterdir()} == {"learning_curves", "confusion"}
@@ -101,7 +102,11 @@ def test_context_and_characters_are_what_it_learns_from(tagged, tmp_path):
 @pytest.mark.parametrize(
     "least, sizes",
     [
-        (0.9, ["--encoder", "slstm", "--units", "32", "--num-steps", "4", "--embedding-dim", "16"]),
+        (
+            0.9,
+            ["--encoder", "slstm", "--units", "32", "--num-steps", "4", "--embedding-dim", "16"]
+            + ["--characters", "none"],
+        ),
         (0.9, ["--encoder", "linear", "--learning-rate", "0.1"]),
         (0.9, ["--encoder", "embeddings", "--linear-features", "--learning-rate", "0.1"]),
     ],
@@ -187,7 +192,7 @@ def test_words_of_the_file_alone_are_known_in_lower_case(tmp_path, capsys):
     tags = [["AB"[int(side[word] > 0)] for word in words] for words in sentences]
     flags = ["--train", labeling.write_columns(tmp_path / "train", sentences, tags)]
     more = ["--scheme", "none", "--vectors", str(tmp_path / "vectors.txt"), "--no-use-crf"]
-    more += ["--tokens", "treebank", "--epochs", "9", "--dropout", "0"]
+    more += ["--tokens", "treebank", "--epochs", "9", "--dropout", "0", "--characters", "none"]
     run = train_tagger(flags, tmp_path / "run", *more, sizes=["--encoder", "embeddings"])
     assert "have a vector" in capsys.readouterr().out
     unseen = [word.upper() for word in list(side)[40:]]
