@@ -60,7 +60,7 @@ REVIEWS = FDU_MTL + "--lowercase "
 WHOLE = "--num-layers 6 --truncation-rate 0 "
 BERT = (
     "--encoder bert --bert {inputs}/bert --bert-dropout 0.1 --bert-learning-rate 2e-4 "
-    "--dropout 0.5 --epochs 30 "
+    "--dropout 0.5 --epochs 30 --schedule constant "
 )
 BERT_REVIEWS = FDU_MTL + BERT
 BERT3 = "--bert {inputs}/bert3 "
@@ -82,7 +82,7 @@ NGRAMS = (
 )
 ATTENTION = "--pooling attention "
 GLOVE = "--vectors {vectors} "
-MINILM = "--config bert_fine_tune --bert {bert} "
+MINILM = "--encoder bert --bert {bert} "
 TOGETHER = (
     "train-classifier --train {inputs}/all.train.tsv --test {inputs}/all.test.tsv --lowercase "
     "--max-length 256 --seed {seed} --run {run} --resume --patience 3 --monitor val_auc "

@@ -22,5 +22,5 @@ def make_model():
 
 def options(**given):
     defaults = {name: option.default for name, option in OPTIONS.items()}
-    of_encoders = {"epochs": 30, "learning_rate": 1e-3}
+    of_encoders = {"epochs": 30, "learning_rate": 1e-3, "schedule": "constant"}
     return argparse.Namespace(**{**defaults, **of_encoders, "resume": False, **given})

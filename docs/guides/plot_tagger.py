@@ -135,6 +135,12 @@ tfreps_command("""
 # Reach published quality
 # -----------------------
 #
+# The options above are for little data and few seconds. For your own data, begin without any of
+# them, with word vectors of your language: in ``train-tagger --train FILE --validation FILE
+# --scheme bioes --vectors glove.6B.50d.txt``, all words of the vectors are known to the model. On
+# CoNLL-2003 this has an F1 of 0.944 on the development data (``--config bilstm_vectors``: 0.9445 ±
+# 0.0020). ``--encoder bert --bert MODEL`` fine-tunes a published BERT.
+#
 # On Resume NER (Chinese CVs, BMES over characters) a BiLSTM with a CRF has a token F1 of 0.9625 ±
 # 0.0009 over three seeds, where the published one has 0.9570; entity F1 is 0.9349 ± 0.0033. A
 # linear CRF on character features, trained by the same command with ``--encoder linear``, has an

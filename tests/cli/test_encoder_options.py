@@ -24,6 +24,7 @@ from training import train_tagger
 from training.train_classifier import COMMAND, HEAD
 
 OUTPUT = Group("output", "Output layer.", {})
+NAMES = "epochs", "dropout", "learning_rate", "bert_learning_rate", "schedule", "warmup_steps"
 
 
 def program(head):
@@ -218,36 +219,51 @@ def test_options_that_agree(given):
     check(**given)
 
 
-# Values of epochs, dropout, the two learning rates, and pooling or characters.
+LONG, SHORT = [30, 0.5, 0.001, None, "constant", 0], [0.1, 0.001, 5e-5, "linear", 50]
+
+
+# Values of the options in `NAMES`, and of pooling or characters.
 @pytest.mark.parametrize(
     "head, given, expected",
     [
-        (CLASSIFIER, {}, [30, 0.5, 0.001, None, "mean"]),
-        (CLASSIFIER, {"encoder": "cnn", "pooling": "max"}, [30, 0.5, 0.001, None, "max"]),
-        (CLASSIFIER, {"encoder": "slstm", "epochs": 2}, [2, 0.5, 0.001, None, "pooled"]),
-        (CLASSIFIER, {"encoder": "bert"}, [5, 0.1, 0.001, 5e-5, "mean"]),
-        (CLASSIFIER, {"encoder": "bert", "learning_rate": 2e-5}, [5, 0.1, 2e-5, None, "mean"]),
-        (CLASSIFIER, {"encoder": "bert", "lora_rank": 8}, [5, 0.1, 0.001, None, "mean"]),
+        (CLASSIFIER, {}, [*LONG, "mean"]),
+        (CLASSIFIER, {"encoder": "cnn", "pooling": "max"}, [*LONG, "max"]),
+        (CLASSIFIER, {"encoder": "slstm", "epochs": 2}, [2, *LONG[1:], "pooled"]),
+        (CLASSIFIER, {"encoder": "bert"}, [3, *SHORT, "mean"]),
+        (
+            CLASSIFIER,
+            {"encoder": "bert", "learning_rate": 2e-5, "warmup_steps": 9},
+            [3, 0.1, 2e-5, None, "linear", 9, "mean"],
+        ),
+        (
+            CLASSIFIER,
+            {"encoder": "bert", "lora_rank": 8, "schedule": "constant"},
+            [3, 0.1, 0.001, None, "constant", 0, "mean"],
+        ),
+        (
+            CLASSIFIER,
+            {"encoder": "bert", "decay": 0.9},
+            [3, 0.1, 0.001, 5e-5, "constant", 0, "mean"],
+        ),
         (
             CLASSIFIER,
             {"encoder": "bert", "bert_from_scratch": True, "dropout": 0.0},
-            [30, 0.0, 0.001, None, "mean"],
+            [30, 0.0, *LONG[2:], "mean"],
         ),
-        (TAGGER, {}, [30, 0.5, 0.001, None, "cnn"]),
-        (TAGGER, {"tokens": "characters"}, [30, 0.5, 0.001, None, "none"]),
-        (TAGGER, {"elmo": "run"}, [30, 0.5, 0.001, None, "none"]),
-        (TAGGER, {"elmo": "run", "characters": "bilstm"}, [30, 0.5, 0.001, None, "bilstm"]),
-        (TAGGER, {"encoder": "linear"}, [30, 0.5, 0.001, None, None]),
-        (TAGGER, {"encoder": "bert", "bert_learning_rate": 1e-4}, [5, 0.1, 0.001, 1e-4, None]),
+        (TAGGER, {}, [*LONG, "cnn"]),
+        (TAGGER, {"tokens": "characters"}, [*LONG, "none"]),
+        (TAGGER, {"elmo": "run"}, [*LONG, "none"]),
+        (TAGGER, {"elmo": "run", "characters": "bilstm"}, [*LONG, "bilstm"]),
+        (TAGGER, {"encoder": "linear"}, [*LONG, None]),
+        (TAGGER, {"encoder": "bert"}, [5, *SHORT, None]),
     ],
 )
 def test_defaults_that_depend_on_other_options(head, given, expected):
     command = COMMAND if head == CLASSIFIER else train_tagger.COMMAND
     options = argparse.Namespace(**{**default_values(command.options), **given})
     settle(options)
-    names = "epochs", "dropout", "learning_rate", "bert_learning_rate"
     last = options.pooling if head == CLASSIFIER else options.characters
-    assert [getattr(options, name) for name in names] + [last] == expected
+    assert [getattr(options, name) for name in NAMES] + [last] == expected
     again = argparse.Namespace(**vars(options))
     settle(again)  # as when a run is resumed
     assert again == options

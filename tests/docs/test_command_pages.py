@@ -15,7 +15,7 @@ def test_pages_of_training_programs_describe_files_of_options(program):
 
 def test_recipes_are_named():
     page = command_pages.page("train-tagger")
-    assert "these recipes: ``bert_fine_tune``, ``bilstm_vectors``, ``slstm_paper``" in page
+    assert "these recipes: ``bilstm_vectors``, ``slstm_paper``" in page
 
 
 def test_options_are_described():

@@ -15,6 +15,7 @@ from tfreps.__main__ import main
 WORDS = "房 间 很 好 差 大 小 吃".split()
 PAIRS = {"房": "B-NOUN", "间": "I-NOUN"}  # the others are outside
 SPEED = ["--learning-rate", "0.01", "--dropout", "0", "--batch-tokens", "256"]
+SPEED += ["--schedule", "constant"]
 
 
 @pytest.fixture(scope="module")

@@ -240,15 +240,17 @@ ENCODERS = {
 
 def settle(options) -> None:
     """Sets the options that are `None` and whose defaults depend on other options."""
+    kind = ENCODERS[options.encoder]
+    is_tagger = not hasattr(options, "pooling")
+    defaults = {"epochs": 30, "dropout": 0.5, "learning_rate": 1e-3, "schedule": "constant"}
     if options.encoder == "bert" and not options.bert_from_scratch:
-        defaults = {"epochs": 5, "dropout": 0.1}
+        defaults |= {"epochs": 5 if is_tagger else 3, "dropout": 0.1}
         if options.learning_rate is None and not options.lora_rank:
             defaults["bert_learning_rate"] = 5e-5
-    else:
-        defaults = {"epochs": 30, "dropout": 0.5}
-    defaults["learning_rate"] = 1e-3
-    kind = ENCODERS[options.encoder]
-    if hasattr(options, "pooling"):  # of classifiers
+        if options.schedule is None and options.decay == 1.0:
+            defaults["schedule"] = "linear"
+            options.warmup_steps = options.warmup_steps or 50
+    if not is_tagger:
         defaults["pooling"] = kind.pooling
     elif "characters" in kind.options:
         has_bilm = options.elmo or options.elmo_weights or options.train_vectors

@@ -62,8 +62,10 @@ OPTIMIZER = {
         int, 0, "Number of batches over which the learning rate rises linearly from 0.", at_least=0
     ),
     "schedule": Option(
-        str, "constant", "How the learning rate changes after the warmup: not at all (constant), "
-        "or linearly to 0 by the end of the last epoch (linear).", ["constant", "linear"],
+        str, None, "How the learning rate changes after the warmup: not at all (constant), or "
+        "linearly to 0 by the end of the last epoch (linear). Defaults to linear, after a warmup "
+        "of 50 batches, for a pre-trained bert without --decay, and to constant for the other "
+        "encoders.", ["constant", "linear"],
     ),
     "clip_norm": Option(
         float, 5.0, "Maximum norm of the gradient over all weights; 0 turns clipping off.",
@@ -107,8 +109,8 @@ OPTIMIZER = {
 # Training of taggers and classifiers.
 LABELING = {
     "epochs": Option(
-        int, None, "Maximum number of passes over the training data. Defaults to 5 for a "
-        "pre-trained bert, and to 30 for the other encoders.", at_least=1,
+        int, None, "Maximum number of passes over the training data. Defaults to 3 for a "
+        "pre-trained bert (5 in train-tagger), and to 30 for the other encoders.", at_least=1,
     ),
     "patience": Option(
         int, 5, "Stop after this many epochs without a better metric of the held-out data.",
