@@ -278,7 +278,7 @@ def train(options, name, command, seed, **more):
     inputs = pathlib.Path(options.runs, f"{options.table.removesuffix('_together')}-inputs")
     more |= {name: getattr(options, name) for name in PUBLISHED}
     words = command.format(data=options.data, run=run, inputs=inputs, seed=seed, **more).split()
-    [part, *_], *_ = COLUMNS[options.table].values()
+    part = next(iter(COLUMNS[options.table].values()))[0]
     return train_once(run, words, last=part)
 
 

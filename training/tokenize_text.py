@@ -49,8 +49,9 @@ COMMAND = Command(
             ),
             "split_sentences": Option(
                 str, None, "Write one sentence per line, not one text. The value is the code of "
-                "the language, such as en, de or zh; a language without rules of its own is split "
-                "by those of similar languages. Needs the package sentencex.", metavar="LANGUAGE",
+                "the language, such as en, de or zh; rules of similar languages are used for a "
+                "language without rules, and those of English for an unknown code. Needs the "
+                "package sentencex.", metavar="LANGUAGE",
             ),
         }),
         Group("output", "File to write.", {
@@ -76,14 +77,14 @@ def main(argv=None):
 def write_tokens(options):
     check_output(options.output, options.overwrite, options.text)
     texts = read_texts(options)
-    if options.split_sentences:
+    kind = "texts" if options.split_sentences is None else "sentences"
+    if options.split_sentences is not None:
         texts = sentences(texts, options.split_sentences)
     lines = num_tokens = 0
     with written_whole(options.output) as file:
-        for tokens in tokenized(texts, options):
+        for tokens in tokenized(texts, kind, options):
             lines, num_tokens = lines + 1, num_tokens + len(tokens)
             file.write(" ".join(tokens) + "\n")
-    kind = "sentences" if options.split_sentences else "texts"
     print(
         f"Wrote {options.output}: {lines:,} {kind}, {num_tokens:,} tokens.\n"
         f"Next: tfreps build-vocabulary {options.output} --output FILE."
@@ -111,9 +112,9 @@ def sentences(texts, language):
     return (sentence for sentence in found if sentence.strip())
 
 
-def tokenized(texts, options):
-    """Yields the tokens of each text."""
-    progress = make_progress("texts")
+def tokenized(texts, kind, options):
+    """Yields the tokens of each text; `kind` names the texts in the progress line."""
+    progress = make_progress(kind)
     for block in blocks(texts):
         rows = list(cut(block, options))
         progress(len(rows), sum(map(len, rows)))

@@ -86,7 +86,7 @@ COMMAND = Command(
         "tfreps train-classifier --train train.tsv --test test.tsv --tokens words --lowercase \\\n"
         "    --encoder cnn --run runs/reviews",
         "tfreps train-classifier --train train.tsv --encoder bert --bert runs/bert --num-layers 3 "
-        "\\\n    --pooling mean_max --learning-rate 1e-4 --run runs/reviews",
+        "\\\n    --pooling mean_max --bert-learning-rate 1e-4 --run runs/reviews",
         "tfreps train-classifier --run runs/reviews --resume",
     ),
     recipes=pathlib.Path(__file__).with_name("recipes") / "train-classifier",
@@ -103,7 +103,7 @@ def start(options):
 
     if options.tokens is None and not encoder_options.ENCODERS[options.encoder].brings_tokens:
         options.tokens = "words"
-    encoder_options.settle(options)
+    encoder_options.settle(options, encoder_options.CLASSIFIER)
     return run_training(COMMAND, options, train, free=encoder_options.MAY_CHANGE)
 
 

@@ -63,7 +63,7 @@ def main(argv=None):
 def start(options):
     from tfreps._src.cli.training_command import run_training
 
-    encoder_options.settle(options)
+    encoder_options.settle(options, encoder_options.TAGGER)
     return run_training(COMMAND, options, train, free=encoder_options.MAY_CHANGE)
 
 

@@ -56,10 +56,10 @@ tfreps_command("""
 # -----
 #
 # ``--encoder`` selects the encoder: ``bilstm`` (default), ``slstm``, ``transformer``, ``linear``,
-# ``bert`` or ``embeddings``. Each token has a word vector and, with ``--characters cnn``, features
-# of its characters; ``--elmo elmo_original`` adds the vectors of a published biLM, and ``--elmo
-# MODEL`` those of your own. On top is a CRF whose transitions obey the scheme. With ``--tokens
-# words``, raw text is split into words and punctuation after training.
+# ``bert`` or ``embeddings``. Each token has a word vector and features of its characters
+# (``--characters cnn``, the default); ``--elmo elmo_original`` adds the vectors of a published
+# biLM, and ``--elmo MODEL`` those of your own. On top is a CRF whose transitions obey the scheme.
+# With ``--tokens words``, raw text is split into words and punctuation after training.
 
 tfreps_command("""
     train-tagger --train tags/train.conll --validation tags/dev.conll --test tags/test.conll
@@ -135,10 +135,10 @@ tfreps_command("""
 # Reach published quality
 # -----------------------
 #
-# The options above are for little data and few seconds. For your own data, begin without any of
-# them, with word vectors of your language: in ``train-tagger --train FILE --validation FILE
-# --scheme bioes --vectors glove.6B.50d.txt``, all words of the vectors are known to the model. On
-# CoNLL-2003 this has an F1 of 0.944 on the development data (``--config bilstm_vectors``: 0.9445 ±
+# The options above are for little data and few seconds. For your own data, begin without them, and
+# with word vectors of your language, all of which are then known to the model: ``train-tagger
+# --train FILE --validation FILE --scheme bioes --vectors glove.6B.50d.txt``. On CoNLL-2003, this
+# has an F1 of 0.944 on the development data (``--config bilstm_vectors``: 0.9445 ±
 # 0.0020). ``--encoder bert --bert MODEL`` fine-tunes a published BERT.
 #
 # On Resume NER (Chinese CVs, BMES over characters) a BiLSTM with a CRF has a token F1 of 0.9625 ±

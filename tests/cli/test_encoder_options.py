@@ -261,9 +261,9 @@ LONG, SHORT = [30, 0.5, 0.001, None, "constant", 0], [0.1, 0.001, 5e-5, "linear"
 def test_defaults_that_depend_on_other_options(head, given, expected):
     command = COMMAND if head == CLASSIFIER else train_tagger.COMMAND
     options = argparse.Namespace(**{**default_values(command.options), **given})
-    settle(options)
+    settle(options, head)
     last = options.pooling if head == CLASSIFIER else options.characters
     assert [getattr(options, name) for name in NAMES] + [last] == expected
     again = argparse.Namespace(**vars(options))
-    settle(again)  # as when a run is resumed
+    settle(again, head)  # as when a run is resumed
     assert again == options

@@ -121,7 +121,8 @@ OF_EMBEDDER = {
     "characters": Option(
         str, None, "Encoder of the characters of each word: a CNN (cnn), a bidirectional LSTM "
         "(bilstm), or none. Its output is concatenated with the word vector. Defaults to cnn in "
-        "train-tagger, unless --tokens is characters or a biLM is used, and otherwise to none.",
+        "train-tagger unless --tokens is characters or vectors of a biLM are read, and otherwise "
+        "to none.",
         ["cnn", "bilstm", "none"],
     ),
 }  # fmt: skip
@@ -190,8 +191,8 @@ BERT = {
 OF_ALL = {
     "dropout": Option(
         float, None, "Dropout rate of the token vectors, of the inputs of bilstm layers after the "
-        "first, and of the encoder's output. Defaults to 0.1 for a pre-trained bert, and to 0.5 "
-        "for the other encoders.", at_least=0, below=1,
+        "first, and of the encoder's output. Defaults to 0.1 for a pre-trained bert, and "
+        "otherwise to 0.5.", at_least=0, below=1,
     ),
     "linear_features": Option(
         bool, False, "Add the scores of a linear model of tokens and token pairs, as in --encoder "
@@ -238,19 +239,18 @@ ENCODERS = {
 }  # fmt: skip
 
 
-def settle(options) -> None:
+def settle(options, head: str) -> None:
     """Sets the options that are `None` and whose defaults depend on other options."""
     kind = ENCODERS[options.encoder]
-    is_tagger = not hasattr(options, "pooling")
     defaults = {"epochs": 30, "dropout": 0.5, "learning_rate": 1e-3, "schedule": "constant"}
     if options.encoder == "bert" and not options.bert_from_scratch:
-        defaults |= {"epochs": 5 if is_tagger else 3, "dropout": 0.1}
+        defaults |= {"epochs": 5 if head == TAGGER else 3, "dropout": 0.1}
         if options.learning_rate is None and not options.lora_rank:
             defaults["bert_learning_rate"] = 5e-5
         if options.schedule is None and options.decay == 1.0:
             defaults["schedule"] = "linear"
             options.warmup_steps = options.warmup_steps or 50
-    if not is_tagger:
+    if head == CLASSIFIER:
         defaults["pooling"] = kind.pooling
     elif "characters" in kind.options:
         has_bilm = options.elmo or options.elmo_weights or options.train_vectors

@@ -59,13 +59,13 @@ OPTIMIZER = {
         "validation metric.", above=0,
     ),
     "warmup_steps": Option(
-        int, 0, "Number of batches over which the learning rate rises linearly from 0.", at_least=0
+        int, 0, "Number of batches over which the learning rate rises linearly from 0. For a "
+        "pre-trained bert without --schedule and --decay, 0 means 50.", at_least=0,
     ),
     "schedule": Option(
         str, None, "How the learning rate changes after the warmup: not at all (constant), or "
-        "linearly to 0 by the end of the last epoch (linear). Defaults to linear, after a warmup "
-        "of 50 batches, for a pre-trained bert without --decay, and to constant for the other "
-        "encoders.", ["constant", "linear"],
+        "linearly to 0 by the end of the last epoch (linear). Defaults to linear for a "
+        "pre-trained bert without --decay, and otherwise to constant.", ["constant", "linear"],
     ),
     "clip_norm": Option(
         float, 5.0, "Maximum norm of the gradient over all weights; 0 turns clipping off.",
@@ -110,7 +110,7 @@ OPTIMIZER = {
 LABELING = {
     "epochs": Option(
         int, None, "Maximum number of passes over the training data. Defaults to 3 for a "
-        "pre-trained bert (5 in train-tagger), and to 30 for the other encoders.", at_least=1,
+        "pre-trained bert (5 in train-tagger), and otherwise to 30.", at_least=1,
     ),
     "patience": Option(
         int, 5, "Stop after this many epochs without a better metric of the held-out data.",

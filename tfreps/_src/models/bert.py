@@ -268,6 +268,8 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
         ['lora_kernel_a', 'lora_kernel_b']
         """
         check_integers(1, rank=rank)
+        if self.blocks[0].expand.lora_enabled:
+            raise ValueError("The encoder already has adapters: `enable_lora` was called before.")
         for weight in self.trainable_weights:
             weight.trainable = False
         for block in self.blocks:

@@ -9,7 +9,6 @@ import os
 import re
 import tempfile
 
-import numpy as np
 import tensorflow as tf
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.metrics import Metrics
@@ -132,8 +131,7 @@ class ExportHandler(ModelHandler):
                 return [one_line(error)]
             half = len(texts) // 2
             return self._predict(model, texts[:half]) + self._predict(model, texts[half:])
-        lengths = outputs.get("sequence_len", np.array([model.num_tokens(t) for t in texts]))
-        self._count(len(texts), int(lengths.sum()))
+        self._count(len(texts), int(outputs["sequence_len"].sum()))
         return [self._cut(model, *pair) or pair[1] for pair in zip(texts, rows, strict=True)]
 
     def _count(self, records, tokens):
