@@ -108,7 +108,7 @@ def test_a_bert_with_fewer_bits_asked_and_checked(tmp_path, capsys):
     assert not list((tmp_path / "out").iterdir())
     assert main(asked) == 0
     out = capsys.readouterr().out
-    assert "default, tokens, explain (serving_default is the same as default).\n" in out
+    assert "default, tokens, vectors, explain (serving_default is the same as default).\n" in out
     assert "Checked in a new process without tfreps: the outputs differ from the model's by" in out
     assert "Storing the weights as int8 changes" in out
     assert main(["predict", str(tmp_path / "out"), "the cat", "--full"]) == 0
@@ -150,7 +150,8 @@ def test_pieces_by_tensorflow_text(tmp_path, capsys):
 def test_a_published_bert(tmp_path, capsys):
     published, encoder = tiny_bert.write_checkpoint(tmp_path / "bert", tiny_bert.pieces("the"))
     assert main(["export", str(published), "--output", str(tmp_path / "out")]) == 0
-    assert "default, tokens (serving_default is the same as default).\n" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "default, tokens, vectors (serving_default is the same as default).\n" in said
     answer = tf.saved_model.load(str(tmp_path / "out" / "1")).signatures["default"]
     answer = answer(text=tf.constant(["the cat"]))
     assert answer["tokens"].numpy().tolist() == [[b"[CLS]", b"the", b"[UNK]", b"[SEP]"]]
@@ -200,7 +201,7 @@ def test_the_readme_of_an_interrupted_run(tmp_path, capsys):
     assert "\nThe run stopped in epoch 1 of 5.\n" in training and str(tmp_path) not in training
     assert "| train | `train.conll` |" in training
     assert "| `dropout` | `0.0` |" in training and "| `units` | `4` |" in training
-    for name in ("num_heads", "num_steps", "max_characters", "lowercase", "bert", "window"):
+    for name in ("num_heads", "num_steps", "elmo_top_only", "lowercase", "bert", "window"):
         assert f"`{name}`" not in training
 
     assert labeling.main(["train-tagger", "--run", str(run), "--resume", "--epochs", "1"]) == 0
