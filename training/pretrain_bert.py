@@ -230,10 +230,9 @@ def make_optimizer(options, total_steps):
             f"--gradient-accumulation-steps must be at most {total_steps:,}, the number of "
             f"batches; got {accumulated}."
         )
-    warmup = total_steps // 10 if options.warmup_steps is None else options.warmup_steps
     end = total_steps if options.schedule == "linear" else None
     optimizer = {"adamw": FusedAdam, "lamb": keras.optimizers.Lamb}[options.optimizer](
-        LinearWarmup(options.learning_rate, end, warmup),
+        LinearWarmup(options.learning_rate, end, options.warmup_steps),
         epsilon=1e-6,
         weight_decay=options.weight_decay,
         global_clipnorm=options.clip_norm or None,

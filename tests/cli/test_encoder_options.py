@@ -24,7 +24,7 @@ from training import train_tagger
 from training.train_classifier import COMMAND, HEAD
 
 OUTPUT = Group("output", "Output layer.", {})
-NAMES = "epochs", "dropout", "learning_rate", "bert_learning_rate", "schedule", "warmup_steps"
+NAMES = "epochs", "dropout", "learning_rate", "bert_learning_rate", "schedule"
 
 
 def program(head):
@@ -219,7 +219,7 @@ def test_options_that_agree(given):
     check(**given)
 
 
-LONG, SHORT = [30, 0.5, 0.001, None, "constant", 0], [0.1, 0.001, 5e-5, "linear", 50]
+LONG, SHORT = [30, 0.5, 0.001, None, "constant"], [0.1, 0.001, 5e-5, "linear"]
 
 
 # Values of the options in `NAMES`, and of pooling or characters.
@@ -232,18 +232,18 @@ LONG, SHORT = [30, 0.5, 0.001, None, "constant", 0], [0.1, 0.001, 5e-5, "linear"
         (CLASSIFIER, {"encoder": "bert"}, [3, *SHORT, "mean"]),
         (
             CLASSIFIER,
-            {"encoder": "bert", "learning_rate": 2e-5, "warmup_steps": 9},
-            [3, 0.1, 2e-5, None, "linear", 9, "mean"],
+            {"encoder": "bert", "learning_rate": 2e-5},
+            [3, 0.1, 2e-5, None, "linear", "mean"],
         ),
         (
             CLASSIFIER,
             {"encoder": "bert", "lora_rank": 8, "schedule": "constant"},
-            [3, 0.1, 0.001, None, "constant", 0, "mean"],
+            [3, 0.1, 0.001, None, "constant", "mean"],
         ),
         (
             CLASSIFIER,
             {"encoder": "bert", "decay": 0.9},
-            [3, 0.1, 0.001, 5e-5, "constant", 0, "mean"],
+            [3, 0.1, 0.001, 5e-5, "constant", "mean"],
         ),
         (
             CLASSIFIER,

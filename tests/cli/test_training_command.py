@@ -13,7 +13,6 @@ from tfreps._src.cli.options import Option
 from tfreps._src.cli.training_command import (
     begin_run,
     data_files,
-    is_length_free,
     resume_command,
     run_training,
     say_start,
@@ -128,14 +127,6 @@ def test_the_length_of_a_run_whose_rate_depends_on_it(tmp_path):
         run(tmp_path / "run", "--resume", "--epochs", "4")
 
     assert RunFolder.open(tmp_path / "run").options["epochs"] == 3
-
-
-def test_a_warmup_of_a_tenth_of_all_steps_depends_on_the_length():
-    for schedule, warmup, expected in (
-        *(("constant", 0, True), ("constant", None, False), ("linear", 0, False)),
-    ):
-        given = argparse.Namespace(schedule=schedule, warmup_steps=warmup)
-        assert is_length_free(given) is expected
 
 
 def test_a_resumed_run_needs_the_data_that_it_was_started_with(tmp_path, text):

@@ -29,6 +29,8 @@ def test_rates():
     found = rates(LinearWarmup(1.0, warmup_steps=2), 4)
     assert_close(found, [0.5, 1, 1, 1])
     assert rates(LinearWarmup(3.0), 2) == [3.0, 3.0]
+    found = rates(LinearWarmup(1.0, total_steps=29), 5)  # a warm-up of 2 steps
+    assert_close(found, [0.5, 1, 1, 26 / 27, 25 / 27])
 
 
 def test_in_an_optimizer_that_gathers_gradients_steps_are_batches():
@@ -60,7 +62,7 @@ def test_one_factor_cuts_several_rates_in_mid_training():
     factor = tf.Variable(1.0)
     optimizers = [
         keras.optimizers.SGD(ReducibleLearningRate(0.1, factor)),
-        keras.optimizers.SGD(ReducibleLearningRate(LinearWarmup(1.0, 10), factor)),
+        keras.optimizers.SGD(ReducibleLearningRate(LinearWarmup(1.0, 10, 0), factor)),
     ]
     weights = [keras.Variable(0.0), keras.Variable(0.0)]
 

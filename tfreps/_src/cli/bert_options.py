@@ -3,7 +3,14 @@
 from tfreps._src.cli.command import Group
 from tfreps._src.cli.option_rules import brought_by
 from tfreps._src.cli.options import Option
-from tfreps._src.cli.training_options import LABELING, OPTIMIZER, RUN_GROUP, SHARED, WORKER_DATA
+from tfreps._src.cli.training_options import (
+    LABELING,
+    OPTIMIZER,
+    RUN_GROUP,
+    SCHEDULE,
+    SHARED,
+    WORKER_DATA,
+)
 
 SIZE = "bert_6x384"
 
@@ -122,11 +129,8 @@ TRAINING = {
     "learning_rate": Option(
         float, 5e-4, "Highest learning rate, reached after the warmup.", above=0
     ),
-    "warmup_steps": Option(
-        int, None, "Number of batches until the highest learning rate is reached. Defaults to a "
-        "tenth of all batches.", at_least=0,
-    ),
-    "schedule": OPTIMIZER["schedule"]._replace(default="linear"),
+    "warmup_steps": OPTIMIZER["warmup_steps"],
+    "schedule": OPTIMIZER["schedule"]._replace(default="linear", about=SCHEDULE),
     "weight_decay": Option(
         float, 0.01, "Decoupled weight decay of all weights except biases and layer "
         "normalization.", at_least=0,

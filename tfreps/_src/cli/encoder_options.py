@@ -249,7 +249,6 @@ def settle(options, head: str) -> None:
             defaults["bert_learning_rate"] = 5e-5
         if options.schedule is None and options.decay == 1.0:
             defaults["schedule"] = "linear"
-            options.warmup_steps = options.warmup_steps or 50
     if head == CLASSIFIER:
         defaults["pooling"] = kind.pooling
     elif "characters" in kind.options:

@@ -73,8 +73,7 @@ def own_options(command):
 
 def is_length_free(options):
     """Returns True if the learning rate does not depend on the number of epochs or steps."""
-    warmup = getattr(options, "warmup_steps", 0)
-    return options.schedule == "constant" and warmup is not None  # `None` is a share of all steps
+    return options.schedule == "constant"
 
 
 def check_unchanged(run, options, names):

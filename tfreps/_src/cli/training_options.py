@@ -45,6 +45,10 @@ SHARED = {
         "This is slower on GPUs.",
     ),
 }  # fmt: skip
+SCHEDULE = (
+    "How the learning rate changes after the warmup: not at all (constant), or linearly to 0 by "
+    "the end of the last epoch (linear)."
+)
 # Options of Adam in train-tagger and train-classifier.
 OPTIMIZER = {
     "learning_rate": Option(
@@ -59,13 +63,12 @@ OPTIMIZER = {
         "validation metric.", above=0,
     ),
     "warmup_steps": Option(
-        int, 0, "Number of batches over which the learning rate rises linearly from 0. For a "
-        "pre-trained bert without --schedule and --decay, 0 means 50.", at_least=0,
+        int, None, "Number of batches over which the learning rate rises linearly from 0. Defaults "
+        "to a tenth of all batches with --schedule linear, and otherwise to 0.", at_least=0,
     ),
     "schedule": Option(
-        str, None, "How the learning rate changes after the warmup: not at all (constant), or "
-        "linearly to 0 by the end of the last epoch (linear). Defaults to linear for a "
-        "pre-trained bert without --decay, and otherwise to constant.", ["constant", "linear"],
+        str, None, f"{SCHEDULE} Defaults to linear for a pre-trained bert without --decay, and "
+        "otherwise to constant.", ["constant", "linear"],
     ),
     "clip_norm": Option(
         float, 5.0, "Maximum norm of the gradient over all weights; 0 turns clipping off.",

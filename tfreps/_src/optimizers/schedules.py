@@ -26,7 +26,8 @@ class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
         learning_rate: float. Highest learning rate.
         total_steps: int. Step at which the rate reaches zero. If `None` (the default), the rate
             does not decay.
-        warmup_steps: int. Number of warm-up steps. Defaults to 0.
+        warmup_steps: int. Number of warm-up steps. Defaults to a tenth of `total_steps`, rounded
+            down, and to 0 without `total_steps`.
 
     Call arguments:
         step: int scalar. Number of the step, counted from 0.
@@ -48,9 +49,14 @@ class LinearWarmup(keras.optimizers.schedules.LearningRateSchedule):
     """
 
     def __init__(
-        self, learning_rate: float, total_steps: int | None = None, warmup_steps: int = 0
+        self,
+        learning_rate: float,
+        total_steps: int | None = None,
+        warmup_steps: int | None = None,
     ) -> None:
         check_positive(learning_rate=learning_rate)
+        if warmup_steps is None:
+            warmup_steps = (total_steps or 0) // 10
         if warmup_steps < 0 or (total_steps is not None and warmup_steps >= total_steps):
             limit = "" if total_steps is None else f" and below `total_steps` ({total_steps})"
             raise ValueError(f"`warmup_steps` must be at least 0{limit}; got {warmup_steps}.")
