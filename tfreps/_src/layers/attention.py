@@ -154,7 +154,7 @@ class SelfAttention(Configurable, keras.layers.Layer):
 
     def _forbidden(self, mask, length):
         """Returns forbidden pairs (from, to), broadcastable to `[B, H, T, T]`, or `None`."""
-        forbidden = None if mask is None else tf.logical_not(mask)[:, None, None, :]
+        forbidden = None if mask is None else tf.expand_dims(tf.expand_dims(~mask, 1), 1)
         if self.causal:
             position = tf.range(length)
             later = position[None, :] > position[:, None]  # [T, T]

@@ -78,9 +78,11 @@ class BiLSTM(Configurable, keras.layers.Layer):
         mask = full_mask(mask, inputs)
         steps = tf.shape(inputs)[1]
         at_least_one = [[0, 0], [0, tf.cast(steps == 0, "int32")]]  # the loop needs one step
-        x = tf.where(mask[..., None], inputs, 0.0)
+        x = tf.where(tf.expand_dims(mask, -1), inputs, 0.0)
         x = tf.transpose(tf.pad(x, [*at_least_one, [0, 0]]), [1, 0, 2])  # [T, B, D]
-        real = tf.cast(tf.transpose(tf.pad(mask, at_least_one)), "float32")[..., None]  # [T, B, 1]
+        real = tf.expand_dims(
+            tf.cast(tf.transpose(tf.pad(mask, at_least_one)), "float32"), -1
+        )  # [T, B, 1]
         outputs = []
         last = []
         for direction in range(2):

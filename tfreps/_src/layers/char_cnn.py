@@ -11,6 +11,8 @@ from tfreps._src.layers.ops.annotations import Activation, Filters, Shape
 from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.masks import checked_ids
 from tfreps._src.layers.ops.matmul import matmul
+from tfreps._src.layers.ops.portable import is_portable
+from tfreps._src.layers.ops.table_rows import distinct_rows
 
 # Character ids of a token: 0 means "no token", and the last id pads the row after a token.
 # tfreps/_src/text/char_ids.py describes how text is converted to these ids.
@@ -123,7 +125,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         """
         ids = tf.cast(character_ids, "int32")
         flat = tf.reshape(ids, [-1, self.max_characters])  # [N, C]
-        distinct, which = tf.raw_ops.UniqueV2(x=flat, axis=[0])  # [D, C], [N]
+        distinct, which = distinct_rows(flat)  # [D, C], [N]
         which = tf.reshape(which, tf.shape(ids)[:-1])
         return self._encode(distinct), tf.ensure_shape(which, ids.shape[:-1])
 
@@ -133,8 +135,10 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         message = f"All character ids must lie in 0..{most}. Create them with tfreps.text."
         ids = checked_ids(ids, NUM_CHARACTER_IDS, message)
         lengths = self._lengths(ids)  # [D]
-        order = tf.argsort(lengths, stable=True)
         characters, kernel, bias = self._packed()
+        if is_portable():
+            return self._project(ids, self._convolve(ids, lengths, characters, kernel), bias)
+        order = tf.argsort(lengths, stable=True)
         ids, lengths = tf.gather(ids, order), tf.gather(lengths, order)
         ends = tf.range(NUM_CHUNKS + 1) * tf.size(lengths) // NUM_CHUNKS
         sizes = ends[1:] - ends[:-1]
@@ -146,6 +150,10 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
             for part in zip(tf.split(ids, sizes), tf.split(lengths, sizes), strict=True)
         ]
         y = tf.gather(tf.concat(chunks, 0), tf.math.invert_permutation(order))  # [D, F]
+        return self._project(tf.gather(ids, tf.math.invert_permutation(order)), y, bias)
+
+    def _project(self, ids, y, bias):
+        """Computes token vectors `[D, P]` from the maxima of the filters, `[D, F]`."""
         y = self.activate(tf.cast(y, "float32") + bias)
         for highway in self.highways:
             y = highway(y)
@@ -153,7 +161,6 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
             y = matmul(y, self.projection_kernel, self.compute_dtype)
             y += tf.cast(self.projection_bias, "float32")  # [D, P]
         is_token = tf.reduce_any(tf.not_equal(ids, 0), axis=-1)
-        is_token = tf.gather(is_token, tf.math.invert_permutation(order))
         return tf.where(is_token[:, None], y, 0.0)
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
@@ -176,11 +183,12 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         windows = tf.concat(windows, axis=-1)  # [u, starts, W * character_dim]
         whole = self.max_characters - self.widest + 1  # starts at which every filter fits
         y = _window_maximum(_window_matmul(windows[:, :whole], kernel))  # [u, F]
-        late = _window_matmul(windows[:, whole:], kernel)
-        fits = _fits(self.filters, whole, starts)[None]  # [1, starts - whole, F]
-        late = tf.where(fits, late, late.dtype.min)
-        none = tf.fill([tf.shape(ids)[0], 1, self.total_filters], late.dtype.min)
-        return tf.maximum(y, _window_maximum(tf.concat([late, none], 1)))
+        # One more window, in which no filter fits, as there may be no others.
+        late = tf.pad(windows[:, whole:], [[0, 0], [0, 1], [0, 0]])
+        late = _window_matmul(late, kernel)
+        fits = _fits(self.filters, whole, starts)  # [starts - whole, F]
+        fits = tf.pad(fits, [[0, 1], [0, 0]])[None]
+        return tf.maximum(y, _window_maximum(tf.where(fits, late, late.dtype.min)))
 
     def _packed(self):
         """Returns the character vectors, all filters as one zero-padded matrix, and the bias."""

@@ -10,7 +10,7 @@ from tfreps._src.layers.bilstm import BiLSTM
 from tfreps._src.layers.char_cnn import NUM_CHARACTER_IDS, PADDING_CHARACTER
 from tfreps._src.layers.ops.annotations import Shape
 from tfreps._src.layers.ops.configurable import Configurable
-from tfreps._src.layers.ops.table_rows import table_rows
+from tfreps._src.layers.ops.table_rows import distinct_rows, table_rows
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
@@ -72,7 +72,7 @@ class CharLSTMEncoder(Configurable, keras.layers.Layer):
     def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
         ids = tf.cast(inputs, "int32")
         flat = tf.reshape(ids, [-1, self.max_characters])  # [N, C]
-        distinct, which = tf.raw_ops.UniqueV2(x=flat, axis=[0])  # [U, C], [N]
+        distinct, which = distinct_rows(flat)  # [U, C], [N]
         mask = tf.logical_and(distinct != 0, distinct != PADDING_CHARACTER)
         positions = tf.range(1, self.max_characters + 1)
         longest = tf.reduce_max(tf.concat([[1], tf.reshape(tf.where(mask, positions, 0), [-1])], 0))

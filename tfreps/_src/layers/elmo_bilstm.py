@@ -141,7 +141,7 @@ class ElmoLSTM(Configurable, keras.layers.Layer):
             vectors, which = distinct
             distinct = tf.cast(vectors, "float32"), tf.transpose(which)  # [D, P], [T, B]
         if mask is not None:
-            mask = tf.transpose(tf.cast(mask, "float32"))[:, :, None]  # [T, B, 1]
+            mask = tf.expand_dims(tf.transpose(tf.cast(mask, "float32")), -1)  # [T, B, 1]
         state = (
             self.get_initial_state(tf.shape(inputs)[0]) if initial_state is None else initial_state
         )

@@ -78,7 +78,7 @@ class Pooling(Configurable, keras.layers.Layer):
     def call(self, inputs: tf.Tensor, mask: tf.Tensor | None = None) -> tf.Tensor:
         x = tf.cast(inputs, "float32")
         mask = full_mask(mask, x)
-        x = tf.where(mask[..., None], x, 0.0)  # [B, T, D]
+        x = tf.where(tf.expand_dims(mask, -1), x, 0.0)  # [B, T, D]
         if self.pooling == "mean":
             return _mean(x, mask)
         if self.pooling == "max":
@@ -116,7 +116,7 @@ def _mean(x, mask, power=1.0):
 
 def _max(x, mask):
     """Computes the maximum per dimension, or 0 for a text without real tokens; `T` may be 0."""
-    x = tf.where(mask[..., None], x, x.dtype.min)
+    x = tf.where(tf.expand_dims(mask, -1), x, x.dtype.min)
     lowest = tf.fill([tf.shape(x)[0], 1, x.shape[-1]], x.dtype.min)
     y = tf.reduce_max(tf.concat([x, lowest], axis=1), axis=1)  # [B, D]
     return tf.where(tf.reduce_any(mask, axis=1, keepdims=True), y, 0.0)

@@ -10,6 +10,7 @@ from tfreps._src.layers.ops.annotations import Initializer, Positions, Shape
 from tfreps._src.layers.ops.configurable import Configurable
 from tfreps._src.layers.ops.initializers import new_initializer
 from tfreps._src.layers.ops.masks import as_mask
+from tfreps._src.layers.ops.portable import is_portable
 from tfreps._src.layers.ops.table_rows import rows_of_short_table
 
 KINDS = "learned", "sinusoidal", "sinusoidal_full_index"
@@ -122,8 +123,9 @@ def sinusoids(length, dim, positions="sinusoidal", normalize_positions=False):
     """Returns the vectors of the first positions, `[length, dim]`; see `PositionEmbedding`."""
     index = tf.range(dim)
     exponent = 2 * index if positions == "sinusoidal_full_index" else 2 * (index // 2)  # [D]
-    position = tf.cast(tf.range(length), "float64")[:, None]  # [T, 1]
-    angle = position / 10000.0 ** (tf.cast(exponent, "float64") / dim)  # [T, D]
+    dtype = "float32" if is_portable() else "float64"  # LiteRT has no sine in float64
+    position = tf.cast(tf.range(length), dtype)[:, None]  # [T, 1]
+    angle = position / 10000.0 ** (tf.cast(exponent, dtype) / dim)  # [T, D]
     rows = tf.where(index % 2 == 0, tf.sin(angle), tf.cos(angle))
     if positions == "sinusoidal_full_index":
         rows = tf.where(position > 0, rows, 0.0)

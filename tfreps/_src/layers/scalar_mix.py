@@ -120,7 +120,8 @@ def _normalize(x, mask, epsilon):
     """Normalizes each layer of `x`, `[B, L, T, D]`, over all its real positions at once."""
     real = tf.ones_like(x[:, :1, :, :1])  # [B, 1, T, 1]
     if mask is not None:
-        real = tf.cast(as_mask(mask, x[:, 0]), "float32")[:, None, :, None]
+        real = tf.cast(as_mask(mask, x[:, 0]), "float32")  # [B, T]
+        real = tf.expand_dims(tf.expand_dims(real, 1), -1)
     count = tf.maximum(tf.reduce_sum(real), 1.0) * tf.cast(tf.shape(x)[-1], "float32")
     over = [0, 2, 3]
     mean = tf.reduce_sum(x * real, over, keepdims=True) / count  # [1, L, 1, 1]

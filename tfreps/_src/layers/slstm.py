@@ -223,7 +223,7 @@ class SLSTM(Configurable, keras.layers.Layer):
             hidden_rows.append(self.boundary_hidden)
             cell_rows.append(self.boundary_cell)
         # Many nodes share a state, so `kinds` selects one of R rows for each node.
-        kinds = tf.concat([inputs[..., :0], *kinds], axis=2)  # [B, T', R]
+        kinds = tf.concat(kinds, axis=2) if kinds else inputs[..., :0]  # [B, T', R]
         rows = _joined(units, hidden_rows)  # [R, H]
         hidden = tf.matmul(kinds, rows)
         cell = tf.matmul(kinds, _joined(units, cell_rows))
@@ -237,7 +237,8 @@ class SLSTM(Configurable, keras.layers.Layer):
         else:
             number = len(self.cell.form.hidden_groups)
             wide = recurrent.shape[1]
-            recurrent = tf.matmul(rows[None], tf.reshape(recurrent, [number, units, wide]))
+            recurrent = tf.reshape(recurrent, [number, units, wide])
+            recurrent = tf.matmul(tf.tile(rows[None], [number, 1, 1]), recurrent)
             recurrent = tf.reshape(recurrent, [number * rows.shape[0], wide])  # [N*R, G*H]
             first = First(kinds, recurrent, None if words is None else tf.matmul(rows, words))
         return (hidden, cell, *self._start_of_nodes(hidden, cell, counted)), first

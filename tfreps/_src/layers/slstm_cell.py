@@ -152,7 +152,7 @@ class SLSTMCell(Configurable, keras.layers.Layer):
         mask: tf.Tensor | None = None,
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
         real = full_mask(mask, tf.convert_to_tensor(inputs))
-        real = tf.cast(real, "float32")[..., None]  # [B, T, 1]
+        real = tf.expand_dims(tf.cast(real, "float32"), -1)  # [B, T, 1]
         hidden, cell = (tf.cast(state, "float32") * real for state in (hidden, cell))
         sentence = (tf.cast(state, "float32") for state in (sentence_hidden, sentence_cell))
         first = First(hidden, self.recurrent_kernel, self.word_kernel)

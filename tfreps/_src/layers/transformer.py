@@ -149,7 +149,7 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         x = tf.cast(inputs, "float32")
         mask = as_mask(mask, x)
         if mask is not None:
-            x = tf.where(mask[..., None], x, 0.0)  # [B, T, D]
+            x = tf.where(tf.expand_dims(mask, -1), x, 0.0)  # [B, T, D]
         first = self.normalize_first
         y = self.attention_norm(x) if first else x
         y, probabilities = self.attention._attend(y, mask, training, return_attention)
@@ -159,7 +159,7 @@ class TransformerBlock(Configurable, keras.layers.Layer):
         x += self.drop(y, training=training)
         x = x if first else self.feed_forward_norm(x)
         if mask is not None:
-            x = tf.where(mask[..., None], x, 0.0)
+            x = tf.where(tf.expand_dims(mask, -1), x, 0.0)
         return (x, probabilities) if return_attention else x
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
@@ -223,7 +223,7 @@ def read_blocks(model, x, mask, training=False, attention=None):
             attention.append(probabilities)  # [B, H, T, T]
         layers.append(x)
     if model.final_norm is not None:
-        layers[-1] = tf.where(mask[..., None], model.final_norm(x), 0.0)
+        layers[-1] = tf.where(tf.expand_dims(mask, -1), model.final_norm(x), 0.0)
     return layers
 
 

@@ -292,7 +292,7 @@ class BertEncoder(PublishedEncoder, WholeModel, keras.Model):
         x = self.drop(self.embedding_norm(x), training=training)
         if self.embedding_dense is not None:
             x = tf.cast(dense_of_tokens(self.embedding_dense, x), "float32")  # [B, T, D]
-        x = tf.where(mask[..., None], x, 0.0)
+        x = tf.where(tf.expand_dims(mask, -1), x, 0.0)
         return read_blocks(self, x, mask, training, kept), mask
 
     def _inputs(self, features):

@@ -12,6 +12,7 @@ from tfreps._src.layers.elmo_bilstm import ElmoBiLSTM, flatten_states, unflatten
 from tfreps._src.layers.ops.annotations import Activation, Array, Features, Filters, Outputs
 from tfreps._src.layers.ops.configurable import shared_options
 from tfreps._src.layers.ops.masks import checked_ids
+from tfreps._src.layers.ops.table_rows import distinct_rows
 from tfreps._src.models.copy_weights import copy_weights
 from tfreps._src.models.features import check_features, feature
 from tfreps._src.models.published_bilm import InitialState, PublishedBiLM
@@ -201,7 +202,9 @@ class BiLM(PublishedBiLM, WholeModel, keras.Model):
         layers = tf.concat([both[:, None], layers], axis=1)  # [B, L+1, T+2, 2P]
         if self.initial_state == "carry" and initial_state is None:
             self._keep(state)
-        inner = tf.where(mask[:, None, :, None], layers[:, :, 1:-1], 0.0)  # [B, L+1, T, 2P]
+        inner = tf.where(
+            tf.expand_dims(tf.expand_dims(mask, 1), -1), layers[:, :, 1:-1], 0.0
+        )  # [B, L+1, T, 2P]
         return {
             "layer_outputs": inner,
             "sequence_output": inner[:, -1],
@@ -269,7 +272,7 @@ class BiLM(PublishedBiLM, WholeModel, keras.Model):
         if self.vocabulary_size is None:
             return self.token_encoder._encode_distinct(ids)
         # Each distinct row is looked up once, so that the sparse gradient has distinct rows.
-        distinct, which = tf.unique(tf.reshape(ids, [-1]))
+        distinct, which = distinct_rows(tf.reshape(ids, [-1]))
         message = f"Token ids must lie in 0..{self.vocabulary_size}."
         distinct = checked_ids(distinct, self.vocabulary_size + 1, message)
         vectors = tf.cast(self.token_encoder(distinct), "float32")
@@ -342,7 +345,7 @@ class BiLM(PublishedBiLM, WholeModel, keras.Model):
         if mask is None:
             return ids
         mask = tf.cast(mask, "bool")
-        return tf.where(mask[..., None] if ids.shape.rank == 3 else mask, ids, 0)
+        return tf.where(tf.expand_dims(mask, -1) if ids.shape.rank == 3 else mask, ids, 0)
 
     def _checked(self, ids):
         """Converts strings or ids to int32 ids and checks their shape and type."""

@@ -154,7 +154,9 @@ class Elmo(PublishedElmo, WholeModel, keras.Model):
             mixed = [x[:, 1:-1] for x in mixed]
             layers = out["layer_outputs"]
             mask = out["mask"]
-        mixed = [tf.where(mask[..., None], self.drop(x, training=training), 0.0) for x in mixed]
+        mixed = [
+            tf.where(tf.expand_dims(mask, -1), self.drop(x, training=training), 0.0) for x in mixed
+        ]
         return {
             "elmo_representations": mixed,
             "sequence_output": mixed[0],

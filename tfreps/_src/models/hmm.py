@@ -424,7 +424,7 @@ class HMMTagger(WholeModel, keras.Model):
         mask = given.get("mask")
         mask = token_ids != 0 if mask is None else mask  # [B, T]
         emissions = tf.gather(self.log_emissions, token_ids)  # [B, T, K]
-        return tf.where(mask[..., None], emissions, 0.0), mask
+        return tf.where(tf.expand_dims(mask, -1), emissions, 0.0), mask
 
     @property
     def classes(self) -> list[str]:

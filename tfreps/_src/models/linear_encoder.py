@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfreps._src.files.argument_checks import check_dropout, check_integers
 from tfreps._src.layers.ops.annotations import Features, Outputs
 from tfreps._src.layers.ops.masks import checked_ids
+from tfreps._src.layers.ops.portable import is_portable
 from tfreps._src.layers.ops.table_rows import table_rows
 from tfreps._src.models.features import (
     check_features,
@@ -141,7 +142,7 @@ class LinearEncoder(WholeModel, keras.Model):
         if self.trigram_offsets:
             rows = self._hashed(ids, mask, self.trigram_offsets, 3, 4 * self.num_buckets)
             y += self._sum(self.trigrams, rows, training)
-        y = tf.where(mask[..., None], y, 0.0)  # [B, T, units]
+        y = tf.where(tf.expand_dims(mask, -1), y, 0.0)  # [B, T, units]
         return {"sequence_output": y, "mask": mask}
 
     def _input_signatures(self):
@@ -174,7 +175,10 @@ class LinearEncoder(WholeModel, keras.Model):
             following = tf.cast(self._at(ids, mask, offset + step), "int64")
             key = (key * self.num_ids + following) % (2**31 - 1)
         mixed = key * 1327217885 % 2**31  # Knuth's multiplicative hashing with the golden ratio
-        return tf.cast(mixed * num_buckets // 2**31, "int32")
+        product = mixed * num_buckets
+        if is_portable():  # LiteRT does not divide int64; in float32, this division is exact
+            return tf.cast(tf.cast(product - product % 2**31, "float32") / 2.0**31, "int32")
+        return tf.cast(product // 2**31, "int32")
 
     def _sum(self, table, rows, training):
         vectors = table_rows(table, tf.stack(rows, axis=-1))  # [B, T, O, units]

@@ -62,14 +62,14 @@ class PieceEncoder(WholeModel, keras.Model):
         self.separator_id = separator_id
         self.output_dim = encoder.output_dim
         self.pooled_dim = encoder.pooled_dim
-        self.supports_jit = False  # ragged tensors have no static shape
+        self.supports_jit = False  # the number of pieces has no static shape
         self.built = True
 
     def call(self, features: Features, training: bool = False) -> Outputs:
         ids, positions, mask = self._pieces(features)
         encoded = self.encoder(ids, training=training)
         x = tf.gather(encoded["sequence_output"], positions, batch_dims=1)  # [B, T, D]
-        outputs = {"sequence_output": tf.where(mask[..., None], x, 0.0), "mask": mask}
+        outputs = {"sequence_output": tf.where(tf.expand_dims(mask, -1), x, 0.0), "mask": mask}
         if "pooled_output" in encoded:
             outputs["pooled_output"] = encoded["pooled_output"]
         return outputs
@@ -107,17 +107,26 @@ class PieceEncoder(WholeModel, keras.Model):
         real = pieces != self.encoder.padding_id
         mask = features.get("mask")
         mask = tf.reduce_any(real, 2) if mask is None else tf.cast(mask, "bool")
-        real = tf.logical_and(real, mask[..., None])
+        real = tf.logical_and(real, tf.expand_dims(mask, -1))
         return *self._joined(pieces, real), mask
 
     def _joined(self, pieces, real):
         """Returns the encoder's features and the positions of the first pieces, int32 `[B, T]`."""
         rows, words, width = tf.unstack(tf.shape(pieces))
         flat = [rows, words * width]
-        inner = tf.ragged.boolean_mask(tf.reshape(pieces, flat), tf.reshape(real, flat))
-        ends = tf.ones([rows, 1], "int32")
-        ids = tf.concat([self.start_id * ends, inner, self.separator_id * ends], axis=1)
-        mask = tf.sequence_mask(ids.row_lengths())  # [B, P]
+        number = tf.cumsum(tf.cast(tf.reshape(real, flat), "int32"), axis=1)  # [B, T * W]
+        total = tf.reduce_sum(tf.cast(real, "int32"), axis=[1, 2])  # [B]
+        longest = tf.reduce_max(total) + 2
+        # The first column becomes the start id; the last one, for padding, is dropped.
+        column = tf.where(tf.reshape(real, flat), number, longest)
+        row = tf.broadcast_to(tf.expand_dims(tf.range(rows), 1), flat)
+        ids = tf.fill([rows, longest + 1], self.encoder.padding_id)
+        ids = tf.tensor_scatter_nd_update(
+            ids, tf.stack([row, column], -1), tf.reshape(pieces, flat)
+        )[:, :-1]
+        place = tf.expand_dims(tf.range(longest), 0)
+        last = tf.expand_dims(total + 1, 1)
+        ids = tf.where(place == 0, self.start_id, tf.where(place == last, self.separator_id, ids))
         counts = tf.reduce_sum(tf.cast(real, "int32"), axis=2)
         positions = 1 + tf.cumsum(counts, axis=1, exclusive=True)
-        return {"token_ids": ids.to_tensor(self.encoder.padding_id), "mask": mask}, positions
+        return {"token_ids": ids, "mask": place <= last}, positions

@@ -190,7 +190,7 @@ class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
         x += tf.cast(self.bias, "float32")
         if self.linear is not None:
             x += self.linear(features, training=training)["sequence_output"]
-        return {"emissions": tf.where(mask[..., None], x, 0.0), "mask": mask}
+        return {"emissions": tf.where(tf.expand_dims(mask, -1), x, 0.0), "mask": mask}
 
     def tag(self, features: Features) -> Outputs:
         """Tags sentences. This method can be used inside a graph and in an exported model.

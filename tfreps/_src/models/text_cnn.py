@@ -92,7 +92,7 @@ class TextCNN(WholeModel, keras.Model):
         for width, kernel, bias in zip(self.widths, self.kernels, self.biases, strict=True):
             y = self._convolve(x, kernel, width) + tf.cast(bias, "float32")
             y = tf.nn.relu(y)  # [B, T, num_filters]
-            maps.append(tf.where(_real_windows(mask, width)[..., None], y, 0.0))
+            maps.append(tf.where(tf.expand_dims(_real_windows(mask, width), -1), y, 0.0))
         maps = tf.concat(maps, axis=-1)  # [B, T, output_dim]
         # After relu, the zeros of positions without a real window do not change a maximum.
         pooled = tf.reduce_max(tf.pad(maps, [[0, 0], [0, 1], [0, 0]]), axis=1)

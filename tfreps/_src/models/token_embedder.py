@@ -172,7 +172,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         if self.vector_layers:
             parts.append(self.vector_mix(features["vectors"]))
         x = self.drop(tf.concat(parts, axis=-1), training=training)
-        x = tf.where(mask[..., None], x, 0.0)  # [B, T, output_dim]
+        x = tf.where(tf.expand_dims(mask, -1), x, 0.0)  # [B, T, output_dim]
         return {"sequence_output": x, "mask": mask}
 
     def _input_signatures(self):
@@ -227,7 +227,7 @@ class TokenEmbedder(WholeModel, keras.Model):
         """Returns the word vectors of `ids` `[B, T]`: float32 `[B, T, D]`, zero on padding."""
         if not self.num_frozen_words:
             words = tf.cast(table_rows(self.word_embeddings, ids), "float32")
-            return tf.where((ids != 0)[..., None], words, 0.0)
+            return tf.where(tf.expand_dims(ids != 0, -1), words, 0.0)
         num_words = self.vocabulary_size - self.num_frozen_words
         is_frozen, zeros = ids > num_words, tf.zeros_like(ids)
         trained = table_rows(self.word_embeddings, tf.where(is_frozen, zeros, ids))

@@ -171,5 +171,5 @@ class TransformerEncoder(WholeModel, keras.Model):
         x = x if self.project is None else self.project(x)  # [B, T, hidden_dim]
         x = self.embedding_norm(tf.cast(x, "float32"))
         x = x if self.add_positions is None else self.add_positions(x, mask=mask)
-        x = tf.where(mask[..., None], self.drop(x, training=training), 0.0)
+        x = tf.where(tf.expand_dims(mask, -1), self.drop(x, training=training), 0.0)
         return read_blocks(self, x, mask, training, kept), mask

@@ -10,6 +10,7 @@ from tfreps._src.layers.ops.chain_recursion import (
     recur,
     suffix_scores,
 )
+from tfreps._src.layers.ops.portable import is_portable
 
 # Largest difference between the scores of a step for which probability space is used: exp(-80) is
 # a normal float32.
@@ -25,9 +26,13 @@ def log_normalizer(emissions, mask, transitions, start, end):
     @tf.custom_gradient
     def run(emissions, transitions, start, end):
         chain = Chain.of(emissions, mask, transitions, start, end)
-        fast = _forward_backward(chain)
-        value, *suffixes = tf.cond(
-            fast["exact"], lambda: _nothing(chain, fast["value"]), lambda: _in_log_space(chain)
+        fast = None if is_portable() else _forward_backward(chain)
+
+        def exact(if_fast, otherwise):
+            return otherwise() if fast is None else tf.cond(fast["exact"], if_fast, otherwise)
+
+        value, *suffixes = exact(
+            lambda: _nothing(chain, fast["value"]), lambda: _in_log_space(chain)
         )
 
         def in_log_space(d_value):
@@ -35,8 +40,7 @@ def log_normalizer(emissions, mask, transitions, start, end):
 
         def gradient(d_value):
             d_value = tf.where(is_possible(value) | (value != value), d_value, 0.0)
-            d_scores, d_steps, d_ends = tf.cond(
-                fast["exact"],
+            d_scores, d_steps, d_ends = exact(
                 lambda: _fast_gradient(chain, fast, d_value),
                 lambda: in_log_space(d_value),
             )
@@ -115,10 +119,10 @@ def expected_counts(chain, suffixes, scales, flow, injections=None):
 
     def step(state, scores, scale, before, after, *injected):
         flow, steps = state
-        into = chain.steps + (scores + after - scale)[:, None, :] - before[:, :, None]
+        into = tf.expand_dims(scores + after - scale, 1) - tf.expand_dims(before, 2) + chain.steps
         chances = tf.exp(tf.minimum(into, 0.0))  # [B, from, to]
         leaving = flow / tf.maximum(tf.reduce_sum(chances, 2), TINY)
-        taken = chances * leaving[:, :, None]  # [B, from, to]
+        taken = chances * tf.expand_dims(leaving, 2)  # [B, from, to]
         arrived = tf.reduce_sum(taken, 1)  # [B, to]
         onward = arrived + injected[0] if injected else arrived
         return (onward, steps + tf.reduce_sum(taken, 0)), (arrived,)
@@ -235,6 +239,8 @@ def _width(scores, axis=-1):
 
 
 def _only_once(gradient):
+    if is_portable():
+        return gradient
     return tf.raw_ops.PreventGradient(
         input=gradient, message="The log normalizer of a chain has no second derivative."
     )

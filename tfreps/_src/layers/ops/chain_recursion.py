@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from tfreps._src.layers.ops.portable import is_portable
+
 # Score of an impossible step. It is finite, so that its differences are not NaN. Scores below half
 # of it count as impossible. Adding an ordinary score to it does not change it in float32.
 FORBIDDEN = -1e30
@@ -40,7 +42,7 @@ class Chain(NamedTuple):
     def of(cls, emissions, mask, transitions, start, end):
         """Creates a `Chain` from the arguments of the functions in `layers.ops.chain`."""
         batch, num_tokens = tf.unstack(tf.shape(mask))
-        size = num_tokens + tf.maximum(-num_tokens % BLOCK, BLOCK - num_tokens)
+        size = tf.maximum(whole_blocks(num_tokens), BLOCK)
         remaining = tf.cumsum(tf.cast(mask, "int32"), 1, reverse=True)  # [B, T]
         positions = size - tf.where(mask, remaining, 0)
         rows = tf.broadcast_to(tf.range(batch)[:, None], [batch, num_tokens])
@@ -94,10 +96,16 @@ def recur(step, state, inputs, outputs, reverse=False, after_block=None):
     num_blocks = tf.shape(inputs[0])[0]
     order = range(BLOCK)[::-1] if reverse else range(BLOCK)
 
-    arrays = tuple(
-        tf.TensorArray(spec.dtype, num_blocks, element_shape=[BLOCK, *spec.shape])
-        for spec in outputs
-    )
+    if is_portable():
+        batch = tf.shape(inputs[0])[2]
+        arrays = tuple(_empty(spec, batch) for spec in outputs)
+        write = _prepended if reverse else _appended
+    else:
+        arrays = tuple(
+            tf.TensorArray(spec.dtype, num_blocks, element_shape=[BLOCK, *spec.shape])
+            for spec in outputs
+        )
+        write = tf.TensorArray.write
 
     def body(block, state, arrays):
         values = [tf.unstack(tf.gather(array, block)) for array in inputs]
@@ -106,16 +114,39 @@ def recur(step, state, inputs, outputs, reverse=False, after_block=None):
             state, rows[t] = step(state, *(value[t] for value in values))
         state = after_block(state) if after_block else state
         rows = zip(*rows, strict=True)
-        arrays = tuple(a.write(block, tf.stack(r)) for a, r in zip(arrays, rows, strict=True))
+        arrays = tuple(write(a, block, tf.stack(r)) for a, r in zip(arrays, rows, strict=True))
         return block - 1 if reverse else block + 1, state, arrays
 
+    first = num_blocks - 1 if reverse else tf.constant(0)
+    shapes = tf.TensorShape([]), tuple(x.shape for x in state), _growing(outputs)
     _, state, arrays = tf.while_loop(
         lambda block, *_: block >= 0 if reverse else block < num_blocks,
         body,
-        (num_blocks - 1 if reverse else 0, state, arrays),
+        (first, state, arrays),
+        shapes if is_portable() else None,
         parallel_iterations=1,  # each iteration depends on the previous one
     )
-    return state, tuple(array.concat() for array in arrays)
+    return state, arrays if is_portable() else tuple(array.concat() for array in arrays)
+
+
+def _empty(spec, batch):
+    """Returns a tensor of outputs at no position; the unknown size of a spec is that of a batch."""
+    shape = [batch if size is None else size for size in spec.shape]
+    return tf.zeros([0, *shape], spec.dtype)
+
+
+def _growing(outputs):
+    return tuple(tf.TensorShape([None, *spec.shape]) for spec in outputs)
+
+
+def _appended(array, block, rows):
+    del block
+    return tf.concat([array, rows], 0)
+
+
+def _prepended(array, block, rows):
+    del block
+    return tf.concat([rows, array], 0)
 
 
 def suffix_scores(chain):
@@ -254,6 +285,11 @@ def _scale(scores):
     """Returns the largest of the scores `[B, K]`, or 0 if none is possible, as `[B, 1]`."""
     highest = tf.reduce_max(scores, -1, keepdims=True)
     return tf.where(is_possible(highest), highest, 0.0)
+
+
+def whole_blocks(length):
+    """Rounds a number of positions up to a multiple of BLOCK."""
+    return (length + BLOCK - 1) // BLOCK * BLOCK
 
 
 def _in_blocks(x):

@@ -4,7 +4,9 @@ import functools
 
 import tensorflow as tf
 
+from tfreps._src.layers.ops.chain_recursion import recur, whole_blocks
 from tfreps._src.layers.ops.matmul import matmul, widened
+from tfreps._src.layers.ops.portable import is_portable
 
 
 def projected_lstm(
@@ -58,6 +60,8 @@ def projected_lstm(
     weights = [tf.convert_to_tensor(weight) for weight in weights]
 
     arguments = inputs, mask, distinct, hidden, cell, weights
+    if is_portable():
+        return _forward(*arguments, options, keep=False)[:3]
     if training or tf.executing_eagerly():
         return _with_gradient(*arguments, options, training)
     sizes = tuple(tuple(weight.shape) for weight in weights)
@@ -100,6 +104,9 @@ def _forward(inputs, mask, distinct, hidden, cell, weights, options, keep):
     from_inputs = _from_inputs(inputs, distinct, kernel[: inputs.shape[-1]], bias, dtype)
     recurrent = kernel[inputs.shape[-1] :]  # [H, W]
 
+    if is_portable():
+        return _in_tensors(from_inputs, mask, hidden, cell, recurrent, projection, options)
+
     def step(t, hidden, cell, outputs, tape):
         z = from_inputs[t] + matmul(hidden, recurrent, dtype)  # [B, W]
         i, f, g, o, raw, new_cell, squashed = _gates(z, cell, options["cell_clip"])
@@ -127,6 +134,30 @@ def _forward(inputs, mask, distinct, hidden, cell, weights, options, keep):
         flat = tf.reshape(outputs, [-1, hidden.shape[-1]])  # [T*B, H]
         outputs = tf.reshape(_where(mask, flat, tf.zeros_like(flat)), tf.shape(outputs))
     return outputs, hidden, cell, tape
+
+
+def _in_tensors(from_inputs, mask, hidden, cell, recurrent, projection, options):
+    """Runs the steps of `_forward` in the portable form, without a tape."""
+    num_steps = tf.shape(from_inputs)[0]
+    if mask is None:
+        mask = tf.ones([*tf.unstack(tf.shape(from_inputs)[:2]), 1])
+    padding = [[0, whole_blocks(num_steps) - num_steps], [0, 0], [0, 0]]
+
+    def step(state, from_input, real):
+        hidden, cell = state
+        z = from_input + matmul(hidden, recurrent, options["compute_dtype"])  # [B, W]
+        *_, o, _, new_cell, squashed = _gates(z, cell, options["cell_clip"])
+        new_hidden = o * squashed  # [B, U]
+        if projection is not None:
+            new_hidden = matmul(new_hidden, projection, options["compute_dtype"])
+        new_hidden = _clip(new_hidden, options["projection_clip"]) * real  # [B, H]
+        state = new_hidden + (1.0 - real) * hidden, real * new_cell + (1.0 - real) * cell
+        return state, (new_hidden,)
+
+    inputs = [tf.pad(from_inputs, padding), tf.pad(mask, padding)]
+    spec = tf.TensorSpec([None, hidden.shape[-1]])
+    (hidden, cell), (outputs,) = recur(step, (hidden, cell), inputs, [spec])
+    return outputs[:num_steps], hidden, cell, ()
 
 
 def _from_inputs(inputs, distinct, kernel, bias, dtype):

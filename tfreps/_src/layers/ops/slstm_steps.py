@@ -5,6 +5,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from tfreps._src.layers.ops.matmul import matmul
+from tfreps._src.layers.ops.portable import is_portable
 
 
 class Form(NamedTuple):
@@ -167,6 +168,13 @@ class _Kernel:
         by_gate = tf.reshape(self.low, [-1, form.num_gates, form.units])
         self.by_gate = tf.transpose(by_gate, [1, 0, 2])
 
+    def multiply(self, x):
+        """Multiplies `[N, D]` by the kernel: float32 `[G, N, H]`."""
+        if is_portable():  # LiteRT does not broadcast the factors of a matrix multiplication
+            number, _, units = self.by_gate.shape
+            return tf.transpose(tf.reshape(tf.matmul(x, self.low), [-1, number, units]), [1, 0, 2])
+        return tf.cast(tf.matmul(x[None], self.by_gate), "float32")
+
 
 def _product(x, kernel, dtype):
     """Multiplies `[B, T, D]` by `[D, E]` as one matrix: float32 `[B, T, E]`."""
@@ -182,7 +190,8 @@ def _from_nodes(form, weights, node_hidden, mean, dtype):
     """
     units = form.units
     out = matmul(node_hidden, weights.sentence_kernel, dtype)  # [S, B, (G-S+4)H]
-    from_mean = matmul(mean[None], weights.mean_kernel, dtype)  # [S, B, 2H]
+    means = tf.tile(mean[None], [form.num_sentence_nodes, 1, 1])  # [S, B, H]
+    from_mean = matmul(means, weights.mean_kernel, dtype)  # [S, B, 2H]
     node_gates = out[..., -3 * units :] + weights.sentence_bias[:, None]
     node_gates += tf.pad(from_mean, [[0, 0], [0, 0], [0, units]])
     before = (1 + len(form.cell_groups)) * units  # columns of the gates before the nodes'
@@ -211,7 +220,7 @@ def _word_update(form, from_inputs, embedding, updated, dtype):
         def run(source, exact, from_inputs, for_all_words, *terms):
             joined = tf.concat(neighbors(low_source, form.hidden_groups), axis=2)
             flat = tf.reshape(joined, [-1, kernel.low.shape[0]])  # [B*T, D]
-            x = tf.cast(tf.matmul(flat[None], kernel.by_gate), "float32")  # [G, B*T, H]
+            x = kernel.multiply(flat)  # [G, B*T, H]
             x = tf.reshape(x, tf.shape(inputs_by_gate)) + inputs_by_gate
             x += by_gate(for_all_words[:, None])
             gates = _WordGates(form, x, terms, updated)

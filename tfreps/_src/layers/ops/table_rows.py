@@ -4,6 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfreps._src.layers.ops.masks import checked_ids
+from tfreps._src.layers.ops.portable import is_portable
 
 
 def table_rows(table, ids):
@@ -23,11 +24,21 @@ def rows_of_distinct(look_up, ids, size):
     An id outside 0 to `size - 1` raises an InvalidArgumentError, also on GPUs.
     """
     ids = tf.convert_to_tensor(ids)
-    distinct, which = tf.unique(tf.reshape(ids, [-1]))  # [U], [N]
+    distinct, which = distinct_rows(tf.reshape(ids, [-1]))  # [U], [N]
     rows = look_up(checked_ids(distinct, size, f"All ids must lie in 0..{size - 1}."))  # [U, D]
     shape = tf.concat([tf.shape(ids), tf.shape(rows)[1:]], 0)
     rows = tf.reshape(tf.gather(rows, which), shape)
     return tf.ensure_shape(rows, [*ids.shape, rows.shape[-1]])
+
+
+def distinct_rows(ids):
+    """Returns the distinct rows of `ids`, int `[N, ...]`, and the number of each row, int32 `[N]`.
+
+    In a portable graph, all rows are returned.
+    """
+    if is_portable():
+        return ids, tf.range(tf.shape(ids)[0])
+    return tf.raw_ops.UniqueV2(x=ids, axis=[0])
 
 
 def rows_of_short_table(table, ids, message):
@@ -47,4 +58,4 @@ def rows_of_short_table(table, ids, message):
 
         return tf.gather(table, inside), gradient
 
-    return tf.where((ids == inside)[..., None], look_up(tf.cast(table, "float32")), np.nan)
+    return tf.where(tf.expand_dims(ids == inside, -1), look_up(tf.cast(table, "float32")), np.nan)

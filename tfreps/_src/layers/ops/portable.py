@@ -1,0 +1,26 @@
+"""Portable graphs, which consist of operations that ONNX and LiteRT have.
+
+The fastest operations of TensorFlow have no counterpart in other runtimes: arrays of tensors in
+loops, rows without duplicates, and tensors with rows of different lengths. Layers that use them
+have a second form for `portable_graph`, which gives the same results up to rounding.
+"""
+
+import contextlib
+import contextvars
+
+_PORTABLE = contextvars.ContextVar("portable", default=False)
+
+
+@contextlib.contextmanager
+def portable_graph():
+    """Makes the layers that are called or traced inside this context use their portable form."""
+    token = _PORTABLE.set(True)
+    try:
+        yield
+    finally:
+        _PORTABLE.reset(token)
+
+
+def is_portable():
+    """Returns True inside `portable_graph`."""
+    return _PORTABLE.get()
