@@ -72,6 +72,8 @@ def test_predict_tells_tags_and_their_marginals(use_crf):
         "tags": "int32",
         "confidences": "float32",
         "mask": "bool",
+        "spans": "int32",
+        "span_confidences": "float32",
     }
     mask = features["token_ids"] > 0
     np.testing.assert_array_equal(out["mask"], mask)

@@ -22,13 +22,14 @@ from tfreps._src.models.keras_encoder import encoded, width_of
 from tfreps._src.models.linear_encoder import LinearEncoder
 from tfreps._src.models.own_loss import SentenceLossModel, checked_y, mean_of_rows
 from tfreps._src.models.published_heads import PublishedTagger
+from tfreps._src.models.sentence_tagger import SentenceTagger
 from tfreps._src.text.tags.tag_schemes import Scheme, allowed_transitions
 
 CONSTRAIN = "both", "decode", "none"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
+class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
     """Sequence tagger: an encoder, a dense layer and a CRF or a softmax.
 
         emissions_t = dropout(sequence_output_t) @ kernel + bias [+ linear_t]
@@ -192,25 +193,6 @@ class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
             x += self.linear(features, training=training)["sequence_output"]
         return {"emissions": tf.where(mask[..., None], x, 0.0), "mask": mask}
 
-    def tag(self, features: Features) -> Outputs:
-        """Tags sentences. This method can be used inside a graph and in an exported model.
-
-        Args:
-            features: The features, as passed to `call`.
-
-        Returns:
-            dict with `tags` int32 `[B, T]`: the best sequence, 0 on padding; `confidences`
-            float32 `[B, T]`: the marginal probability of each of these tags, 0 on padding; and
-            `mask` bool `[B, T]`.
-        """
-        outputs = self(features)
-        tags, _ = self.decode(outputs)
-        confidences = tf.gather(self.marginals(outputs), tags, batch_dims=2)  # [B, T]
-        return {"tags": tags, "confidences": confidences, "mask": outputs["mask"]}
-
-    def _served(self, *inputs):
-        return self.tag(*inputs)
-
     def decode(self, features: Features, k: int | None = None) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns the best sequences of tags and their scores.
 
@@ -303,9 +285,6 @@ class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
     def test_step(self, data: Any) -> dict[str, tf.Tensor]:
         logs = super().test_step(data)
         return {**logs, **{metric.name: metric.result() for metric in self.test_metrics}}
-
-    def predict_step(self, data: Any) -> Outputs:
-        return self.tag(keras.utils.unpack_x_y_sample_weight(data)[0])
 
     def _frozen_by_options(self):
         """Returns the CRF if it is not used, so that its transitions stay zero."""

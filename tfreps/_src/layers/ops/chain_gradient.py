@@ -25,7 +25,7 @@ def log_normalizer(emissions, mask, transitions, start, end):
     @tf.custom_gradient
     def run(emissions, transitions, start, end):
         chain = Chain.of(emissions, mask, transitions, start, end)
-        fast = _forward_backward(chain)
+        fast = forward_backward(chain)
         value, *suffixes = tf.cond(
             fast["exact"], lambda: _nothing(chain, fast["value"]), lambda: _in_log_space(chain)
         )
@@ -142,7 +142,7 @@ def _nothing(chain, value):
     return value, suffixes, tf.zeros_like(chain.scores[..., :1])
 
 
-def _forward_backward(chain):
+def forward_backward(chain):
     """Computes prefix and suffix sums in probability space, using one loop for both directions.
 
         prefix_t[j] = sum_i prefix_{t-1}[i] factors_{t-1}[i] steps[i, j]

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from tfreps._src.files.argument_checks import check_integers
 from tfreps._src.text.bert.character_classes import (
     CHINESE,
+    Ranges,
     as_ranges,
     characters,
     controls,
@@ -126,7 +127,6 @@ class WordPieceTokenizer(PieceTokenizer):
     def word_rules(  # pyright: ignore[reportIncompatibleMethodOverride]  # computed once
         self,
     ) -> list[tuple[str, str]]:
-        gone = [c for c, new in self._replacements.items() if not new]  # accents
         apart = set(characters(self._apart))
         # Characters that become separate words when replaced, such as ≠, which becomes =.
         apart |= {chr(c) for c, new in self._replacements.items() if new in apart}
@@ -134,9 +134,14 @@ class WordPieceTokenizer(PieceTokenizer):
             (f"[{re2_class(controls())}]", ""),
             (f"([{re2_class(as_ranges(sorted(map(ord, apart))))}])", r" \1 "),
         ]
-        if gone:  # removes words that consist only of accents
-            rules.append((rf"(^|[{re2_class(spaces())}])[{re2_class(as_ranges(gone))}]+", r"\1"))
+        _, accents = self.dropped_characters
+        if accents:  # removes words that consist only of accents, and accents before a word
+            rules.append((rf"(^|[{re2_class(spaces())}])[{re2_class(accents)}]+", r"\1"))
         return rules
+
+    @property
+    def dropped_characters(self) -> tuple[Ranges, Ranges]:
+        return controls(), as_ranges(c for c, new in self._replacements.items() if not new)
 
     def is_special(self, token: str) -> bool:
         return token in self.SPECIAL_TOKENS or bool(re.fullmatch(r"\[unused\d+\]", token))

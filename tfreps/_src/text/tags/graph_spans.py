@@ -26,32 +26,28 @@ def ended_spans(tags: tf.Tensor, rules: SpanRules) -> tuple[tf.Tensor, tf.Tensor
     return tf.where(ends, tf.gather(rules.types, before), -1), start
 
 
-def padded_spans(
-    tags: tf.Tensor, lengths: tf.Tensor, rules: SpanRules
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Returns the types, starts and ends (exclusive) of each sentence's spans, int32 `[B, S]`.
+def padded_spans(tags: tf.Tensor, mask: tf.Tensor, rules: SpanRules) -> tf.Tensor:
+    """Returns the type, start and end (exclusive) of each sentence's spans, int32 `[B, S, 3]`.
 
-    `tags` is int32 `[B, T]`, and `lengths` is `[B]`. The types are indices in `rules.type_names`.
-    After the last span of a sentence, the type is -1, and the start and end are 0.
+    `tags` is int32 `[B, T]`, and `mask` bool `[B, T]`. Masked positions are removed, so that starts
+    and ends count the real tokens. The types are indices in `rules.type_names`. After the last span
+    of a sentence, the type is -1, and the start and end are 0.
     """
-    rows = tf.shape(tags)[0]
-    width = tf.shape(tags)[1] + 1
-    inside = tf.sequence_mask(lengths, width)  # [B, T+1]
-    padded = tf.where(inside, tf.pad(tags, [[0, 0], [0, 1]]), len(rules.types) - 1)
-    types, starts = ended_spans(tf.reshape(padded, [-1]), rules)
+    rows, num_tokens = tf.unstack(tf.shape(tags))
+    width = num_tokens + 1
+    boundary = len(rules.types) - 1
+    place = tf.where(mask, tf.cumsum(tf.cast(mask, "int32"), 1) - 1, num_tokens)  # [B, T]
+    rank = tf.range(rows)[:, None] * width + place
+    flat = tf.fill([rows * width], boundary)
+    real = tf.where(mask, tags, boundary)
+    flat = tf.tensor_scatter_nd_update(flat, tf.reshape(rank, [-1, 1]), tf.reshape(real, [-1]))
+    types, starts = ended_spans(flat, rules)
     positions = tf.cast(tf.where(types >= 0)[:, 0], "int32")  # [spans]
     row = positions // width
-
-    def of_rows(values: tf.Tensor, default: int) -> tf.Tensor:
-        ragged = tf.RaggedTensor.from_value_rowids(values, row, nrows=rows)  # pyright: ignore[reportAttributeAccessIssue]
-        return ragged.to_tensor(default)
-
-    types = of_rows(tf.gather(types, positions), -1)
-    return (
-        types,
-        of_rows(tf.gather(starts, positions) - row * width, 0),
-        of_rows(positions % width, 0),  # pyright: ignore[reportOperatorIssue]
-    )
+    parts = tf.gather(types, positions), tf.gather(starts, positions) - row * width
+    found = tf.stack([*parts, positions % width], -1)  # [spans, 3]
+    ragged = tf.RaggedTensor.from_value_rowids(found, row, nrows=rows)  # pyright: ignore[reportAttributeAccessIssue]
+    return ragged.to_tensor([-1, 0, 0])
 
 
 def _last(flags: tf.Tensor) -> tf.Tensor:
