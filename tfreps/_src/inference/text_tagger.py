@@ -99,6 +99,7 @@ class TextTagger(TextModel):
             )
         self.names: list[str] = model.tags
         self.scheme: Scheme | None = model.scheme
+        self._span_finders: dict[tuple[float, float], Any] = {}
 
     @overload  # a str is a sequence of str, too
     def __call__(self, text: str) -> TaggedText: ...  # pyright: ignore[reportOverlappingOverload]
@@ -147,6 +148,64 @@ class TextTagger(TextModel):
             known = confidences[mask].tolist(), self.scheme, sentence.text
             found.append(TaggedText(sentence.tokens, names, *known, texts_of_spans))
         return found
+
+    def likely_spans(
+        self,
+        texts: Sequence[str | Sequence[str]],
+        threshold: float = 0.1,
+        overlapping: bool = True,
+        locations: Sequence[str] | None = None,
+        **options: Any,
+    ) -> list[list[TextSpan]]:
+        """Finds all spans whose probability is at least `threshold`, the most probable ones first.
+
+        The probability, which is the `confidence` of the spans, sums over all tag sequences, so
+        that the result also contains spans that are not in the best sequence. The search is exact.
+
+        Args:
+            texts: list. As in `tag`.
+            threshold: float from 0.001 to 1. The lowest probability. Defaults to 0.1.
+            overlapping: bool. Whether spans of a text may have tokens in common. If `False`, each
+                span that overlaps a more probable one is left out. Defaults to `True`.
+            locations: list of str. As in `tag`. Defaults to `None`.
+            **options: As in `tag`.
+
+        Returns:
+            list of lists of `TextSpan`, one list per text.
+
+        Raises:
+            ValueError: If the tags have no scheme, `threshold` is out of range, or `tag` raises a
+                ValueError.
+
+        Example:
+        >>> from tfreps.models import HMMTagger
+        >>> from tfreps.text import TokenIndexer
+        >>> indexer = TokenIndexer.from_sentences([["Ada", "lives"]])
+        >>> hmm = HMMTagger(indexer.vocabulary_size, ["O", "B-PER"], scheme="bio")
+        >>> TextTagger(hmm, indexer).likely_spans(["Ada"], threshold=0.3)
+        [[TextSpan(type='PER', start=0, end=1, text='Ada', confidence=0.5, chars=0:3)]]
+        """
+        sentences = self._sentences(texts)
+        tokens = [sentence.tokens for sentence in sentences]
+        options = self._checked(tokens, locations, options)
+        rows = self._rows(tokens, SPAN_OUTPUTS, options, self._span_finder(threshold))
+        found = []
+        for sentence, row in zip(sentences, rows, strict=True):
+            spans = self._text_spans(sentence, *row)
+            found.append(spans if overlapping else _without_overlaps(spans))
+        return found
+
+    def _span_finder(self, threshold: float) -> Any:
+        """Returns the `tf.function` that finds the likely spans of a batch, traced only once."""
+        key = threshold, self.model.temperature
+        if key not in self._span_finders:
+
+            def find(features: Any) -> dict[str, tf.Tensor]:
+                spans, log_probabilities = self.model.likely_spans(features, threshold)
+                return {"spans": spans, "span_confidences": tf.exp(log_probabilities)}
+
+            self._span_finders[key] = tf.function(find, autograph=False)
+        return self._span_finders[key]
 
     def _sentences(self, texts: Sequence[str | Sequence[str]]) -> list[Sentence]:
         """Returns the `Sentence` of each text; lists of tokens are used unchanged."""
@@ -207,3 +266,12 @@ class TextTagger(TextModel):
         ids, probabilities = self.model.encoder.attention(features)  # `PieceEncoder`
         names = [self.tokenizer.vocabulary[number] for number in ids[0]]
         return TextAttention(names, probabilities[0].numpy())
+
+
+def _without_overlaps(spans: list[TextSpan]) -> list[TextSpan]:
+    """Returns the spans that do not overlap an earlier one in the list."""
+    kept: list[TextSpan] = []
+    for span in spans:
+        if all(span.end <= other.start or other.end <= span.start for other in kept):
+            kept.append(span)
+    return kept

@@ -16,6 +16,7 @@ from tfreps._src.files.argument_checks import (
 from tfreps._src.layers.crf import CRF
 from tfreps._src.layers.ops import chain, crf_loss
 from tfreps._src.layers.ops.annotations import Features, Outputs
+from tfreps._src.layers.ops.masks import checked_distributions, is_soft
 from tfreps._src.layers.ops.matmul import matmul
 from tfreps._src.metrics import SentenceLoss, SpanF1, TokenAccuracy
 from tfreps._src.models.keras_encoder import encoded, width_of
@@ -86,8 +87,10 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
 
     Training: each batch is `(features, tags)` with tags int `[B, T]`, optionally with weights `[B]`
     or `[B, T]` as a third item. Tags on padding are ignored. To ignore other tags, give their
-    tokens the weight 0. Training logs `loss`. Evaluation also decodes the sentences and logs the
-    `accuracy` over tokens and, with a scheme, `span_f1`.
+    tokens the weight 0. Tags may also be probabilities, float `[B, T, K]`, for example those of
+    several annotators or of a larger model; `CRF.loss` has the formula. Training logs `loss`.
+    Evaluation also decodes the sentences and logs the `accuracy` over tokens and, with a scheme,
+    `span_f1`, for which probabilities are replaced with the most probable tag.
 
     Raises:
         ValueError: If a tag does not belong to the scheme or is repeated, or an option is invalid.
@@ -263,11 +266,15 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
     ) -> tf.Tensor:
         emissions = y_pred["emissions"]
         mask = y_pred["mask"]
-        y = checked_y(y, mask.shape, "[B, T]", len(self.tags), mask)
+        if is_soft(y):
+            y = checked_distributions("y", y, emissions.shape, mask)
+        else:
+            y = checked_y(y, mask.shape, "[B, T]", len(self.tags), mask)
         if not training:
             tags, _ = self.decode(y_pred)
+            hard = tf.argmax(y, -1, output_type="int32") if is_soft(y) else y
             for metric in self.test_metrics:
-                metric.update_state(y, tags, sample_weight=mask)
+                metric.update_state(hard, tags, sample_weight=mask)
         if self.use_crf:
             loss = self.crf.loss(emissions, y, mask, sample_weight)
         else:
@@ -315,7 +322,10 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
 
 def _cross_entropy(logits, y, mask, sample_weight):
     """Computes the mean over sentences of the summed cross-entropy of their tokens."""
-    nll = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)  # [B, T]
+    cross_entropy = tf.nn.sparse_softmax_cross_entropy_with_logits
+    if is_soft(y):
+        cross_entropy = tf.nn.softmax_cross_entropy_with_logits
+    nll = cross_entropy(labels=y, logits=logits)  # [B, T]
     nll = tf.where(mask, nll, 0.0)
     if sample_weight is not None:
         weight = tf.cast(sample_weight, "float32")
