@@ -143,7 +143,7 @@ def of_tags(row, length, full):
     output = {"tokens": row["tokens"], "tags": row["tags"]}
     output["confidences"] = [round(float(share), 4) for share in row["confidences"]]
     if "spans" in row:
-        names = "type", "start", "end", "text"
+        names = "type", "start", "end", "start_char", "end_char", "text"
         output["spans"] = [
             {**{name: span[name] for name in names}, "confidence": round(span["confidence"], 4)}
             for span in row["spans"]

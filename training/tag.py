@@ -20,7 +20,6 @@ and ``end`` is exclusive. The ``text`` of a span is the part of the raw text, or
 by spaces if the input is tokenized. Its ``confidence`` is the lowest one of its tokens.
 """
 
-import dataclasses
 import json
 
 from tfreps._src.cli.command import Command, Group
@@ -90,18 +89,17 @@ def tag(options):
     write = {"conll": as_columns, "json": as_json_line}[options.output_format]
     progress = make_progress("sentences")
     with written_whole(options.output) as file:
-        for places, texts, sentences in blocks(options, trained):
-            predictions = trained.tag(sentences, places)
-            for text, prediction in zip(texts, predictions, strict=True):
-                file.write(write(dataclasses.replace(prediction, text=text)))
-            progress(len(sentences), sum(map(len, sentences)))
+        for places, texts in blocks(options, trained):
+            predictions = trained.tag(texts, places)
+            file.writelines(map(write, predictions))
+            progress(len(texts), sum(len(prediction.tokens) for prediction in predictions))
 
 
 def blocks(options, trained):
-    """Yields `(places, texts, sentences)` for each group of sentences.
+    """Yields `(places, texts)` for each group of sentences.
 
-    `places` are their locations in the file, `texts` the raw texts (`None` for tokenized input),
-    and `sentences` their tokens.
+    `places` are their locations in the file, and `texts` the raw texts or, for tokenized input, the
+    lists of tokens.
     """
     if options.input_format != "text":
         kept = trained.run.options if trained.run else {}
@@ -109,12 +107,12 @@ def blocks(options, trained):
         for start in range(0, len(sentences), SENTENCES_AT_ONCE):
             block = sentences[start : start + SENTENCES_AT_ONCE]
             places = [f"{s.file}, line {s.line}" for s in block]
-            yield places, [None] * len(block), [s.tokens for s in block]
+            yield places, [s.tokens for s in block]
         return
     name, line = "standard input" if options.text == "-" else options.text, 1
     for texts in read_texts(options.text, SENTENCES_AT_ONCE, options.max_line_bytes):
         places = [f"{name}, line {number}" for number in range(line, line + len(texts))]
-        yield places, texts, trained.tokenize(texts)
+        yield places, texts
         line += len(texts)
 
 

@@ -13,6 +13,7 @@ from tfreps.__main__ import main
 
 FIXTURE = pathlib.Path(__file__).with_name("fixtures") / "tagger.tar.gz"
 TEXTS = ["Ada saw Rome", "", "Max slept"]
+NO_PLACE = {"start_char": None, "end_char": None}  # the export does not return them
 # The output of `tfreps predict` of that commit, with the `text` and `confidence` of spans.
 RECORDED = [
     {
@@ -21,8 +22,8 @@ RECORDED = [
         "tags": ["B-PER", "O", "B-LOC"],
         "confidences": [0.8438, 0.9647, 0.6652],
         "spans": [
-            {"type": "PER", "start": 0, "end": 1, "text": "Ada", "confidence": 0.8438},
-            {"type": "LOC", "start": 2, "end": 3, "text": "Rome", "confidence": 0.6652},
+            {"type": "PER", "start": 0, "end": 1, **NO_PLACE, "text": "Ada", "confidence": 0.8438},
+            {"type": "LOC", "start": 2, "end": 3, **NO_PLACE, "text": "Rome", "confidence": 0.6652},
         ],
     },
     {"text": "", "tokens": [], "tags": [], "confidences": [], "spans": []},

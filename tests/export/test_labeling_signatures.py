@@ -37,7 +37,7 @@ def test_taggers_answer_as_the_model_does(tmp_path, kind):
     answer = ask(tmp_path / "1", text=tf.constant(TEXTS))
     tokens = trained.tokenize(TEXTS)
     assert answer["sequence_len"].tolist() == [6, 0, 5, 1]
-    for row, (words, expected) in enumerate(zip(tokens, trained.tag(tokens), strict=True)):
+    for row, (words, expected) in enumerate(zip(tokens, trained.tag(TEXTS), strict=True)):
         n = len(words)
         assert [t.decode() for t in answer["tokens"][row, :n]] == words
         assert [t.decode() for t in answer["tags"][row, :n]] == expected.tags
@@ -48,7 +48,20 @@ def test_taggers_answer_as_the_model_does(tmp_path, kind):
             types = [kind.decode() for kind in answer["span_types"][row, :k]]
             ends = answer["span_starts"][row, :k], answer["span_ends"][row, :k]
             assert list(zip(types, *ends, strict=True)) == spans(expected.tags, "bio")
+            parts = [answer[f"span_{end}_chars"][row, :k].tolist() for end in ("start", "end")]
+            places = [(span.start_char, span.end_char) for span in expected.spans]
+            assert list(zip(*parts, strict=True)) == places
+            shares = [span.confidence for span in expected.spans]
+            assert_close(answer["span_confidences"][row, :k], shares)
+            for name in "confidences", "start_chars", "end_chars":
+                assert not answer[f"span_{name}"][row, k:].any()
     assert ("num_spans" in answer) == (kind != "plain")
+    tokens = ask(
+        tmp_path / "1", "tokens", tokens=tf.constant([["in"]]), sequence_len=tf.constant([1])
+    )
+    assert set(answer) - set(tokens) == (
+        {"span_start_chars", "span_end_chars"} if kind != "plain" else set()
+    )
 
 
 @pytest.mark.slow

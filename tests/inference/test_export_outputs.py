@@ -20,16 +20,25 @@ def test_rows_of_a_tagger():
         "span_ends": np.array([[2], [0]]),
         "num_spans": np.array([1, 0]),
     }
+    exact = {
+        "span_confidences": np.array([[0.125], [0]], np.float32),
+        "span_start_chars": np.array([[1], [0]]),
+        "span_end_chars": np.array([[8], [0]]),
+    }
     names = ["tokens:T", "tags:T", "confidences:T", "spans"]
-    first, second = signature_rows(outputs, names, ["Ada  Lé", ""])
+    first, second = signature_rows({**outputs, **exact}, names, [" Ada  Lé", ""])
     assert first["tokens"] == ["Ada", "Lé"] and first["tags"] == ["B-PER", "I-PER"]
     assert first["confidences"].tolist() == [0.5, 0.25]
-    span = {"type": "PER", "start": 0, "end": 2, "tokens": ["Ada", "Lé"], "confidence": 0.25}
-    assert first["spans"] == [{**span, "text": "Ada  Lé"}]
-    for text in ("ada  lé", ["Ada", "Lé"]):
-        assert signature_rows(outputs, names, [text, ""])[0]["spans"] == [
-            {**span, "text": "Ada Lé"}
-        ]
+    span = {"type": "PER", "start": 0, "end": 2, "tokens": ["Ada", "Lé"]}
+    in_text = {**span, "start_char": 1, "end_char": 8, "text": "Ada  Lé", "confidence": 0.125}
+    assert first["spans"] == [in_text]
+    in_tokens = {**span, "start_char": None, "end_char": None, "text": "Ada Lé"}
+    [by_tokens, _] = signature_rows(
+        {**outputs, "span_confidences": exact["span_confidences"]}, names, [["Ada", "Lé"], []]
+    )
+    assert by_tokens["spans"] == [{**in_tokens, "confidence": 0.125}]
+    [earlier, _] = signature_rows(outputs, names, [" Ada  Lé", ""])
+    assert earlier["spans"] == [{**in_tokens, "confidence": 0.25}]
     assert second["tokens"] == second["tags"] == second["spans"] == []
     assert second["confidences"].shape == (0,)
 
@@ -47,22 +56,3 @@ def test_rows_of_a_classifier_and_of_vectors():
     assert type(first["probability"]) is float and first["labels"] == ["bad", "good"]
     assert first["elmo"].tolist() == [[0, 1]]
     assert second["elmo"].tolist() == [[6, 7], [8, 9], [10, 11]]
-
-
-def test_a_span_whose_text_repeats():
-    text, tokens = "in New  York , the New York", "in New York , the New York".split()
-    outputs = {
-        "tokens": strings([token.encode() for token in tokens]),
-        "span_types": strings([b"LOC", b"LOC", b""]),
-        "span_starts": np.array([[1, 5, 0]]),
-        "span_ends": np.array([[3, 7, 0]]),
-        "num_spans": np.array([2]),
-        "confidences": np.array([[1, 0.75, 0.5, 1, 1, 0.25, 0.5]], "float32"),
-    }
-    [row] = signature_rows(outputs, ["spans"], [text])
-    assert [(span["text"], span["confidence"]) for span in row["spans"]] == [
-        ("New  York", 0.5),
-        ("New York", 0.25),
-    ]
-    [row] = signature_rows(outputs, ["spans"], [text.lower()])
-    assert [span["text"] for span in row["spans"]] == ["New York"] * 2

@@ -11,7 +11,6 @@ from tfreps._src.inference.outputs import (
     TextAttention,
     TextSpan,
     TextVectors,
-    token_positions,
 )
 
 TOKENS = ["Ada", "Lovelace", "'", "s", "London"]
@@ -19,15 +18,14 @@ TAGS = ["B-PER", "I-PER", "O", "O", "B-LOC"]
 SHARES = [0.91, 0.87654321, 1.0, 1.0, 0.5]
 
 
-def test_spans_are_parts_of_the_raw_text():
-    raw = "Ada  Lovelace's London"
-    assert TaggedText(TOKENS, TAGS, SHARES, "bio", raw).spans == [
-        TextSpan("PER", 0, 2, "Ada  Lovelace", 0.87654321),
-        TextSpan("LOC", 4, 5, "London", 0.5),
-    ]
-    assert TaggedText(TOKENS, TAGS, SHARES, "bio").spans[0].text == "Ada Lovelace"
-    # Tokens that do not occur in the text are joined with spaces.
-    assert TaggedText(TOKENS, TAGS, SHARES, "bio", "ada lovelace").spans[0].text == "Ada Lovelace"
+SPANS = [
+    TextSpan("PER", 0, 2, "Ada  Lovelace", 0.87654321, 0, 13),
+    TextSpan("LOC", 4, 5, "London", 0.5, 16, 22),
+]
+IN_TOKENS = [TextSpan("PER", 0, 2, "Ada Lovelace", 0.8765), TextSpan("LOC", 4, 5, "London", 0.5)]
+
+
+def test_texts_without_spans():
     assert TaggedText(TOKENS, TAGS, SHARES).spans == []
 
 
@@ -35,7 +33,10 @@ def test_reprs_round_probabilities():
     assert repr(TaggedText(["a"], ["X"], [0.123456])) == (
         "TaggedText(tokens=['a'], tags=['X'], confidences=[0.1235])"
     )
-    assert repr(TaggedText(TOKENS, TAGS, SHARES, "bio")).endswith(
+    assert repr(SPANS[1]) == (
+        "TextSpan(type='LOC', start=4, end=5, text='London', confidence=0.5, chars=16:22)"
+    )
+    assert repr(TaggedText(TOKENS, TAGS, SHARES, "bio", spans=IN_TOKENS)).endswith(
         "spans=[TextSpan(type='PER', start=0, end=2, text='Ada Lovelace', confidence=0.8765), "
         "TextSpan(type='LOC', start=4, end=5, text='London', confidence=0.5)])"
     )
@@ -69,11 +70,13 @@ def test_long_reprs_show_the_first_elements():
 
 def test_a_tagged_text_converts_to_a_dict():
     spans = [
-        {"type": "PER", "start": 0, "end": 2, "text": "Ada  Lovelace", "confidence": 0.87654321},
-        {"type": "LOC", "start": 4, "end": 5, "text": "London", "confidence": 0.5},
+        {"type": "PER", "start": 0, "end": 2, "start_char": 0, "end_char": 13},
+        {"type": "LOC", "start": 4, "end": 5, "start_char": 16, "end_char": 22},
     ]
+    spans[0] |= {"text": "Ada  Lovelace", "confidence": 0.87654321}
+    spans[1] |= {"text": "London", "confidence": 0.5}
     text = "Ada  Lovelace's London"
-    output = TaggedText(TOKENS, TAGS, SHARES, "bio", text).asdict()
+    output = TaggedText(TOKENS, TAGS, SHARES, "bio", text, SPANS).asdict()
     assert output == {
         "text": text,
         "tokens": TOKENS,
@@ -82,9 +85,10 @@ def test_a_tagged_text_converts_to_a_dict():
         "spans": spans,
     }
     assert list(output) == ["text", "tokens", "tags", "confidences", "spans"]
-    output = TaggedText(TOKENS, TAGS, SHARES, "bio").asdict(digits=2)
+    output = TaggedText(TOKENS, TAGS, SHARES, "bio", spans=IN_TOKENS).asdict(digits=2)
     assert output["confidences"] == [0.91, 0.88, 1.0, 1.0, 0.5] and "text" not in output
     assert output["spans"][0]["confidence"] == 0.88
+    assert output["spans"][0]["start_char"] is output["spans"][0]["end_char"] is None
     assert "spans" not in TaggedText(TOKENS, TAGS, SHARES).asdict()
 
 
@@ -136,12 +140,8 @@ def test_dicts_make_a_data_frame():
     frame = pandas.DataFrame([output.asdict() for output in outputs])
     assert list(frame) == ["text", "label", "confidence", "probabilities"]
     assert frame["label"].tolist() == ["good", "bad"] and frame["confidence"].mean() == 0.5
-    tagged = TaggedText(TOKENS, TAGS, SHARES, "bio", "Ada Lovelace's London")
-    frame = pandas.DataFrame([span.asdict() for span in tagged.spans])
+    frame = pandas.DataFrame([span.asdict() for span in SPANS])
     assert frame["type"].tolist() == ["PER", "LOC"]
-    assert list(frame) == ["type", "start", "end", "text", "confidence"]
-
-
-def test_positions_of_tokens():
-    assert token_positions("a a, b", ["a", "a", ",", "b"]) == [(0, 1), (2, 3), (3, 4), (5, 6)]
-    assert token_positions("", []) == [] and token_positions("a b", ["b", "a"]) is None
+    assert list(frame) == [
+        *("type", "start", "end", "start_char", "end_char", "text", "confidence")
+    ]

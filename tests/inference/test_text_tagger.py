@@ -28,10 +28,55 @@ def test_one_raw_text(tagger):
     assert_close(answer.confidences, expected)
     first, last = answer.confidences[0], answer.confidences[-1]
     assert answer.spans == [
-        TextSpan("PER", 0, 1, "Ada", first),
-        TextSpan("LOC", 4, 5, "Rome", last),
+        TextSpan("PER", 0, 1, "Ada", answer.spans[0].confidence, 0, 3),
+        TextSpan("LOC", 4, 5, "Rome", answer.spans[1].confidence, 10, 14),
     ]
-    assert "TextSpan(type='PER', start=0, end=1, text='Ada', confidence=0.8438)" in repr(answer)
+    assert_close([span.confidence for span in answer.spans], [first, last])
+    assert "TextSpan(type='PER', start=0, end=1, text='Ada', confidence=0.8438, chars=0:3)" in repr(
+        answer
+    )
+
+
+def test_spans_have_the_characters_of_the_raw_text():
+    """The words of a BERT tokenizer lack soft hyphens, which the text of a span has."""
+    cut = tiny_bert.pieces("ada")
+    encoder = PieceEncoder(
+        tiny_bert.make_encoder(cut, pooler=False), cut.start_id, cut.separator_id
+    )
+    model = Tagger(encoder, ["B-PER"], "bio")  # every word is a span
+    trained = TextTagger(model, PieceIndexer(cut, words=True), "bert")
+    text = "\u200b A\u00adda\u0301  e\u0301中👩\u200d🚀"
+    answer = trained(text)
+    assert answer.tokens == ["Ada\u0301", "e\u0301", "中", "👩🚀"]
+    assert [(span.start_char, span.end_char) for span in answer.spans] == [
+        *((2, 7), (9, 11), (11, 12), (12, 15))
+    ]
+    for span in answer.spans:
+        assert span.text == text[span.start_char : span.end_char]
+    assert answer.spans[0].text == "A\u00adda\u0301"
+
+
+def test_likely_spans_with_and_without_overlaps(tagger):
+    """In "Ada", the types have the probabilities 0.84 and 0.11; unknown words have 1/3 each."""
+    texts = ["Ada saw Rome", "", ["Max"], "Ada  Ada"]
+    found = tagger.likely_spans(texts, threshold=0.1)
+    words = [[word for word in text.split()] if isinstance(text, str) else text for text in texts]
+    for text, tokens, spans in zip(texts, words, found, strict=True):
+        expected = {
+            (known_models.TAGS[tag][2:], n, n + 1): share
+            for n, token in enumerate(tokens)
+            for tag, share in enumerate(softmax(WORDS.get(token, [0, 0, 0])))
+            if tag and share >= 0.1
+        }
+        assert_close({span[:3]: span.confidence for span in spans}, expected)
+        assert [s.confidence for s in spans] == sorted((s.confidence for s in spans), reverse=True)
+        if isinstance(text, str):
+            assert all(span.text == text[span.start_char : span.end_char] for span in spans)
+    [alone] = tagger.likely_spans(["Ada saw Rome"], threshold=0.1, overlapping=False)
+    assert [span[:3] for span in alone] == [("PER", 0, 1), ("LOC", 2, 3)]
+    assert [len(spans) for spans in found] == [4, 0, 2, 4]
+    with pytest.raises(ValueError, match="`threshold` must be a probability"):
+        tagger.likely_spans(["Ada"], threshold=0)
 
 
 @pytest.mark.slow

@@ -72,6 +72,8 @@ def test_predict_tells_tags_and_their_marginals(use_crf):
         "tags": "int32",
         "confidences": "float32",
         "mask": "bool",
+        "spans": "int32",
+        "span_confidences": "float32",
     }
     mask = features["token_ids"] > 0
     np.testing.assert_array_equal(out["mask"], mask)
@@ -249,3 +251,25 @@ def test_training_shows_the_mean_loss_of_sentences():
     shown = model.fit(data, verbose=0).history["loss"][0]
     expected = model.evaluate({"token_ids": ids}, tags, verbose=0, return_dict=True)["loss"]
     assert_close(shown, expected)
+
+
+@pytest.mark.parametrize("use_crf", [True, False])
+def test_soft_labels_train_and_evaluate_like_tags(use_crf):
+    ids, tags = sentences(8)
+    features, soft = {"token_ids": ids}, np.eye(len(TAGS))[tags].astype("float32")
+    weight = np.linspace(0.5, 2.0, 8).astype("float32")
+    model = make(use_crf=use_crf)
+    randomize(model, 1.0)
+    model.compile(keras.optimizers.SGD(0.1))
+    start = model.get_weights()
+    expected = model.evaluate(features, tags, sample_weight=weight, verbose=0, return_dict=True)
+    found = model.evaluate(features, soft, sample_weight=weight, verbose=0, return_dict=True)
+    assert_close(found, expected)
+    model.fit(features, tags, sample_weight=weight, verbose=0)
+    expected = model.get_weights()
+    model.set_weights(start)
+    model.fit(features, soft, sample_weight=weight, verbose=0)
+    for one, other in zip(model.get_weights(), expected, strict=True):
+        assert_close(one, other)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must contain probabilities"):
+        model.fit(features, soft / 2, verbose=0)

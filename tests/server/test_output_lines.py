@@ -20,6 +20,8 @@ def test_tags_in_columns():
         "  é   O      50.0%",
         "  PER: 王",
     ]
+    outputs |= {"span_start_chars": [1, 0], "span_end_chars": [4, 0]}
+    assert as_lines(" 王\u200b é", outputs)[-1] == "  PER: 王\u200b "
 
 
 def test_tags_without_scheme_or_tokens():

@@ -12,7 +12,7 @@ from tfreps._src.layers.ops.chain_recursion import Chain
 
 def exact_in_probability_space(problem):
     chain = Chain.of(*(tf.constant(x) for x in problem))
-    return bool(chain_gradient._forward_backward(chain)["exact"])
+    return bool(chain_gradient.forward_backward(chain)["exact"])
 
 
 def value_and_gradients(problem):

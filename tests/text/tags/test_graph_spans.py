@@ -19,11 +19,14 @@ def test_padded_spans_are_those_of_each_sentence(scheme, mode):
     rules = span_rules(names, scheme, mode)
     lengths = np.append(rng.integers(0, 12, 200), [0, 12])
     ids = rng.integers(0, len(names), [len(lengths), 12])
-    find = tf.function(lambda tags, lengths: padded_spans(tags, lengths, rules))
-    types, starts, ends = (part.numpy() for part in find(ids.astype("int32"), lengths))
-    most = 0
+    mask = np.zeros(ids.shape, bool)
     for row, length in enumerate(lengths):
-        expected = tag_sequences.spans([names[i] for i in ids[row, :length]], scheme, mode)
+        mask[row, rng.choice(12, length, replace=False)] = True  # gaps and padding on both sides
+    find = tf.function(lambda tags, mask: padded_spans(tags, mask, rules))
+    types, starts, ends = np.moveaxis(find(ids.astype("int32"), mask).numpy(), -1, 0)
+    most = 0
+    for row in range(len(ids)):
+        expected = tag_sequences.spans([names[i] for i in ids[row, mask[row]]], scheme, mode)
         found = types[row] >= 0
         assert found[: len(expected)].all() and not found[len(expected) :].any()
         kinds = [rules.type_names[kind] for kind in types[row][found]]
@@ -34,5 +37,8 @@ def test_padded_spans_are_those_of_each_sentence(scheme, mode):
 
 def test_a_batch_without_tokens():
     rules = span_rules(["O", "B-A", "I-A"], "bio")
-    types, starts, ends = padded_spans(tf.zeros([2, 0], tf.int32), tf.zeros([2], tf.int32), rules)
-    assert types.shape == starts.shape == ends.shape == (2, 0)
+    assert padded_spans(tf.zeros([2, 0], tf.int32), tf.zeros([2, 0], bool), rules).shape == (
+        2,
+        0,
+        3,
+    )

@@ -72,12 +72,15 @@ class BertSignatures(Signatures):
 
     def from_text(self, text):
         features, tokens, sequence_len = self._read(text)
-        out = self.encode(features)
+        return {**self.outputs_of(self.encode(features), sequence_len), "tokens": tokens}
+
+    def outputs_of(self, out, sequence_len):
+        """Returns the numbers of `default`, from the outputs of the encoder."""
         sequence = tf.cast(out["sequence_output"], tf.float32)  # [N, T, D]
         outputs = {"sequence_output": sequence, "default": mean_over_tokens(sequence, sequence_len)}
         if "pooled_output" in out:
             outputs["pooled_output"] = tf.cast(out["pooled_output"], tf.float32)
-        return {**outputs, "tokens": tokens, "sequence_len": sequence_len}
+        return {**outputs, "sequence_len": sequence_len}
 
     def from_tokens(self, tokens, sequence_len):
         words, _ = cut_tokens(tokens, sequence_len)

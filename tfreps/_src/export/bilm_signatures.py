@@ -137,7 +137,7 @@ class BiLMSignatures(Signatures):
         return self.from_tokens(tokens, count(tokens != ""))
 
     def from_tokens(self, tokens, sequence_len):
-        return self._outputs(self.reader.to_ids(tokens, sequence_len), sequence_len)
+        return self.outputs_of(self.encode(self.reader.to_ids(tokens, sequence_len)), sequence_len)
 
     def from_ids(self, ids, sequence_len):
         """Implements the signature `character_ids` or `token_ids`, int32 `[N, T, C]` or `[N, T]`.
@@ -152,7 +152,7 @@ class BiLMSignatures(Signatures):
         fits = tf.debugging.Assert(tf.reduce_all(is_token | ~real), [message])
         with tf.control_dependencies([fits]):  # before the checks of the model
             ids = tf.where(real[..., None] if characters else real, ids, 0)
-        return self._outputs(ids, sequence_len)
+        return self.outputs_of(self.encode(ids), sequence_len)
 
     def explain_text(self, text):
         tokens = tokenize(text)  # [N, T]
@@ -163,9 +163,8 @@ class BiLMSignatures(Signatures):
             outputs |= self.scoring.surprise(out, tokens, sequence_len)
         return {**outputs, "tokens": tokens, "sequence_len": sequence_len}
 
-    def _outputs(self, ids, sequence_len):
-        """Returns the outputs that the docstring of `BiLMSignatures` lists."""
-        out = self.encode(ids)
+    def outputs_of(self, out, sequence_len):
+        """Returns what the docstring of `BiLMSignatures` lists, from the outputs of the biLM."""
         layers = out["layer_outputs"]  # [N, L+1, T, 2P]
         elmo = self._elmo(out)  # [N, T, 2P]
         outputs = {"word_emb": layers[:, 0, :, : self.bilm.projection_dim], "elmo": elmo}

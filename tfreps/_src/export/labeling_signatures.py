@@ -16,8 +16,7 @@ from tfreps._src.export.signature_base import (
 from tfreps._src.export.stored_weights import StoredWeights
 from tfreps._src.models import TransformerEncoder
 from tfreps._src.text.bert.character_tokens import CharacterTokenizer
-from tfreps._src.text.tags.graph_spans import padded_spans
-from tfreps._src.text.tags.tag_schemes import span_rules
+from tfreps._src.text.token_offsets import token_offsets
 from tfreps._src.text.tokenizers import tokenize
 
 
@@ -35,7 +34,13 @@ class TextSignatures(Signatures):
 
         span_types                  str [N, S], "" after a sentence's last span
         span_starts, span_ends      int32 [N, S], indices of tokens; the end is exclusive
+        span_confidences            float32 [N, S], the posterior probability of each span
         num_spans                   int32 [N]
+
+    From raw text, it also returns the position of each span in the text:
+
+        span_start_chars, span_end_chars    int32 [N, S], in Unicode code points; the end is
+                                            exclusive
 
     A classifier returns
 
@@ -98,7 +103,8 @@ class TextSignatures(Signatures):
         return {"label": np.array([a.label for a in predictions], object), "probabilities": shares}
 
     def from_text(self, text):
-        return self.outputs(*self._read(text))
+        features, tokens, sequence_len = self._read(text)
+        return self._with_characters(text, self.outputs(features, tokens, sequence_len))
 
     def from_tokens(self, tokens, sequence_len):
         tokens, sequence_len = cut_tokens(tokens, sequence_len, self.longest)
@@ -108,10 +114,19 @@ class TextSignatures(Signatures):
 
     def explain_text(self, text):
         features, tokens, sequence_len = self._read(text)
-        outputs = {**self.outputs(features, tokens, sequence_len), "tokens": tokens}
+        outputs = self._with_characters(text, self.outputs(features, tokens, sequence_len))
+        outputs["tokens"] = tokens
         outputs |= self._explained(features)
         strings = None if self.trained.tokenizer is None else self.indexer.strings
         return {**outputs, **explain_attention(self.model, features, tokens, strings)}
+
+    def _with_characters(self, text, outputs):
+        """Adds the positions of spans in the raw text."""
+        if "span_starts" not in outputs:
+            return {**outputs}
+        places = (outputs[name] for name in ("span_starts", "span_ends"))
+        found = span_characters(text, outputs["tokens"], self.trained.tokens, *places)
+        return {**outputs, "span_start_chars": found[0], "span_end_chars": found[1]}
 
     def _explained(self, features):
         """Computes the outputs of `explain` that depend on the kind of model."""
@@ -172,13 +187,30 @@ def _tagged(trained, features, tokens, sequence_len):
         "sequence_len": sequence_len,
     }
     if trained.scheme is not None:
-        rules = span_rules(trained.names, trained.scheme)
-        types, starts, ends = padded_spans(found["tags"], sequence_len, rules)
-        kinds = tf.constant([*rules.type_names, ""])
-        outputs["span_types"] = tf.gather(kinds, tf.where(types < 0, len(rules.type_names), types))
+        types, starts, ends = tf.unstack(found["spans"], axis=2)  # [N, S]
+        kinds = trained.model.span_types
+        types = tf.where(types < 0, len(kinds), types)
+        outputs["span_types"] = tf.gather(tf.constant([*kinds, ""]), types)
         outputs |= {"span_starts": starts, "span_ends": ends}
-        outputs["num_spans"] = tf.reduce_sum(tf.cast(types >= 0, tf.int32), axis=1)
+        outputs["span_confidences"] = found["span_confidences"]
+        outputs["num_spans"] = count(ends > 0)
     return outputs
+
+
+def span_characters(text, tokens, method, starts, ends):
+    """Returns the first and last (exclusive) character of each span of tokens, int32 `[N, S]`.
+
+    `starts` and `ends` are those of `_tagged`. Both results are 0 after the last span of a text.
+    """
+    token_starts, token_ends = token_offsets(text, tokens, method)  # [N, T]
+    is_span = ends > 0
+    last = tf.where(is_span, ends - 1, 0)
+    # A text without tokens has no spans, but the gather needs one column.
+    first, last = (
+        tf.gather(tf.pad(x, [[0, 0], [0, 1]]), at, batch_dims=1)
+        for x, at in ((token_starts, starts), (token_ends, last))
+    )
+    return tf.where(is_span, first, 0), tf.where(is_span, last, 0)
 
 
 def _classified(trained, features):

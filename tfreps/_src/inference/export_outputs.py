@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfreps._src.inference.outputs import token_positions
-
 SPANS = "span_types", "span_starts", "span_ends"
-PARTS = *SPANS, "num_spans", "sequence_len"  # outputs that rows do not have
+CHARACTERS = "span_start_chars", "span_end_chars"
+# Outputs that rows do not have.
+PARTS = *SPANS, *CHARACTERS, "span_confidences", "num_spans", "sequence_len"
 
 
 def call_signature(
@@ -65,17 +65,19 @@ def signature_rows(
 
     Args:
         outputs: dict of arrays whose first axis is the texts `[N, ...]`. Strings are bytes.
-        names: list of str. Outputs to return. `"spans"` stands for the four outputs that describe
-            the spans of a tagger. The name of an output that has an axis for tokens may be followed
+        names: list of str. Outputs to return. `"spans"` stands for all outputs that describe the
+            spans of a tagger. The name of an output that has an axis for tokens may be followed
             by `":T"`; the axis is then cut to the `sequence_len` of each text.
         texts: sequence of N str or lists of tokens. The inputs, of which spans contain a part.
             Needed only for `"spans"`. Defaults to `()`.
 
     Returns:
         list of N dicts. Strings are str. Numbers of rank 0 are int or float, and arrays of numbers
-        stay arrays. A span is a dict with `type`, `start`, `end` (exclusive), `tokens`, `text` and
-        `confidence`. `text` is the part of the text that the span covers, or the tokens joined by
-        spaces if the tokens do not occur in the text.
+        stay arrays. A span is a dict with `type`, `start`, `end` (exclusive), `start_char`,
+        `end_char`, `tokens`, `text` and `confidence`, as in `TextSpan`. Exports of earlier versions
+        have no positions of characters and no confidences of spans: `start_char` and `end_char`
+        are then `None`, `text` consists of the tokens, and `confidence` is the lowest of the
+        tokens' confidences.
 
     Example:
     >>> import numpy as np
@@ -105,27 +107,27 @@ def _column(outputs: Mapping[str, np.ndarray], name: str, cut: str) -> Any:
 def _spans(
     outputs: Mapping[str, np.ndarray], texts: Sequence[str | Sequence[str]]
 ) -> list[list[dict[str, Any]]]:
-    types, starts, ends = (_text(outputs[name].tolist()) for name in SPANS)  # each [N, S]
+    parts = [_text(outputs[name].tolist()) for name in SPANS]  # each [N, S]
     tokens = _text(outputs["tokens"].tolist())  # [N, T]
     found = []
     for n, count in enumerate(outputs["num_spans"].tolist()):
-        spans = list(zip(types[n], starts[n], ends[n], strict=True))[:count]
-        confidences = [float(outputs["confidences"][n, start:end].min()) for _, start, end in spans]
-        found.append(
-            [
-                {"type": kind, "start": start, "end": end, "tokens": tokens[n][start:end]}
-                | {"text": _span_text(texts[n], tokens[n], start, end), "confidence": confidence}
-                for (kind, start, end), confidence in zip(spans, confidences, strict=True)
-            ]
-        )
+        row = []
+        for number in range(count):
+            kind, start, end = (part[n][number] for part in parts)
+            place: list[int | None] = [None, None]
+            text = " ".join(tokens[n][start:end])
+            if CHARACTERS[0] in outputs:
+                place = [int(outputs[name][n, number]) for name in CHARACTERS]
+                text = texts[n][slice(*place)]
+            confidence = float(outputs["confidences"][n, start:end].min())
+            if "span_confidences" in outputs:
+                confidence = float(outputs["span_confidences"][n, number])
+            span = {"type": kind, "start": start, "end": end}
+            span |= {"start_char": place[0], "end_char": place[1]}
+            row.append({**span, "tokens": tokens[n][start:end], "text": text})
+            row[-1]["confidence"] = confidence
+        found.append(row)
     return found
-
-
-def _span_text(text: str | Sequence[str], tokens: list[str], start: int, end: int) -> str:
-    """Returns the part of the text that a span covers; joins tokens that are not in the text."""
-    if isinstance(text, str) and (positions := token_positions(text, tokens[:end])):
-        return text[positions[start][0] : positions[-1][1]]
-    return " ".join(tokens[start:end])
 
 
 def _text(value: Any) -> Any:

@@ -1,13 +1,11 @@
 """Outputs of trained models: tags, spans, labels, vectors and attention."""
 
 import dataclasses
-import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfreps._src.text.tags import spans
 from tfreps._src.text.tags.tag_schemes import Scheme
 
 DIGITS = 4  # decimal places of the probabilities in `repr`
@@ -21,14 +19,20 @@ class TextSpan(NamedTuple):
         type: str. Type of the span, such as `"PER"`.
         start: int. Index of the first token of the span.
         end: int. End index, exclusive: the tokens of the span are `tokens[start:end]`.
-        text: str. The part of the raw text from the first to the last token of the span. If there
-            is no raw text, or if the tagged tokens do not occur in it in this order, `text`
-            consists of the tokens of the span joined by spaces.
-        confidence: float. The lowest confidence of the tokens of the span.
+        text: str. The part of the raw text from the first to the last token of the span,
+            `text[start_char:end_char]`. If the input was a list of tokens, `text` consists of the
+            tokens of the span joined by spaces.
+        confidence: float. The posterior probability of the span: the sum of the probabilities of
+            all tag sequences that contain it with exactly this type, start and end.
+        start_char: int or None. Position of the first character of the span in the raw text, in
+            Unicode code points, as in a Python str. It is `None` if the input was a list of tokens.
+            Defaults to `None`.
+        end_char: int or None. Position after the last character of the span. Defaults to `None`.
 
     Example:
-    >>> TextSpan("PER", 0, 1, "Ada", 0.98765).asdict(digits=2)
-    {'type': 'PER', 'start': 0, 'end': 1, 'text': 'Ada', 'confidence': 0.99}
+    >>> TextSpan("PER", 0, 1, "Ada", 0.98765, 3, 6).asdict(digits=2)
+    {'type': 'PER', 'start': 0, 'end': 1, 'start_char': 3, 'end_char': 6, 'text': 'Ada', \
+'confidence': 0.99}
     """
 
     type: str
@@ -36,6 +40,8 @@ class TextSpan(NamedTuple):
     end: int
     text: str
     confidence: float
+    start_char: int | None = None
+    end_char: int | None = None
 
     def asdict(self, digits: int | None = None) -> dict[str, Any]:
         """Converts the span to a dict for JSON or a data frame, with the attributes as keys.
@@ -45,14 +51,18 @@ class TextSpan(NamedTuple):
                 is not rounded. Defaults to `None`.
 
         Returns:
-            dict of str, int and float.
+            dict of str, int and float, with `None` for `start_char` and `end_char` if they are
+            unknown.
         """
-        return {**self._asdict(), "confidence": _rounded(self.confidence, digits)}
+        names = "type", "start", "end", "start_char", "end_char", "text"
+        found = {name: getattr(self, name) for name in names}
+        return {**found, "confidence": _rounded(self.confidence, digits)}
 
     def __repr__(self) -> str:
+        place = "" if self.start_char is None else f", chars={self.start_char}:{self.end_char}"
         return (
             f"TextSpan(type={self.type!r}, start={self.start}, end={self.end}, "
-            f"text={self.text!r}, confidence={round(self.confidence, DIGITS)})"
+            f"text={self.text!r}, confidence={round(self.confidence, DIGITS)}{place})"
         )
 
 
@@ -69,9 +79,11 @@ class TaggedText:
         text: str or None. The raw text. It is `None` if the input was a list of tokens. Defaults
             to `None`.
         spans: list of `TextSpan`. The spans from left to right. It is empty if `scheme` is `None`.
+            Defaults to an empty list.
 
     Example:
-    >>> tagged = TaggedText(["Ada", "lived"], ["B-PER", "O"], [0.98765, 0.5], "bio")
+    >>> span = TextSpan("PER", 0, 1, "Ada", 0.98765)
+    >>> tagged = TaggedText(["Ada", "lived"], ["B-PER", "O"], [0.98765, 0.5], "bio", spans=[span])
     >>> tagged.spans
     [TextSpan(type='PER', start=0, end=1, text='Ada', confidence=0.9877)]
     >>> list(tagged.asdict())
@@ -83,21 +95,7 @@ class TaggedText:
     confidences: list[float]
     scheme: Scheme | None = None
     text: str | None = None
-
-    @functools.cached_property
-    def spans(self) -> list[TextSpan]:
-        """Spans of the tags, computed on first access."""
-        if self.scheme is None:
-            return []
-        positions = None if self.text is None else token_positions(self.text, self.tokens)
-        found = []
-        for kind, start, end in spans(self.tags, self.scheme):
-            text = " ".join(self.tokens[start:end])
-            if self.text is not None and positions is not None:
-                text = self.text[positions[start][0] : positions[end - 1][1]]
-            confidence = min(self.confidences[start:end])
-            found.append(TextSpan(kind, start, end, text, confidence))
-        return found
+    spans: list[TextSpan] = dataclasses.field(default_factory=list)
 
     def asdict(self, digits: int | None = None) -> dict[str, Any]:
         """Converts the output to a dict for JSON or a data frame.
@@ -273,24 +271,6 @@ class TextAttention(NamedTuple):
     def __repr__(self) -> str:
         shares = _kind(self.probabilities)
         return f"TextAttention(tokens={_shown(self.tokens)}, probabilities={shares})"
-
-
-def token_positions(text: str, tokens: Sequence[str]) -> list[tuple[int, int]] | None:
-    """Returns the `(start, end)` of each token in a text, or `None` if not all occur in order.
-
-    Example:
-    >>> token_positions("Ada, here.", ["Ada", ",", "here", "."])
-    [(0, 3), (3, 4), (5, 9), (9, 10)]
-    """
-    positions = []
-    end = 0
-    for token in tokens:
-        start = text.find(token, end)
-        if start < 0:
-            return None
-        end = start + len(token)
-        positions.append((start, end))
-    return positions
 
 
 def _rounded(share: float, digits: int | None) -> float:

@@ -108,9 +108,17 @@ class TextModel(LoadedModel):
         return [next(rows) if isinstance(text, str) else list(text) for text in texts]
 
     def _rows(
-        self, sentences: list[list[str]], outputs: Sequence[str], options: dict[str, Any]
+        self,
+        sentences: list[list[str]],
+        outputs: Sequence[str],
+        options: dict[str, Any],
+        predict: Any = None,
     ) -> list[tuple]:
-        """Returns the outputs for each sentence, in the order of the sentences."""
+        """Returns the outputs for each sentence, in the order of the sentences.
+
+        `predict` is a `tf.function` from the features of a batch to a dict of outputs. If `None`,
+        it is `predict_on_batch` of the model.
+        """
         if not sentences:
             return []
         given = options.get("vectors")
@@ -129,8 +137,12 @@ class TextModel(LoadedModel):
         batches = self.batches(sentences, **options)
         rows = []
         self.num_truncated += batches.num_truncated
-        trace_once(self.model, batches.element_spec)
+        if predict is None:
+            trace_once(self.model, batches.element_spec)
+            predict = self.model.predict_on_batch
+        else:
+            predict.get_concrete_function(batches.element_spec)  # fits batches of all shapes
         for features in batches.dataset() if batches.num_batches() > 1 else batches.arrays():
-            found = self.model.predict_on_batch(features)
+            found = predict(features)
             rows += zip(*(np.asarray(found[name]) for name in outputs), strict=True)
         return batches.in_order(rows)

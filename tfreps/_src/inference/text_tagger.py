@@ -2,18 +2,39 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import tensorflow as tf
 
-from tfreps._src.inference.outputs import TaggedText, TextAttention
+from tfreps._src.files.argument_checks import check_list
+from tfreps._src.inference.outputs import TaggedText, TextAttention, TextSpan
 from tfreps._src.inference.text_model import TextModel, Tokenization
 from tfreps._src.models import HMMTagger, Tagger
 from tfreps._src.text.bert.piece_indexer import PieceIndexer, check_room
 from tfreps._src.text.tags.tag_schemes import Scheme
 from tfreps._src.text.token_indexer import TokenIndexer
+from tfreps._src.text.token_offsets import tokenize_with_offsets
 
 OUTPUTS = "tags", "confidences", "mask"
+SPAN_OUTPUTS = "spans", "span_confidences"
+
+
+class Sentence(NamedTuple):
+    """Tokens of a text. `offsets` are the `(start, end)` of each token in the raw text.
+
+    `text` and `offsets` are `None` for lists of tokens.
+    """
+
+    text: str | None
+    tokens: list[str]
+    offsets: list[tuple[int, int]] | None = None
+
+    def span(self, kind: str, start: int, end: int, confidence: float) -> TextSpan:
+        """Returns the `TextSpan` of the tokens from `start` to `end` (exclusive)."""
+        if self.text is None or self.offsets is None:
+            return TextSpan(kind, start, end, " ".join(self.tokens[start:end]), confidence)
+        first, last = self.offsets[start][0], self.offsets[end - 1][1]
+        return TextSpan(kind, start, end, self.text[first:last], confidence, first, last)
 
 
 class TextTagger(TextModel):
@@ -78,6 +99,7 @@ class TextTagger(TextModel):
             )
         self.names: list[str] = model.tags
         self.scheme: Scheme | None = model.scheme
+        self._span_finders: dict[tuple[float, float], Any] = {}
 
     @overload  # a str is a sequence of str, too
     def __call__(self, text: str) -> TaggedText: ...  # pyright: ignore[reportOverlappingOverload]
@@ -114,17 +136,108 @@ class TextTagger(TextModel):
             tf.errors.InvalidArgumentError: If a sentence passes these checks, but has more tokens
                 or pieces than the model has learned positions.
         """
-        sentences = self._tokens_of(texts)
-        if self.tokenizer is not None:
-            check_room(sentences, self.tokenizer, self.max_length, locations)
-            options = {"max_length": None, **options}
+        sentences = self._sentences(texts)
+        tokens = [sentence.tokens for sentence in sentences]
+        options = self._checked(tokens, locations, options)
+        outputs = OUTPUTS if self.scheme is None else OUTPUTS + SPAN_OUTPUTS
+        rows = self._rows(tokens, outputs, options)
         found = []
-        rows = self._rows(sentences, OUTPUTS, options)
-        for text, tokens, (tags, confidences, mask) in zip(texts, sentences, rows, strict=True):
+        for sentence, (tags, confidences, mask, *spans) in zip(sentences, rows, strict=True):
             names = [self.names[tag] for tag in tags[mask]]
-            raw = text if isinstance(text, str) else None
-            found.append(TaggedText(tokens, names, confidences[mask].tolist(), self.scheme, raw))
+            texts_of_spans = [] if self.scheme is None else self._text_spans(sentence, *spans)
+            known = confidences[mask].tolist(), self.scheme, sentence.text
+            found.append(TaggedText(sentence.tokens, names, *known, texts_of_spans))
         return found
+
+    def likely_spans(
+        self,
+        texts: Sequence[str | Sequence[str]],
+        threshold: float = 0.1,
+        overlapping: bool = True,
+        locations: Sequence[str] | None = None,
+        **options: Any,
+    ) -> list[list[TextSpan]]:
+        """Finds all spans whose probability is at least `threshold`, the most probable ones first.
+
+        The probability, which is the `confidence` of the spans, sums over all tag sequences, so
+        that the result also contains spans that are not in the best sequence. The search is exact.
+
+        Args:
+            texts: list. As in `tag`.
+            threshold: float from 0.001 to 1. The lowest probability. Defaults to 0.1.
+            overlapping: bool. Whether spans of a text may have tokens in common. If `False`, each
+                span that overlaps a more probable one is left out. Defaults to `True`.
+            locations: list of str. As in `tag`. Defaults to `None`.
+            **options: As in `tag`.
+
+        Returns:
+            list of lists of `TextSpan`, one list per text.
+
+        Raises:
+            ValueError: If the tags have no scheme, `threshold` is out of range, or `tag` raises a
+                ValueError.
+
+        Example:
+        >>> from tfreps.models import HMMTagger
+        >>> from tfreps.text import TokenIndexer
+        >>> indexer = TokenIndexer.from_sentences([["Ada", "lives"]])
+        >>> hmm = HMMTagger(indexer.vocabulary_size, ["O", "B-PER"], scheme="bio")
+        >>> TextTagger(hmm, indexer).likely_spans(["Ada"], threshold=0.3)
+        [[TextSpan(type='PER', start=0, end=1, text='Ada', confidence=0.5, chars=0:3)]]
+        """
+        sentences = self._sentences(texts)
+        tokens = [sentence.tokens for sentence in sentences]
+        options = self._checked(tokens, locations, options)
+        rows = self._rows(tokens, SPAN_OUTPUTS, options, self._span_finder(threshold))
+        found = []
+        for sentence, row in zip(sentences, rows, strict=True):
+            spans = self._text_spans(sentence, *row)
+            found.append(spans if overlapping else _without_overlaps(spans))
+        return found
+
+    def _span_finder(self, threshold: float) -> Any:
+        """Returns the `tf.function` that finds the likely spans of a batch, traced only once."""
+        key = threshold, self.model.temperature
+        if key not in self._span_finders:
+
+            def find(features: Any) -> dict[str, tf.Tensor]:
+                spans, log_probabilities = self.model.likely_spans(features, threshold)
+                return {"spans": spans, "span_confidences": tf.exp(log_probabilities)}
+
+            self._span_finders[key] = tf.function(find, autograph=False)
+        return self._span_finders[key]
+
+    def _sentences(self, texts: Sequence[str | Sequence[str]]) -> list[Sentence]:
+        """Returns the `Sentence` of each text; lists of tokens are used unchanged."""
+        check_list("`texts`", texts)
+        raw = [text for text in texts if isinstance(text, str)]
+        # "bert" is replaced by the tokenizer in the constructor.
+        rows = zip(raw, *tokenize_with_offsets(raw, self.tokens), strict=True)  # pyright: ignore[reportArgumentType]
+        return [
+            Sentence(*next(rows)) if isinstance(text, str) else Sentence(None, list(text))
+            for text in texts
+        ]
+
+    def _checked(self, tokens, locations, options):
+        """Returns the options of the batches; raises a ValueError for sentences that are too long.
+
+        `locations` are as in `tag`.
+        """
+        if self.tokenizer is None:
+            return options
+        check_room(tokens, self.tokenizer, self.max_length, locations)
+        return {"max_length": None, **options}
+
+    def _text_spans(self, sentence: Sentence, spans: Any, probabilities: Any) -> list[TextSpan]:
+        """Returns the spans with the ids `[S, 3]` and the probabilities `[S]`, without padding."""
+        types = self.model.span_types
+        return [
+            sentence.span(types[kind], start, end, probability)
+            for (kind, start, end), probability in zip(
+                spans.tolist(), probabilities.tolist(), strict=True
+            )
+            if end > start
+        ]
 
     def attention(self, text: str, second: str | None = None) -> TextAttention:
         """Returns the attention of the Transformer inside the model for a text.
@@ -153,3 +266,12 @@ class TextTagger(TextModel):
         ids, probabilities = self.model.encoder.attention(features)  # `PieceEncoder`
         names = [self.tokenizer.vocabulary[number] for number in ids[0]]
         return TextAttention(names, probabilities[0].numpy())
+
+
+def _without_overlaps(spans: list[TextSpan]) -> list[TextSpan]:
+    """Returns the spans that do not overlap an earlier one in the list."""
+    kept: list[TextSpan] = []
+    for span in spans:
+        if all(span.end <= other.start or other.end <= span.start for other in kept):
+            kept.append(span)
+    return kept

@@ -11,8 +11,18 @@ from tfreps._src.files.argument_checks import check_choice, check_integers, chec
 from tfreps._src.layers.ops import chain, crf_loss
 from tfreps._src.layers.ops.annotations import Array, Initializer, JitCompile, Regularizer, Shape
 from tfreps._src.layers.ops.configurable import Configurable
-from tfreps._src.layers.ops.crf_loss import checked_transitions, constrained
-from tfreps._src.layers.ops.masks import check_shape, checked_targets, full_mask
+from tfreps._src.layers.ops.crf_loss import (
+    check_weights_of_soft,
+    checked_transitions,
+    constrained,
+)
+from tfreps._src.layers.ops.masks import (
+    check_shape,
+    checked_distributions,
+    checked_targets,
+    full_mask,
+    is_soft,
+)
 
 CONSTRAIN = ("both", "decode")
 
@@ -76,8 +86,9 @@ class CRF(Configurable, keras.layers.Layer):
             the mask that Keras computes is used, for example with `Embedding(mask_zero=True)`;
             without one, all tokens are real. `loss`, `decode` and the other methods use only the
             mask that is passed to them.
-        tags: int, shape `[B, T]`, 0 to K - 1 at real tokens. If given, `loss` is added to the
-            losses of the model. Defaults to `None`.
+        tags: int, shape `[B, T]`, 0 to K - 1 at real tokens, or float, shape `[B, T, K]`, for soft
+            labels (see `loss`). If given, `loss` is added to the losses of the model. Defaults to
+            `None`.
         sample_weight: float, shape `[B]` or `[B, T]`. Weights of the sentences or tokens in
             `loss`. Has no effect without `tags`. If `None`, all weights are 1.
 
@@ -92,8 +103,9 @@ class CRF(Configurable, keras.layers.Layer):
     Raises:
         ValueError: If an option is invalid, `allowed_transitions` permits no sequence, or a call
             argument has the wrong shape.
-        tf.errors.InvalidArgumentError: If a tag at a real token is outside 0 to K - 1. XLA ignores
-            this check: in a model with `jit_compile=True`, the loss is NaN.
+        tf.errors.InvalidArgumentError: If a tag at a real token is outside 0 to K - 1, or soft
+            labels are not probabilities. XLA ignores this check: in a model with
+            `jit_compile=True`, the loss for such a tag is NaN.
 
     Reference: Lafferty, McCallum and Pereira, 2001, "Conditional Random Fields"; Huang, Xu and
     Yu, 2015, "Bidirectional LSTM-CRF Models for Sequence Tagging", for a CRF on a BiLSTM.
@@ -251,6 +263,15 @@ class CRF(Configurable, keras.layers.Layer):
         The loss with token weights is computed in log space, which is several times slower. As in
         Keras losses, the result is not divided by the sum of the weights.
 
+        Soft labels are probabilities q of the tags of each token, float `[B, T, K]`. The loss is
+        the cross-entropy between the distribution of tags that are drawn independently and p:
+
+            -log p(y_b) becomes log Z_b - sum_t q_bt . emissions_bt - q_b1 . start
+                                - sum_{t>1} q_b,t-1 . transitions q_bt - q_bn . end
+
+        It is that of `y` if each q is 0 or 1. Weights must then have the shape `[B]`. A forbidden
+        step costs 10,000 nats times its probability, which is a constant without a gradient.
+
         Args:
             emissions: The `inputs` of a call of the layer.
             tags, mask, sample_weight: As in a call of the layer.
@@ -269,7 +290,11 @@ class CRF(Configurable, keras.layers.Layer):
         axes = "[B] or [B, T]"
         rank = weights.shape.rank
         check_shape("sample_weight", weights, emissions.shape[:rank], axes)
-        tags = self._checked_tags(tags, emissions, mask)
+        if is_soft(tags):
+            check_weights_of_soft(weights)
+            tags = checked_distributions("tags", tags, emissions.shape, mask)
+        else:
+            tags = self._checked_tags(tags, emissions, mask)
         compile_it = self._compiles(is_loss=True)
         run = crf_loss.compiled_weighted_loss if compile_it else crf_loss.weighted_loss
         return run(emissions, tags, mask, weights, *self._loss_scores())

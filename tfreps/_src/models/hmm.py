@@ -19,6 +19,7 @@ from tfreps._src.layers.ops.masks import checked_ids
 from tfreps._src.models import hmm_sentences
 from tfreps._src.models.features import feature, with_optional
 from tfreps._src.models.hmm_counts import HMMCounts, flat_tokens
+from tfreps._src.models.sentence_tagger import SentenceTagger
 from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.text.tags.tag_schemes import Scheme
 
@@ -26,7 +27,7 @@ UNKNOWN = "uniform", "hapax"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class HMMTagger(WholeModel, keras.Model):
+class HMMTagger(SentenceTagger, WholeModel, keras.Model):
     """Hidden Markov model that tags tokens.
 
         p(tokens, tags) = initial[y_1] emission[y_1, x_1]
@@ -130,25 +131,6 @@ class HMMTagger(WholeModel, keras.Model):
         mask = feature("mask", dtype="bool")
         return [ids, *with_optional([ids], mask)]
 
-    def tag(self, features: Features) -> Outputs:
-        """Tags sentences. This method can be used inside a graph and in an exported model.
-
-        Args:
-            features: The inputs, as passed to `call`.
-
-        Returns:
-            dict with `tags` int32 `[B, T]`: the best sequence, 0 where masked; `confidences`
-            float32 `[B, T]`: the posterior probability of each of these tags, 0 where masked; and
-            `mask` bool `[B, T]`.
-        """
-        outputs = self(features)
-        tags, _ = self.decode(outputs)
-        confidences = tf.gather(self.marginals(outputs), tags, batch_dims=2)  # [B, T]
-        return {"tags": tags, "confidences": confidences, "mask": outputs["mask"]}
-
-    def _served(self, *inputs):
-        return self.tag(*inputs)
-
     def decode(self, features: Features, k: int | None = None) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns the most probable sequences of tags and their scores.
 
@@ -207,10 +189,6 @@ class HMMTagger(WholeModel, keras.Model):
             "`fit_counts` on tagged sentences or `baum_welch` on sentences without tags, and "
             "compare the output of `predict` with the tags."
         )
-
-    def predict_step(self, data: Any) -> Outputs:
-        """Returns the output of `tag` for a batch of `predict`."""
-        return self.tag(keras.utils.unpack_x_y_sample_weight(data)[0])
 
     def decode_sentences(
         self, token_ids: Iterable[Sequence[int]], jit_compile: bool = False

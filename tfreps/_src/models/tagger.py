@@ -16,19 +16,21 @@ from tfreps._src.files.argument_checks import (
 from tfreps._src.layers.crf import CRF
 from tfreps._src.layers.ops import chain, crf_loss
 from tfreps._src.layers.ops.annotations import Features, Outputs
+from tfreps._src.layers.ops.masks import checked_distributions, is_soft
 from tfreps._src.layers.ops.matmul import matmul
 from tfreps._src.metrics import SentenceLoss, SpanF1, TokenAccuracy
 from tfreps._src.models.keras_encoder import encoded, width_of
 from tfreps._src.models.linear_encoder import LinearEncoder
 from tfreps._src.models.own_loss import SentenceLossModel, checked_y, mean_of_rows
 from tfreps._src.models.published_heads import PublishedTagger
+from tfreps._src.models.sentence_tagger import SentenceTagger
 from tfreps._src.text.tags.tag_schemes import Scheme, allowed_transitions
 
 CONSTRAIN = "both", "decode", "none"
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
+class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
     """Sequence tagger: an encoder, a dense layer and a CRF or a softmax.
 
         emissions_t = dropout(sequence_output_t) @ kernel + bias [+ linear_t]
@@ -85,8 +87,10 @@ class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
 
     Training: each batch is `(features, tags)` with tags int `[B, T]`, optionally with weights `[B]`
     or `[B, T]` as a third item. Tags on padding are ignored. To ignore other tags, give their
-    tokens the weight 0. Training logs `loss`. Evaluation also decodes the sentences and logs the
-    `accuracy` over tokens and, with a scheme, `span_f1`.
+    tokens the weight 0. Tags may also be probabilities, float `[B, T, K]`, for example those of
+    several annotators or of a larger model; `CRF.loss` has the formula. Training logs `loss`.
+    Evaluation also decodes the sentences and logs the `accuracy` over tokens and, with a scheme,
+    `span_f1`, for which probabilities are replaced with the most probable tag.
 
     Raises:
         ValueError: If a tag does not belong to the scheme or is repeated, or an option is invalid.
@@ -192,25 +196,6 @@ class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
             x += self.linear(features, training=training)["sequence_output"]
         return {"emissions": tf.where(tf.expand_dims(mask, -1), x, 0.0), "mask": mask}
 
-    def tag(self, features: Features) -> Outputs:
-        """Tags sentences. This method can be used inside a graph and in an exported model.
-
-        Args:
-            features: The features, as passed to `call`.
-
-        Returns:
-            dict with `tags` int32 `[B, T]`: the best sequence, 0 on padding; `confidences`
-            float32 `[B, T]`: the marginal probability of each of these tags, 0 on padding; and
-            `mask` bool `[B, T]`.
-        """
-        outputs = self(features)
-        tags, _ = self.decode(outputs)
-        confidences = tf.gather(self.marginals(outputs), tags, batch_dims=2)  # [B, T]
-        return {"tags": tags, "confidences": confidences, "mask": outputs["mask"]}
-
-    def _served(self, *inputs):
-        return self.tag(*inputs)
-
     def decode(self, features: Features, k: int | None = None) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns the best sequences of tags and their scores.
 
@@ -281,11 +266,15 @@ class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
     ) -> tf.Tensor:
         emissions = y_pred["emissions"]
         mask = y_pred["mask"]
-        y = checked_y(y, mask.shape, "[B, T]", len(self.tags), mask)
+        if is_soft(y):
+            y = checked_distributions("y", y, emissions.shape, mask)
+        else:
+            y = checked_y(y, mask.shape, "[B, T]", len(self.tags), mask)
         if not training:
             tags, _ = self.decode(y_pred)
+            hard = tf.argmax(y, -1, output_type="int32") if is_soft(y) else y
             for metric in self.test_metrics:
-                metric.update_state(y, tags, sample_weight=mask)
+                metric.update_state(hard, tags, sample_weight=mask)
         if self.use_crf:
             loss = self.crf.loss(emissions, y, mask, sample_weight)
         else:
@@ -303,9 +292,6 @@ class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
     def test_step(self, data: Any) -> dict[str, tf.Tensor]:
         logs = super().test_step(data)
         return {**logs, **{metric.name: metric.result() for metric in self.test_metrics}}
-
-    def predict_step(self, data: Any) -> Outputs:
-        return self.tag(keras.utils.unpack_x_y_sample_weight(data)[0])
 
     def _frozen_by_options(self):
         """Returns the CRF if it is not used, so that its transitions stay zero."""
@@ -336,7 +322,10 @@ class Tagger(PublishedTagger, SentenceLossModel, keras.Model):
 
 def _cross_entropy(logits, y, mask, sample_weight):
     """Computes the mean over sentences of the summed cross-entropy of their tokens."""
-    nll = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)  # [B, T]
+    cross_entropy = tf.nn.sparse_softmax_cross_entropy_with_logits
+    if is_soft(y):
+        cross_entropy = tf.nn.softmax_cross_entropy_with_logits
+    nll = cross_entropy(labels=y, logits=logits)  # [B, T]
     nll = tf.where(mask, nll, 0.0)
     if sample_weight is not None:
         weight = tf.cast(sample_weight, "float32")

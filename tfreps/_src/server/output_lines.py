@@ -33,7 +33,7 @@ def as_lines(text: str, outputs: dict[str, Any]) -> list[str]:
     """
     length = outputs.get("sequence_len")
     if {"tokens", "tags"} <= outputs.keys() and isinstance(length, int):
-        lines = tag_lines(outputs, length)
+        lines = tag_lines(text, outputs, length)
     elif "label" in outputs:
         lines = label_lines(outputs)
     else:
@@ -41,8 +41,8 @@ def as_lines(text: str, outputs: dict[str, Any]) -> list[str]:
     return [text, *(f"  {line}" for line in lines)]
 
 
-def tag_lines(outputs: dict[str, Any], length: int) -> Iterator[str]:
-    """Yields one line per token with its tag, and one per span."""
+def tag_lines(text: str, outputs: dict[str, Any], length: int) -> Iterator[str]:
+    """Yields one line per token with its tag, and one per span with its part of the text."""
     tokens = outputs["tokens"][:length]
     tags = outputs["tags"][:length]
     shares = outputs.get("confidences", [])[:length]
@@ -52,10 +52,14 @@ def tag_lines(outputs: dict[str, Any], length: int) -> Iterator[str]:
         line = f"{token}{' ' * (wide - width(token))}  {tag:{long}}"
         share = f" {shares[position]:6.1%}" if shares else ""
         yield line + share.rstrip()
-    spans = (outputs.get(f"span_{part}", []) for part in ("types", "starts", "ends"))
-    for number, (kind, start, end) in enumerate(zip(*spans, strict=True)):
-        if number < outputs.get("num_spans", 0):
-            yield f"{kind}: {' '.join(tokens[start:end])}"
+    for number in range(outputs.get("num_spans", 0)):
+        kind = outputs["span_types"][number]
+        if "span_start_chars" in outputs:  # exports of earlier versions do not return them
+            ends = outputs["span_start_chars"][number], outputs["span_end_chars"][number]
+            yield f"{kind}: {text[slice(*ends)]}"
+        else:
+            ends = outputs["span_starts"][number], outputs["span_ends"][number]
+            yield f"{kind}: {' '.join(tokens[slice(*ends)])}"
 
 
 def label_lines(outputs: dict[str, Any]) -> Iterator[str]:

@@ -60,10 +60,13 @@ _PADDED_CHARACTERS = 1 << 22  # limit of a block: number of texts x length of th
 
 
 class WordSplitter(Protocol):
-    """Tokenizer of BERT, whose `word_rules` split a text into words."""
+    """Tokenizer of BERT, whose `word_rules` split a text into words; see `PieceTokenizer`."""
 
     @property
     def word_rules(self) -> Sequence[tuple[str, str]]: ...
+
+    @property
+    def dropped_characters(self) -> Sequence[Sequence[tuple[int, int]]]: ...
 
 
 @overload
@@ -125,9 +128,14 @@ def tokenize(
     if not tf.is_tensor(texts):
         check_list("`texts`", texts)
         return _token_lists(list(texts), method)  # pyright: ignore[reportArgumentType]
-    for pattern, new in _RULES[method] if isinstance(method, str) else method.word_rules:
+    for pattern, new in rules_of(method):
         texts = tf.strings.regex_replace(texts, pattern, new)
     return split_tokens(texts)  # pyright: ignore[reportArgumentType]  # [N, T]
+
+
+def rules_of(method: Method | WordSplitter) -> Sequence[tuple[str, str]]:
+    """Returns the RE2 patterns and replacements after which white space separates the tokens."""
+    return _RULES[method] if isinstance(method, str) else method.word_rules
 
 
 def split_tokens(sentences: "tf.Tensor") -> "tf.Tensor":
@@ -142,15 +150,23 @@ def _token_lists(texts: list[str], method: Method | WordSplitter) -> list[list[s
     import tensorflow as tf
 
     tokens = []
-    strings: dict[bytes, str] = {}  # equal tokens share one string
+    strings: dict[bytes, str] = {}
     for block in blocks(texts):
-        rows = tokenize(tf.constant(block), method)  # [N, T]
-        real = rows != ""
-        flat = iter(rows[real].numpy().tolist())
-        for length in tf.math.count_nonzero(real, axis=1).numpy().tolist():
-            own = itertools.islice(flat, length)
-            tokens.append([strings.get(t) or strings.setdefault(t, t.decode()) for t in own])
+        tokens += as_lists(tokenize(tf.constant(block), method), strings)
     return tokens
+
+
+def as_lists(tokens: "tf.Tensor", strings: dict[bytes, str]) -> list[list[str]]:
+    """Converts tokens `[N, T]` to lists. Equal tokens share one string, stored in `strings`."""
+    import tensorflow as tf
+
+    real = tokens != ""
+    flat = iter(tokens[real].numpy().tolist())
+    found = []
+    for length in tf.math.count_nonzero(real, axis=1).numpy().tolist():
+        own = itertools.islice(flat, length)
+        found.append([strings.get(t) or strings.setdefault(t, t.decode()) for t in own])
+    return found
 
 
 def blocks(texts: Iterable[str]) -> Iterator[list[str]]:

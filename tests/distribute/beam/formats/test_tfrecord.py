@@ -13,6 +13,7 @@ from tfreps._src.distribute.beam.formats.tfrecord import TFRecord
 from tfreps._src.distribute.beam.signature_specs import SPAN
 
 SPANS = pa.field("spans", pa.list_(SPAN))
+CHARACTERS = "start_char", "end_char"
 
 
 def features(record, schema=None):
@@ -23,20 +24,23 @@ def features(record, schema=None):
 def test_spans_become_a_feature_for_each_part():
     spans = [{"type": "PER", "start": 0, "end": 2, "tokens": ["Ada", "L"]}]
     spans.append({"type": "LOC", "start": 3, "end": 4, "tokens": ["Rome"]})
-    spans[0] |= {"text": "Ada L", "confidence": 0.5}
-    spans[1] |= {"text": "Rome", "confidence": 0.25}
+    spans[0] |= {"start_char": 0, "end_char": 5, "text": "Ada L", "confidence": 0.5}
+    spans[1] |= {"start_char": 9, "end_char": 13, "text": "Rome", "confidence": 0.25}
     schema = pa.schema([("spans", pa.list_(SPAN)), ("who", pa.struct([("name", pa.string())]))])
     assert features({"spans": spans, "who": {"name": "Ada", "age": 3}}, schema) == {
         "spans_type": ["PER", "LOC"],
         "spans_start": [0, 3],
         "spans_end": [2, 4],
+        "spans_start_char": [0, 9],
+        "spans_end_char": [5, 13],
         "spans_text": ["Ada L", "Rome"],
         "spans_confidence": [0.5, 0.25],
         "who_name": ["Ada"],
         "who_age": [3],
     }
     assert features({"spans": []}, schema) == dict.fromkeys(
-        [f"spans_{part}" for part in ("type", "start", "end", "text", "confidence")], []
+        [f"spans_{name}" for name in ("type", "start", "end", *CHARACTERS, "text", "confidence")],
+        [],
     )
 
 

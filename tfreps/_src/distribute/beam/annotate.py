@@ -20,10 +20,10 @@ from tfreps._src.distribute.beam.signature_specs import (
     version_folder,
 )
 from tfreps._src.files import saved_models
-from tfreps._src.inference import export_outputs, outputs
+from tfreps._src.inference import export_outputs
 
 # Workers have no tfreps: the code that they run travels with the pipeline.
-for module in tfreps._src.distribute.beam, saved_models, export_outputs, outputs:
+for module in tfreps._src.distribute.beam, saved_models, export_outputs:
     cloudpickle.register_pickle_by_value(module)
 
 MOST_BYTES = 200_000

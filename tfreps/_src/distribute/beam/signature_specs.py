@@ -15,6 +15,7 @@ LABELS = ["label", "probability", "labels", "probabilities"]
 VECTORS = ["default", "vectors"]
 SPAN = pa.struct(
     [("type", pa.string()), ("start", pa.int32()), ("end", pa.int32())]
+    + [("start_char", pa.int32()), ("end_char", pa.int32())]
     + [("tokens", pa.list_(pa.string())), ("text", pa.string()), ("confidence", pa.float32())]
 )
 ARROW = {"string": pa.string(), "float32": pa.float32(), "int32": pa.int32(), "int64": pa.int64()}

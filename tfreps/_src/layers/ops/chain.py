@@ -58,6 +58,33 @@ def path_score(emissions, tags, mask, transitions, start, end):
     return tf.where(valid, score, float("nan"))
 
 
+def expected_score(emissions, targets, mask, transitions, start, end):
+    """Computes the expected score of a path whose tags are drawn independently, float32 `[B]`.
+
+    `targets`, float32 `[B, T, K]`, contain the probability of each tag at each token, and are
+    ignored where masked. The scores must be finite. The result is differentiable, but not with
+    respect to `targets`, and equals `path_score` if each probability is 0 or 1.
+
+    >>> zeros, mask = tf.zeros([1, 2, 2]), tf.constant([[True, True]])
+    >>> targets = tf.constant([[[1., 0.], [.5, .5]]])
+    >>> expected_score(zeros, targets, mask, [[1., 2.], [4., 8.]], [16., 0.], [0., 32.]).numpy()
+    array([33.5], dtype=float32)
+    """
+    emissions, mask, transitions, start, end = _checked(emissions, mask, transitions, start, end)
+    length, size = tf.shape(mask)[1], emissions.shape[-1]
+    targets = tf.stop_gradient(tf.where(mask[..., None], targets, 0.0))  # [B, T, K]
+    on_tokens = targets * tf.where(mask[..., None], emissions, 0.0)
+    positions = tf.broadcast_to(tf.range(length), tf.shape(mask))
+    previous, last = previous_values(positions, mask, length)  # [B, T], [B]
+    states = tf.pad(targets, [[0, 0], [0, 1], [0, 1]])  # [B, T + 1, K + 1]
+    first = tf.one_hot(length, length + 1)[:, None] * tf.one_hot(size, size + 1)
+    before = tf.gather(states + first, previous, batch_dims=1)  # [B, T, K + 1]
+    steps = tf.concat([transitions, start[None]], 0)  # [K + 1, K]
+    into = tf.matmul(tf.reshape(before, [-1, size + 1]), steps)
+    score = tf.reduce_sum(on_tokens + tf.reshape(into, tf.shape(targets)) * targets, [1, 2])
+    return score + tf.linalg.matvec(tf.gather(states, last, batch_dims=1)[:, :-1], end)
+
+
 def log_normalizer(emissions, mask, transitions, start, end):
     """Computes `log Z`, the logarithm of the sum of `exp(score)` over all paths, float32 `[B]`.
 

@@ -26,13 +26,9 @@ def log_normalizer(emissions, mask, transitions, start, end):
     @tf.custom_gradient
     def run(emissions, transitions, start, end):
         chain = Chain.of(emissions, mask, transitions, start, end)
-        fast = None if is_portable() else _forward_backward(chain)
-
-        def exact(if_fast, otherwise):
-            return otherwise() if fast is None else tf.cond(fast["exact"], if_fast, otherwise)
-
-        value, *suffixes = exact(
-            lambda: _nothing(chain, fast["value"]), lambda: _in_log_space(chain)
+        fast = None if is_portable() else forward_backward(chain)
+        value, *suffixes = if_exact(
+            fast, lambda: _nothing(chain, fast["value"]), lambda: _in_log_space(chain)
         )
 
         def in_log_space(d_value):
@@ -40,7 +36,8 @@ def log_normalizer(emissions, mask, transitions, start, end):
 
         def gradient(d_value):
             d_value = tf.where(is_possible(value) | (value != value), d_value, 0.0)
-            d_scores, d_steps, d_ends = exact(
+            d_scores, d_steps, d_ends = if_exact(
+                fast,
                 lambda: _fast_gradient(chain, fast, d_value),
                 lambda: in_log_space(d_value),
             )
@@ -146,7 +143,15 @@ def _nothing(chain, value):
     return value, suffixes, tf.zeros_like(chain.scores[..., :1])
 
 
-def _forward_backward(chain):
+def if_exact(fast, result, otherwise):
+    """Calls `result` if `fast`, from `forward_backward`, is exact, and `otherwise` if not.
+
+    In a portable graph, `fast` is `None`, and `otherwise` is called.
+    """
+    return otherwise() if fast is None else tf.cond(fast["exact"], result, otherwise)
+
+
+def forward_backward(chain):
     """Computes prefix and suffix sums in probability space, using one loop for both directions.
 
         prefix_t[j] = sum_i prefix_{t-1}[i] factors_{t-1}[i] steps[i, j]

@@ -57,6 +57,19 @@ def log_likelihood(emissions, tags, mask, gold_scores, scores):
     no path is possible, the score of the given path is returned without a gradient.
     """
     score = chain.path_score(emissions, tags, mask, *gold_scores)
+    return _minus_log_normalizer(score, emissions, mask, scores)
+
+
+def soft_log_likelihood(emissions, targets, mask, gold_scores, scores):
+    """Computes the expectation of `log_likelihood` for tags that are drawn from `targets`, `[B]`.
+
+    `targets` are float32 `[B, T, K]`, the probabilities of the tags of each token.
+    """
+    score = chain.expected_score(emissions, targets, mask, *gold_scores)
+    return _minus_log_normalizer(score, emissions, mask, scores)
+
+
+def _minus_log_normalizer(score, emissions, mask, scores):
     total = chain.log_normalizer(emissions, mask, *scores)
     impossible = total == float("-inf")  # false for NaN, which stays NaN
     score = tf.where(impossible, tf.stop_gradient(score), score)
@@ -89,9 +102,22 @@ def partial_log_likelihood(emissions, allowed_tags, mask, scores):
     return tf.where(value < -ILLEGAL_COST, -ILLEGAL_COST, value)
 
 
+def check_weights_of_soft(weights):
+    """Raises a ValueError if soft labels have weights of tokens."""
+    if weights.shape.rank != 1:
+        raise ValueError(
+            "`sample_weight` must have the shape [B] with soft labels, because a CRF weights a "
+            f"token given the tag before it, which they do not define; got {weights.shape}."
+        )
+
+
 def weighted_loss(emissions, tags, mask, weights, gold_scores, scores):
-    """Computes the sum of negative log-likelihoods, weighted by sentence or by token."""
+    """Computes the sum of negative log-likelihoods, weighted by sentence or by token.
+
+    `tags` are int32 `[B, T]` or, with weights of sentences, float32 `[B, T, K]`.
+    """
     function = log_likelihood if weights.shape.rank == 1 else token_log_likelihood
+    function = soft_log_likelihood if tags.dtype.is_floating else function
     return -tf.reduce_sum(weights * function(emissions, tags, mask, gold_scores, scores))
 
 

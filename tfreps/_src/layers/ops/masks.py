@@ -55,3 +55,26 @@ def checked_targets(name, ids, num_classes, mask=None):
     )
     with tf.control_dependencies([] if check is None else [check]):
         return tf.identity(ids)
+
+
+def is_soft(targets):
+    """Returns True for targets that are distributions, float `[B, T, K]`, instead of ids."""
+    dtype = getattr(targets, "dtype", None)
+    rank = len(getattr(targets, "shape", ()))
+    return rank == 3 and dtype is not None and tf.as_dtype(dtype).is_floating
+
+
+def checked_distributions(name, targets, shape, mask):
+    """Returns distributions as float32 `[B, T, K]`, 0 where masked, after checking them."""
+    targets = tf.cast(targets, "float32")
+    check_shape(name, targets, shape, "[B, T, K]")
+    targets = tf.where(mask[..., None], targets, 0.0)
+    error = tf.abs(tf.reduce_sum(targets, -1) - tf.cast(mask, "float32"))
+    check = tf.debugging.assert_equal(
+        tf.reduce_all(targets >= 0.0) & tf.reduce_all(error < 1e-3),
+        True,
+        f"`{name}` must contain probabilities, whose sum is 1 at each real token. Divide each row "
+        "by its sum.",
+    )
+    with tf.control_dependencies([] if check is None else [check]):
+        return tf.identity(targets)

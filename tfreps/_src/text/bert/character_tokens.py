@@ -15,6 +15,7 @@ from tfreps._src.text.bert.character_classes import (
     NUMBER,
     NUMBER_PATTERN,
     WORD_PATTERN,
+    Ranges,
     python_class,
     re2_class,
     replacements,
@@ -222,6 +223,18 @@ class CharacterTokenizer(PieceTokenizer):
         other = f"[^{re2_class(white_space())}]"
         token = token_pattern(self.numbers, self.whole_words, other, word)
         return [(r"\x00", ""), (f"({token})", r" \1 ")]
+
+    @property
+    def dropped_characters(self) -> tuple[Ranges, Ranges]:
+        return ((0, 0),), ()
+
+    def python_steps(self) -> dict[str, Any]:
+        return {
+            "dropped": r"\x00",
+            "replaced": {chr(code): new for code, new in self._replacements.items()},
+            "word": self._tokens.pattern,
+            "number": NUMBER if self.numbers else None,
+        }
 
     def is_special(self, token: str) -> bool:
         return token in self.SPECIAL_TOKENS or bool(re.fullmatch(UNUSED, token))

@@ -10,6 +10,7 @@ import numpy as np
 from tfreps._src.files.argument_checks import check_list
 from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.utf8_files import read_utf8, split_lines
+from tfreps._src.text.bert.character_classes import Ranges
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -38,7 +39,8 @@ class PieceTokenizer(abc.ABC):
 
     Subclasses define `SPECIAL_TOKENS`, which begins with the padding, unknown, start, separator and
     mask tokens in this order; `OPTIONS`, which maps the names of their options to the allowed
-    types; the methods `tokenize` and `make_graph`; and the property `word_rules`. The arguments and
+    types; the methods `tokenize` and `make_graph`; and the properties `word_rules` and
+    `dropped_characters`. The arguments and
     attributes are described in `WordPieceTokenizer`.
     """
 
@@ -89,6 +91,23 @@ class PieceTokenizer(abc.ABC):
         Each item of the list is a tuple of an RE2 pattern and its replacement. After all of them
         have been applied in order, white space separates the words; see `tfreps.text.tokenize`.
         The pieces of a text are the pieces of its words, and each word has at least one piece.
+        """
+
+    @property
+    @abc.abstractmethod
+    def dropped_characters(self) -> tuple[Ranges, Ranges]:
+        """Code points that `word_rules` remove, as ranges: anywhere, and at the start of a word.
+
+        White space is always removed and need not be included.
+        """
+
+    @abc.abstractmethod
+    def python_steps(self) -> dict[str, Any]:
+        """Returns how `tokenize` splits a text, as data for a program without tfreps.
+
+        The keys are `dropped`, a pattern of `re` for characters that are removed; `replaced`, a
+        dict from characters to what replaces them; `word`, a pattern that finds the tokens or
+        words; and `number`, the token that replaces numbers, or `None`.
         """
 
     def ids(self, text: str) -> list[int]:

@@ -4,10 +4,12 @@ import functools
 import os
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from tfreps._src.files.argument_checks import check_integers
 from tfreps._src.text.bert.character_classes import (
     CHINESE,
+    Ranges,
     as_ranges,
     characters,
     controls,
@@ -126,7 +128,6 @@ class WordPieceTokenizer(PieceTokenizer):
     def word_rules(  # pyright: ignore[reportIncompatibleMethodOverride]  # computed once
         self,
     ) -> list[tuple[str, str]]:
-        gone = [c for c, new in self._replacements.items() if not new]  # accents
         apart = set(characters(self._apart))
         # Characters that become separate words when replaced, such as ≠, which becomes =.
         apart |= {chr(c) for c, new in self._replacements.items() if new in apart}
@@ -134,9 +135,22 @@ class WordPieceTokenizer(PieceTokenizer):
             (f"[{re2_class(controls())}]", ""),
             (f"([{re2_class(as_ranges(sorted(map(ord, apart))))}])", r" \1 "),
         ]
-        if gone:  # removes words that consist only of accents
-            rules.append((rf"(^|[{re2_class(spaces())}])[{re2_class(as_ranges(gone))}]+", r"\1"))
+        _, accents = self.dropped_characters
+        if accents:  # removes words that consist only of accents, and accents before a word
+            rules.append((rf"(^|[{re2_class(spaces())}])[{re2_class(accents)}]+", r"\1"))
         return rules
+
+    @property
+    def dropped_characters(self) -> tuple[Ranges, Ranges]:
+        return controls(), as_ranges(c for c, new in self._replacements.items() if not new)
+
+    def python_steps(self) -> dict[str, Any]:
+        return {
+            "dropped": self._controls.pattern,
+            "replaced": {chr(code): new for code, new in self._replacements.items()},
+            "word": self._words.pattern,
+            "number": None,
+        }
 
     def is_special(self, token: str) -> bool:
         return token in self.SPECIAL_TOKENS or bool(re.fullmatch(r"\[unused\d+\]", token))

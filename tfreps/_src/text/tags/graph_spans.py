@@ -26,32 +26,65 @@ def ended_spans(tags: tf.Tensor, rules: SpanRules) -> tuple[tf.Tensor, tf.Tensor
     return tf.where(ends, tf.gather(rules.types, before), -1), start
 
 
-def padded_spans(
-    tags: tf.Tensor, lengths: tf.Tensor, rules: SpanRules
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Returns the types, starts and ends (exclusive) of each sentence's spans, int32 `[B, S]`.
+def padded_spans(tags: tf.Tensor, mask: tf.Tensor, rules: SpanRules) -> tf.Tensor:
+    """Returns the type, start and end (exclusive) of each sentence's spans, int32 `[B, S, 3]`.
 
-    `tags` is int32 `[B, T]`, and `lengths` is `[B]`. The types are indices in `rules.type_names`.
-    After the last span of a sentence, the type is -1, and the start and end are 0.
+    `tags` is int32 `[B, T]`, and `mask` bool `[B, T]`. Masked positions are removed, so that starts
+    and ends count the real tokens. The types are indices in `rules.type_names`. After the last span
+    of a sentence, the type is -1, and the start and end are 0.
     """
-    rows = tf.shape(tags)[0]
-    width = tf.shape(tags)[1] + 1
-    inside = tf.sequence_mask(lengths, width)  # [B, T+1]
-    padded = tf.where(inside, tf.pad(tags, [[0, 0], [0, 1]]), len(rules.types) - 1)
-    types, starts = ended_spans(tf.reshape(padded, [-1]), rules)
+    rows, width = tf.unstack(tf.shape(tags) + [0, 1])
+    types, starts = ended_spans(_consecutive(tags, mask, rules), rules)
     positions = tf.cast(tf.where(types >= 0)[:, 0], "int32")  # [spans]
     row = positions // width
+    parts = tf.gather(types, positions), tf.gather(starts, positions) - row * width
+    found = tf.stack([*parts, positions % width], -1)  # [spans, 3]
+    ragged = tf.RaggedTensor.from_value_rowids(found, row, nrows=rows)  # pyright: ignore[reportAttributeAccessIssue]
+    return ragged.to_tensor([-1, 0, 0])
 
-    def of_rows(values: tf.Tensor, default: int) -> tf.Tensor:
-        ragged = tf.RaggedTensor.from_value_rowids(values, row, nrows=rows)  # pyright: ignore[reportAttributeAccessIssue]
-        return ragged.to_tensor(default)
 
-    types = of_rows(tf.gather(types, positions), -1)
-    return (
-        types,
-        of_rows(tf.gather(starts, positions) - row * width, 0),
-        of_rows(positions % width, 0),  # pyright: ignore[reportOperatorIssue]
-    )
+def spans_by_row(tags: tf.Tensor, mask: tf.Tensor, rules: SpanRules) -> tf.Tensor:
+    """Returns the result of `padded_spans` by operations that ONNX and LiteRT have.
+
+    The time is proportional to the square of `T`, and there is at least one column.
+    """
+    rows, width = tf.unstack(tf.shape(tags) + [0, 1])
+    boundary = len(rules.types) - 1
+    tags = tf.reshape(_consecutive(tags, mask, rules), [rows, width])
+    before = _shifted(tags, boundary)
+    tables = rules.starts, rules.continues, rules.closes
+    pair = before * (boundary + 1) + tags  # [B, T + 1]
+    starts, continues, closes = (tf.gather(table.ravel(), pair) for table in tables)
+    index = tf.range(width)
+    up_to = index <= tf.expand_dims(index, 1)  # [T + 1, T + 1]
+
+    def last(flags: tf.Tensor) -> tf.Tensor:
+        return tf.reduce_max(tf.where(up_to & tf.expand_dims(flags, 1), index, -1), axis=2)
+
+    inside_before = _shifted(last(starts) >= last(~continues), False)
+    start = _shifted(last(starts & ~(inside_before & continues)), -1)
+    ends = inside_before & ~continues & closes
+    most = tf.reduce_max(tf.reduce_sum(tf.cast(ends, "int32"), 1))
+    order, at = tf.math.top_k(tf.where(ends, width - index, 0), tf.maximum(most, 1))  # [B, S]
+    parts = tf.gather(rules.types, before), start
+    found = [*(tf.gather(part, at, batch_dims=1) for part in parts), at]
+    return tf.where(tf.expand_dims(order > 0, -1), tf.stack(found, -1), [-1, 0, 0])
+
+
+def _consecutive(tags, mask, rules):
+    """Returns the real tags of all sentences, each followed by boundaries: `[B * (T + 1)]`."""
+    rows, num_tokens = tf.unstack(tf.shape(tags))
+    boundary = len(rules.types) - 1
+    place = tf.where(mask, tf.cumsum(tf.cast(mask, "int32"), 1) - 1, num_tokens)  # [B, T]
+    rank = tf.expand_dims(tf.range(rows), 1) * (num_tokens + 1) + place
+    flat = tf.fill([rows * (num_tokens + 1)], boundary)
+    real = tf.where(mask, tags, boundary)
+    return tf.tensor_scatter_nd_update(flat, tf.reshape(rank, [-1, 1]), tf.reshape(real, [-1]))
+
+
+def _shifted(values, first):
+    """Moves the columns of `[B, W]` to the right; all values of the first column are `first`."""
+    return tf.pad(values[:, :-1], [[0, 0], [1, 0]], constant_values=first)
 
 
 def _last(flags: tf.Tensor) -> tf.Tensor:

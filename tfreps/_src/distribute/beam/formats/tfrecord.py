@@ -91,8 +91,11 @@ def _flat(name, value, kind=None):
             yield from _flat(f"{name}_{key}", each)
     elif kind is not None and pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
         for field in kind.value_type:
-            if not pa.types.is_list(field.type):  # the tokens of a span follow from its position
-                yield f"{name}_{field.name}", [each[field.name] for each in value]
+            if pa.types.is_list(field.type):  # the tokens of a span follow from its position
+                continue
+            values = [each[field.name] for each in value]
+            if None not in values:  # spans of tokens have no characters
+                yield f"{name}_{field.name}", values
     elif value is not None:
         yield name, value if isinstance(value, list | np.ndarray) else [value]
 

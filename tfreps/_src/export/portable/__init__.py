@@ -1,0 +1,1 @@
+"""Exports for ONNX Runtime and LiteRT, which run without TensorFlow."""

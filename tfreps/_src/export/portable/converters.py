@@ -1,0 +1,84 @@
+"""Converts a portable model to ONNX and to LiteRT."""
+
+import contextlib
+import importlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfreps._src.export.portable.portable_model import PortableModel
+from tfreps._src.layers.ops.configurable import inner_layers
+from tfreps._src.layers.ops.portable import portable_graph
+
+OPSET = 18  # of ONNX
+PACKAGES = {"onnx": ("tf2onnx", "onnxruntime"), "litert": ("ai_edge_litert",)}
+
+
+def convert(format: str, model: PortableModel, models: Sequence[keras.Model]) -> bytes:
+    """Converts a model to the bytes of a file; `models` are those whose weights it uses."""
+    check_packages(format)
+    with in_float32(models):
+        return {"onnx": _to_onnx, "litert": _to_litert}[format](model, models)
+
+
+def check_packages(format: str) -> None:
+    """Raises a ValueError if a package that a format needs is not installed."""
+    for name in PACKAGES[format]:
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            raise ValueError(
+                f"The format {format!r} needs {name.replace('_', '-')}, which cannot be imported "
+                f"({error}). Install it: pip install 'tfreps[{format}]'"
+            ) from error
+
+
+@contextlib.contextmanager
+def in_float32(models: Sequence[keras.Model]) -> Iterator[None]:
+    """Lets models that compute in 16 bits compute in float32 inside this context."""
+    layers = [part for model in models for _, part in inner_layers(model)] + list(models)
+    changed = [(part, part.dtype_policy) for part in layers if "float16" in part.compute_dtype]
+    for part, _ in changed:
+        part.dtype_policy = "float32"
+    try:
+        yield
+    finally:
+        for part, policy in changed:
+            part.dtype_policy = policy
+
+
+def _to_onnx(model, models):
+    import tf2onnx
+
+    names = list(model.specs)
+    run = _with_constants(model, models)
+    function = tf.function(
+        lambda *inputs: run(**dict(zip(names, inputs, strict=True))), autograph=False
+    )
+    specs = list(model.specs.values())
+    found, _ = tf2onnx.convert.from_function(function, input_signature=specs, opset=OPSET)
+    return found.SerializeToString()
+
+
+def _to_litert(model, models):
+    function = tf.function(_with_constants(model, models), autograph=False)
+    concrete = function.get_concrete_function(**model.specs)
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([concrete], tf.Module())
+    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
+    return converter.convert()
+
+
+def _with_constants(model, models):
+    """Returns the function of a model with the values of all weights in its graph."""
+    variables: dict[int, Any] = {id(v): v for inner in models for v in inner.variables}
+    values = [(variable, np.asarray(variable)) for variable in variables.values()]
+
+    def run(**inputs):
+        constants = [(variable, tf.constant(value)) for variable, value in values]
+        with portable_graph(), keras.StatelessScope(state_mapping=constants):
+            return model.function(inputs)
+
+    return run

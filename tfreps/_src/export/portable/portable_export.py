@@ -1,0 +1,216 @@
+"""write_portable_export: writes a model for ONNX Runtime or LiteRT, with a program that runs it."""
+
+import json
+import os
+import pathlib
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tfreps._src.export.export_folder import WARM_UP_TEXTS
+from tfreps._src.export.portable import run
+from tfreps._src.export.portable.converters import check_packages, convert, in_float32
+from tfreps._src.export.portable.portable_model import PortableModel, portable_model
+from tfreps._src.export.signature_base import Signatures
+from tfreps._src.files.atomic_files import replacing
+from tfreps._src.files.version_folders import next_version
+
+Format = Literal["onnx", "litert"]
+FILES: dict[Format, str] = {"onnx": "model.onnx", "litert": "model.tflite"}
+RUNTIMES: dict[Format, str] = {"onnx": "onnxruntime", "litert": "ai-edge-litert"}
+CLOSE = 1e-3  # largest difference of probabilities and vectors that is not an error
+AXES = {
+    "token_ids": "[N, T]",
+    "character_ids": "[N, T, C]",
+    "piece_ids": "[N, T, W]",
+    "mask": "[N, T]",
+    "sequence_len": "[N]",
+    "tags": "[N, T]",
+    "confidences": "[N, T]",
+    "span_types": "[N, S]",
+    "span_starts": "[N, S]",
+    "span_ends": "[N, S]",
+    "span_confidences": "[N, S]",
+    "probabilities": "[N, K]",
+    "vectors": "[N, D]",
+    "default": "[N, D]",
+    "pooled_output": "[N, D]",
+    "sequence_output": "[N, T, D]",
+    "word_emb": "[N, T, P]",
+    "elmo": "[N, T, D]",
+    **{f"lstm_outputs{number}": "[N, T, D]" for number in range(1, 33)},
+}
+README = """\
+# {name}
+
+{title}, written by `tfreps export --format {format}`. It needs no TensorFlow:
+
+```bash
+pip install numpy {runtime}
+python run.py "The dog sat on the mat ."
+```
+
+The program reads a text, calls the model and prints a line of JSON. The class `Model` in run.py
+does the same in other programs, which can also call {file} themselves:
+
+| input | type | shape |
+|---|---|---|
+{inputs}
+
+| output | type | shape |
+|---|---|---|
+{outputs}
+
+N is the number of texts. T is the number of tokens of the longest text, at least 1. C, W, S, K, D
+and P are the numbers of characters, pieces, spans, labels and dimensions. Ids are 0 on padding,
+except for pieces. Tags, labels and types of spans are numbers of the lists in model.json, and the
+type of a span is -1 on padding.
+
+| file | contents |
+|---|---|
+| `{file}` | the model |
+| `vocabulary.txt` | the tokens or pieces in the order of their ids |
+| `model.json` | tags or labels, and how a text becomes tokens and ids |
+| `run.py` | the program, which shows how all of this is used |
+"""
+
+
+class WrittenPortableExport(NamedTuple):
+    """Result of `write_portable_export`.
+
+    Attributes:
+        folder: `pathlib.Path`. Folder of the version.
+        version: int. Number of the version.
+        size: int. Size of the model in bytes.
+        difference: float. Largest difference between the outputs of the runtime and those of the
+            model, for a few texts.
+    """
+
+    folder: pathlib.Path
+    version: int
+    size: int
+    difference: float
+
+
+def write_portable_export(
+    signatures: Signatures, base: str | os.PathLike[str], format: Format = "onnx"
+) -> WrittenPortableExport:
+    """Writes the next version of a model for ONNX Runtime or LiteRT, which need no TensorFlow.
+
+        base/1/, base/2/ ...    versions, each with
+            model.onnx or model.tflite    the model: ids in; tags and spans, labels or vectors out
+            vocabulary.txt, model.json    all that is needed to read a text
+            run.py                        a program from texts to answers, which needs NumPy and
+                                          the runtime
+            README.md                     the inputs and outputs
+
+    The model accepts any number of texts and tokens, uses only operations that the runtime itself
+    has, and computes in float32. Before the version appears, `run.py` answers a few texts, and its
+    answers are compared with those of the model.
+
+    Args:
+        signatures: the result of `open_for_export`.
+        base: str or path-like. Folder of the model, which may already contain versions.
+        format: str. `"onnx"` for ONNX Runtime, or `"litert"` for LiteRT, the former TensorFlow
+            Lite. The extra of tfreps with this name installs what the conversion needs. Defaults to
+            `"onnx"`.
+
+    Returns:
+        named tuple `(folder, version, size, difference)`: the `pathlib.Path` of the version and its
+        number, the size of the model in bytes, and the largest difference that the comparison
+        found.
+
+    Raises:
+        ValueError: If `format` is unknown, a package for it is not installed, `base` is a file,
+            the model reads token ids and has no vocabulary, or the answers differ.
+    """
+    if format not in FILES:
+        raise ValueError(f"`format` must be one of {', '.join(map(repr, FILES))}; got {format!r}.")
+    check_packages(format)
+    base = pathlib.Path(base)
+    if base.is_file():
+        raise ValueError(f"{base} is a file; expected a folder or a new path. Choose another path.")
+    if not signatures.reads_text:
+        raise ValueError(
+            "The model reads token ids and has no vocabulary, so its export could not read text. "
+            "Open it with its vocabulary."
+        )
+    model = portable_model(signatures)
+    models = signatures.weights.models
+    content = convert(format, model, models)
+    version = next_version(base)
+    with replacing(base / str(version), parents=True) as folder:
+        folder.mkdir()
+        _write(folder, format, model, content)
+        program = run.Model(folder)
+        with in_float32(models):
+            difference = _largest_difference(program, signatures)
+        outputs = program.function(program.inputs([program.read(WARM_UP_TEXTS[0][0])[1]]))
+        readme = _readme(signatures.title, base.name, format, model, outputs)
+        (folder / "README.md").write_text(readme, encoding="utf-8")
+    return WrittenPortableExport(base / str(version), version, len(content), difference)
+
+
+def _write(folder: pathlib.Path, format: Format, model: PortableModel, content: bytes) -> None:
+    (folder / FILES[format]).write_bytes(content)
+    inputs = {name: _layout(spec, model.about) for name, spec in model.specs.items()}
+    about = {"format": format, "file": FILES[format], "kind": model.kind, "inputs": inputs}
+    text = json.dumps({**about, **model.about}, ensure_ascii=False, indent=1) + "\n"
+    (folder / "model.json").write_text(text, encoding="utf-8")
+    lines = "".join(token + "\n" for token in model.vocabulary)
+    (folder / "vocabulary.txt").write_text(lines, encoding="utf-8", newline="")
+    (folder / "run.py").write_bytes(pathlib.Path(run.__file__).read_bytes())
+
+
+def _layout(spec: tf.TensorSpec, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the arguments of `run.padded` for an input; a width of 0 is that of the batch."""
+    width = None if spec.shape.rank < 3 else spec.shape[2] or 0
+    by_pieces = "pieces" in about and spec.name in ("token_ids", "piece_ids")
+    return {"width": width, "padding": about["pieces"]["padding"] if by_pieces else 0}
+
+
+def _largest_difference(program: run.Model, signatures: Signatures) -> float:
+    """Compares the answers of the program with the outputs that the model is expected to give."""
+    largest = 0.0
+    for texts in WARM_UP_TEXTS:
+        answers = program(texts)
+        expected = signatures.expected(texts)
+        for row, answer in enumerate(answers):
+            if answer.get("tags", []) != [
+                t for t in expected.get("tags", [[]] * len(texts))[row] if t
+            ]:
+                raise ValueError(
+                    f"The converted model gives {answer['tags']} for {answer['text']!r}; expected "
+                    f"{list(expected['tags'][row])}. Please report this."
+                )
+            for name in "confidences", "probabilities", "vectors":
+                if name in answer and name in expected:
+                    value = answer[name]
+                    value = np.array([*value.values()] if isinstance(value, dict) else value)
+                    difference = np.abs(value - expected[name][row][: len(value)])
+                    largest = max(largest, float(np.max(difference, initial=0.0)))
+    if not largest <= CLOSE:
+        raise ValueError(
+            f"The outputs of the converted model differ from those of the model by {largest:.2g}; "
+            f"expected at most {CLOSE}. Please report this."
+        )
+    return largest
+
+
+def _readme(title: str, name: str, format: Format, model: PortableModel, outputs: Any) -> str:
+    kinds = {spec.name: (spec.dtype.name, spec.shape.rank) for spec in model.specs.values()}
+    inputs = "\n".join(f"| `{n}` | {kind} | {AXES[n]} |" for n, (kind, _) in kinds.items())
+    found = "\n".join(
+        f"| `{n}` | {np.asarray(value).dtype} | {AXES[n]} |" for n, value in sorted(outputs.items())
+    )
+    return README.format(
+        name=name,
+        title=title,
+        format=format,
+        runtime=RUNTIMES[format],
+        file=FILES[format],
+        inputs=inputs,
+        outputs=found,
+    )

@@ -1,0 +1,186 @@
+"""PortableModel: a trained model as a function of ids, and what a program needs to read text."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from tfreps._src.export.bert_signatures import BertSignatures
+from tfreps._src.export.bilm_signatures import BiLMSignatures
+from tfreps._src.export.portable.python_rules import python_pattern, python_rules
+from tfreps._src.export.signature_base import Signatures
+from tfreps._src.models import Classifier, SentenceEmbedder
+from tfreps._src.text.bert.character_tokens import CharacterTokenizer
+from tfreps._src.text.bert.wordpiece import CONTINUATION
+from tfreps._src.text.tokenizers import rules_of
+
+Tensors = dict[str, tf.Tensor]
+SPANS = "span_types", "span_starts", "span_ends"
+
+
+class PortableModel(NamedTuple):
+    """A model without strings, and the part of model.json that describes how text is read.
+
+    Attributes:
+        kind: str. `"tagger"`, `"classifier"`, `"embedder"`, `"bert"` or `"bilm"`.
+        specs: dict from the names of the inputs to their `tf.TensorSpec`.
+        function: Function from the inputs to a dict of outputs.
+        vocabulary: list of str. The tokens or pieces in the order of their ids.
+        about: dict for `run.py`, with the keys `text`, `pieces` (only for BERT), `names` (tags or
+            labels) and `span_types`.
+    """
+
+    kind: str
+    specs: dict[str, tf.TensorSpec]
+    function: Callable[[Tensors], Tensors]
+    vocabulary: list[str]
+    about: dict[str, Any]
+
+
+def portable_model(signatures: Signatures) -> PortableModel:
+    """Returns the portable model of the signatures that `open_for_export` returned."""
+    if isinstance(signatures, BiLMSignatures):
+        return _bilm(signatures)
+    if isinstance(signatures, BertSignatures):
+        return _bert(signatures)
+    return _text_model(signatures)
+
+
+def _bilm(signatures):
+    reader, bilm = signatures.reader, signatures.bilm
+    ids = _ids("token_ids")
+    if reader.reads_characters:
+        ids = _ids("character_ids", bilm.max_characters)
+    specs = {ids.name: ids, "sequence_len": tf.TensorSpec([None], "int32", "sequence_len")}
+
+    def function(inputs):
+        return signatures.outputs_of(bilm(inputs[ids.name]), inputs["sequence_len"])
+
+    vocabulary = reader.vocabulary
+    about = {"text": _text("spaces", unknown=getattr(vocabulary, "unknown_id", 0))}
+    return PortableModel("bilm", specs, function, getattr(vocabulary, "tokens", []), about)
+
+
+def _bert(signatures):
+    tokenizer, encoder = signatures.indexer.tokenizer, signatures.encoder
+    specs = _specs(["token_ids", "mask"])
+
+    def function(inputs):
+        lengths = tf.reduce_sum(tf.cast(inputs["mask"], "int32"), axis=1)
+        return signatures.outputs_of(encoder(inputs), lengths)
+
+    room = tokenizer.room(signatures.max_length)
+    about = {"text": _text(None, room=room), "pieces": _pieces(tokenizer)}
+    return PortableModel("bert", specs, function, tokenizer.vocabulary, about)
+
+
+def _text_model(signatures):
+    trained, model = signatures.trained, signatures.model
+    indexer, tokenizer = trained.indexer, trained.tokenizer
+    read = {name for form in model._input_signatures() if isinstance(form, dict) for name in form}
+    known = {"mask": True, "token_ids": True, "piece_ids": getattr(indexer, "words", False)}
+    known["token_ids"] = indexer.vocabulary_size is not None
+    names = [name for name, there in known.items() if there and name in {*read, "mask"}]
+    specs = _specs(names)
+    if "character_ids" in read and indexer.max_characters is not None:
+        specs["character_ids"] = _ids("character_ids", indexer.max_characters)
+    about: dict[str, Any] = {"text": _text_of(signatures)}
+    if tokenizer is not None:
+        about["pieces"] = _pieces(tokenizer)
+    if not isinstance(model, SentenceEmbedder):
+        about["names"] = trained.names
+    if getattr(trained, "scheme", None) is not None:
+        about["span_types"] = model.span_types
+    vocabulary = tokenizer.vocabulary if tokenizer else getattr(indexer.vocabulary, "tokens", [])
+    return PortableModel(_kind(model), specs, _function(model), vocabulary, about)
+
+
+def _kind(model):
+    kinds = {Classifier: "classifier", SentenceEmbedder: "embedder"}
+    return kinds.get(type(model), "tagger")
+
+
+def _function(model):
+    """Returns the function from features to numbers."""
+
+    def function(features):
+        if isinstance(model, Classifier):
+            return {"probabilities": model(features)["probabilities"]}
+        if isinstance(model, SentenceEmbedder):
+            return {"vectors": model(features)["vectors"]}
+        found = model.tag(features)
+        outputs = {name: found[name] for name in ("tags", "confidences")}
+        if "spans" in found:
+            parts = tf.unstack(found["spans"], axis=-1)
+            outputs |= dict(zip(SPANS, parts, strict=True))
+            outputs["span_confidences"] = found["span_confidences"]
+        return outputs
+
+    return function
+
+
+def _text_of(signatures):
+    """Returns the entry `text` of model.json for a model with a `TextModel`."""
+    trained, indexer = signatures.trained, signatures.trained.indexer
+    reads_pieces = signatures.reads_pieces
+    room = signatures.longest if trained.tokenizer is None else signatures.room
+    method = None if reads_pieces else trained.tokens
+    options = {
+        name: getattr(indexer, name)
+        for name in ("lowercase", "digits_to_zero", "lowercase_fallback")
+        if trained.tokenizer is None
+    }
+    unknown = getattr(indexer.vocabulary, "unknown_id", 0)
+    before = getattr(signatures, "before", "") or ""
+    return _text(method, room, unknown, before, **options)
+
+
+def _text(
+    method,
+    room=None,
+    unknown=0,
+    before="",
+    lowercase=False,
+    digits_to_zero=False,
+    lowercase_fallback=False,
+):
+    """Returns the entry `text` of model.json; `run.Model.read` shows what it means."""
+    return {
+        "before": before,
+        "rules": None if method is None else python_rules(rules_of(method)),
+        "room": room,
+        "lowercase": lowercase,
+        "digits": python_pattern(r"\p{Nd}") if digits_to_zero else None,
+        "lowercase_fallback": lowercase_fallback,
+        "unknown": unknown,
+    }
+
+
+def _pieces(tokenizer):
+    """Returns the entry `pieces` of model.json; `run.Model.pieces` shows what it means."""
+    vocabulary = tokenizer.vocabulary
+    ends = tokenizer.start_id, tokenizer.separator_id
+    about = {
+        **tokenizer.python_steps(),
+        "ends": [[vocabulary[number], number] for number in ends],
+        "unknown": [tokenizer.unknown, tokenizer.unknown_id],
+        "padding": tokenizer.padding_id,
+        "continuation": None,
+    }
+    if not isinstance(tokenizer, CharacterTokenizer):
+        about["continuation"] = CONTINUATION
+        about["longest"] = tokenizer.longest_piece
+        about["max_characters_per_word"] = tokenizer.max_characters_per_word
+    return about
+
+
+def _specs(names):
+    """Returns the specs of features by name."""
+    made = {"mask": tf.TensorSpec([None, None], "bool", "mask"), "piece_ids": _ids("piece_ids", 0)}
+    return {name: made.get(name, _ids(name)) for name in names}
+
+
+def _ids(name, width=None):
+    """Returns the spec of ids: `[N, T]`, or `[N, T, width]`; a width of 0 is any width."""
+    shape = [None, None] if width is None else [None, None, width or None]
+    return tf.TensorSpec(shape, "int32", name)

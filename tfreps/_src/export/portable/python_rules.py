@@ -1,0 +1,68 @@
+"""Converts the RE2 rules by which TensorFlow splits texts to rules for Python's `re`."""
+
+import functools
+import re
+import sys
+import unicodedata
+from collections.abc import Sequence
+
+from tfreps._src.text.bert.character_classes import Ranges, as_ranges
+
+# The parts of a pattern that mean something else in Python, and those that begin or end a class.
+_PARTS = re.compile(r"\\p(?:\{(\w+)\}|(\w))|\\x\{([0-9a-f]+)\}|\\.|[\[\]$]|.", re.DOTALL)
+_ESCAPES = {r"\s": r"\t\n\f\r ", r"\v": r"\x0b"}  # RE2 knows only the white space of ASCII
+
+
+def python_rules(rules: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Converts pairs of a pattern and its replacement, in which `\\1` is the first group."""
+    return [(python_pattern(pattern), new) for pattern, new in rules]
+
+
+def python_pattern(pattern: str) -> str:
+    r"""Converts an RE2 pattern to one of Python's `re`.
+
+    Classes of Unicode become ranges, those of the Unicode version of this Python.
+
+    Example:
+        >>> from tfreps._src.export.portable.python_rules import python_pattern
+        >>> python_pattern(r"[^\s\x{85}]$")
+        '[^\\t\\n\\f\\r \\x85]\\Z'
+    """
+    found = []
+    in_class = False
+    for part in _PARTS.finditer(pattern):
+        text = part.group()
+        if text in "[]":
+            in_class = text == "["
+        category = part.group(1) or part.group(2)
+        if category:
+            ranges = _python_class(_of_category(category))
+            text = ranges if in_class else f"[{ranges}]"
+        elif part.group(3):
+            text = _escaped(int(part.group(3), 16))
+        elif text in _ESCAPES:
+            text = _ESCAPES[text] if in_class else f"[{_ESCAPES[text]}]"
+        elif text == "$" and not in_class:
+            text = r"\Z"
+        found.append(text)
+    return "".join(found)
+
+
+@functools.cache
+def _of_category(prefix: str) -> Ranges:
+    """Returns the code points whose Unicode category begins with `prefix`, such as `"L"`."""
+    codes = range(sys.maxunicode + 1)
+    return as_ranges(code for code in codes if unicodedata.category(chr(code)).startswith(prefix))
+
+
+def _python_class(ranges):
+    return "".join(
+        _escaped(first) if first == last else f"{_escaped(first)}-{_escaped(last)}"
+        for first, last in ranges
+    )
+
+
+def _escaped(code):
+    if code < 256:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"

@@ -1,0 +1,203 @@
+"""Runs a model that `tfreps export --format onnx` or `--format litert` wrote, without TensorFlow.
+
+    python run.py "Ada lives in London."    prints a line of JSON for each text
+    python run.py < texts.txt               reads one text per line
+
+It needs NumPy, and onnxruntime or ai-edge-litert. In a program of your own:
+
+    from run import Model
+    print(Model(".")(["Ada lives in London."]))
+"""
+
+import json
+import pathlib
+import re
+import sys
+
+import numpy as np
+
+BATCH = 8  # texts per call of the model
+SPAN = "types", "starts", "ends", "confidences"
+
+
+class Model:
+    """Model of a folder: a function from a list of texts to a list of dicts."""
+
+    def __init__(self, folder):
+        folder = pathlib.Path(folder)
+        self.about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+        lines = (folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1]
+        self.ids = {token: number for number, token in enumerate(lines)}
+        start = onnx_function if self.about["format"] == "onnx" else litert_function
+        self.function = start(str(folder / self.about["file"]))
+        kinds = {"tagger": self.tagged, "classifier": self.classified}
+        self.answer = kinds.get(self.about["kind"], self.embedded)
+        self.makers = {
+            "token_ids": self.token_id,
+            "character_ids": self.character_ids,
+            "piece_ids": lambda word: [number for _, number in self.pieces(word) or [self.unknown]],
+        }
+        if "pieces" in self.about:
+            self.unknown = tuple(self.about["pieces"]["unknown"])
+            self.replaced = str.maketrans(self.about["pieces"]["replaced"])
+
+    def __call__(self, texts):
+        answers = []
+        for first in range(0, len(texts), BATCH):
+            block = texts[first : first + BATCH]
+            read = [self.read(text) for text in block]
+            outputs = self.function(self.inputs([features for _, features in read]))
+            for row, (text, (tokens, _)) in enumerate(zip(block, read, strict=True)):
+                found = {name: output[row] for name, output in outputs.items()}
+                answers.append({"text": text, **self.answer(text, tokens, found)})
+        return answers
+
+    # From a text to tokens and ids.
+
+    def read(self, text):
+        """Returns the tokens of a text, and a dict from features to the ids of each token."""
+        about = self.about["text"]
+        text, room = about["before"] + text, about["room"]
+        if about["rules"] is None:  # the model reads the pieces of BERT
+            start, separator = self.about["pieces"]["ends"]
+            pieces = [start, *self.pieces(text)[:room], separator]
+            return [piece for piece, _ in pieces], {"token_ids": [[n] for _, n in pieces]}
+        for pattern, new in about["rules"]:
+            text = re.sub(pattern, new, text)
+        tokens = text.split()
+        makers = {name: self.makers[name] for name in self.about["inputs"] if name in self.makers}
+        features = {name: [make(token) for token in tokens] for name, make in makers.items()}
+        if room is not None:
+            sizes = map(len, features.get("piece_ids", [[0]] * len(tokens)))
+            tokens = tokens[: int(np.sum(np.cumsum(list(sizes)) <= room))]
+        return tokens, {name: ids[: len(tokens)] for name, ids in features.items()}
+
+    def token_id(self, token):
+        if "pieces" in self.about:
+            return self.makers["piece_ids"](token)[:1]
+        about = self.about["text"]
+        token = token.lower() if about["lowercase"] else token
+        token = re.sub(about["digits"], "0", token) if about["digits"] else token
+        if about["lowercase_fallback"] and token not in self.ids:
+            token = token.lower()
+        return [self.ids.get(token, about["unknown"]) + 1]
+
+    def character_ids(self, token):
+        """Returns ELMo's character ids: the bytes of the token between two marks, and padding."""
+        size = self.about["inputs"]["character_ids"]["width"]
+        ids = [259, *(byte + 1 for byte in token.encode("utf-8", "ignore")[: size - 2]), 260]
+        return ids + [261] * (size - len(ids))
+
+    def pieces(self, text):
+        """Splits a text into the pieces of BERT: a list of (piece, id)."""
+        about = self.about["pieces"]
+        text = re.sub(about["dropped"], "", text).translate(self.replaced)
+        words = re.findall(about["word"], text, re.DOTALL)
+        if about["continuation"]:
+            return [piece for word in words for piece in self.word_pieces(word)]
+        number = about["number"]
+        words = [number if number and "0" <= word[0] <= "9" else word for word in words]
+        return [(word, self.ids[word]) if word in self.ids else self.unknown for word in words]
+
+    def word_pieces(self, word):
+        """Splits a word into the longest pieces of the vocabulary, from left to right."""
+        about, pieces, start = self.about["pieces"], [], 0
+        while start < len(word):
+            prefix = about["continuation"] if start else ""
+            ends = range(min(len(word), start + about["longest"]), start, -1)
+            end = next((end for end in ends if prefix + word[start:end] in self.ids), None)
+            if end is None or len(word) > about["max_characters_per_word"]:
+                return [self.unknown]
+            pieces.append((prefix + word[start:end], self.ids[prefix + word[start:end]]))
+            start = end
+        return pieces
+
+    def inputs(self, rows):
+        """Returns the inputs of the model, padded to the longest text of the batch."""
+        lengths = np.array([len(next(iter(row.values()))) for row in rows], "int32")
+        length = max(1, *lengths)
+        inputs = {"sequence_len": lengths, "mask": np.arange(length) < lengths[:, None]}
+        for name, about in self.about["inputs"].items():
+            if name in rows[0]:
+                inputs[name] = padded([row[name] for row in rows], length, **about)
+        return {name: inputs[name] for name in self.about["inputs"]}
+
+    # From outputs to answers.
+
+    def tagged(self, text, tokens, found):
+        names = self.about["names"]
+        answer = {
+            "tokens": tokens,
+            "tags": [names[tag] for tag in found["tags"][: len(tokens)]],
+            "confidences": found["confidences"][: len(tokens)].tolist(),
+        }
+        if "span_types" in found:
+            offsets = token_offsets(text, tokens)
+            spans = zip(*(found[f"span_{name}"].tolist() for name in SPAN), strict=True)
+            answer["spans"] = [self.span(text, offsets, *span) for span in spans if span[2] > 0]
+        return answer
+
+    def span(self, text, offsets, kind, start, end, confidence):
+        first, last = offsets[start][0], offsets[end - 1][1]
+        return {
+            "type": self.about["span_types"][kind],
+            "start": start,
+            "end": end,
+            "start_char": first,
+            "end_char": last,
+            "text": text[first:last],
+            "confidence": confidence,
+        }
+
+    def classified(self, text, tokens, found):
+        shares = dict(zip(self.about["names"], found["probabilities"].tolist(), strict=True))
+        label = max(shares, key=shares.get)
+        return {"label": label, "confidence": shares[label], "probabilities": shares}
+
+    def embedded(self, text, tokens, found):
+        return {"vectors": found["vectors" if "vectors" in found else "default"].tolist()}
+
+
+def token_offsets(text, tokens):
+    """Returns the (start, end) of each token in the text, whose characters the tokens keep."""
+    offsets, position = [], 0
+    for token in tokens:
+        places = [position := text.index(character, position) + 1 for character in token]
+        offsets.append((places[0] - 1, places[-1]))
+    return offsets
+
+
+def padded(rows, length, width, padding):
+    """Returns lists of ids as an int32 array, `[N, T]` without a width and else `[N, T, width]`."""
+    size = width or max((len(ids) for row in rows for ids in row), default=1)
+    array = np.full([len(rows), length, size], padding, "int32")
+    for row, tokens in enumerate(rows):
+        for place, ids in enumerate(tokens):
+            array[row, place, : len(ids)] = ids
+    return array[..., 0] if width is None else array
+
+
+def onnx_function(path):
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return lambda inputs: dict(zip(names, session.run(names, inputs), strict=True))
+
+
+def litert_function(path):
+    from ai_edge_litert.interpreter import Interpreter
+
+    runner = Interpreter(path).get_signature_runner()
+    return lambda inputs: runner(**inputs)
+
+
+def main(texts):
+    model = Model(pathlib.Path(__file__).parent)
+    for first in range(0, len(texts), BATCH):
+        for answer in model(texts[first : first + BATCH]):
+            print(json.dumps(answer, ensure_ascii=False), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or sys.stdin.read().splitlines())

@@ -1,0 +1,69 @@
+"""SpanStates: the spans of a scheme as pairs of neighboring states, for the posterior of spans."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tfreps._src.text.tags.tag_schemes import Scheme, SpanMode, SpanRules, span_rules
+
+
+class SpanStates(NamedTuple):
+    """Tables in which a span depends only on pairs of neighboring states of a tag sequence.
+
+    A sequence contains a span from `s` to `e` (exclusive) if it begins at the pair of `s - 1` and
+    `s`, stays at each pair between, and ends at the pair of `e - 1` and `e`. The last of the
+    `S + 1` indices stands for the position before the first token as a row, and for the end of the
+    sentence as a column. The states are the tags, except in `"iob1"`: there, `I-X` after `B-X`
+    begins a span or continues one, depending on the tag before `B-X`, so that each tag has one
+    state outside an open span and one inside. Every tag sequence has exactly one sequence of
+    states.
+
+    Attributes:
+        tags: int32 `[S]`. The tag id of each state.
+        steps: bool `[S + 1, S + 1]`, [from, to]. True for pairs that occur in a sequence of states.
+        begins: bool `[S + 1, S + 1]`. True where a span begins. The last column is False.
+        ends: bool `[S + 1, S + 1]`. True where a span that includes the first state ends, and is
+            complete. The last row is False.
+        members: int32 `[types, W]`. The states inside spans of each type, padded with S.
+        stays: bool `[types, W, W]`. True where a span of a type continues.
+    """
+
+    tags: np.ndarray
+    steps: np.ndarray
+    begins: np.ndarray
+    ends: np.ndarray
+    members: np.ndarray
+    stays: np.ndarray
+
+
+def span_states(tags: Sequence[str], scheme: Scheme, mode: SpanMode = "strict") -> SpanStates:
+    """Returns the `SpanStates` of the K tags of a scheme; `spans` defines the modes."""
+    rules = span_rules(tags, scheme, mode)
+    boundary = len(tags)
+    depends = bool((rules.starts & rules.continues).any())  # on whether a span is open
+    copies = [False, True] if depends else [True]
+    pairs = [(tag, is_open) for is_open in copies for tag in range(boundary)]
+    before, is_open = (np.array(part) for part in zip(*pairs, (boundary, False), strict=True))
+    pair = np.ix_(before, before)
+    continues = rules.continues[pair] & is_open[:, None]
+    begins = rules.starts[pair] & ~continues
+    steps = (begins | continues) == is_open if depends else np.ones_like(begins)
+    steps[:, -1] = True
+    ends = ~continues & rules.closes[pair] & is_open[:, None]
+    begins[:, -1] = ends[-1] = False
+    members = _members(rules, before[:-1], is_open[:-1])
+    within = members[:, :, None], members[:, None, :]
+    return SpanStates(before[:-1].astype(np.int32), steps, begins, ends, members, continues[within])
+
+
+def _members(rules: SpanRules, tags: np.ndarray, is_open: np.ndarray) -> np.ndarray:
+    """Returns the open states of each type, int32 `[types, W]`, padded with their number."""
+    rows = [
+        np.flatnonzero((rules.types[tags] == kind) & is_open)
+        for kind in range(len(rules.type_names))
+    ]
+    members = np.full([len(rows), max(map(len, rows), default=0)], len(tags), np.int32)
+    for row, found in zip(members, rows, strict=True):
+        row[: len(found)] = found
+    return members

@@ -1,0 +1,89 @@
+"""Offsets of tokens: where each token of a text comes from, in Unicode code points."""
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from tfreps._src.text.tokenizers import Method, WordSplitter, as_lists, blocks, tokenize
+
+# Code points for which str.isspace is true, at which texts are split.
+SPACES = [code for code in range(0x3001) if chr(code).isspace()]
+
+
+def token_offsets(
+    texts: tf.Tensor, tokens: tf.Tensor, method: Method | WordSplitter
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the start and the end (exclusive) of each token in its text, int32 `[N, T]`.
+
+    `tokens`, str `[N, T]`, padded with `""`, are those that `tokenize(texts, method)` returned, or
+    the first ones of each text; `texts` is str `[N]`. Offsets count Unicode code points. They are 0
+    on padding.
+
+    Every tokenizer copies characters from the text to the tokens in their order, and drops others
+    by their class: white space; the `dropped_characters` of a BERT tokenizer; and accents at the
+    start of its words. So the characters of the text that are in no class are, in order, those of
+    the tokens, and counting them gives the offsets. Accents inside a token directly follow, apart
+    from dropped characters, the character before them.
+    """
+    anywhere, leading = ((), ()) if isinstance(method, str) else method.dropped_characters
+    codes = tf.strings.unicode_decode(texts, "UTF-8")  # [N, (C)]
+    text_starts = tf.cast(codes.row_starts(), "int32")  # [N]
+    is_kept = ~(_is_among(codes.values, anywhere) | _is_space(codes.values))
+    kept = _true_positions(is_kept)  # [kept], positions in all texts
+    is_base = ~_is_among(tf.gather(codes.values, kept), leading)
+    base = _true_positions(is_base)  # [base], positions in `kept`
+    ranks = tf.searchsorted(tf.gather(kept, base), text_starts)  # [N], of the first in each text
+    shape = tf.shape(tokens)
+    characters = tf.strings.unicode_decode(tf.reshape(tokens, [-1]), "UTF-8")  # [N * T, (C)]
+    in_token = characters.with_values(tf.cast(~_is_among(characters.values, leading), "int32"))
+    counts = tf.reshape(tf.reduce_sum(in_token, 1), shape)  # [N, T]
+    lengths = tf.reshape(tf.cast(characters.row_lengths(), "int32"), shape)  # [N, T]
+    ranks = ranks[:, None] + tf.cumsum(counts, 1, exclusive=True)
+    first = _at(base, ranks)  # [N, T], positions in `kept`
+    starts = _at(kept, first) - text_starts[:, None]
+    ends = _at(kept, first + lengths - 1) + 1 - text_starts[:, None]
+    return tf.where(lengths > 0, starts, 0), tf.where(lengths > 0, ends, 0)
+
+
+def tokenize_with_offsets(
+    texts: Sequence[str], method: Method | WordSplitter = "spaces"
+) -> tuple[list[list[str]], list[list[tuple[int, int]]]]:
+    """Returns the tokens of each text, and the `(start, end)` of each token in the text.
+
+    Example:
+        >>> from tfreps._src.text.token_offsets import tokenize_with_offsets
+        >>> tokenize_with_offsets(["It's\\u00a05."], "words")[1]
+        [[(0, 2), (2, 3), (3, 4), (5, 6), (6, 7)]]
+    """
+    all_tokens, all_offsets = [], []
+    strings: dict[bytes, str] = {}
+    for block in blocks(texts):
+        tokens = tokenize(tf.constant(block), method)  # [N, T]
+        starts, ends = token_offsets(tf.constant(block), tokens, method)
+        found = as_lists(tokens, strings)
+        rows = zip(found, starts.numpy().tolist(), ends.numpy().tolist(), strict=True)
+        all_offsets += [list(zip(s[: len(t)], e, strict=False)) for t, s, e in rows]
+        all_tokens += found
+    return all_tokens, all_offsets
+
+
+def _is_space(codes: tf.Tensor) -> tf.Tensor:
+    return _is_among(codes, [(code, code) for code in SPACES])
+
+
+def _is_among(codes: tf.Tensor, ranges: Sequence[tuple[int, int]]) -> tf.Tensor:
+    """Returns True for code points in inclusive ranges, which do not overlap."""
+    if not ranges:
+        return tf.zeros_like(codes, "bool")
+    borders = [border for first, last in sorted(ranges) for border in (first, last + 1)]
+    return tf.searchsorted(tf.constant(borders), codes, side="right") % 2 == 1  # pyright: ignore[reportOperatorIssue]
+
+
+def _true_positions(flags: tf.Tensor) -> tf.Tensor:
+    return tf.cast(tf.where(flags)[:, 0], "int32")
+
+
+def _at(values: tf.Tensor, positions: tf.Tensor) -> tf.Tensor:
+    """Returns the values at positions; 0 beyond the end, where only padding is."""
+    values = tf.concat([values, [0]], 0)
+    return tf.gather(values, tf.clip_by_value(positions, 0, tf.size(values) - 1))
