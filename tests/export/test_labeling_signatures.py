@@ -56,7 +56,9 @@ def test_taggers_answer_as_the_model_does(tmp_path, kind):
             for name in "confidences", "start_chars", "end_chars":
                 assert not answer[f"span_{name}"][row, k:].any()
     assert ("num_spans" in answer) == (kind != "plain")
-    tokens = ask(tmp_path / "1", "tokens", tokens=tf.constant([["in"]]), sequence_len=tf.constant([1]))
+    tokens = ask(
+        tmp_path / "1", "tokens", tokens=tf.constant([["in"]]), sequence_len=tf.constant([1])
+    )
     assert set(answer) - set(tokens) == (
         {"span_start_chars", "span_end_chars"} if kind != "plain" else set()
     )

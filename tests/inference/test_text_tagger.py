@@ -40,7 +40,9 @@ def test_one_raw_text(tagger):
 def test_spans_have_the_characters_of_the_raw_text():
     """The words of a BERT tokenizer lack soft hyphens, which the text of a span has."""
     cut = tiny_bert.pieces("ada")
-    encoder = PieceEncoder(tiny_bert.make_encoder(cut, pooler=False), cut.start_id, cut.separator_id)
+    encoder = PieceEncoder(
+        tiny_bert.make_encoder(cut, pooler=False), cut.start_id, cut.separator_id
+    )
     model = Tagger(encoder, ["B-PER"], "bio")  # every word is a span
     trained = TextTagger(model, PieceIndexer(cut, words=True), "bert")
     text = "\u200b A\u00adda\u0301  e\u0301中👩\u200d🚀"

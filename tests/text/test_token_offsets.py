@@ -21,8 +21,8 @@ METHODS = {
 # Combining marks, emoji with joiners and modifiers, soft hyphens, zero-width, control and
 # private-use characters, ligatures, characters that are replaced with others, and white space.
 LETTERS = (
-    "aaAeé\u0301\u0301\u0308\u0300Éßİ\u212aﬁ≠中国\u0928\u093e\u094d'\"“”’.,!$5 \t\n\u00a0\u3000\u2028"
-    "\u200b\u200d\u00ad\ufeff\x00\x85\x1c\ufffd\ue000👩👩\u200d🚀🏽😀"
+    "aaAeé\u0301\u0301\u0308\u0300Éßİ\u212aﬁ≠中国\u0928\u093e\u094d'\"“\u201d\u2019.,!$5 \t\n\u00a0"
+    "\u3000\u2028\u200b\u200d\u00ad\ufeff\x00\x85\x1c\ufffd\ue000👩👩\u200d🚀🏽😀"
 )
 
 
@@ -46,7 +46,10 @@ def test_tokens_are_the_text_between_their_offsets(name):
 
 def test_offsets_of_known_texts():
     cases = {
-        "lowercased pieces": ("  Caf\u00ade\u0301  中国\u0301!", [(2, 8), (10, 11), (11, 12), (13, 14)]),
+        "lowercased pieces": (
+            "  Caf\u00ade\u0301  中国\u0301!",
+            [(2, 8), (10, 11), (11, 12), (13, 14)],
+        ),
         "treebank": ('"Isn\'t it?"', [(0, 1), (1, 3), (3, 6), (7, 9), (9, 10), (10, 11)]),
         "words": ("e\u0301a 👩\u200d🚀", [(0, 3), (4, 5), (5, 6), (6, 7)]),
     }
