@@ -34,7 +34,8 @@ def test_reprs_round_probabilities():
         "TaggedText(tokens=['a'], tags=['X'], confidences=[0.1235])"
     )
     assert repr(SPANS[1]) == (
-        "TextSpan(type='LOC', start=4, end=5, text='London', confidence=0.5, chars=16:22)"
+        "TextSpan(type='LOC', start=4, end=5, text='London', confidence=0.5, start_char=16, "
+        "end_char=22)"
     )
     assert repr(TaggedText(TOKENS, TAGS, SHARES, "bio", spans=IN_TOKENS)).endswith(
         "spans=[TextSpan(type='PER', start=0, end=2, text='Ada Lovelace', confidence=0.8765), "

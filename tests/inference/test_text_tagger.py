@@ -32,9 +32,7 @@ def test_one_raw_text(tagger):
         TextSpan("LOC", 4, 5, "Rome", answer.spans[1].confidence, 10, 14),
     ]
     assert_close([span.confidence for span in answer.spans], [first, last])
-    assert "TextSpan(type='PER', start=0, end=1, text='Ada', confidence=0.8438, chars=0:3)" in repr(
-        answer
-    )
+    assert "text='Ada', confidence=0.8438, start_char=0, end_char=3)" in repr(answer)
 
 
 def test_spans_have_the_characters_of_the_raw_text():

@@ -21,8 +21,8 @@ METHODS = {
 # Combining marks, emoji with joiners and modifiers, soft hyphens, zero-width, control and
 # private-use characters, ligatures, characters that are replaced with others, and white space.
 LETTERS = (
-    "aaAeé\u0301\u0301\u0308\u0300Éßİ\u212aﬁ≠中国\u0928\u093e\u094d'\"“”’.,!$5 \t\n\u00a0\u3000\u2028"
-    "\u200b\u200d\u00ad\ufeff\x00\x85\x1c\ufffd\ue000👩👩\u200d🚀🏽😀"
+    "aaAeé\u0301\u0301\u0308\u0300Éßİ\u212aﬁ≠中国\u0928\u093e\u094d'\"“\u201d\u2019.,!$5 \t\n\u00a0"
+    "\u3000\u2028\u200b\u200d\u00ad\ufeff\x00\x85\x1c\ufffd\ue000👩👩\u200d🚀🏽😀"
 )
 
 

@@ -59,7 +59,8 @@ class TextSpan(NamedTuple):
         return {**found, "confidence": _rounded(self.confidence, digits)}
 
     def __repr__(self) -> str:
-        place = "" if self.start_char is None else f", chars={self.start_char}:{self.end_char}"
+        place = f", start_char={self.start_char}, end_char={self.end_char}"
+        place = "" if self.start_char is None else place
         return (
             f"TextSpan(type={self.type!r}, start={self.start}, end={self.end}, "
             f"text={self.text!r}, confidence={round(self.confidence, DIGITS)}{place})"

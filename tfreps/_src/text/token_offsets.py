@@ -28,16 +28,16 @@ def token_offsets(
     anywhere, leading = ((), ()) if isinstance(method, str) else method.dropped_characters
     codes = tf.strings.unicode_decode(texts, "UTF-8")  # [N, (C)]
     text_starts = tf.cast(codes.row_starts(), "int32")  # [N]
-    is_kept = ~(_is_among(codes.values, anywhere) | _is_space(codes.values))
-    kept = _true_positions(is_kept)  # [kept], positions in all texts
-    is_base = ~_is_among(tf.gather(codes.values, kept), leading)
-    base = _true_positions(is_base)  # [base], positions in `kept`
+    is_dropped = tf.logical_or(_is_among(codes.values, anywhere), _is_space(codes.values))
+    kept = _positions_without(is_dropped)  # [kept], positions in all texts
+    # [base], positions in `kept`
+    base = _positions_without(_is_among(tf.gather(codes.values, kept), leading))
     ranks = tf.searchsorted(tf.gather(kept, base), text_starts)  # [N], of the first in each text
     shape = tf.shape(tokens)
     characters = tf.strings.unicode_decode(tf.reshape(tokens, [-1]), "UTF-8")  # [N * T, (C)]
-    in_token = characters.with_values(tf.cast(~_is_among(characters.values, leading), "int32"))
-    counts = tf.reshape(tf.reduce_sum(in_token, 1), shape)  # [N, T]
+    accents = characters.with_values(tf.cast(_is_among(characters.values, leading), "int32"))
     lengths = tf.reshape(tf.cast(characters.row_lengths(), "int32"), shape)  # [N, T]
+    counts = lengths - tf.reshape(tf.reduce_sum(accents, 1), shape)  # [N, T]
     ranks = ranks[:, None] + tf.cumsum(counts, 1, exclusive=True)
     first = _at(base, ranks)  # [N, T], positions in `kept`
     starts = _at(kept, first) - text_starts[:, None]
@@ -79,8 +79,9 @@ def _is_among(codes: tf.Tensor, ranges: Sequence[tuple[int, int]]) -> tf.Tensor:
     return tf.searchsorted(tf.constant(borders), codes, side="right") % 2 == 1  # pyright: ignore[reportOperatorIssue]
 
 
-def _true_positions(flags: tf.Tensor) -> tf.Tensor:
-    return tf.cast(tf.where(flags)[:, 0], "int32")
+def _positions_without(flags: tf.Tensor) -> tf.Tensor:
+    """Returns the positions of False, int32."""
+    return tf.cast(tf.where(tf.logical_not(flags))[:, 0], "int32")
 
 
 def _at(values: tf.Tensor, positions: tf.Tensor) -> tf.Tensor:
