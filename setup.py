@@ -30,6 +30,9 @@ REQUIRES = [
 ]
 PLOTS = ["matplotlib"]
 SENTENCES = ["sentencex>=1.0"]
+# Converters and runtimes of tfreps export --format, where they have wheels.
+ONNX = ['tf2onnx>=1.17; python_version < "3.14"', 'onnxruntime; python_version < "3.14"']
+LITERT = ['ai-edge-litert; platform_system != "Windows" and python_version < "3.14"']
 SERVING = [
     "tensorflow-serving-api>=2.19",
     "grpcio-health-checking",
@@ -69,8 +72,10 @@ setup(
         "serving": SERVING,
         "plots": PLOTS,
         "sentences": SENTENCES,  # tfreps tokenize --split-sentences
+        "onnx": ONNX,  # tfreps export --format onnx
+        "litert": LITERT,  # tfreps export --format litert
         "beam": BEAM,  # tfreps annotate
-        "dev": [*DEV, *PLOTS, *SENTENCES, *SERVING],
+        "dev": [*DEV, *PLOTS, *SENTENCES, *ONNX, *LITERT, *SERVING],
         "docs": [*DOCS, *PLOTS, *SENTENCES, *SERVING],  # builds the site: make docs
         "clusters": CLUSTERS,  # tests of the examples for Spark and Ray
         "hostile": ["schemathesis"],  # requests that fit a description, and others

@@ -1,8 +1,11 @@
-"""Exports a model as a SavedModel that takes raw strings and needs only TensorFlow.
+"""Exports a model as a SavedModel that takes raw strings, or for ONNX Runtime or LiteRT.
 
-The export becomes the next version in the folder: exports/elmo/1, exports/elmo/2 and so on. It
-includes warm-up requests for TensorFlow Serving (if the package tensorflow-serving-api is
-installed). A README.md describes all inputs and outputs.
+A SavedModel needs only TensorFlow. With --format onnx or litert, the export needs no TensorFlow: a
+small program beside the model, run.py, reads raw text.
+
+The export becomes the next version in the folder: exports/elmo/1, exports/elmo/2 and so on. A
+SavedModel includes warm-up requests for TensorFlow Serving (if the package tensorflow-serving-api
+is installed). A README.md describes all inputs and outputs.
 
 The signatures of a biLM are `default` (sentences), `tokens`, `vectors` (only one vector per
 sentence), `character_ids` (or `token_ids`, if the model reads token ids) and, if the model includes
@@ -22,6 +25,8 @@ from tfreps._src.cli.command import Command, Group
 from tfreps._src.cli.options import Option
 from tfreps._src.cli.tagged_files import SCHEMES
 
+PORTABLE = {"onnx": "ONNX Runtime", "litert": "LiteRT"}
+NOT_PORTABLE = "format=onnx|litert"
 ALIAS = "serving_default"  # name under which servers look up the signature `default`
 COMMAND = Command(
     "export",
@@ -44,29 +49,36 @@ COMMAND = Command(
                 str, None, "Folder to export to. Each export is written as the next version in "
                 "this folder: DIR/1, DIR/2 and so on.", required=True, metavar="DIR",
             ),
+            "format": Option(
+                str, "saved_model", "Format of the export: a SavedModel for TensorFlow Serving and "
+                "tfreps serve, ONNX for ONNX Runtime, or LiteRT, formerly TensorFlow Lite. The "
+                "extras onnx and litert of tfreps install what the last two need.",
+                ["saved_model", *PORTABLE],
+            ),
             "overwrite": Option(
                 bool, False, "Replace README.md, models.config and batching.config in DIR even if "
-                "tfreps export did not write them.",
+                "tfreps export did not write them.", excludes=NOT_PORTABLE,
             ),
             "explain": Option(
                 bool, False, "Add the signature explain. Depending on the model, it returns the "
                 "best tag sequences and the marginals of the tags, attention weights, or the "
-                "surprise of each token (of a biLM with a softmax).",
+                "surprise of each token (of a biLM with a softmax).", excludes=NOT_PORTABLE,
             ),
             "wordpiece": Option(
                 bool, False, "Tokenize the texts of a BERT model with an operation of TensorFlow "
                 "Text. This is faster, but the export then also needs TensorFlow Text.",
+                excludes=NOT_PORTABLE,
             ),
             "weight_dtype": Option(
                 str, "float32", "Data type of the stored weights. Smaller types give smaller files "
                 "but slower calls. The command prints how much the outputs change.",
-                ["float32", "bfloat16", "int8"],
+                ["float32", "bfloat16", "int8"], excludes=NOT_PORTABLE,
             ),
         }),
         Group("check", "Test of the export.", {
             "check": Option(
                 bool, False, "Load the export in a new process without tfreps, and compare its "
-                "outputs with the model's before the version appears.",
+                "outputs with the model's before the version appears.", excludes=NOT_PORTABLE,
             ),
             "check_python": Option(
                 str, None, "Python interpreter for --check. Defaults to the one that runs this "
@@ -76,7 +88,7 @@ COMMAND = Command(
     ],
     (
         "tfreps export runs/ner --output exports/ner --explain --check",
-        "tfreps export published/bert-ner --scheme bio --output exports/bert-ner",
+        "tfreps export runs/ner --output exports/ner-onnx --format onnx",
         "tfreps export --elmo-config options.json --elmo-weights weights.hdf5 \\\n"
         "    --output exports/elmo",
     ),
@@ -92,6 +104,8 @@ def export(options):
     path, how = bilm_options.chosen_model(options)
     if options.scheme is not None:
         how["scheme"] = options.scheme
+    if options.format in PORTABLE:
+        return export_portable(options, path, how)
     from tfreps._src.export.notes import check_notes
     from tfreps.export import open_for_export, weight_changes, write_export
 
@@ -102,6 +116,17 @@ def export(options):
     written = write_export(signatures, options.output, check, options.overwrite)
     notes = [f"Note: {notice}" for notice in signatures.notices]
     say(options, written, [*([changes] if changes else []), *notes])
+
+
+def export_portable(options, path, how):
+    from tfreps.export import open_for_export, write_portable_export
+
+    signatures = open_for_export(path, **how)
+    written = write_portable_export(signatures, options.output, options.format)
+    print(f"Wrote {written.folder} ({written.size / 1e6:.1f} MB) for {PORTABLE[options.format]}.")
+    print(f"Its outputs differ from the model's by at most {written.difference:.1e}.")
+    print(f"Its inputs and outputs are described in {written.folder / 'README.md'}.")
+    print(f'Next: python {written.folder / "run.py"} "The dog sat on the mat ."')
 
 
 def say(options, written, remarks):

@@ -14,6 +14,7 @@ from tests.catalogue_entry import LENGTHS
 from tests.closeness import BFLOAT16, assert_close
 from tfreps import layers, models
 from tfreps._src.layers.ops.configurable import inner_layers
+from tfreps._src.layers.ops.portable import portable_graph
 
 every = pytest.mark.parametrize("name", CATALOGUE)
 # In expensive checks, further variants of a class (`Name, variant`) are slow tests.
@@ -64,6 +65,14 @@ def test_the_catalogue_is_complete():
     entries = {entry.cls for entry in CATALOGUE.values()}
     public = {getattr(layers, name) for name in layers.__all__ if name != "LSTMState"}
     assert public | {getattr(models, name) for name in models.__all__ if name != "sizes"} <= entries
+
+
+@every
+def test_the_portable_form(name):
+    layer, expected = made(name)
+    with portable_graph():
+        outputs = CATALOGUE[name].call(layer, CATALOGUE[name].arrays())
+    assert_equal_outputs(outputs, expected)
 
 
 @every_class

@@ -1,10 +1,11 @@
-"""Exports trained models as versioned SavedModels with notes, and checks the exports."""
+"""Exports trained models as versioned SavedModels, or for ONNX Runtime or LiteRT."""
 
 from tfreps._src.export import (
     check_export,
     open_for_export,
     weight_changes,
     write_export,
+    write_portable_export,
 )
 
 __all__ = [
@@ -12,4 +13,5 @@ __all__ = [
     "open_for_export",
     "weight_changes",
     "write_export",
+    "write_portable_export",
 ]

@@ -161,7 +161,7 @@ def _pieces(tokenizer):
     vocabulary = tokenizer.vocabulary
     ends = tokenizer.start_id, tokenizer.separator_id
     about = {
-        **tokenizer.python_steps(),
+        **tokenizer._python_steps(),
         "ends": [[vocabulary[number], number] for number in ends],
         "unknown": [tokenizer.unknown, tokenizer.unknown_id],
         "padding": tokenizer.padding_id,

@@ -24,7 +24,7 @@ class Model:
     """Model of a folder: a function from a list of texts to a list of dicts."""
 
     def __init__(self, folder):
-        folder = pathlib.Path(folder)
+        self.folder = folder = pathlib.Path(folder)
         self.about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
         lines = (folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1]
         self.ids = {token: number for number, token in enumerate(lines)}
@@ -139,15 +139,9 @@ class Model:
 
     def span(self, text, offsets, kind, start, end, confidence):
         first, last = offsets[start][0], offsets[end - 1][1]
-        return {
-            "type": self.about["span_types"][kind],
-            "start": start,
-            "end": end,
-            "start_char": first,
-            "end_char": last,
-            "text": text[first:last],
-            "confidence": confidence,
-        }
+        place = {"start": start, "end": end, "start_char": first, "end_char": last}
+        kind = self.about["span_types"][kind]
+        return {"type": kind, **place, "text": text[first:last], "confidence": confidence}
 
     def classified(self, text, tokens, found):
         shares = dict(zip(self.about["names"], found["probabilities"].tolist(), strict=True))

@@ -228,7 +228,7 @@ class CharacterTokenizer(PieceTokenizer):
     def dropped_characters(self) -> tuple[Ranges, Ranges]:
         return ((0, 0),), ()
 
-    def python_steps(self) -> dict[str, Any]:
+    def _python_steps(self) -> dict[str, Any]:
         return {
             "dropped": r"\x00",
             "replaced": {chr(code): new for code, new in self._replacements.items()},

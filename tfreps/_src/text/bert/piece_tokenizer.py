@@ -102,7 +102,7 @@ class PieceTokenizer(abc.ABC):
         """
 
     @abc.abstractmethod
-    def python_steps(self) -> dict[str, Any]:
+    def _python_steps(self) -> dict[str, Any]:
         """Returns how `tokenize` splits a text, as data for a program without tfreps.
 
         The keys are `dropped`, a pattern of `re` for characters that are removed; `replaced`, a

@@ -144,7 +144,7 @@ class WordPieceTokenizer(PieceTokenizer):
     def dropped_characters(self) -> tuple[Ranges, Ranges]:
         return controls(), as_ranges(c for c, new in self._replacements.items() if not new)
 
-    def python_steps(self) -> dict[str, Any]:
+    def _python_steps(self) -> dict[str, Any]:
         return {
             "dropped": self._controls.pattern,
             "replaced": {chr(code): new for code, new in self._replacements.items()},

@@ -1,0 +1,107 @@
+"""Tests exports for ONNX Runtime and LiteRT against the models, through the program run.py."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.closeness import assert_close
+from tests.exported_models import MAKERS, WORDS, make_bert, make_trained
+from tfreps._src.export.portable import run
+from tfreps.export import open_for_export, write_portable_export
+
+TAGGERS = "crf", "softmax", "plain", "window", "hmm", "bert_words"
+OTHERS = "cnn", "attention", "transformer", "embedder", "bert_characters", "bert_pieces"
+ENCODERS = "BertEncoder", "BertPretrainer", "BiLM", "BiLMPretrainer", "Elmo"
+RANDOM = np.random.default_rng(0)
+
+
+def loaded(kind):
+    return make_bert(kind[5:]) if kind.startswith("bert_") else make_trained(kind)
+
+
+def texts(count, longest):
+    words = [*WORDS, "unseen", "Ada's", "两"]
+    return [" ".join(RANDOM.choice(words, RANDOM.integers(0, longest))) for _ in range(count)]
+
+
+def cases(kinds, quick):
+    return [
+        pytest.param(kind, format, marks=() if (kind, format) in quick else pytest.mark.slow)
+        for kind in kinds
+        for format in ("onnx", "litert")
+    ]
+
+
+@pytest.mark.parametrize("kind, format", cases(TAGGERS, [("hmm", "litert")]))
+def test_taggers(kind, format, tmp_path):
+    program, model = export(loaded(kind), tmp_path, format)
+    given = ["", *texts(20, 12 if kind == "bert_words" else 60)]
+    for answer, expected in zip(program(given), model(given), strict=True):
+        wanted = expected.asdict()
+        assert answer["tokens"] == wanted["tokens"] and answer["tags"] == wanted["tags"]
+        assert_close(answer["confidences"], wanted["confidences"], terms=4096)
+        for span, own in zip(answer.get("spans", []), wanted.get("spans", []), strict=True):
+            assert_close(span.pop("confidence"), own.pop("confidence"), terms=4096)
+            assert span == own
+        [alone] = program([answer["text"]])
+        assert alone["tags"] == answer["tags"]
+        assert_close(alone["confidences"], answer["confidences"], terms=4096)
+
+
+@pytest.mark.parametrize("kind, format", cases(OTHERS, []))
+def test_classifiers_and_embedders(kind, format, tmp_path):
+    program, model = export(loaded(kind), tmp_path, format)
+    given = ["", *texts(20, 60)]
+    for answer, expected in zip(program(given), model(given), strict=True):
+        if kind == "embedder":
+            assert_close(answer["vectors"], expected, terms=4096)
+        else:
+            wanted = expected.asdict()
+            assert answer["label"] == wanted["label"]
+            assert_close(answer["probabilities"], wanted["probabilities"], terms=4096)
+
+
+@pytest.mark.parametrize("kind, format", cases(ENCODERS, []))
+def test_encoders(kind, format, tmp_path):
+    program, model = export(MAKERS[kind](), tmp_path, format)
+    given = ["the dog", *texts(20, 15)]
+    expected = open_for_export(model).from_text(tf.constant(given))["default"].numpy()
+    for answer, vector in zip(program(given), expected, strict=True):
+        assert_close(answer["vectors"], vector, terms=4096)
+
+
+def test_the_program_runs_alone(tmp_path):
+    """In a process that cannot import TensorFlow, for arguments and for lines of a file."""
+    program, model = export(make_trained("hmm"), tmp_path, "litert")
+    script = program.folder / "run.py"
+    block = "import sys, runpy; sys.modules['tensorflow'] = None; sys.argv = sys.argv[1:]; "
+    command = [sys.executable, "-c", block + "runpy.run_path(sys.argv[0], run_name='__main__')"]
+    given = ["Ada lives in London.", "两"]
+    for more, lines in ((given, ""), ([], "\n".join(given))):
+        done = subprocess.run(
+            [*command, str(script), *more], input=lines, capture_output=True, text=True, check=True
+        )
+        answers = [json.loads(line) for line in done.stdout.splitlines()]
+        assert [answer["tags"] for answer in answers] == [found.tags for found in model(given)]
+        assert answers[0]["text"] == given[0]
+    assert len(script.read_text().splitlines()) <= 200
+
+
+def test_formats_and_places_that_are_refused(tmp_path):
+    signatures = open_for_export(make_trained("hmm"))
+    with pytest.raises(ValueError, match="`format` must be one of 'onnx', 'litert'; got 'tf'"):
+        write_portable_export(signatures, tmp_path, "tf")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="is a file; expected a folder"):
+        write_portable_export(signatures, tmp_path / "file", "litert")
+
+
+def export(model, folder, format):
+    pytest.importorskip("onnxruntime" if format == "onnx" else "ai_edge_litert")
+    written = write_portable_export(open_for_export(model), folder / "model", format)
+    assert written.version == 1 and written.difference < 1e-5
+    return run.Model(written.folder), model

@@ -1,0 +1,78 @@
+"""Tests that Python's `re` splits texts by the converted rules as TensorFlow does."""
+
+import json
+import random
+
+import pytest
+import tensorflow as tf
+
+from tests import tiny_bert
+from tests.exported_models import make_bert, make_trained
+from tfreps._src.export.portable import run
+from tfreps._src.export.portable.portable_export import _write
+from tfreps._src.export.portable.portable_model import portable_model
+from tfreps._src.export.portable.python_rules import python_pattern, python_rules
+from tfreps._src.text.token_offsets import tokenize_with_offsets
+from tfreps._src.text.tokenizers import TOKENIZERS, rules_of
+from tfreps.export import open_for_export
+from tfreps.text import tokenize
+
+TEXTS = [
+    "",
+    " \u3000\u00a0",
+    "The U.N. didn't pay $3.50 to O'Neill, e.g. \"at\" 10:30... (or so).",
+    "Ada  Lovelace\tlived\u00a0in\u2028London\r\n.",
+    "e\u0301a\u0301 n\u0303\u200d \u00ad soft\u00adhyphen zero\u200bwidth",
+    "\U0001f469\u200d\U0001f469\u200d\U0001f467 \U0001d4d0 两房间 3.5分 ﬁne ß İstanbul ΣΑΣ",
+    "[CLS] is a word, and so is [SEP]; #NUM# too \x00 \x1c \x85.",
+]
+ALPHABET = [*"aZ é.,'’\"-$( 3٣\u0301\u200b\u00a0\u00ad两\U0001f600\x1f", "n't", "'s", "U.S.", "İ"]
+
+
+def random_texts(count):
+    generator = random.Random(3)
+    return ["".join(generator.choices(ALPHABET, k=generator.randrange(30))) for _ in range(count)]
+
+
+@pytest.mark.parametrize("pattern, expected", [(r"[\pL]\s", r"\t\n\f\r "), ("a$", r"a\Z")])
+def test_patterns(pattern, expected):
+    assert expected in python_pattern(pattern)
+
+
+@pytest.mark.parametrize("method", [*TOKENIZERS, "pieces", "characters of BERT"])
+def test_texts_are_split_into_the_same_tokens(method):
+    if method == "pieces":
+        method = tiny_bert.pieces("a", "b")
+    elif method == "characters of BERT":
+        method = tiny_bert.characters("a", "b")
+    rules = json.loads(json.dumps(python_rules(rules_of(method))))
+    texts = TEXTS + random_texts(300)
+    tokens, offsets = tokenize_with_offsets(texts, method)
+    for text, own, places in zip(texts, tokens, offsets, strict=True):
+        split = text
+        for pattern, new in rules:
+            split = run.re.sub(pattern, new, split)
+        assert split.split() == own, repr(text)
+        assert run.token_offsets(text, own) == places, repr(text)
+    assert tokens == tokenize(texts, method)
+
+
+@pytest.mark.parametrize(
+    "kind", ["crf", "hmm", "cnn", "bert_characters", "bert_pieces", "bert_words"]
+)
+def test_texts_become_the_same_ids(kind, tmp_path, monkeypatch):
+    trained = make_bert(kind[5:]) if kind.startswith("bert_") else make_trained(kind)
+    signatures = open_for_export(trained)
+    _write(tmp_path, "onnx", portable_model(signatures), b"")
+    monkeypatch.setattr(run, "onnx_function", lambda path: None)
+    program = run.Model(tmp_path)
+    for text in [*TEXTS[2:], *random_texts(40)]:
+        features, tokens, length = signatures._read(tf.constant([text]))
+        read, ids = program.read(text)
+        size = int(length[0])
+        assert [token.decode() for token in tokens[0, :size].numpy()] == read
+        inputs = program.inputs([ids])
+        assert inputs["mask"].sum() == size
+        for name in ids:
+            expected = features[name].numpy()[:, :size].tolist()
+            assert inputs[name][:, :size].tolist() == expected, (name, text)
