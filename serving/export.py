@@ -1,7 +1,7 @@
 """Exports a model as a SavedModel that takes raw strings, or for ONNX Runtime or LiteRT.
 
 A SavedModel needs only TensorFlow. With --format onnx or litert, the export needs no TensorFlow: a
-small program beside the model, run.py, reads raw text.
+small program, run.py, reads raw text.
 
 The export becomes the next version in the folder: exports/elmo/1, exports/elmo/2 and so on. A
 SavedModel includes warm-up requests for TensorFlow Serving (if the package tensorflow-serving-api

@@ -45,7 +45,7 @@ AXES = {
 README = """\
 # {name}
 
-{title}, written by `tfreps export --format {format}`. It needs no TensorFlow:
+{title}, written by `tfreps export` for {runtime}. It needs no TensorFlow:
 
 ```bash
 pip install numpy {runtime}
@@ -199,16 +199,18 @@ def _largest_difference(program: run.Model, signatures: Signatures) -> float:
     return largest
 
 
-def _readme(title: str, name: str, format: Format, model: PortableModel, outputs: Any) -> str:
-    kinds = {spec.name: (spec.dtype.name, spec.shape.rank) for spec in model.specs.values()}
-    inputs = "\n".join(f"| `{n}` | {kind} | {AXES[n]} |" for n, (kind, _) in kinds.items())
+def _readme(
+    title: str, base: str, format: Format, model: PortableModel, outputs: Mapping[str, np.ndarray]
+) -> str:
+    inputs = "\n".join(
+        f"| `{name}` | {spec.dtype.name} | {AXES[name]} |" for name, spec in model.specs.items()
+    )
     found = "\n".join(
-        f"| `{n}` | {np.asarray(value).dtype} | {AXES[n]} |" for n, value in sorted(outputs.items())
+        f"| `{name}` | {value.dtype} | {AXES[name]} |" for name, value in sorted(outputs.items())
     )
     return README.format(
-        name=name,
+        name=base,
         title=title,
-        format=format,
         runtime=RUNTIMES[format],
         file=FILES[format],
         inputs=inputs,

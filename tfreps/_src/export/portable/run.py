@@ -1,4 +1,4 @@
-"""Runs a model that `tfreps export --format onnx` or `--format litert` wrote, without TensorFlow.
+"""Runs a model that `tfreps export` wrote for ONNX Runtime or LiteRT, without TensorFlow.
 
     python run.py "Ada lives in London."    prints a line of JSON for each text
     python run.py < texts.txt               reads one text per line
