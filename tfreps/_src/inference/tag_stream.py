@@ -176,14 +176,8 @@ class TagStream:
         self._check_open()
         complete, rest = self._text.append(text)
         self._tokens += complete
-        ready = self._windows.num_ready(self._num_encoded, self._first + len(self._tokens))
-        tags = self._chain.append(self._emissions(self._tokens, ready, self._windows))
-        self._num_encoded = ready
-        tokens = self._tokens + rest
-        num_tokens = self._first + len(tokens)
-        one = self._windows._replace(stride=num_tokens + 1)
-        provisional = self._chain.best(self._emissions(tokens, num_tokens, one))
-        return self._update(tags, provisional, tokens)
+        num_complete = self._first + len(self._tokens)
+        return self._update(self._windows.num_ready(self._num_encoded, num_complete), rest)
 
     def close(self) -> StreamUpdate:
         """Ends the text, so that all tags are final.
@@ -196,46 +190,56 @@ class TagStream:
         """
         self._check_open()
         self._tokens += self._text.close()
-        num_tokens = self._first + len(self._tokens)
-        tags = self._chain.append(self._emissions(self._tokens, num_tokens, self._windows))
-        tags += self._chain.best(np.zeros([0, len(self._tagger.names)]))
-        self._num_encoded = num_tokens
         self._is_closed = True
-        return self._update(tags, [], self._tokens)
+        return self._update(self._first + len(self._tokens), [])
 
     def _check_open(self):
         if self._is_closed:
             raise ValueError("The stream is closed. Create a new one with `tagger.stream()`.")
 
-    def _emissions(self, tokens, stop, windows):
-        """Returns the emissions from the first token without final ones to `stop`, `[N, K]`."""
-        rows, kept = [], []
+    def _update(self, ready, rest):
+        """Returns the update after new tokens; `ready` is the number with final emissions.
+
+        `rest` are the tokens that may still change.
+        """
+        tokens = self._tokens + rest
+        emissions = self._emissions(tokens, ready)  # [N, K]
+        count = ready - self._num_encoded
+        self._num_encoded = ready
+        tags = self._chain.append(emissions[:count])
+        best = self._chain.best(emissions[count:])
+        if self._is_closed:
+            tags, best = tags + best, []
+        final, later = ([self._tagger.names[tag] for tag in ids] for ids in (tags, best))
+        spans, coming = self._new_spans(final, later, tokens)
+        shown = {*spans, *coming}
+        retracted = [span for span in self._shown if span not in shown]
+        self._shown = coming
+        texts = [token.token for token in tokens[self._num_final - self._first :]]
+        self._num_final += len(final)
+        self._drop_tokens()
+        done, open_texts = texts[: len(final)], texts[len(final) :]
+        return StreamUpdate(done, final, spans, open_texts, later, coming, retracted)
+
+    def _emissions(self, tokens, ready):
+        """Returns the emissions of all tokens from the first without final ones, `[N, K]`.
+
+        Those of the tokens from `ready` are provisional, and computed from one window.
+        """
         end = self._first + len(tokens)
-        for first, start, after, last in windows.of(self._num_encoded, stop, end):
+        windows = self._windows.of(self._num_encoded, ready, end)
+        provisional = self._windows._replace(stride=end + 1).of(ready, end, end)
+        rows, kept = [], []
+        for first, start, stop, last in [*windows, *provisional]:
             rows.append([t.token for t in tokens[first - self._first : last - self._first]])
-            kept.append(slice(start - first, after - first))
+            kept.append(slice(start - first, stop - first))
         found = [np.zeros([0, len(self._tagger.names)])]
         for batch in _batches(rows):
             emissions = self._tagger._emissions(rows[batch])  # [B, T, K]
             found += [row[part] for row, part in zip(emissions, kept[batch], strict=True)]
         return np.concatenate(found)
 
-    def _update(self, tags, provisional, tokens):
-        """Returns the update for new final tags and all provisional ones; drops old tokens."""
-        names = self._tagger.names
-        final, later = [names[tag] for tag in tags], [names[tag] for tag in provisional]
-        spans, coming = self._found_spans(final, later, tokens)
-        known = {*spans, *coming}
-        retracted = [span for span in self._shown if span not in known]
-        self._shown = coming
-        begin = self._num_final - self._first
-        texts = [token.token for token in tokens[begin:]]
-        self._num_final += len(final)
-        self._drop_tokens()
-        parts = texts[: len(final)], final, spans, texts[len(final) :], later, coming, retracted
-        return StreamUpdate(*parts)
-
-    def _found_spans(self, final, later, tokens):
+    def _new_spans(self, final, later, tokens):
         """Returns the spans that new final tags end, and those that provisional tags end."""
         if self._spans is None:
             return [], []
@@ -248,7 +252,7 @@ class TagStream:
         return self._placed(spans, tokens), self._placed(coming, tokens)
 
     def _placed(self, spans, tokens):
-        """Returns each `StreamSpan`, without the places where no span ends."""
+        """Returns the `StreamSpan` of each span; `None` stands for a tag that ends no span."""
         found = []
         for span in filter(None, spans):
             own = tokens[span.start - self._first : span.end - self._first]
