@@ -56,12 +56,11 @@ class ChainStream:
                 self._previous.append(previous)
             self._first = self._first[previous] if self._size else np.arange(len(row))
             self._size += 1
-            alive = np.flatnonzero(self._scores > 0.5 * FORBIDDEN)
-            if (self._first[alive] == self._first[alive[0]]).all():
-                final += self._agreed(alive)
-            elif self._size > self._max_pending:
+            if self._size > self._max_pending:
+                final += self._agreed()
+            if self._size > self._max_pending:
                 final += self._fixed()
-        return final
+        return final + self._agreed()
 
     def best(self, emissions: np.ndarray) -> list[int]:
         """Returns the tags of the undecided tokens, and of `emissions`, if the chain ended there.
@@ -94,14 +93,17 @@ class ChainStream:
             ranks[order] = tags
         return scores - scores.max(), ranks, previous
 
-    def _agreed(self, alive):
-        """Returns the tags that all survivors in `alive` share, and removes them."""
-        states = alive
-        for shared in range(self._size - 1, -1, -1):
-            states = np.unique(states)
-            if len(states) == 1:
-                break
+    def _agreed(self):
+        """Removes the tags that all possible survivors share, and returns them."""
+        if not self._size:
+            return []
+        alive = np.flatnonzero(self._scores > 0.5 * FORBIDDEN)
+        if (self._first[alive] != self._first[alive[0]]).any():
+            return []
+        states, shared = alive, self._size - 1
+        while (states != states[0]).any():
             states = self._previous[shared - 1][states]
+            shared -= 1
         return self._removed(_path(self._previous[:shared], states[0]))
 
     def _fixed(self):
