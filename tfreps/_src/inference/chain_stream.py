@@ -41,7 +41,7 @@ class ChainStream:
     ):
         self._steps, self._start, self._end = map(_bounded, (transitions, start, end))
         self._max_pending = max_pending
-        self._scores: np.ndarray | None = None  # [K], of the survivors, at most 0
+        self._scores = np.zeros(0)  # [K], of the survivors, at most 0; empty before the first token
         self._ranks = np.arange(len(start))  # [K], their alphabetical order
         self._first = np.arange(len(start))  # [K], their tags at the first undecided token
         self._previous: list[np.ndarray] = []  # [K] per undecided token after the first: pointers
@@ -73,7 +73,7 @@ class ChainStream:
             scores, ranks, previous = self._advance(scores, ranks, row)
             pointers += [previous] if size else []
             size += 1
-        if scores is None or not size:
+        if not size:
             return []
         return _path(pointers, _best(scores + self._end, ranks))
 
@@ -81,7 +81,7 @@ class ChainStream:
         """Returns the scores and ranks of the survivors at the next token, and their pointers."""
         row = _bounded(row)  # [K]
         tags = np.arange(len(row))
-        if scores is None:
+        if not len(scores):
             scores, previous, ranks = self._start + row, tags, tags
         else:
             into = scores[:, None] + self._steps  # [from, to]

@@ -258,7 +258,7 @@ class TagStream:
             own = tokens[span.start - self._first : span.end - self._first]
             start, end = own[0].start, own[-1].end
             text = own[0].source[start - own[0].end :] + "".join(t.source for t in own[1:])
-            found.append(StreamSpan(*span, text, start, end))
+            found.append(StreamSpan(span.type, span.start, span.end, text, start, end))
         return found
 
     def _drop_tokens(self):
@@ -317,7 +317,8 @@ def _windows(tagger, look_ahead, context, stride):
                     f"{known[0]} tokens before and {known[1]} after is known; got {value}. Omit "
                     f"`{name}`."
                 )
-        return _Windows(*known, WINDOW_TOKENS, on_grid=False)
+        left, right = known
+        return _Windows(left, right, WINDOW_TOKENS, on_grid=False)
     if look_ahead is None or context is None:
         raise ValueError(
             f"`look_ahead` and `context` must be numbers of tokens for a model on a {encoder}, "

@@ -204,10 +204,11 @@ class TextTagger(TextModel):
         names = [self.tokenizer.vocabulary[number] for number in ids[0]]
         return TextAttention(names, probabilities[0].numpy())
 
-    def _step_scores(self) -> tuple[np.ndarray, ...]:
+    def _step_scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Returns the transition `[K, K]`, start `[K]` and end `[K]` scores of decoding."""
         outputs = {"emissions": tf.zeros([1, 1, len(self.names)]), "mask": tf.ones([1, 1], "bool")}
-        return tuple(scores.numpy() for scores in self.model._chain(outputs)[2:])
+        _, _, transitions, start, end = self.model._chain(outputs)
+        return transitions.numpy(), start.numpy(), end.numpy()
 
     def _emissions(self, rows: list[list[str]]) -> np.ndarray:
         """Returns the emission scores of tokens as decoding uses them: float32 `[B, T, K]`."""

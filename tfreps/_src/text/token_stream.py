@@ -54,7 +54,7 @@ class TokenStream:
 
     def __init__(self, method: Method | WordSplitter = "spaces"):
         check_method(method)
-        self.method = method
+        self.method: Method | WordSplitter = method
         self._held = ""  # text that is not in a final token
         self._offset = 0  # number of characters before it
         self._gap = ""  # text between the last final token and the held text

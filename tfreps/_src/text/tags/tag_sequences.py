@@ -81,12 +81,12 @@ class SpanReader:
 
     def read(self, tag: TagParts) -> Span | None:
         """Reads the next tag, `NOTHING` at the end, and returns the span that ends before it."""
-        before, rules = self._before, (self.scheme, self.mode)
+        before, scheme, mode = self._before, self.scheme, self.mode
         found = None
-        if self.start is None or not continues(tag, before, *rules):
-            if self.start is not None and closes(tag, before, *rules):
+        if self.start is None or not continues(tag, before, scheme, mode):
+            if self.start is not None and closes(tag, before, scheme, mode):
                 found = Span(before.type, self.start, self._position)
-            self.start = self._position if starts(tag, before, *rules) else None
+            self.start = self._position if starts(tag, before, scheme, mode) else None
         self._before = tag
         self._position += 1
         return found
