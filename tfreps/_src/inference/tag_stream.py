@@ -46,7 +46,7 @@ class StreamSpan(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class StreamUpdate:
-    """What changed in a `TagStream`.
+    """Change of the tags of a `TagStream`, from one piece of text to the next.
 
     Adding `spans` and `provisional_spans` of every update to a set, after removing `retracted`,
     keeps the set equal to the spans of the text so far.
