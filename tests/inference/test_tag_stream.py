@@ -119,12 +119,12 @@ KINDS = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name, tokens, scheme", KINDS)
 def test_updates_have_the_tags_of_the_text_so_far(name, tokens, scheme):
     rng = np.random.default_rng(1)
     tagger = make(name, tokens, scheme, 3)
-    for _ in range(4):
+    for _ in range(2):
         check_document(tagger, rng, document(rng, 30), check_each=True)
 
 
@@ -137,6 +137,7 @@ def test_a_thousand_documents_of_each_model_equal_the_whole(name, tokens, scheme
         check_document(tagger, rng, document(rng))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["hmm", "window"])
 def test_scores_that_are_rounded(name):
     """The tags of a stream are those of the whole text, or have the same score up to rounding."""
