@@ -6,6 +6,9 @@ from ._src.inference.outputs import TextEmbeddings as TextEmbeddings
 from ._src.inference.outputs import TextSpan as TextSpan
 from ._src.inference.outputs import TextVectors as TextVectors
 from ._src.inference.sentence_encoder import SentenceEncoder as SentenceEncoder
+from ._src.inference.tag_stream import StreamSpan as StreamSpan
+from ._src.inference.tag_stream import StreamUpdate as StreamUpdate
+from ._src.inference.tag_stream import TagStream as TagStream
 from ._src.inference.text_bert import TextBert as TextBert
 from ._src.inference.text_bilm import TextBiLM as TextBiLM
 from ._src.inference.text_classifier import TextClassifier as TextClassifier

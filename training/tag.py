@@ -5,6 +5,9 @@ The input is raw text with one sentence per line, which is tokenized as chosen i
 in a format of tfreps train-tagger. In Python, `tfreps.load(MODEL).tag(sentences)` takes lists of
 tokens.
 
+With --follow, the tags of a line are written before the next line is read, also through pipes. To
+tag a text that grows within a line, use `tfreps.load(MODEL).stream()` in Python.
+
 With --output-format conll, the output has a line for each token, `token<TAB>tag<TAB>probability`,
 and a blank line after each sentence. With --output-format json, it has one line per sentence, the
 JSON of `tfreps.inference.TaggedText.asdict`:
@@ -52,6 +55,11 @@ COMMAND = Command(
             "separator": as_in_training("separator", needs="input_format=conll"),
             "encoding": as_in_training("encoding", needs="input_format=conll|conllu|json|python"),
             "max_line_bytes": line_limit(50_000),
+            "follow": Option(
+                bool, False, "Tag each line as soon as it is read, and write its tags at once. "
+                "Lines of other commands can then be tagged while these run.",
+                needs="input_format=text", excludes="output",
+            ),
         }),
         Group("output", "File and format of the tags.", {
             "output": OUTPUT,
@@ -64,7 +72,7 @@ COMMAND = Command(
     ],
     (
         "tfreps tag runs/ner text.txt --output tagged.conll",
-        "tfreps tag runs/ner text.txt --output-format json",
+        "tfreps tag runs/ner --follow --output-format json",
         "tfreps tag runs/ner untagged.conll --input-format conll",
     ),
     flags={"format": "--input-format"},
@@ -92,6 +100,8 @@ def tag(options):
         for places, texts in blocks(options, trained):
             predictions = trained.tag(texts, places)
             file.writelines(map(write, predictions))
+            if options.follow:
+                file.flush()
             progress(len(texts), sum(len(prediction.tokens) for prediction in predictions))
 
 
@@ -110,7 +120,8 @@ def blocks(options, trained):
             yield places, [s.tokens for s in block]
         return
     name, line = "standard input" if options.text == "-" else options.text, 1
-    for texts in read_texts(options.text, SENTENCES_AT_ONCE, options.max_line_bytes):
+    at_once = 1 if options.follow else SENTENCES_AT_ONCE
+    for texts in read_texts(options.text, at_once, options.max_line_bytes):
         places = [f"{name}, line {number}" for number in range(line, line + len(texts))]
         yield places, texts
         line += len(texts)

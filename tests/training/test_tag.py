@@ -1,11 +1,16 @@
 """Tests `tfreps tag` with all formats of input and output."""
 
 import gzip
+import io
 import json
+import signal
+import subprocess
+import sys
 
 import pytest
 
 from tests import known_models, tiny_run
+from tests.conftest import CHECKOUT
 from tests.known_models import WORDS, softmax
 from tests.training import labeling
 from tests.training.labeling import ask, refused
@@ -107,6 +112,74 @@ def test_raw_text_is_cut_as_the_run_says(tmp_path):
         [",", "O"],
         ["slept", "O"],
     ]
+
+
+def test_with_follow_the_tags_of_a_line_come_before_the_next_line_is_read(run, monkeypatch):
+    written, out = [], io.StringIO()
+
+    class Lines(io.BytesIO):
+        def readline(self, *size):
+            written.append(out.getvalue())
+            return super().readline(*size)
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Lines(TEXT.encode()), "utf-8"))
+    monkeypatch.setattr(sys, "stdout", out)
+    flushed = []
+    monkeypatch.setattr(out, "flush", lambda: flushed.append(out.getvalue()))
+    assert main(["tag", str(run), "--follow"]) == 0
+    assert out.getvalue() == expected()
+    lines = ["", expected(COLUMNS[:4]), expected(COLUMNS[:5]), expected()]
+    assert written == lines and flushed[:3] == lines[1:]
+
+
+def test_follow_needs_lines_and_writes_at_once(run, tmp_path, capsys):
+    err = refused(capsys, "tag", run, "--follow", "--output", tmp_path / "out")
+    assert "--follow cannot be combined with --output" in err
+    err = refused(capsys, "tag", run, "a.conll", "--follow", "--input-format", "conll")
+    assert "--follow has no effect with --input-format conll" in err
+
+
+# Background jobs of shells ignore SIGINT.
+INTERRUPTIBLE = """
+import signal, sys
+from tfreps.__main__ import main
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def followed(run):
+    """Returns a process that has tagged its first line and waits for the second."""
+    line = [sys.executable, "-c", INTERRUPTIBLE, "tag", str(run), "--follow"]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    process = subprocess.Popen(line, cwd=CHECKOUT, text=True, **pipes)
+    process.stdin.write("Ada saw\n")
+    process.stdin.flush()
+    answer = [process.stdout.readline() for _ in range(3)]
+    assert "".join(answer) == expected([*COLUMNS[:2], None])  # while the pipe is open
+    return process
+
+
+@pytest.mark.slow
+def test_follow_through_a_pipe_until_it_is_interrupted(run):
+    process = followed(run)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert "interrupted" in err and "Traceback" not in err
+
+
+@pytest.mark.slow
+def test_follow_ends_when_nothing_reads_its_output(run):
+    process = followed(run)
+    process.stdout.close()
+    process.stdin.write("Rome\nRome\n")
+    process.stdin.close()
+    assert process.wait(timeout=60) == 1
+    err = process.stderr.read()
+    process.stderr.close()
+    assert "Traceback" not in err and "Exception" not in err
 
 
 @pytest.mark.slow

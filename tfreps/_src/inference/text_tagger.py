@@ -4,10 +4,12 @@ import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple, overload
 
+import numpy as np
 import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_list
 from tfreps._src.inference.outputs import TaggedText, TextAttention, TextSpan
+from tfreps._src.inference.tag_stream import TagStream
 from tfreps._src.inference.text_model import TextModel, Tokenization
 from tfreps._src.models import HMMTagger, Tagger
 from tfreps._src.text.bert.piece_indexer import PieceIndexer, check_room
@@ -100,6 +102,7 @@ class TextTagger(TextModel):
         self.names: list[str] = model.tags
         self.scheme: Scheme | None = model.scheme
         self._span_finders: dict[tuple[float, float], Any] = {}
+        self._traced: tuple[tuple[int, ...], Any] | None = None
 
     @overload  # a str is a sequence of str, too
     def __call__(self, text: str) -> TaggedText: ...  # pyright: ignore[reportOverlappingOverload]
@@ -240,6 +243,53 @@ class TextTagger(TextModel):
             if end > start
         ]
 
+    def stream(
+        self,
+        look_ahead: int | None = None,
+        context: int | None = None,
+        stride: int | None = None,
+        max_pending: int = 1000,
+    ) -> TagStream:
+        """Starts a stream: a text that comes in pieces, whose tags are known as early as possible.
+
+        The stream reads the text as one sentence of any length. `TagStream` describes which tags
+        are final, and how they compare with those of `tag`.
+
+        Args:
+            look_ahead: int. Number of tokens after a token that its emission scores are computed
+                from. Must be given, as `context`, if the encoder reads the whole sentence, as all
+                encoders except `LinearEncoder` and `TokenEmbedder` without ELMo do. The tags are
+                then an approximation of those of `tag`. Must be `None` for other models, whose
+                windows are known. Defaults to `None`.
+            context: int. Number of tokens before a token that its emission scores are computed
+                from. Defaults to `None`.
+            stride: int. Number of tokens whose emission scores are computed together, from one
+                window. The number of tokens to encode per token is
+                `(context + stride + look_ahead) / stride`, and tags are final up to `stride - 1`
+                tokens later. Must be `None` if the windows are known. If `None`, it is 1. Defaults
+                to `None`.
+            max_pending: int. Maximum number of tokens with final emission scores whose tags are
+                undecided, before the older half of them is fixed. Defaults to 1000.
+
+        Returns:
+            `TagStream`.
+
+        Raises:
+            ValueError: If an option does not apply to the model, is missing or is out of range, or
+                if the model reads stored vectors.
+
+        Example:
+        >>> from tfreps.models import HMMTagger
+        >>> from tfreps.text import TokenIndexer
+        >>> indexer = TokenIndexer.from_sentences([["Ada", "lives"]])
+        >>> stream = TextTagger(HMMTagger(indexer.vocabulary_size, ["X"]), indexer).stream()
+        >>> stream.append("Ada li").tokens, stream.append("ves").provisional_tokens
+        (['Ada'], ['lives'])
+        >>> stream.close().tokens
+        ['lives']
+        """
+        return TagStream(self, look_ahead, context, stride, max_pending)
+
     def attention(self, text: str, second: str | None = None) -> TextAttention:
         """Returns the attention of the Transformer inside the model for a text.
 
@@ -267,6 +317,38 @@ class TextTagger(TextModel):
         ids, probabilities = self.model.encoder.attention(features)  # `PieceEncoder`
         names = [self.tokenizer.vocabulary[number] for number in ids[0]]
         return TextAttention(names, probabilities[0].numpy())
+
+    def _step_scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Returns the transition `[K, K]`, start `[K]` and end `[K]` scores of decoding."""
+        outputs = {"emissions": tf.zeros([1, 1, len(self.names)]), "mask": tf.ones([1, 1], "bool")}
+        _, _, transitions, start, end = self.model._chain(outputs)
+        return transitions.numpy(), start.numpy(), end.numpy()
+
+    def _emissions(self, rows: list[list[str]]) -> np.ndarray:
+        """Returns the emission scores of tokens as decoding uses them: float32 `[B, T, K]`."""
+        if self.tokenizer is not None:
+            check_room(rows, self.tokenizer, self.max_length)
+        longest = max(map(len, rows))
+        tokens = tf.constant([row + [""] * (longest - len(row)) for row in rows])
+        emissions = self._emission_function()(tokens).numpy()
+        if not (emissions < np.inf).all():
+            raise ValueError(
+                "The emission scores of the model must be below infinity; got NaN or infinity for "
+                f"the tokens {' '.join(rows[0])[:60]!r}. Check the weights of the model."
+            )
+        return emissions
+
+    def _emission_function(self) -> Any:
+        """Returns a graph of `model._chain`, traced once until other variables replace those."""
+        key = tuple(map(id, self.model.variables))
+        if self._traced is None or self._traced[0] != key:
+
+            @tf.function(input_signature=[tf.TensorSpec([None, None], tf.string)], autograph=False)
+            def emissions(tokens):
+                return self.model._chain(self.indexer(tokens))[0]
+
+            self._traced = key, emissions
+        return self._traced[1]
 
 
 def _without_overlaps(spans: list[TextSpan]) -> list[TextSpan]:

@@ -80,6 +80,8 @@ class HMMTagger(SentenceTagger, WholeModel, keras.Model):
     [array([0, 1], dtype=int32), array([], dtype=int32), array([1], dtype=int32)]
     """
 
+    _window = 0, 0  # the emission scores of a token depend on it alone
+
     def __init__(
         self,
         vocabulary_size: int,

@@ -145,6 +145,14 @@ class LinearEncoder(WholeModel, keras.Model):
         y = tf.where(tf.expand_dims(mask, -1), y, 0.0)  # [B, T, units]
         return {"sequence_output": y, "mask": mask}
 
+    @property
+    def _window(self):
+        """Returns the distances of the first and the last token of the features of a token."""
+        parts = self.unigram_offsets, self.bigram_offsets, self.trigram_offsets
+        ends = [offset + n for n, offsets in enumerate(parts) for offset in offsets]
+        starts = [offset for offsets in parts for offset in offsets]
+        return max(0, -min(starts)), max(0, *ends)
+
     def _input_signatures(self):
         """Returns the input specs; see `ExportMethods._input_signatures`."""
         return with_optional([feature("token_ids")], feature("mask", dtype="bool"))

@@ -13,6 +13,10 @@ Part = TypeVar("Part")
 class ModelParts:
     """Mixin with the methods of all models that look at the models inside them."""
 
+    # Numbers of tokens to the left and right of a token that its output depends on. `None` if
+    # there is no limit, or it is not known.
+    _window: tuple[int, int] | None = None
+
     @property
     def trainable(self) -> bool:
         """True if the model is trainable.

@@ -298,6 +298,13 @@ class Tagger(SentenceTagger, PublishedTagger, SentenceLossModel, keras.Model):
         return [] if self.use_crf else [self.crf]
 
     @property
+    def _window(self):
+        """Returns the window of the emissions: that of the encoder and of the linear model."""
+        parts = [self.encoder] if self.linear is None else [self.encoder, self.linear]
+        windows = [getattr(part, "_window", None) for part in parts]
+        return None if None in windows else tuple(map(max, zip(*windows, strict=True)))
+
+    @property
     def classes(self) -> list[str]:
         """Names of the tags. Taggers and classifiers both have this attribute."""
         return self.tags

@@ -175,6 +175,11 @@ class TokenEmbedder(WholeModel, keras.Model):
         x = tf.where(tf.expand_dims(mask, -1), x, 0.0)  # [B, T, output_dim]
         return {"sequence_output": x, "mask": mask}
 
+    @property
+    def _window(self):
+        """Returns (0, 0), because the vectors of a token depend on it alone, except with ELMo."""
+        return (0, 0) if self.elmo is None else None
+
     def _input_signatures(self):
         """Returns the specs of the used features; see `ExportMethods._input_signatures`."""
         specs = []

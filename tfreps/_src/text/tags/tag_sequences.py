@@ -1,5 +1,6 @@
 """Reads spans from sequences of tags, converts between schemes, and validates tags."""
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -59,18 +60,36 @@ def spans(tags: Sequence[str], scheme: Scheme, mode: SpanMode = "strict") -> lis
     """
     check_scheme(scheme, plain=False)
     check_mode(mode)
-    found = []
-    start = None
-    before = NOTHING
-    for position in range(len(tags) + 1):
-        last = position == len(tags)
-        tag = NOTHING if last else _parts_at(tags, position, scheme)
-        if start is None or not continues(tag, before, scheme, mode):
-            if start is not None and closes(tag, before, scheme, mode):
-                found.append(Span(before.type, start, position))
-            start = position if starts(tag, before, scheme, mode) else None
-        before = tag
-    return found
+    reader = SpanReader(scheme, mode)
+    parts = (_parts_at(tags, position, scheme) for position in range(len(tags)))
+    found = [reader.read(tag) for tag in itertools.chain(parts, [NOTHING])]
+    return [span for span in found if span is not None]
+
+
+class SpanReader:
+    """Finds the spans of tags that are read one at a time; `mode` is that of `spans`.
+
+    `start` is the position of the first tag of the span that may continue, or `None`.
+    """
+
+    def __init__(self, scheme: Scheme, mode: SpanMode = "strict"):
+        self.scheme: Scheme = scheme
+        self.mode: SpanMode = mode
+        self.start: int | None = None
+        self._position = 0
+        self._before = NOTHING
+
+    def read(self, tag: TagParts) -> Span | None:
+        """Reads the next tag, `NOTHING` at the end, and returns the span that ends before it."""
+        before, scheme, mode = self._before, self.scheme, self.mode
+        found = None
+        if self.start is None or not continues(tag, before, scheme, mode):
+            if self.start is not None and closes(tag, before, scheme, mode):
+                found = Span(before.type, self.start, self._position)
+            self.start = self._position if starts(tag, before, scheme, mode) else None
+        self._before = tag
+        self._position += 1
+        return found
 
 
 def spans_to_tags(found: Iterable[tuple[str, int, int]], length: int, scheme: Scheme) -> list[str]:

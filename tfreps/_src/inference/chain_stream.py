@@ -1,0 +1,144 @@
+"""ChainStream: Viterbi decoding of a chain that grows, with the tags that cannot change."""
+
+import numpy as np
+
+from tfreps._src.layers.ops.chain_recursion import FORBIDDEN
+
+
+class ChainStream:
+    """Viterbi decoding of a chain that grows at its end.
+
+    For each tag of the last token, the best path that ends in it is a survivor. A tag is final when
+    all possible survivors have it, because the best path of any longer chain begins as one of them:
+
+        best_t[j] = max_i(best_{t-1}[i] + transitions[i, j]) + emissions[t, j]
+
+    The scores are float64, and the largest is subtracted at each token, so that sums of float32
+    scores are exact in practice however long the chain is. Of paths with equal scores, the one with
+    the smaller tag id at the first difference is chosen, as `layers.ops.chain.viterbi` does when
+    its float32 sums are exact.
+
+    If more than `max_pending` tokens are undecided, the older half of them is fixed to the tags of
+    the best survivor, and survivors with another tag at the last of these are dropped.
+
+    Args:
+        transitions, start, end: float arrays, shapes `[K, K]`, `[K]` and `[K]`, as in
+            `layers.ops.chain`.
+        max_pending: int. Maximum number of undecided tokens, at least 1.
+
+    Example:
+    >>> zeros = np.zeros(2)
+    >>> chain = ChainStream(np.array([[0.0, -2.0], [-2.0, 0.0]]), zeros, zeros, max_pending=9)
+    >>> for emissions in [1.0, 0.0], [0.0, 9.0], [0.0, 0.0]:
+    ...     print(chain.append(np.array([emissions])), chain.best(np.zeros([0, 2])))
+    [] [0]
+    [] [1, 1]
+    [1, 1] [1]
+    """
+
+    def __init__(
+        self, transitions: np.ndarray, start: np.ndarray, end: np.ndarray, max_pending: int
+    ):
+        self._steps, self._start, self._end = map(_bounded, (transitions, start, end))
+        self._max_pending = max_pending
+        self._scores = np.zeros(0)  # [K], of the survivors, at most 0; empty before the first token
+        self._ranks = np.arange(len(start))  # [K], their alphabetical order
+        self._first = np.arange(len(start))  # [K], their tags at the first undecided token
+        self._previous: list[np.ndarray] = []  # [K] per undecided token after the first: pointers
+        self._size = 0  # number of undecided tokens
+
+    def append(self, emissions: np.ndarray) -> list[int]:
+        """Reads the emissions `[N, K]` of the next tokens; returns the tags that became final."""
+        final = []
+        for row in emissions:
+            self._scores, self._ranks, previous = self._advance(self._scores, self._ranks, row)
+            if self._size:
+                self._previous.append(previous)
+            self._first = self._first[previous] if self._size else np.arange(len(row))
+            self._size += 1
+            if self._size > self._max_pending:
+                final += self._agreed()
+            if self._size > self._max_pending:
+                final += self._fixed()
+        return final + self._agreed()
+
+    def best(self, emissions: np.ndarray) -> list[int]:
+        """Returns the tags of the undecided tokens, and of `emissions`, if the chain ended there.
+
+        `emissions`, `[N, K]`, are those of the tokens that follow; the state does not change.
+        """
+        scores, ranks, pointers = self._scores, self._ranks, list(self._previous)
+        size = self._size
+        for row in emissions:
+            scores, ranks, previous = self._advance(scores, ranks, row)
+            pointers += [previous] if size else []
+            size += 1
+        if not size:
+            return []
+        return _path(pointers, _best(scores + self._end, ranks))
+
+    def _advance(self, scores, ranks, row):
+        """Returns the scores and ranks of the survivors at the next token, and their pointers."""
+        row = _bounded(row)  # [K]
+        tags = np.arange(len(row))
+        if not len(scores):
+            scores, previous, ranks = self._start + row, tags, tags
+        else:
+            into = scores[:, None] + self._steps  # [from, to]
+            best = into.max(axis=0)
+            previous = np.where(into == best, ranks[:, None], len(row)).argmin(axis=0)  # [to]
+            scores = best + row
+            order = np.argsort(ranks[previous] * len(row) + tags)
+            ranks = np.empty_like(tags)
+            ranks[order] = tags
+        return scores - scores.max(), ranks, previous
+
+    def _agreed(self):
+        """Removes the tags that all possible survivors share, and returns them."""
+        if not self._size:
+            return []
+        alive = np.flatnonzero(self._scores > 0.5 * FORBIDDEN)
+        if (self._first[alive] != self._first[alive[0]]).any():
+            return []
+        states, shared = alive, self._size - 1
+        while (states != states[0]).any():
+            states = self._previous[shared - 1][states]
+            shared -= 1
+        return self._removed(_path(self._previous[:shared], states[0]))
+
+    def _fixed(self):
+        """Returns the older half of the best survivor's tags, and drops the other survivors."""
+        count = self._size - self._max_pending // 2
+        path = _path(self._previous, _best(self._scores, self._ranks))
+        last = np.arange(len(self._ranks))  # [K], the survivors' tags at the last fixed token
+        for previous in reversed(self._previous[count - 1 :]):
+            last = previous[last]
+        self._scores = np.where(last == path[count - 1], self._scores, FORBIDDEN)
+        return self._removed(path[:count])
+
+    def _removed(self, tags):
+        """Removes the first undecided tokens, whose tags are given, and returns the tags."""
+        self._previous = self._previous[len(tags) :]
+        self._size -= len(tags)
+        self._first = np.arange(len(self._ranks))
+        for previous in reversed(self._previous):
+            self._first = previous[self._first]
+        return tags
+
+
+def _path(pointers: list[np.ndarray], last: int) -> list[int]:
+    """Returns the tags of the survivor that ends in the tag `last`."""
+    tags = [int(last)]
+    for previous in reversed(pointers):
+        tags.append(int(previous[tags[-1]]))
+    return tags[::-1]
+
+
+def _best(scores: np.ndarray, ranks: np.ndarray) -> int:
+    """Returns the survivor with the largest score, and of equal ones that with the least rank."""
+    return int(np.where(scores == scores.max(), ranks, len(ranks)).argmin())
+
+
+def _bounded(scores: np.ndarray) -> np.ndarray:
+    """Converts scores to float64, with `FORBIDDEN` for all scores below it."""
+    return np.maximum(np.asarray(scores, np.float64), FORBIDDEN)

@@ -1,0 +1,343 @@
+"""TagStream: tags a text that comes in pieces, with the spans that are final and provisional."""
+
+import copy
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tfreps._src.files.argument_checks import check_integers
+from tfreps._src.inference.chain_stream import ChainStream
+from tfreps._src.text.tags.tag_schemes import NOTHING, tag_parts
+from tfreps._src.text.tags.tag_sequences import SpanReader
+from tfreps._src.text.token_stream import StreamToken, TokenStream
+
+if TYPE_CHECKING:
+    from tfreps._src.inference.text_tagger import TextTagger
+
+WINDOW_TOKENS = 256  # tokens per window of a model whose emissions depend on a known window
+BATCH_TOKENS = 4096  # most tokens of the windows of a batch, padding included
+
+
+class StreamSpan(NamedTuple):
+    """Span of tokens in a stream.
+
+    Attributes:
+        type: str. Type of the span, such as `"PER"`.
+        start: int. Index of the first token of the span, counted from the start of the stream.
+        end: int. End index, exclusive.
+        text: str. The part of the text from the first to the last token of the span.
+        start_char: int. Index of the first character of the span in the text of the stream.
+        end_char: int. End index of its last character, exclusive.
+
+    Example:
+    >>> StreamSpan("PER", 0, 1, "Ada", 0, 3)
+    StreamSpan(type='PER', start=0, end=1, text='Ada', start_char=0, end_char=3)
+    """
+
+    type: str
+    start: int
+    end: int
+    text: str
+    start_char: int
+    end_char: int
+
+
+@dataclasses.dataclass(frozen=True)
+class StreamUpdate:
+    """Change of the tags of a `TagStream`, from one piece of text to the next.
+
+    Adding `spans` and `provisional_spans` of every update to a set, after removing `retracted`,
+    keeps the set equal to the spans of the text so far.
+
+    Attributes:
+        tokens: list of str. The tokens whose tags became final.
+        tags: list of str. Their tags.
+        spans: list of `StreamSpan`. The spans that became final.
+        provisional_tokens: list of str. All later tokens so far.
+        provisional_tags: list of str. Their tags if the text ended here, which may change.
+        provisional_spans: list of `StreamSpan`. The spans, apart from final ones, if the text
+            ended here.
+        retracted: list of `StreamSpan`. The provisional spans of the previous update that are
+            neither final nor provisional now.
+    """
+
+    tokens: list[str]
+    tags: list[str]
+    spans: list[StreamSpan]
+    provisional_tokens: list[str]
+    provisional_tags: list[str]
+    provisional_spans: list[StreamSpan]
+    retracted: list[StreamSpan]
+
+    def asdict(self) -> dict[str, Any]:
+        """Converts the update to a dict for JSON, in which the spans are dicts.
+
+        Returns:
+            dict with the attributes as keys.
+        """
+        found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        for name in ("spans", "provisional_spans", "retracted"):
+            found[name] = [span._asdict() for span in found[name]]
+        return found
+
+
+class TagStream:
+    """Tags a text that comes in pieces, such as the output of a speech recognizer.
+
+    The stream is one text, which the tagger reads as one sentence. `TextTagger.stream` creates it.
+
+    **Final tags.** A tag is final when the text that follows cannot change it: the token is
+    complete, its emission scores are final, and all sequences of tags that may still become the
+    best one have this tag there. A span is final when the tag after it is.
+
+    - If the emissions of a token depend on a known window of tokens, the final tags are those of
+      `TextTagger.tag` for the whole text, up to rounding. These models are an `HMMTagger`, and a
+      `Tagger` on a `LinearEncoder` or on a `TokenEmbedder` without ELMo. The tags of an update,
+      final and provisional, are then those of `tag` for the text so far.
+    - Other encoders read the whole sentence. The stream approximates this by windows: the emissions
+      of `stride` tokens are computed from a window of these tokens, `context` tokens before them
+      and `look_ahead` tokens after them. They are final when the window is complete, and do not
+      depend on how the text is split into pieces. If `context` is at least the number of tokens,
+      and `look_ahead` too, the tags are those of `tag`.
+
+    If the best sequences differ for more than `max_pending` tokens, the older half of these tokens
+    gets the tags of the best sequence so far, which may then differ from those of `tag`.
+
+    **Cost.** The tokens that are encoded per new token, and the memory, do not depend on the length
+    of the stream, only on the windows, `max_pending`, and the length of the unfinished token and
+    span. Provisional tags are computed again in each update, for at most the undecided tokens.
+
+    **Confidences.** There are none: the probability of a tag depends on the text that follows.
+
+    Args:
+        tagger: `TextTagger`.
+        look_ahead, context, stride, max_pending: As in `TextTagger.stream`.
+
+    Raises:
+        ValueError: As in `TextTagger.stream`.
+
+    Example:
+    >>> from tfreps.inference import TextTagger
+    >>> from tfreps.models import HMMTagger
+    >>> from tfreps.text import TokenIndexer
+    >>> indexer = TokenIndexer.from_sentences([["Ada", "Lovelace", "wrote"]])
+    >>> hmm = HMMTagger(indexer.vocabulary_size, ["O", "B-PER", "I-PER"], "bio")
+    >>> ids = [[4, 5, 6], [6, 4, 5], [4, 6]]
+    >>> _ = hmm.fit_counts(ids, [[1, 2, 0], [0, 1, 2], [1, 0]])
+    >>> stream = TextTagger(hmm, indexer).stream()
+    >>> [span.text for span in stream.append("Ada Love").provisional_spans]
+    ['Ada Love']
+    >>> update = stream.append("lace wrote ")
+    >>> [span.text for span in update.retracted], update.tags, update.provisional_tags
+    (['Ada Love'], ['B-PER', 'I-PER'], ['O'])
+    >>> [span.text for span in stream.close().spans]
+    ['Ada Lovelace']
+    """
+
+    def __init__(
+        self,
+        tagger: "TextTagger",
+        look_ahead: int | None = None,
+        context: int | None = None,
+        stride: int | None = None,
+        max_pending: int = 1000,
+    ):
+        check_integers(1, max_pending=max_pending)
+        self._windows = _windows(tagger, look_ahead, context, stride)
+        self._tagger = tagger
+        self._chain = ChainStream(*tagger._step_scores(), max_pending)
+        self._text = TokenStream(tagger.tokens)  # pyright: ignore[reportArgumentType]
+        self._spans = SpanReader(tagger.scheme) if tagger.scheme is not None else None
+        self._shown: list[StreamSpan] = []  # provisional spans of the last update
+        self._tokens: list[StreamToken] = []  # complete tokens that are still needed
+        self._first = 0  # index of the first of them in the stream
+        self._num_encoded = 0  # tokens of the stream whose emissions are final
+        self._num_final = 0  # tokens of the stream whose tags are final
+        self._is_closed = False
+
+    def append(self, text: str) -> StreamUpdate:
+        """Reads the next piece of the text.
+
+        Args:
+            text: str. The piece, of any length. Pieces are joined without white space.
+
+        Returns:
+            `StreamUpdate`.
+
+        Raises:
+            ValueError: If the stream is closed, if `text` is not a str, if the pieces of a window
+                do not fit into the `max_length` of a BERT model, or if the model computes NaN or
+                infinity.
+        """
+        if not isinstance(text, str):
+            raise ValueError(f"`text` must be a str; got {text!r} ({type(text).__name__}).")
+        self._check_open()
+        complete, rest = self._text.append(text)
+        self._tokens += complete
+        num_complete = self._first + len(self._tokens)
+        return self._update(self._windows.num_ready(self._num_encoded, num_complete), rest)
+
+    def close(self) -> StreamUpdate:
+        """Ends the text, so that all tags are final.
+
+        Returns:
+            `StreamUpdate` without provisional tokens, tags and spans.
+
+        Raises:
+            ValueError: As in `append`.
+        """
+        self._check_open()
+        self._tokens += self._text.close()
+        self._is_closed = True
+        return self._update(self._first + len(self._tokens), [])
+
+    def _check_open(self):
+        if self._is_closed:
+            raise ValueError("The stream is closed. Create a new one with `tagger.stream()`.")
+
+    def _update(self, ready, rest):
+        """Returns the update after new tokens; `ready` is the number with final emissions.
+
+        `rest` are the tokens that may still change.
+        """
+        tokens = self._tokens + rest
+        emissions = self._emissions(tokens, ready)  # [N, K]
+        count = ready - self._num_encoded
+        self._num_encoded = ready
+        tags = self._chain.append(emissions[:count])
+        best = self._chain.best(emissions[count:])
+        if self._is_closed:
+            tags, best = tags + best, []
+        final, later = ([self._tagger.names[tag] for tag in ids] for ids in (tags, best))
+        spans, coming = self._new_spans(final, later, tokens)
+        shown = {*spans, *coming}
+        retracted = [span for span in self._shown if span not in shown]
+        self._shown = coming
+        texts = [token.token for token in tokens[self._num_final - self._first :]]
+        self._num_final += len(final)
+        self._drop_tokens()
+        done, open_texts = texts[: len(final)], texts[len(final) :]
+        return StreamUpdate(done, final, spans, open_texts, later, coming, retracted)
+
+    def _emissions(self, tokens, ready):
+        """Returns the emissions of all tokens from the first without final ones, `[N, K]`.
+
+        Those of the tokens from `ready` are provisional, and computed from one window.
+        """
+        end = self._first + len(tokens)
+        windows = self._windows.of(self._num_encoded, ready, end)
+        provisional = self._windows._replace(stride=end + 1).of(ready, end, end)
+        rows, kept = [], []
+        for first, start, stop, last in [*windows, *provisional]:
+            rows.append([t.token for t in tokens[first - self._first : last - self._first]])
+            kept.append(slice(start - first, stop - first))
+        found = [np.zeros([0, len(self._tagger.names)])]
+        for batch in _batches(rows):
+            emissions = self._tagger._emissions(rows[batch])  # [B, T, K]
+            found += [row[part] for row, part in zip(emissions, kept[batch], strict=True)]
+        return np.concatenate(found)
+
+    def _new_spans(self, final, later, tokens):
+        """Returns the spans that new final tags end, and those that provisional tags end."""
+        if self._spans is None:
+            return [], []
+        scheme = self._spans.scheme
+        spans = [self._spans.read(tag_parts(tag, scheme)) for tag in final]
+        reader = copy.copy(self._spans)
+        coming = [reader.read(tag_parts(tag, scheme)) for tag in later] + [reader.read(NOTHING)]
+        if self._is_closed:
+            spans, coming = spans + coming, []
+        return self._placed(spans, tokens), self._placed(coming, tokens)
+
+    def _placed(self, spans, tokens):
+        """Returns the `StreamSpan` of each span; `None` stands for a tag that ends no span."""
+        found = []
+        for span in filter(None, spans):
+            own = tokens[span.start - self._first : span.end - self._first]
+            start, end = own[0].start, own[-1].end
+            text = own[0].source[start - own[0].end :] + "".join(t.source for t in own[1:])
+            found.append(StreamSpan(span.type, span.start, span.end, text, start, end))
+        return found
+
+    def _drop_tokens(self):
+        """Drops the tokens that no later update needs."""
+        needed = min(self._num_final, self._num_encoded - self._windows.left)
+        if self._spans is not None and self._spans.start is not None:
+            needed = min(needed, self._spans.start)
+        if needed > self._first:
+            self._tokens = self._tokens[needed - self._first :]
+            self._first = needed
+
+
+class _Windows(NamedTuple):
+    """Windows of tokens from which emissions are computed.
+
+    A window is `stride` tokens, whose emissions it gives, with up to `left` tokens before them and
+    `right` after them. With `on_grid`, the first of the `stride` tokens is a multiple of `stride`.
+    """
+
+    left: int
+    right: int
+    stride: int
+    on_grid: bool
+
+    def num_ready(self, num_encoded: int, num_tokens: int) -> int:
+        """Returns the number of tokens of the stream whose emissions more tokens do not change."""
+        ready = num_tokens - self.right
+        return max(num_encoded, ready - ready % self.stride if self.on_grid else ready)
+
+    def of(self, start: int, stop: int, end: int) -> Iterator[tuple[int, int, int, int]]:
+        """Yields each window of the tokens from `start` to `stop`; the stream ends at `end`.
+
+        Each is the indices of its first token, the first and the end of those whose emissions it
+        gives, and its end.
+        """
+        for first in range(start, stop, self.stride):
+            after = min(first + self.stride, stop)
+            yield max(0, first - self.left), first, after, min(after + self.right, end)
+
+
+def _windows(tagger, look_ahead, context, stride):
+    """Returns the windows for a tagger; checks the options, which depend on its encoder."""
+    given = {"look_ahead": look_ahead, "context": context, "stride": stride}
+    if tagger.model._reads_vectors:
+        raise ValueError(
+            "A stream needs a model that reads only text, but this one reads vectors that `tfreps "
+            "embed` computed. Train the model on the biLM itself instead of stored vectors."
+        )
+    encoder = type(getattr(tagger.model, "encoder", tagger.model)).__name__
+    known = tagger.model._window
+    if known is not None:
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(
+                    f"`{name}` does not apply to a model on a {encoder}, whose window of "
+                    f"{known[0]} tokens before and {known[1]} after is known; got {value}. Omit "
+                    f"`{name}`."
+                )
+        left, right = known
+        return _Windows(left, right, WINDOW_TOKENS, on_grid=False)
+    if look_ahead is None or context is None:
+        raise ValueError(
+            f"`look_ahead` and `context` must be numbers of tokens for a model on a {encoder}, "
+            f"which reads the whole sentence; got {look_ahead} and {context}. Pass for example "
+            "`look_ahead=8, context=64`; the tags are then an approximation."
+        )
+    stride = 1 if stride is None else stride
+    check_integers(0, look_ahead=look_ahead, context=context)
+    check_integers(1, stride=stride)
+    return _Windows(context, look_ahead, stride, on_grid=True)
+
+
+def _batches(rows: Sequence[Sequence[str]]) -> Iterator[slice]:
+    """Yields the slices of windows that are encoded together."""
+    start = longest = 0
+    for end, row in enumerate(rows):
+        longest = max(longest, len(row))
+        if end > start and (end - start + 1) * longest > BATCH_TOKENS:
+            yield slice(start, end)
+            start, longest = end, len(row)
+    if len(rows) > start:
+        yield slice(start, len(rows))

@@ -1,0 +1,156 @@
+"""TokenStream: splits a text that comes in pieces into the tokens of the whole text."""
+
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from tfreps._src.text.tokenizers import Method, WordSplitter, check_method, tokenize
+
+# White space that ends a word for the tokenizers of BERT. Some drop the other kinds, and join the
+# characters around them.
+_BERT_WHITE_SPACE = frozenset(" \t\n\r")
+_IDEOGRAPHS = "\u4e00", "\u9fff"  # the most frequent ones, first and last
+
+
+class StreamToken(NamedTuple):
+    """Token of a stream: characters `start` to `end` (exclusive) of the whole text.
+
+    `source` is the text from the end of the previous token to `end`.
+    """
+
+    token: str
+    start: int
+    end: int
+    source: str
+
+
+class TokenStream:
+    """Splits a text that comes in pieces into the tokens of the whole text.
+
+    A token is final when no text that follows can change it. The end of the text is therefore held
+    back, by tokenizer:
+
+    - "characters": nothing.
+    - "words": from the last character that is not a letter, numeral, mark or underscore.
+    - "spaces": from the last white space.
+    - "treebank": from the last complete word between white space, because whether a period is a
+      token depends on the next word.
+    - BERT: from the last space, tab, line end or, if each is a token, Chinese character.
+
+    Pieces are strings, so they cannot split a character, but may split a token, a character and
+    its combining marks, or `\\r\\n`.
+
+    Args:
+        method: str or tokenizer, as for `tfreps.text.tokenize`.
+
+    Example:
+        >>> stream = TokenStream("words")
+        >>> for piece in ["It's a do", "g."]:
+        ...     final, open_tokens = stream.append(piece)
+        ...     print([t.token for t in final], [t.token for t in open_tokens])
+        ['It', "'", 's', 'a'] ['do']
+        ['dog', '.'] []
+    """
+
+    def __init__(self, method: Method | WordSplitter = "spaces"):
+        check_method(method)
+        self.method: Method | WordSplitter = method
+        self._held = ""  # text that is not in a final token
+        self._offset = 0  # number of characters before it
+        self._gap = ""  # text between the last final token and the held text
+        self._cut = _cuts(method)
+
+    def append(self, text: str) -> tuple[list[StreamToken], list[StreamToken]]:
+        """Returns the tokens that became final, and those of the rest if the text ended here."""
+        held = self._held + text
+        cut = self._cut(held)
+        if self.method == "treebank":
+            rows = tokenize([held], self.method)  # the word after the cut affects those before it
+        else:
+            rows = tokenize([held[:cut], held[cut:]], self.method)
+        found = list(self._placed(held, [token for row in rows for token in row]))
+        final = [token for token in found if token.end <= self._offset + cut]
+        end = final[-1].end - self._offset if final else 0
+        self._gap = held[end:cut] if final else self._gap + held[:cut]
+        self._held = held[cut:]
+        self._offset += cut
+        return final, found[len(final) :]
+
+    def close(self) -> list[StreamToken]:
+        """Returns the tokens of the rest, which are final at the end of the text."""
+        _, rest = self.append("")
+        return rest
+
+    def _placed(self, text: str, tokens: Sequence[str]) -> Iterator[StreamToken]:
+        """Yields the tokens of the held text with their places in the whole text."""
+        gap = self._gap
+        last = 0
+        for token, (start, end) in zip(tokens, _places(text, tokens), strict=True):
+            yield StreamToken(token, self._offset + start, self._offset + end, gap + text[last:end])
+            gap, last = "", end
+
+
+def _places(text: str, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yields the start and the end of each token in the text.
+
+    Tokenizers keep all characters except white space and those that BERT drops, such as control
+    characters, which may be inside of a token.
+
+    >>> list(_places("a \\x00bc", ["a", "bc"]))
+    [(0, 1), (3, 5)]
+    """
+    end = 0
+    for token in tokens:
+        start = text.index(token[0], end)
+        end = start + len(token)
+        if not text.startswith(token, start):
+            end = start
+            for character in token:
+                end = text.index(character, end) + 1
+        yield start, end
+
+
+def _cuts(method: Method | WordSplitter) -> Callable[[str], int]:
+    """Returns a function of a text: the number of characters whose tokens cannot change."""
+    if method == "characters":
+        return len
+    if method == "treebank":
+        return _start_of_last_complete_word
+    if isinstance(method, str):
+        ends_token = str.isspace if method == "spaces" else _is_no_word_character
+    else:
+        ends_token = _bert_ends(method)
+
+    def after_the_last(text: str) -> int:
+        cut = len(text)
+        while cut and not ends_token(text[cut - 1]):
+            cut -= 1
+        return cut
+
+    return after_the_last
+
+
+def _start_of_last_complete_word(text: str) -> int:
+    end = len(text)
+    while end and not text[end - 1].isspace():  # a word that may go on
+        end -= 1
+    start = len(text[:end].rstrip())
+    while start and not text[start - 1].isspace():
+        start -= 1
+    return start
+
+
+def _is_no_word_character(character: str) -> bool:
+    """Returns True if a character is a token of "words" by itself, or white space.
+
+    Characters that Python's version of Unicode does not have may be letters in TensorFlow's.
+    """
+    category = unicodedata.category(character)
+    return category[0] in "PSZC" and category != "Cn" and character != "_"
+
+
+def _bert_ends(tokenizer: WordSplitter) -> Callable[[str], bool]:
+    """Returns a function that is True for characters after which a tokenizer starts a new word."""
+    first, last = _IDEOGRAPHS
+    are_tokens = tokenize([f"x{first}x"], tokenizer) == [["x", first, "x"]]
+    return lambda c: c in _BERT_WHITE_SPACE or (are_tokens and first <= c <= last)
