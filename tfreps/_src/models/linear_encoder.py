@@ -185,6 +185,11 @@ class LinearEncoder(WholeModel, keras.Model):
         mixed = key * 1327217885 % 2**31  # Knuth's multiplicative hashing with the golden ratio
         product = mixed * num_buckets
         if is_portable():  # LiteRT does not divide int64; in float32, this division is exact
+            if num_buckets > 2**24:
+                raise ValueError(
+                    "A model for ONNX Runtime or LiteRT can have at most 4,194,304 buckets "
+                    f"(`num_buckets`); got {self.num_buckets}. Export a SavedModel instead."
+                )
             return tf.cast(tf.cast(product - product % 2**31, "float32") / 2.0**31, "int32")
         return tf.cast(product // 2**31, "int32")
 
