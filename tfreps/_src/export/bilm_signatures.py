@@ -175,7 +175,7 @@ class BiLMSignatures(Signatures):
         return {**outputs, "sequence_len": tf.identity(sequence_len)}
 
     def _elmo(self, out):
-        return tf.cast(tf.where(out["mask"][..., None], self._mix(out), 0.0), tf.float32)
+        return tf.cast(tf.where(tf.expand_dims(out["mask"], -1), self._mix(out), 0.0), tf.float32)
 
     def _mix(self, out):
         if self.elmo is None:

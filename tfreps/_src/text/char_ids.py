@@ -192,7 +192,7 @@ def add_boundaries(
     positions = tf.range(tf.shape(ids)[1])[None]  # [1, T+2]
     is_start, is_end = positions == 0, positions == lengths[:, None] + 1
     if ids.shape.rank == 3:
-        is_start, is_end = is_start[..., None], is_end[..., None]
+        is_start, is_end = tf.expand_dims(is_start, -1), tf.expand_dims(is_end, -1)
     ids = tf.where(is_start, start, tf.where(is_end, end, ids))
     return ids, positions < lengths[:, None] + 2
 

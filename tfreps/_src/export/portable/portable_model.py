@@ -54,7 +54,9 @@ def _bilm(signatures):
     specs = {ids.name: ids, "sequence_len": tf.TensorSpec([None], "int32", "sequence_len")}
 
     def function(inputs):
-        return signatures.outputs_of(bilm(inputs[ids.name]), inputs["sequence_len"])
+        outputs = signatures.outputs_of(bilm(inputs[ids.name]), inputs["sequence_len"])
+        del outputs["sequence_len"]  # an input of the same name
+        return outputs
 
     vocabulary = reader.vocabulary
     about = {"text": _text("spaces", unknown=getattr(vocabulary, "unknown_id", 0))}
@@ -67,7 +69,9 @@ def _bert(signatures):
 
     def function(inputs):
         lengths = tf.reduce_sum(tf.cast(inputs["mask"], "int32"), axis=1)
-        return signatures.outputs_of(encoder(inputs), lengths)
+        outputs = signatures.outputs_of(encoder(inputs), lengths)
+        del outputs["sequence_len"]
+        return outputs
 
     room = tokenizer.room(signatures.max_length)
     about = {"text": _text(None, room=room), "pieces": _pieces(tokenizer)}
