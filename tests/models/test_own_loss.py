@@ -256,7 +256,7 @@ RAGGED = tf.ragged.constant([[0, 1], [2], [1], [0]])
     "y, got",
     [
         (lambda y: y[..., None, None], r"int32 of shape \(None,.* 1, 1\)"),
-        (lambda y: np.eye(3)[y], r"float64 of shape \(None,.* 3\)"),
+        (lambda y: np.eye(3, dtype="int32")[y], r"int32 of shape \(None,.* 3\)"),
         (lambda y: RAGGED, r"ragged int32 of shape \(None, None\)"),
         (lambda y: tf.constant(["O"] * 4), r"string of shape \(None,\)"),
     ],
