@@ -182,8 +182,9 @@ class TextTagger(TextModel):
         >>> from tfreps.text import TokenIndexer
         >>> indexer = TokenIndexer.from_sentences([["Ada", "lives"]])
         >>> hmm = HMMTagger(indexer.vocabulary_size, ["O", "B-PER"], scheme="bio")
-        >>> TextTagger(hmm, indexer).likely_spans(["Ada"], threshold=0.3)
-        [[TextSpan(type='PER', start=0, end=1, text='Ada', confidence=0.5, start_char=0, end_char=3)]]
+        >>> [spans] = TextTagger(hmm, indexer).likely_spans(["Ada"], threshold=0.3)
+        >>> [(span.type, span.text, span.confidence) for span in spans]
+        [('PER', 'Ada', 0.5)]
         """
         sentences = self._sentences(texts)
         tokens = [sentence.tokens for sentence in sentences]
