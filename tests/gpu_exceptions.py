@@ -76,10 +76,6 @@ IN_SIGNATURES = {
     "RaggedRange T=int64 Tsplits=int64": OnCPU(
         "positions of pieces", exports=("BertEncoder", "BertPretrainer")
     ),
-    "RaggedTensorToTensor T=int32 Tindex=int32 Tshape=int32": OnCPU(
-        "spans of each text",
-        exports=("BiLSTMEncoder", "HMMTagger", "LinearEncoder", "PieceEncoder", "SLSTMEncoder"),
-    ),
     "UnsortedSegmentSum T=int64 Tindices=int64 Tnumsegments=int32": OnCPU(
         "characters of each text", exports=("BertPretrainer",)
     ),

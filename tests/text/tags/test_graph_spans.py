@@ -37,8 +37,5 @@ def test_padded_spans_are_those_of_each_sentence(scheme, mode):
 
 def test_a_batch_without_tokens():
     rules = span_rules(["O", "B-A", "I-A"], "bio")
-    assert padded_spans(tf.zeros([2, 0], tf.int32), tf.zeros([2, 0], bool), rules).shape == (
-        2,
-        0,
-        3,
-    )
+    found = padded_spans(tf.zeros([2, 0], tf.int32), tf.zeros([2, 0], bool), rules)
+    assert found.shape == (2, 0, 3)

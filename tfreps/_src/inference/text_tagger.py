@@ -185,9 +185,9 @@ class TextTagger(TextModel):
         >>> from tfreps.text import TokenIndexer
         >>> indexer = TokenIndexer.from_sentences([["Ada", "lives"]])
         >>> hmm = HMMTagger(indexer.vocabulary_size, ["O", "B-PER"], scheme="bio")
-        >>> [[span]] = TextTagger(hmm, indexer).likely_spans(["Ada"], threshold=0.3)
-        >>> (span.type, span.text, span.confidence)
-        ('PER', 'Ada', 0.5)
+        >>> [spans] = TextTagger(hmm, indexer).likely_spans(["Ada"], threshold=0.3)
+        >>> [(span.type, span.text, span.confidence) for span in spans]
+        [('PER', 'Ada', 0.5)]
         """
         sentences = self._sentences(texts)
         tokens = [sentence.tokens for sentence in sentences]

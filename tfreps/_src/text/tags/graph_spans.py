@@ -35,12 +35,16 @@ def padded_spans(tags: tf.Tensor, mask: tf.Tensor, rules: SpanRules) -> tf.Tenso
     """
     rows, width = tf.unstack(tf.shape(tags) + [0, 1])
     types, starts = ended_spans(_consecutive(tags, mask, rules), rules)
+    is_end = tf.reshape(tf.cast(types >= 0, "int32"), [rows, width])
+    rank = tf.cumsum(is_end, 1, exclusive=True)  # [B, T + 1], among the spans of the sentence
     positions = tf.cast(tf.where(types >= 0)[:, 0], "int32")  # [spans]
     row = positions // width
     parts = tf.gather(types, positions), tf.gather(starts, positions) - row * width
     found = tf.stack([*parts, positions % width], -1)  # [spans, 3]
-    ragged = tf.RaggedTensor.from_value_rowids(found, row, nrows=rows)  # pyright: ignore[reportAttributeAccessIssue]
-    return ragged.to_tensor([-1, 0, 0])
+    places = tf.stack([row, tf.gather(tf.reshape(rank, [-1]), positions)], -1)  # [spans, 2]
+    most = tf.maximum(tf.reduce_max(tf.reduce_sum(is_end, 1)), 0)  # 0 for a batch without rows
+    nothing = tf.broadcast_to(tf.constant([-1, 0, 0]), [rows, most, 3])
+    return tf.tensor_scatter_nd_update(nothing, places, found)
 
 
 def spans_by_row(tags: tf.Tensor, mask: tf.Tensor, rules: SpanRules) -> tf.Tensor:
