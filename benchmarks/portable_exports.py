@@ -11,13 +11,11 @@ model, the seconds from the start of a process to the first answer, and the peak
 run.py of both formats, and `tfreps tag`.
 """
 
-import os
 import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 import numpy as np
 
@@ -27,6 +25,16 @@ from benchmarks.rows import print_table, program_parser
 SIZES = (1, 4, 2), (1, 20, 9), (8, 25, 9), (32, 50, 9), (32, 100, 29), (1, 300, 9)
 FORMATS = "saved_model", "onnx", "litert"
 WORDS = 5000
+# A small process that starts a command. The peak memory of a process is at least that of the one
+# that starts it.
+STARTER = """
+import resource, subprocess, sys, time
+begin = time.perf_counter()
+quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+subprocess.run(sys.argv[1:], check=True, **quiet)
+seconds = time.perf_counter() - begin
+print(seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3)
+"""
 
 
 def main(argv=None):
@@ -123,17 +131,14 @@ def starts(run_folder, text, number):
 
 def measured(command, text):
     """Returns the seconds of a process that reads a text from stdin, and its peak memory in MB."""
-    begin = time.perf_counter()
-    with tempfile.TemporaryFile("w+") as lines:
-        lines.write(f"{text}\n")
-        lines.seek(0)
-        process = subprocess.Popen(
-            command, stdin=lines, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"{' '.join(command)} failed.")
-    return time.perf_counter() - begin, usage.ru_maxrss / 1e3
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", STARTER, *command],
+        input=f"{text}\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return tuple(map(float, done.stdout.split()))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from tests.closeness import assert_close
 from tests.real.reference import FILE, TEXTS
 from tests.real.weights import package_folder
 from tfreps.__main__ import main
+from tfreps._src.export.portable import run
 from tfreps.models import BertEncoder
 
 pytestmark = pytest.mark.slow
@@ -61,6 +62,14 @@ def test_the_commands_and_the_export(embedder, tmp_path, capsys):
         *("serve", export, "--rest-port", 0, "--grpc-port", 0, "--try", TEXTS[1]),
     )
     assert "vectors" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("format", ["onnx", "litert"])
+def test_without_tensorflow(format, tmp_path):
+    pytest.importorskip("onnxruntime" if format == "onnx" else "ai_edge_litert")
+    tfreps_command("export", MODEL, "--output", tmp_path / "minilm", "--format", format)
+    answers = run.Model(tmp_path / "minilm" / "1")(TEXTS)
+    assert_close([answer["vectors"] for answer in answers], REFERENCE["vectors"], terms=TERMS)
 
 
 def test_fine_tuning(tmp_path, capsys):

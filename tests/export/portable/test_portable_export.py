@@ -52,6 +52,22 @@ def test_taggers(kind, format, tmp_path):
         assert_close(alone["confidences"], answer["confidences"], terms=4096)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("format", ["onnx", "litert"])
+def test_a_thousand_sentences(format, tmp_path):
+    """Sentences of 1 to 300 tokens, alone and in batches of 8, against the model."""
+    program, model = export(loaded("crf"), tmp_path, format)
+    given = [" ".join(RANDOM.choice([*WORDS, "new"], n)) for n in RANDOM.integers(1, 301, 1000)]
+    expected = model(given)
+    for answers in (program(given), [program([text])[0] for text in given]):
+        for answer, own in zip(answers, expected, strict=True):
+            assert answer["tags"] == own.tags
+            assert_close(answer["confidences"], own.confidences, terms=1 << 16)
+            for span, found in zip(answer["spans"], own.spans, strict=True):
+                assert span["start_char"] == found.start_char and span["type"] == found.type
+                assert_close(span["confidence"], found.confidence, terms=1 << 16)
+
+
 @pytest.mark.parametrize("kind, format", cases(OTHERS, []))
 def test_classifiers_and_embedders(kind, format, tmp_path):
     program, model = export(loaded(kind), tmp_path, format)
