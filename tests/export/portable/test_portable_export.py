@@ -91,6 +91,7 @@ def test_encoders(kind, format, tmp_path):
         assert_close(answer["vectors"], vector, terms=4096)
 
 
+@pytest.mark.slow
 def test_the_program_runs_alone(tmp_path):
     """In a process that cannot import TensorFlow, for arguments and for lines of a file."""
     program, model = export(make_trained("hmm"), tmp_path, "litert")

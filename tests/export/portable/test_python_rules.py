@@ -58,7 +58,12 @@ def test_texts_are_split_into_the_same_tokens(method):
 
 
 @pytest.mark.parametrize(
-    "kind", ["crf", "hmm", "cnn", "bert_characters", "bert_pieces", "bert_words"]
+    "kind",
+    [
+        *("crf", "hmm", "cnn", "bert_pieces"),
+        pytest.param("bert_characters", marks=pytest.mark.slow),
+        pytest.param("bert_words", marks=pytest.mark.slow),
+    ],
 )
 def test_texts_become_the_same_ids(kind, tmp_path, monkeypatch):
     trained = make_bert(kind[5:]) if kind.startswith("bert_") else make_trained(kind)
