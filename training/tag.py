@@ -14,13 +14,15 @@ JSON of `tfreps.inference.TaggedText.asdict`:
 
     {"text": "Ada slept", "tokens": ["Ada", "slept"], "tags": ["B-PER", "O"],
      "confidences": [0.9981, 0.9995],
-     "spans": [{"type": "PER", "start": 0, "end": 1, "text": "Ada", "confidence": 0.9981}]}
+     "spans": [{"type": "PER", "start": 0, "end": 1, "start_char": 0, "end_char": 3,
+                "text": "Ada", "confidence": 0.9976}]}
 
 ``text`` is left out if the input is tokenized. ``tokens``, ``tags`` and ``confidences`` (the
 probabilities of the tags) have one entry per token.
 ``spans`` is left out if the model has no tag scheme; ``start`` and ``end`` count tokens from 0,
 and ``end`` is exclusive. The ``text`` of a span is the part of the raw text, or the tokens joined
-by spaces if the input is tokenized. Its ``confidence`` is the lowest one of its tokens.
+by spaces if the input is tokenized. Its ``confidence`` is its posterior probability: the sum of
+those of all tag sequences that contain it.
 """
 
 import json

@@ -66,6 +66,7 @@ def test_in_a_graph_of_any_shape():
     ids = tf.cast(padded(WORDS)["piece_ids"], tf.int32)
     assert_close(function({"piece_ids": ids}), encoder({"piece_ids": ids})["sequence_output"])
     assert function({"piece_ids": tf.zeros([2, 0, 3], tf.int32)}).shape == (2, 0, 8)
+    assert function({"piece_ids": tf.zeros([0, 2, 3], tf.int32)}).shape == (0, 2, 8)
 
 
 def test_errors():

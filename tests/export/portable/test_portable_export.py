@@ -11,7 +11,12 @@ import tensorflow as tf
 from tests.closeness import assert_close
 from tests.exported_models import MAKERS, WORDS, make_bert, make_trained
 from tfreps._src.export.portable import run
+from tfreps._src.export.portable.portable_export import _write
+from tfreps._src.export.portable.portable_model import portable_model
 from tfreps.export import open_for_export, write_portable_export
+from tfreps.inference import TextTagger
+from tfreps.models import HMMTagger, Tagger, TokenEmbedder, TransformerEncoder
+from tfreps.text import TokenIndexer
 
 TAGGERS = "crf", "softmax", "plain", "window", "hmm", "bert_words"
 OTHERS = "cnn", "attention", "transformer", "embedder", "bert_characters", "bert_pieces"
@@ -109,8 +114,61 @@ def test_the_program_runs_alone(tmp_path):
     assert len(script.read_text().splitlines()) <= 200
 
 
+def test_words_of_a_vector_file(tmp_path):
+    """Words whose vectors are in the table that is not trained."""
+    pytest.importorskip("ai_edge_litert")
+    indexer = TokenIndexer.from_sentences([WORDS])
+    embedder = TokenEmbedder(indexer.vocabulary_size, 6, num_frozen_words=3)
+    tagger = TextTagger(Tagger(embedder, ["NOUN", "VERB", "X"]), indexer)
+    program, _ = export(tagger, tmp_path, "litert")
+    given = texts(8, 20)
+    for answer, expected in zip(program(given), tagger(given), strict=True):
+        assert answer["tags"] == expected.tags
+        assert_close(answer["confidences"], expected.confidences)
+
+
+def test_vocabularies_with_unusual_tokens(tmp_path, monkeypatch):
+    indexer = TokenIndexer(
+        ["<S>", "</S>", "<UNK>", "q\rz", "<unk>", "cat"], lowercase_fallback=True
+    )
+    tagger = TextTagger(HMMTagger(indexer.vocabulary_size, ["A", "B"]), indexer)
+    _write(tmp_path, "onnx", portable_model(open_for_export(tagger)), b"")
+    monkeypatch.setattr(run, "onnx_function", lambda path: None)
+    program = run.Model(tmp_path)
+    tokens = ["cat", "CAT", "<UNK>", "dog"]
+    expected = indexer(tf.constant([tokens]))["token_ids"][0].numpy().tolist()
+    assert [program.token_id(token)[0] for token in tokens] == expected == [6, 6, 5, 3]
+    with pytest.raises(TypeError, match="Expected a list of texts"):
+        program("cat")
+    indexer = TokenIndexer([*indexer.vocabulary.tokens[:3], "a"])
+    signatures = open_for_export(TextTagger(HMMTagger(indexer.vocabulary_size, ["A"]), indexer))
+    indexer.vocabulary.tokens[3] = "a\nb"
+    pytest.importorskip("ai_edge_litert")
+    with pytest.raises(ValueError, match="whose line feed vocabulary.txt cannot represent"):
+        write_portable_export(signatures, tmp_path / "model", "litert")
+
+
+def test_texts_with_more_tokens_than_positions(tmp_path, monkeypatch):
+    indexer = TokenIndexer.from_sentences([WORDS])
+    embedder = TokenEmbedder(indexer.vocabulary_size, 6)
+    options = {"positions": "learned", "max_sequence_length": 4}
+    encoder = TransformerEncoder(embedder, hidden_dim=8, num_layers=1, num_heads=2, **options)
+    tagger = TextTagger(Tagger(encoder, ["A", "B"]), indexer)
+    _write(tmp_path, "onnx", portable_model(open_for_export(tagger)), b"")
+    monkeypatch.setattr(run, "onnx_function", lambda path: None)
+    program = run.Model(tmp_path)
+    assert len(program.read("Ada lives in London")[0]) == 4
+    with pytest.raises(ValueError, match="Expected at most 4 tokens or pieces; got 'Ada lives"):
+        program.read("Ada lives in London .")
+
+
 def test_formats_and_places_that_are_refused(tmp_path):
     signatures = open_for_export(make_trained("hmm"))
+    (tmp_path / "tf" / "1").mkdir(parents=True)
+    (tmp_path / "tf" / "1" / "saved_model.pb").write_bytes(b"")
+    pytest.importorskip("ai_edge_litert")
+    with pytest.raises(ValueError, match="contains SavedModels.* LiteRT|ai-edge-litert to another"):
+        write_portable_export(signatures, tmp_path / "tf", "litert")
     with pytest.raises(ValueError, match="`format` must be one of 'onnx', 'litert'; got 'tf'"):
         write_portable_export(signatures, tmp_path, "tf")
     (tmp_path / "file").write_text("")

@@ -101,7 +101,7 @@ class TextTagger(TextModel):
             )
         self.names: list[str] = model.tags
         self.scheme: Scheme | None = model.scheme
-        self._span_finders: dict[tuple[float, float], Any] = {}
+        self._span_finder_of: tuple[tuple[float, float], Any] | None = None
         self._traced: tuple[tuple[int, ...], Any] | None = None
 
     @overload  # a str is a sequence of str, too
@@ -200,16 +200,16 @@ class TextTagger(TextModel):
         return found
 
     def _span_finder(self, threshold: float) -> Any:
-        """Returns the `tf.function` that finds the likely spans of a batch, traced only once."""
+        """Returns the `tf.function` that finds likely spans; that of the last threshold is kept."""
         key = threshold, self.model.temperature
-        if key not in self._span_finders:
+        if self._span_finder_of is None or self._span_finder_of[0] != key:
 
             def find(features: Any) -> dict[str, tf.Tensor]:
                 spans, log_probabilities = self.model.likely_spans(features, threshold)
                 return {"spans": spans, "span_confidences": tf.exp(log_probabilities)}
 
-            self._span_finders[key] = tf.function(find, autograph=False)
-        return self._span_finders[key]
+            self._span_finder_of = key, tf.function(find, autograph=False)
+        return self._span_finder_of[1]
 
     def _sentences(self, texts: Sequence[str | Sequence[str]]) -> list[Sentence]:
         """Returns the `Sentence` of each text; lists of tokens are used unchanged."""

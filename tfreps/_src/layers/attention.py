@@ -103,10 +103,10 @@ class SelfAttention(Configurable, keras.layers.Layer):
         x = tf.cast(inputs, "float32")
         mask = as_mask(mask, x)
         if mask is not None:
-            x = tf.where(mask[..., None], x, 0.0)  # [B, T, D]
+            x = tf.where(tf.expand_dims(mask, -1), x, 0.0)  # [B, T, D]
         y, probabilities = self._attend(x, mask, training, return_attention)
         if mask is not None:
-            y = tf.where(mask[..., None], y, 0.0)
+            y = tf.where(tf.expand_dims(mask, -1), y, 0.0)
         return (y, probabilities) if return_attention else y
 
     def _attend(self, x, mask, training=False, return_attention=False):

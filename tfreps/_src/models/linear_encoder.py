@@ -187,8 +187,9 @@ class LinearEncoder(WholeModel, keras.Model):
         if is_portable():  # LiteRT does not divide int64; in float32, this division is exact
             if num_buckets > 2**24:
                 raise ValueError(
-                    "A model for ONNX Runtime or LiteRT can have at most 4,194,304 buckets "
-                    f"(`num_buckets`); got {self.num_buckets}. Export a SavedModel instead."
+                    "A model for ONNX Runtime or LiteRT can have at most "
+                    f"{2**24 * self.num_buckets // num_buckets:,} buckets (`num_buckets`); got "
+                    f"{self.num_buckets:,}. Export a SavedModel instead."
                 )
             return tf.cast(tf.cast(product - product % 2**31, "float32") / 2.0**31, "int32")
         return tf.cast(product // 2**31, "int32")

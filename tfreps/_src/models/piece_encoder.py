@@ -116,7 +116,7 @@ class PieceEncoder(WholeModel, keras.Model):
         flat = [rows, words * width]
         number = tf.cumsum(tf.cast(tf.reshape(real, flat), "int32"), axis=1)  # [B, T * W]
         total = tf.reduce_sum(tf.cast(real, "int32"), axis=[1, 2])  # [B]
-        longest = tf.reduce_max(total) + 2
+        longest = tf.maximum(tf.reduce_max(total), 0) + 2  # 2 for a batch without rows
         # The first column becomes the start id; the last one, for padding, is dropped.
         column = tf.where(tf.reshape(real, flat), number, longest)
         row = tf.broadcast_to(tf.expand_dims(tf.range(rows), 1), flat)

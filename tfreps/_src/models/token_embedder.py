@@ -239,8 +239,8 @@ class TokenEmbedder(WholeModel, keras.Model):
         frozen = table_rows(
             self.frozen_word_embeddings, tf.where(is_frozen, ids - num_words, zeros)
         )
-        words = tf.cast(tf.where(is_frozen[..., None], frozen, trained), "float32")
-        return tf.where((ids != 0)[..., None], words, 0.0)
+        words = tf.cast(tf.where(tf.expand_dims(is_frozen, -1), frozen, trained), "float32")
+        return tf.where(tf.expand_dims(ids != 0, -1), words, 0.0)
 
     def _table(self, name, num_words, trainable, initializer=None):
         """Returns a new table of word vectors: `[num_words + 1, D]`. Row 0 is padding."""

@@ -9,7 +9,7 @@ from tfreps._src.export.bert_signatures import BertSignatures
 from tfreps._src.export.bilm_signatures import BiLMSignatures
 from tfreps._src.export.portable.python_rules import python_pattern, python_rules
 from tfreps._src.export.signature_base import Signatures
-from tfreps._src.models import Classifier, SentenceEmbedder
+from tfreps._src.models import BertEncoder, Classifier, SentenceEmbedder, TransformerEncoder
 from tfreps._src.text.bert.character_tokens import CharacterTokenizer
 from tfreps._src.text.bert.wordpiece import CONTINUATION
 from tfreps._src.text.tokenizers import rules_of
@@ -101,7 +101,7 @@ def _text_model(signatures):
 
 def _kind(model):
     kinds = {Classifier: "classifier", SentenceEmbedder: "embedder"}
-    return kinds.get(type(model), "tagger")
+    return next((kind for cls, kind in kinds.items() if isinstance(model, cls)), "tagger")
 
 
 def _function(model):
@@ -136,7 +136,14 @@ def _text_of(signatures):
     }
     unknown = getattr(indexer.vocabulary, "unknown_id", 0)
     before = getattr(signatures, "before", "") or ""
-    return _text(method, room, unknown, before, **options)
+    return _text(method, room, unknown, before, _learned_positions(trained.model), **options)
+
+
+def _learned_positions(model):
+    """Returns the number of learned positions of the Transformer in a model, or `None`."""
+    part = model.find(BertEncoder) or model.find(TransformerEncoder)
+    is_learned = part is not None and part.positions == "learned"
+    return part.max_sequence_length if is_learned else None
 
 
 def _text(
@@ -144,6 +151,7 @@ def _text(
     room=None,
     unknown=0,
     before="",
+    limit=None,
     lowercase=False,
     digits_to_zero=False,
     lowercase_fallback=False,
@@ -153,6 +161,7 @@ def _text(
         "before": before,
         "rules": None if method is None else python_rules(rules_of(method)),
         "room": room,
+        "limit": limit,
         "lowercase": lowercase,
         "digits": python_pattern(r"\p{Nd}") if digits_to_zero else None,
         "lowercase_fallback": lowercase_fallback,

@@ -9,6 +9,7 @@ It needs NumPy, and onnxruntime or ai-edge-litert. In a program of your own:
     print(Model(".")(["Ada lives in London."]))
 """
 
+import itertools
 import json
 import pathlib
 import re
@@ -26,7 +27,7 @@ class Model:
     def __init__(self, folder):
         self.folder = folder = pathlib.Path(folder)
         self.about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-        lines = (folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1]
+        lines = (folder / "vocabulary.txt").read_bytes().decode("utf-8").split("\n")[:-1]
         self.ids = {token: number for number, token in enumerate(lines)}
         start = onnx_function if self.about["format"] == "onnx" else litert_function
         self.function = start(str(folder / self.about["file"]))
@@ -42,6 +43,8 @@ class Model:
             self.replaced = str.maketrans(self.about["pieces"]["replaced"])
 
     def __call__(self, texts):
+        if isinstance(texts, str):
+            raise TypeError("Expected a list of texts; got a single string.")
         answers = []
         for first in range(0, len(texts), BATCH):
             block = texts[first : first + BATCH]
@@ -51,8 +54,6 @@ class Model:
                 found = {name: output[row] for name, output in outputs.items()}
                 answers.append({"text": text, **self.answer(text, tokens, found)})
         return answers
-
-    # From a text to tokens and ids.
 
     def read(self, text):
         """Returns the tokens of a text, and a dict from features to the ids of each token."""
@@ -67,9 +68,11 @@ class Model:
         tokens = text.split()
         makers = {name: self.makers[name] for name in self.about["inputs"] if name in self.makers}
         features = {name: [make(token) for token in tokens] for name, make in makers.items()}
-        if room is not None:
-            sizes = map(len, features.get("piece_ids", [[0]] * len(tokens)))
-            tokens = tokens[: int(np.sum(np.cumsum(list(sizes)) <= room))]
+        ends = np.cumsum([len(ids) for ids in features.get("piece_ids", [[0]] * len(tokens))])
+        tokens = tokens if room is None else tokens[: int(np.sum(ends <= room))]
+        added = 2 if "piece_ids" in features else 0  # at the start and the end of the text
+        if tokens and about["limit"] and ends[len(tokens) - 1] + added > about["limit"]:
+            raise ValueError(f"Expected at most {about['limit']} tokens or pieces; got {text!r}.")
         return tokens, {name: ids[: len(tokens)] for name, ids in features.items()}
 
     def token_id(self, token):
@@ -78,9 +81,10 @@ class Model:
         about = self.about["text"]
         token = token.lower() if about["lowercase"] else token
         token = re.sub(about["digits"], "0", token) if about["digits"] else token
-        if about["lowercase_fallback"] and token not in self.ids:
+        unknown = about["unknown"]
+        if about["lowercase_fallback"] and self.ids.get(token, unknown) == unknown:
             token = token.lower()
-        return [self.ids.get(token, about["unknown"]) + 1]
+        return [self.ids.get(token, unknown) + 1]
 
     def character_ids(self, token):
         """Returns ELMo's character ids: the bytes of the token between two marks, and padding."""
@@ -122,15 +126,11 @@ class Model:
                 inputs[name] = padded([row[name] for row in rows], length, **about)
         return {name: inputs[name] for name in self.about["inputs"]}
 
-    # From outputs to answers.
-
     def tagged(self, text, tokens, found):
         names = self.about["names"]
-        answer = {
-            "tokens": tokens,
-            "tags": [names[tag] for tag in found["tags"][: len(tokens)]],
-            "confidences": found["confidences"][: len(tokens)].tolist(),
-        }
+        tags = [names[tag] for tag in found["tags"][: len(tokens)]]
+        shares = found["confidences"][: len(tokens)].tolist()
+        answer = {"tokens": tokens, "tags": tags, "confidences": shares}
         if "span_types" in found:
             offsets = token_offsets(text, tokens)
             spans = zip(*(found[f"span_{name}"].tolist() for name in SPAN), strict=True)
@@ -186,12 +186,15 @@ def litert_function(path):
     return lambda inputs: runner(**inputs)
 
 
-def main(texts):
+def main(arguments):
+    for stream in sys.stdin, sys.stdout:
+        stream.reconfigure(encoding="utf-8", errors="surrogateescape")
     model = Model(pathlib.Path(__file__).parent)
-    for first in range(0, len(texts), BATCH):
-        for answer in model(texts[first : first + BATCH]):
+    texts = iter(arguments) if arguments else (line.rstrip("\r\n") for line in sys.stdin)
+    while block := list(itertools.islice(texts, BATCH)):
+        for answer in model(block):
             print(json.dumps(answer, ensure_ascii=False), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or sys.stdin.read().splitlines())
+    main(sys.argv[1:])

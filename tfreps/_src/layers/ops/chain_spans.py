@@ -140,7 +140,7 @@ def _best_first(spans, values, kept):
         for x in (tf.experimental.numpy.swapaxes(x, 0, 1) for x in (spans, values, kept))
     )
     values = tf.where(kept, values, float("-inf"))  # [B, (P + 1) * M]
-    longest = tf.reduce_max(tf.math.count_nonzero(kept, 1, dtype="int32"))
+    longest = tf.maximum(tf.reduce_max(tf.math.count_nonzero(kept, 1, dtype="int32")), 0)
     values, best = tf.math.top_k(values, longest)  # [B, N]
     spans = tf.gather(spans, best, batch_dims=1)
     return tf.where(tf.math.is_finite(values)[..., None], spans, [-1, 0, 0]), values

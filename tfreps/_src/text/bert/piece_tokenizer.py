@@ -40,8 +40,7 @@ class PieceTokenizer(abc.ABC):
     Subclasses define `SPECIAL_TOKENS`, which begins with the padding, unknown, start, separator and
     mask tokens in this order; `OPTIONS`, which maps the names of their options to the allowed
     types; the methods `tokenize` and `make_graph`; and the properties `word_rules` and
-    `dropped_characters`. The arguments and
-    attributes are described in `WordPieceTokenizer`.
+    `dropped_characters`. The arguments and attributes are described in `WordPieceTokenizer`.
     """
 
     SPECIAL_TOKENS: tuple[str, ...] = ()
