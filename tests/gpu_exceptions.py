@@ -31,12 +31,13 @@ IN_MODELS = {
         "distinct tokens of character ids, which are encoded once",
         calls=(
             *("CharCNNEncoder", "CharLSTMEncoder", "BiLM", "Elmo", "Tagger, on an Elmo"),
+            *("WordCharCNNEncoder", "ManyLangsBiLM"),
             *("TokenEmbedder", "TokenEmbedder, BiLSTM"),
         ),
         steps=("BiLMPretrainer, characters", "Tagger, on an Elmo"),
         exports=(
             *("BiLM", "BiLMPretrainer", "BiLSTMEncoder", "Classifier", "Elmo", "SLSTMEncoder"),
-            *("Tagger", "TextCNN", "TokenEmbedder", "TransformerEncoder"),
+            *("Tagger", "TextCNN", "TokenEmbedder", "TransformerEncoder", "ManyLangsBiLM"),
         ),
     ),
     "RaggedGather Tindices=int64 Tsplits=int64 Tvalues=int32": OnCPU(

@@ -11,8 +11,9 @@ import tfreps
 from tests.closeness import assert_close
 from tests.convert.many_langs_fixture import FOLDER, OPTIONS, SENTENCES, config_of
 from tfreps._src.convert.many_langs_files import PACKAGED, read_characters, read_config, read_words
+from tfreps.export import open_for_export
 from tfreps.inference import TextManyLangs
-from tfreps.models import ManyLangsBiLM
+from tfreps.models import BiLM, ManyLangsBiLM
 
 
 @pytest.fixture(scope="module", params=OPTIONS)
@@ -152,6 +153,13 @@ def test_configs_that_do_not_fit(folder, part, change, message):
 def test_a_clip_of_zero_is_none(folder):
     (folder / "configs/cnn.json").write_text(json.dumps(config_of(5, "relu", 0)))
     assert read_config(folder)["cell_clip"] is None
+
+
+def test_uses_that_are_refused(folder):
+    with pytest.raises(ValueError, match="which cannot be exported with its text yet"):
+        open_for_export(folder)
+    with pytest.raises(ValueError, match="is a folder of ELMoForManyLangs"):
+        BiLM.from_pretrained(folder)
 
 
 def test_options_that_do_not_apply(folder):

@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import shutil
 
 import h5py
 import keras
@@ -11,11 +12,13 @@ from tests import oracles
 from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
 from tests.convert.bert_folders import USUAL, arrays_of, as_google, google, google_config
 from tests.convert.bert_folders import hugging_face as hugging_face_folder
+from tests.convert.many_langs_fixture import FOLDER
 from tests.convert.test_aespresso_bert import state_dict
 from tests.convert.torch_bytes import state_dict as state_dict_bytes
 from tests.hostile.folders import folder_format
 from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
 from tfreps._src.convert import bilm_tf_checkpoint
+from tfreps._src.convert.many_langs import read_many_langs
 from tfreps._src.convert.torch_files import open_torch
 from tfreps._src.data.labeled.sentence_vectors import SentenceVectors, token_digest
 from tfreps._src.inference.embeddings_file import EmbeddingsFile, read_options
@@ -146,6 +149,16 @@ def read_state_dict(folder, random):
         assert found.array(name).shape == shape
 
 
+def write_many_langs(folder):
+    shutil.copytree(FOLDER / "words", folder, ignore=shutil.ignore_patterns("outputs.json"))
+
+
+def read_many(folder, random):
+    model, indexer = read_many_langs(folder)
+    assert model.vocabulary_size == indexer.vocabulary_size
+    forget(model)
+
+
 FORMATS = [
     folder_format("HDF5 of bilm-tf", 1_500, write_bilm, read_bilm),
     folder_format("HDF5 of vectors", 6_000, write_vectors, read_vectors_of),
@@ -153,6 +166,7 @@ FORMATS = [
     folder_format("safetensors, two files", 800, write_two_files, read_bert),
     folder_format("safetensors of aespresso", 600, write_aespresso, read_aespresso),
     folder_format("state dicts of PyTorch", 6_000, write_state_dict, read_state_dict, quick=True),
+    folder_format("folders of ELMoForManyLangs", 600, write_many_langs, read_many),
     folder_format("checkpoints to resume from", 6_000, write_resumable, read_resumable),
     folder_format("checkpoints of bilm-tf", 600, write_checkpoint, read_checkpoint),
     folder_format("checkpoints of Google", 1_000, write_google, read_bert),

@@ -6,7 +6,16 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from tfreps._src.convert.bilm_tf_options import ACTIVATIONS, filters
-from tfreps._src.convert.config_keys import Check, Key, one_of, positive, size, value_of, whole
+from tfreps._src.convert.config_keys import (
+    LARGEST,
+    Check,
+    Key,
+    one_of,
+    positive,
+    size,
+    value_of,
+    whole,
+)
 from tfreps._src.files.json_files import read_json
 from tfreps._src.files.utf8_files import read_utf8
 from tfreps._src.text.word_char_ids import LEAST_CHARACTERS, SPECIAL_CHARACTERS, SPECIAL_WORDS
@@ -46,13 +55,13 @@ KEYS = (
     Key("encoder.proj_clip", "projection_clip", _bound, None),
     Key("token_embedder.filters", "filters", filters),
     Key("token_embedder.n_highway", "num_highways", whole(0, 64)),
-    Key("token_embedder.word_dim", "word_dim", whole(0, 1 << 24)),
+    Key("token_embedder.word_dim", "word_dim", whole(0, LARGEST)),
     Key("token_embedder.char_dim", "character_dim", size),
     Key("token_embedder.activation", "activation", one_of(*ACTIVATIONS, shown='"relu" or "tanh"')),
     Key(
         "token_embedder.max_characters_per_token",
         "max_characters",
-        whole(LEAST_CHARACTERS, 1 << 24),
+        whole(LEAST_CHARACTERS, 4096),
     ),
 )
 
