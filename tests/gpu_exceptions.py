@@ -37,7 +37,7 @@ IN_MODELS = {
         steps=("BiLMPretrainer, characters", "Tagger, on an Elmo"),
         exports=(
             *("BiLM", "BiLMPretrainer", "BiLSTMEncoder", "Classifier", "Elmo", "SLSTMEncoder"),
-            *("Tagger", "TextCNN", "TokenEmbedder", "TransformerEncoder", "ManyLangsBiLM"),
+            *("Tagger", "TextCNN", "TokenEmbedder", "TransformerEncoder"),
         ),
     ),
     "RaggedGather Tindices=int64 Tsplits=int64 Tvalues=int32": OnCPU(
