@@ -5,7 +5,7 @@ import numpy as np
 from tests.catalogue_entry import MASK, RNG, B, Entry, T, normal
 from tests.catalogue_transformers import TRANSFORMERS
 from tfreps import layers, models
-from tfreps.text import batch_to_ids
+from tfreps.text import WordCharIndexer, batch_to_ids
 
 
 def char_cnn():
@@ -35,6 +35,13 @@ def bilm_options(**kwargs):
     return {**char_cnn(), **lstm(), "initial_state": "warm", "max_batch_size": 7, **kwargs}
 
 
+def word_char_cnn():
+    sizes = {"filters": [[1, 3], [2, 4]], "projection_dim": 4, "word_dim": 3, "character_dim": 2}
+    ids = {"num_character_ids": INDEXER.num_character_ids, "max_characters": 9}
+    more = {"vocabulary_size": INDEXER.vocabulary_size, "num_highways": 1, "activation": "tanh"}
+    return {**sizes, **ids, **more}
+
+
 def words_options(**kwargs):
     options = {**lstm(), "vocabulary_size": 11, "sentence_start_id": 3, "sentence_end_id": 4}
     return {**options, **kwargs}
@@ -53,6 +60,8 @@ def elmo_options():
 
 SENTENCES = [["The", "dog", "sat", "naïvely", "."], ["A", "b" * 30], []]
 CHARACTERS = batch_to_ids(SENTENCES, max_characters=20)
+INDEXER = WordCharIndexer(["T", "h", "e", "A", "."], ["The", "dog"], max_characters=9)
+WORD_CHARACTERS = INDEXER(SENTENCES)
 WORDS = np.where(MASK, RNG.integers(1, 12, [B, T]), 0).astype("int32")
 BATCH = {
     **{f"token_ids{r}": RNG.integers(0, 11, [B, T]).astype("int32") for r in ("", "_reverse")},
@@ -98,6 +107,9 @@ CATALOGUE = {
     ),
     "CharCNNEncoder": Entry(
         layers.CharCNNEncoder, char_cnn, {"character_ids": (CHARACTERS, "BTC")}, ["BTD"]
+    ),
+    "WordCharCNNEncoder": Entry(
+        layers.WordCharCNNEncoder, word_char_cnn, {"ids": (WORD_CHARACTERS, "BTC")}, ["BTD"]
     ),
     "ElmoLSTM": Entry(
         layers.ElmoLSTM,
@@ -197,6 +209,21 @@ CATALOGUE = {
     ),
     "BiLM": Entry(models.BiLM, bilm_options, {"ids": (CHARACTERS, "BTC")}, BILM),
     "BiLM, tokens": Entry(models.BiLM, words_options, {"ids": (WORDS, "BT")}, BILM),
+    "ManyLangsBiLM": Entry(
+        models.ManyLangsBiLM,
+        lambda: {
+            **word_char_cnn(),
+            **{
+                "units": 6,
+                "num_layers": 2,
+                "cell_clip": 1.0,
+                "projection_clip": 0.5,
+                "dropout": 0.1,
+            },
+        },
+        {"ids": (WORD_CHARACTERS, "BTC")},
+        ["BLTD", "BT", "BTD"],
+    ),
     "BiLMPretrainer": Entry(
         models.BiLMPretrainer,
         lambda: {

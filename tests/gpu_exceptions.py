@@ -31,6 +31,7 @@ IN_MODELS = {
         "distinct tokens of character ids, which are encoded once",
         calls=(
             *("CharCNNEncoder", "CharLSTMEncoder", "BiLM", "Elmo", "Tagger, on an Elmo"),
+            *("WordCharCNNEncoder", "ManyLangsBiLM"),
             *("TokenEmbedder", "TokenEmbedder, BiLSTM"),
         ),
         steps=("BiLMPretrainer, characters", "Tagger, on an Elmo"),

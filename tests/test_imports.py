@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "reports": {"metrics", "text"},
     "plots": {"files"},
     "models": {"backend", "files", "layers", "metrics", "optimizers", "text"},
-    "convert": {"files", "models"},
+    "convert": {"files", "models", "text"},
     "presets": {"files"},
     "runs": {"convert", "files", "models", "optimizers", "presets", "text"},
     "inference": {"convert", "data", "files", "layers", "models", "presets", "runs", "text"},

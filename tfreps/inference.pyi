@@ -13,4 +13,5 @@ from ._src.inference.text_bert import TextBert as TextBert
 from ._src.inference.text_bilm import TextBiLM as TextBiLM
 from ._src.inference.text_classifier import TextClassifier as TextClassifier
 from ._src.inference.text_embedder import TextEmbedder as TextEmbedder
+from ._src.inference.text_many_langs import TextManyLangs as TextManyLangs
 from ._src.inference.text_tagger import TextTagger as TextTagger

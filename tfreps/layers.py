@@ -18,6 +18,7 @@ from tfreps._src.layers import (
     SelfAttention,
     SLSTMCell,
     TransformerBlock,
+    WordCharCNNEncoder,
 )
 
 __all__ = [
@@ -38,4 +39,5 @@ __all__ = [
     "SegmentEmbedding",
     "SelfAttention",
     "TransformerBlock",
+    "WordCharCNNEncoder",
 ]

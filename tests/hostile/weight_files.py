@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import shutil
 
 import h5py
 import keras
@@ -11,10 +12,14 @@ from tests import oracles
 from tests.bilm_tf_run import training_arrays, training_options, write_training_folder
 from tests.convert.bert_folders import USUAL, arrays_of, as_google, google, google_config
 from tests.convert.bert_folders import hugging_face as hugging_face_folder
+from tests.convert.many_langs_fixture import FOLDER
 from tests.convert.test_aespresso_bert import state_dict
+from tests.convert.torch_bytes import state_dict as state_dict_bytes
 from tests.hostile.folders import folder_format
 from tfreps._src.callbacks.checkpoint_file import load_latest_checkpoint, save_checkpoint
 from tfreps._src.convert import bilm_tf_checkpoint
+from tfreps._src.convert.many_langs import read_many_langs
+from tfreps._src.convert.torch_files import open_torch
 from tfreps._src.data.labeled.sentence_vectors import SentenceVectors, token_digest
 from tfreps._src.inference.embeddings_file import EmbeddingsFile, read_options
 from tfreps.models import BertEncoder, BertPretrainer, BiLM, Classifier
@@ -132,12 +137,36 @@ def read_vectors_of(folder, random):
     assert batch.shape == (2, vectors.num_layers, 3, vectors.dim)
 
 
+def write_state_dict(folder):
+    folder.mkdir()
+    arrays = {"a.weight": np.ones([20, 5], "f4"), "b": np.arange(6.0), "c": np.zeros([], "i8")}
+    (folder / "encoder.pkl").write_bytes(state_dict_bytes(arrays))
+
+
+def read_state_dict(folder, random):
+    found = open_torch(folder / "encoder.pkl")
+    for name, shape in found.shapes.items():
+        assert found.array(name).shape == shape
+
+
+def write_many_langs(folder):
+    shutil.copytree(FOLDER / "words", folder, ignore=shutil.ignore_patterns("outputs.json"))
+
+
+def read_many(folder, random):
+    model, indexer = read_many_langs(folder)
+    assert model.vocabulary_size == indexer.vocabulary_size
+    forget(model)
+
+
 FORMATS = [
     folder_format("HDF5 of bilm-tf", 1_500, write_bilm, read_bilm),
     folder_format("HDF5 of vectors", 6_000, write_vectors, read_vectors_of),
     folder_format("safetensors", 1_500, hugging_face_folder, read_bert),
     folder_format("safetensors, two files", 800, write_two_files, read_bert),
     folder_format("safetensors of aespresso", 600, write_aespresso, read_aespresso),
+    folder_format("state dicts of PyTorch", 6_000, write_state_dict, read_state_dict, quick=True),
+    folder_format("folders of ELMoForManyLangs", 600, write_many_langs, read_many),
     folder_format("checkpoints to resume from", 6_000, write_resumable, read_resumable),
     folder_format("checkpoints of bilm-tf", 600, write_checkpoint, read_checkpoint),
     folder_format("checkpoints of Google", 1_000, write_google, read_bert),

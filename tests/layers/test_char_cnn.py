@@ -165,6 +165,7 @@ def test_ids_out_of_range(wrong):
         ({"projection_dim": 0}, "`projection_dim` must be at least 1"),
         ({"character_dim": 0}, "`character_dim` must be at least 1"),
         ({"num_highways": -1}, "`num_highways` must be at least 0"),
+        ({"num_character_ids": 1}, "`num_character_ids` must be at least 2"),
     ],
 )
 def test_sizes_that_do_not_fit(options, message):

@@ -19,6 +19,7 @@ from tfreps._src.text.char_ids import (
 from tfreps._src.text.tags.tag_set import TagSet
 from tfreps._src.text.tokenizers import TOKENIZERS, tokenize
 from tfreps._src.text.vocabulary import Vocabulary
+from tfreps._src.text.word_char_ids import WordCharIndexer
 from tfreps._src.text.word_vectors import WordVectors
 from tfreps.text import bert, tags
 
@@ -43,6 +44,7 @@ __all__ = [
     "TagSet",
     "TokenIndexer",
     "Vocabulary",
+    "WordCharIndexer",
     "WordPieceTokenizer",
     "WordVectors",
     "batch_to_ids",

@@ -21,7 +21,8 @@ from tfreps._src.files.json_files import read_json
 ACTIVATIONS = ("relu", "tanh")  # of the character CNN, in bilm-tf and AllenNLP
 
 
-def _filters(value: Any) -> tuple[str, bool]:
+def filters(value: Any) -> tuple[str, bool]:
+    """Checks the filters of a character CNN."""
     pairs = isinstance(value, list) and all(isinstance(p, list) and len(p) == 2 for p in value)
     good = pairs and value and all(size(number)[1] for pair in value for number in pair)
     return "a list of [width, count] pairs of positive whole numbers", bool(good)
@@ -41,7 +42,7 @@ LSTM = (
 )
 CHARACTERS = (
     Key("char_cnn.embedding.dim", "character_dim", size),
-    Key("char_cnn.filters", "filters", _filters),
+    Key("char_cnn.filters", "filters", filters),
     Key("char_cnn.n_highway", "num_highways", _num_highways, 0),
     Key("char_cnn.activation", "activation", one_of(*ACTIVATIONS, shown='"relu" or "tanh"')),
     Key("char_cnn.max_characters_per_token", "max_characters", whole(3, LARGEST)),

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from tfreps._src.convert.bert_checkpoint import read_encoder
 from tfreps._src.convert.bilm_files import find_bilm_files
+from tfreps._src.convert.many_langs import read_many_langs
 from tfreps._src.convert.sentence_transformers import (
     read_embedder,
     read_settings,
@@ -19,6 +20,7 @@ from tfreps._src.inference.text_bert import TextBert
 from tfreps._src.inference.text_bilm import TextBiLM
 from tfreps._src.inference.text_classifier import TextClassifier
 from tfreps._src.inference.text_embedder import TextEmbedder
+from tfreps._src.inference.text_many_langs import TextManyLangs
 from tfreps._src.inference.text_model import Tokenization
 from tfreps._src.inference.text_tagger import TextTagger
 from tfreps._src.models import (
@@ -55,6 +57,7 @@ from tfreps._src.runs.locate import (
     BERT,
     BILM_FILES,
     KERAS_FILE,
+    MANY_LANGS,
     RUN,
     SENTENCE_TRANSFORMERS,
     TRAINING_FOLDER,
@@ -98,6 +101,7 @@ def load(
       AllenNLP, or a folder with both `options.json` and HDF5 weights: `TextBiLM`, which returns
       the vectors of all layers.
     - A bilm-tf training folder (TensorFlow 1): `TextBiLM`; its model includes the softmax.
+    - A folder of ELMoForManyLangs: `TextManyLangs`, which returns the vectors of all layers.
     - A run folder of `pretrain-bert`: `TextBert`, which returns vectors and attention.
     - A folder of sentence-transformers: `TextEmbedder`, which returns one vector per text.
     - A published BERT model from Google or Hugging Face, as a folder or a checkpoint: `TextBert`,
@@ -128,7 +132,8 @@ def load(
             `None`, all blocks are loaded. Defaults to `None`.
 
     Returns:
-        `TextTagger`, `TextClassifier`, `TextEmbedder`, `TextBiLM`, `TextBert` or `LoadedModel`.
+        `TextTagger`, `TextClassifier`, `TextEmbedder`, `TextBiLM`, `TextManyLangs`, `TextBert` or
+        `LoadedModel`.
 
     Raises:
         ValueError: If the model cannot be found or downloaded, if the source contains no model, if
@@ -236,6 +241,11 @@ def _open_bilm_files(found: Location, given: Given) -> LoadedModel:
     vocabulary = None if vocabulary is None else _vocabulary(vocabulary)
     bilm = read_published_bilm(files, vocabulary, given.get("initial_state", "zero"))
     return TextBiLM(bilm, vocabulary, None, found.path)
+
+
+def _open_many_langs(found: Location, given: Given) -> LoadedModel:
+    _check_options(found.path, "a model of ELMoForManyLangs", given)
+    return TextManyLangs(*read_many_langs(found.path), found.path)
 
 
 def _open_checkpoint(found: Location, given: Given) -> LoadedModel:
@@ -352,6 +362,7 @@ OPENERS = {
     BILM_FILES: _open_bilm_files,
     KERAS_FILE: _open_keras_file,
     SENTENCE_TRANSFORMERS: _open_sentence_transformers,
+    MANY_LANGS: _open_many_langs,
     **dict.fromkeys(BERT, _open_checkpoint),
 }
 MODELS = {

@@ -19,6 +19,7 @@ from tfreps._src.layers.segment_embedding import SegmentEmbedding  # noqa: E402
 from tfreps._src.layers.slstm import SLSTM  # noqa: E402
 from tfreps._src.layers.slstm_cell import SLSTMCell  # noqa: E402
 from tfreps._src.layers.transformer import TransformerBlock  # noqa: E402
+from tfreps._src.layers.word_char_cnn import WordCharCNNEncoder  # noqa: E402
 
 __all__ = [
     "CRF",
@@ -38,4 +39,5 @@ __all__ = [
     "SegmentEmbedding",
     "SelfAttention",
     "TransformerBlock",
+    "WordCharCNNEncoder",
 ]

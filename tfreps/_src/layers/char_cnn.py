@@ -44,10 +44,13 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
             published models use `"relu"` or `"tanh"`. The highway layers always use relu.
             Defaults to `"relu"`.
         max_characters: int. Number of character ids per token. Defaults to 50.
+        num_character_ids: int, at least 2. Number of different character ids, of which 0 means "no
+            token" and the last one pads the row after a token. Defaults to 262, that of
+            `tfreps.text.character_ids`.
 
     Call arguments:
-        inputs: int, shape `[..., max_characters]`, as created by `tfreps.text`. Each id is in
-            0..261; all ids of a row are 0 where there is no token.
+        inputs: int, shape `[..., max_characters]`, as created by `tfreps.text`. Each id is less
+            than `num_character_ids`; all ids of a row are 0 where there is no token.
 
     Returns:
         float32, shape `[..., projection_dim]`, zero where there is no token.
@@ -76,6 +79,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         num_highways: int = 1,
         activation: Activation = "relu",
         max_characters: int = 50,
+        num_character_ids: int = NUM_CHARACTER_IDS,
         **kwargs: Any,
     ) -> None:
         super().__init__(autocast=False, **kwargs)
@@ -85,6 +89,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         self.num_highways = num_highways
         self.activation = activation
         self.max_characters = max_characters
+        self.num_character_ids = num_character_ids
         self.activate = keras.activations.get(activation)
         self.total_filters = sum(count for _, count in filters)
         self.widest = max((width for width, _ in filters), default=0)
@@ -95,7 +100,8 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
 
     def build(self, input_shape: Shape) -> None:
         uniform = keras.initializers.RandomUniform(-1.0, 1.0)
-        self.characters = self._add("characters", (NUM_CHARACTER_IDS, self.character_dim), uniform)
+        shape = self.num_character_ids, self.character_dim
+        self.characters = self._add("characters", shape, uniform)
         no_token = tf.zeros_like(self.characters[:1])
         self.characters.assign(tf.concat([no_token, self.characters[1:]], 0))
         self.kernels = []
@@ -131,9 +137,9 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
 
     def _encode(self, ids):
         """Encodes distinct tokens: int32 `[D, C]` to float32 `[D, P]`."""
-        most = NUM_CHARACTER_IDS - 1
+        most = self.num_character_ids - 1
         message = f"All character ids must lie in 0..{most}. Create them with tfreps.text."
-        ids = checked_ids(ids, NUM_CHARACTER_IDS, message)
+        ids = checked_ids(ids, self.num_character_ids, message)
         lengths = self._lengths(ids)  # [D]
         characters, kernel, bias = self._packed()
         if is_portable():
@@ -168,7 +174,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
 
     def _lengths(self, ids):
         """Returns the number of characters up to the last one that is not padding: `[D]`."""
-        shown = tf.logical_and(ids != 0, ids != PADDING_CHARACTER)
+        shown = tf.logical_and(ids != 0, ids != self.num_character_ids - 1)
         positions = tf.range(1, self.max_characters + 1)
         return tf.reduce_max(tf.where(shown, positions, 0), axis=1)
 
@@ -176,7 +182,8 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         """Computes each filter's maximum over all windows of each token: `[u, C]` to `[u, F]`."""
         longest = tf.reduce_max(tf.concat([lengths, [1]], 0))
         starts = tf.minimum(longest + 1, self.max_characters)  # windows that can differ
-        behind = tf.pad(ids, [[0, 0], [0, self.widest]], constant_values=PADDING_CHARACTER)
+        padding = self.num_character_ids - 1
+        behind = tf.pad(ids, [[0, 0], [0, self.widest]], constant_values=padding)
         x = tf.gather(characters, behind)
         x = x[:, : starts + self.widest - 1]  # [u, starts + W - 1, character_dim]
         windows = [x[:, k : k + starts] for k in range(self.widest)]
@@ -194,7 +201,7 @@ class CharCNNEncoder(Configurable, keras.layers.Layer):
         """Returns the character vectors, all filters as one zero-padded matrix, and the bias."""
         # The reshape makes the gradient dense. Characters repeat within a batch, and optimizers
         # require that a sparse gradient contains each row only once.
-        characters = tf.reshape(self.characters, [NUM_CHARACTER_IDS, self.character_dim])
+        characters = tf.reshape(self.characters, [self.num_character_ids, self.character_dim])
         kernels = [
             tf.pad(kernel, [[0, self.widest - width], [0, 0], [0, 0]])
             for kernel, (width, _) in zip(self.kernels, self.filters, strict=True)
@@ -249,4 +256,5 @@ def _check(layer):
             f"{layer.total_filters}; got {layer.projection_dim}."
         )
     check_integers(1, character_dim=layer.character_dim)
+    check_integers(2, num_character_ids=layer.num_character_ids)
     check_integers(0, num_highways=layer.num_highways)

@@ -18,6 +18,7 @@ from tfreps._src.models.classifier import Classifier  # noqa: E402
 from tfreps._src.models.elmo import Elmo  # noqa: E402
 from tfreps._src.models.hmm import HMMTagger  # noqa: E402
 from tfreps._src.models.linear_encoder import LinearEncoder  # noqa: E402
+from tfreps._src.models.many_langs import ManyLangsBiLM  # noqa: E402
 from tfreps._src.models.piece_encoder import PieceEncoder  # noqa: E402
 from tfreps._src.models.sentence_embedder import SentenceEmbedder  # noqa: E402
 from tfreps._src.models.slstm_encoder import SLSTMEncoder  # noqa: E402
@@ -35,6 +36,7 @@ __all__ = [
     "Classifier",
     "Elmo",
     "HMMTagger",
+    "ManyLangsBiLM",
     "PieceEncoder",
     "SLSTMEncoder",
     "SentenceEmbedder",

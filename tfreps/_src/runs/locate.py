@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from tfreps._src.convert.array_files import INDEX, SINGLE, conversion
 from tfreps._src.convert.bert_files import open_aespresso, open_google, open_hugging_face
 from tfreps._src.convert.bilm_files import BILM_SUFFIXES, find_bilm_files, is_training_folder
+from tfreps._src.convert.many_langs_files import is_many_langs
 from tfreps._src.convert.sentence_transformers import is_sentence_transformers
 from tfreps._src.presets import fetched
 from tfreps._src.runs.model_archive import load_archive
@@ -110,6 +111,9 @@ HUGGING_FACE = Kind(
 SENTENCE_TRANSFORMERS = Kind(
     "a folder of sentence-transformers (modules.json)", is_sentence_transformers, pathlib.Path
 )
+MANY_LANGS = Kind(
+    "a folder of ELMoForManyLangs (config.json and encoder.pkl)", is_many_langs, pathlib.Path
+)
 GOOGLE = Kind(
     "a Google folder (bert_config.json and bert_model.ckpt.index)", _is_google, open_google
 )
@@ -124,6 +128,7 @@ KINDS = (
     RUN,
     TRAINING_FOLDER,
     SENTENCE_TRANSFORMERS,
+    MANY_LANGS,
     HUGGING_FACE,
     BILM_FILES,
     KERAS_FILE,

@@ -1,0 +1,193 @@
+"""Reads the models of ELMoForManyLangs (PyTorch): its equations, names and the table.
+
+The facts are those of elmoformanylangs 0.0.4.post2 (MIT license; `elmo.py`, `frontend.py` and
+`modules/`), checked against its outputs.
+
+Ids. Characters are Unicode characters in `char.dic`, not bytes. A token has the row `<eow>`, its
+characters, `<bow>`, `<pad>`...: the code reads the ids of `<bow>` and `<eow>` in the wrong order,
+and so does the training, so the start of a word has the entry named `<eow>`. `<bos>` and `<eos>`
+are single characters of the boundary tokens, and of tokens of the text with these names. Unknown
+characters and words are `<oov>`. Tokens are cut to `max_characters_per_token - 2` characters before
+both look-ups. A line of a dictionary without a token, after white space is removed, is U+3000.
+
+Token vectors, with F filters and W the width of a word vector:
+
+    y_i = activation(max_s(convolutions.i(characters))[s])        over all C - width + 1 windows
+    a, b = split(highways._layers.i(y));  y = sigmoid(b) * y + (1 - sigmoid(b)) * relu(a)
+    token = projection([word, y])                                 always present
+
+`token_embedder.pkl`: `word_emb_layer.embedding.weight` [words, W] (absent if `word_dim` is 0),
+`char_emb_layer.embedding.weight` [characters, char_dim], `convolutions.i.weight`
+[count, char_dim, width] and `.bias`, `highways._layers.i.weight` [2F, F] and `.bias` [2F],
+`projection.weight` [P, W + F] and `.bias`. The rows of `<pad>` are used: the windows after a
+token read the vector of the character, and a token `<pad>` that of the word.
+
+LSTMs, with x the input, h the state and U = `dim`; the order of the gates is i, f, g, o:
+
+    z = input_linearity(x) + state_linearity(h)                   one bias, with the forget bias
+    c = clip(sigmoid(i) * tanh(g) + sigmoid(f) * c, cell_clip)
+    h = clip(state_projection(sigmoid(o) * tanh(c)), proj_clip)   a bound of 0 or null: no clip
+    output_l = h + output_{l-1}  for l > 0
+
+`encoder.pkl`, for both `forward_layer_l` and `backward_layer_l`: `input_linearity.weight` [4U, P],
+`state_linearity.weight` [4U, P] and `.bias` [4U], `state_projection.weight` [P, U]. The projection
+exists even if P = U, which is not supported here.
+
+Outputs are the layers [token, token], LSTM 1, ..., LSTM L without the two boundaries; the original
+returns their average by default. Its encoder keeps the final states of each row of a batch and
+starts the next batch with them, in an order of batches that it shuffles. tfreps starts every
+sentence from zero: the result of the original's first batch, or after `encoder.reset_states()`.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfreps._src.convert.many_langs_files import (
+    LSTMS,
+    TOKEN_ENCODER,
+    Dictionary,
+    read_characters,
+    read_config,
+    read_words,
+)
+from tfreps._src.convert.table import Row, Weight, check_arrays, read_rows
+from tfreps._src.convert.torch_files import open_torch
+from tfreps._src.models.many_langs import ManyLangsBiLM
+from tfreps._src.text.word_char_ids import WordCharIndexer
+
+
+def read_many_langs(folder: str | os.PathLike[str]) -> tuple[ManyLangsBiLM, WordCharIndexer]:
+    """Loads a model of ELMoForManyLangs and the indexer of its ids.
+
+    Raises:
+        ValueError: If a file is missing or damaged, an option is missing or not supported, or the
+            files do not belong together.
+    """
+    folder = Path(folder)
+    options = read_config(folder)
+    characters = read_characters(folder)
+    words = read_words(folder) if options["word_dim"] else None
+    indexer = WordCharIndexer(
+        characters.tokens, None if words is None else words.tokens, options["max_characters"]
+    )
+    options["vocabulary_size"] = indexer.vocabulary_size
+    options["num_character_ids"] = indexer.num_character_ids
+    tables = {
+        "token_encoder": (folder / TOKEN_ENCODER, token_rows(options, characters, words)),
+        "bilstm": (folder / LSTMS, lstm_rows(options)),
+    }
+    files = {name: open_torch(path) for name, (path, _) in tables.items()}
+    for name, (path, rows) in tables.items():  # before memory is allocated
+        check_arrays(rows, files[name].shapes, str(path))
+    model = ManyLangsBiLM(**{**options, "word_dim": options["word_dim"] or 1})
+    for name, (path, rows) in tables.items():
+        read_rows(rows, files[name].array, _weights_of(getattr(model, name), name), str(path))
+    return model, indexer
+
+
+def token_rows(o: dict[str, Any], characters: Dictionary, words: Dictionary | None) -> list[Row]:
+    """Returns the table of the token encoder."""
+    dim, total = o["character_dim"], sum(count for _, count in o["filters"])
+    ours, cnn = "token_encoder/", "token_encoder/character_cnn/"
+    rows = [_embedding_row("char_emb_layer", characters, dim, cnn + "characters")]
+    if words is not None:
+        rows.append(_embedding_row("word_emb_layer", words, o["word_dim"], ours + "words"))
+    for i, (width, count) in enumerate(o["filters"]):
+        name = f"{cnn}convolution_{i}_"
+        shape = count, dim, width
+        rows.append(Row(f"convolutions.{i}.weight", shape, name + "kernel", np.transpose))
+        rows.append(Row(f"convolutions.{i}.bias", (count,), name + "bias"))
+    for i in range(o["num_highways"]):
+        name = f"{cnn}highway_{i}/"
+        foreign = f"highways._layers.{i}."
+        rows.append(Row(foreign + "weight", (2 * total, total), name + "kernel", np.transpose))
+        rows.append(Row(foreign + "bias", (2 * total,), name + "bias"))
+    shape = o["projection_dim"], o["word_dim"] + total
+    rows.append(Row("projection.weight", shape, ours + "projection_kernel", np.transpose))
+    rows.append(Row("projection.bias", shape[:1], ours + "projection_bias"))
+    return rows
+
+
+def lstm_rows(o: dict[str, Any]) -> list[Row]:
+    """Returns the table of the LSTMs."""
+    dim, units = o["projection_dim"], o["units"]
+    rows = []
+    for direction in "forward", "backward":
+        for layer in range(o["num_layers"]):
+            foreign, ours = f"{direction}_layer_{layer}.", f"bilstm/{direction}/"
+            for part, name in enumerate(("input_linearity", "state_linearity")):
+                foreign_name, kernel = f"{foreign}{name}.weight", f"{ours}kernel_{layer}"
+                rows.append(Row(foreign_name, (4 * units, dim), kernel, part=(part, 2)))
+            name = foreign + "state_linearity.bias"
+            rows.append(Row(name, (4 * units,), f"{ours}bias_{layer}", _without_forget_bias))
+            name, projection = foreign + "state_projection.weight", f"{ours}projection_{layer}"
+            rows.append(Row(name, (dim, units), projection, np.transpose))
+    return rows
+
+
+class _Target:
+    """Weight, or two weights, whose values are parts of one converted array."""
+
+    def __init__(self, shape: tuple[int, ...], assign: Callable[[np.ndarray], Any]):
+        self.shape: tuple[int, ...] = shape
+        self._assign = assign
+
+    def assign(self, value: np.ndarray) -> None:
+        """Sets the values."""
+        self._assign(value)
+
+
+def _weights_of(layer: Any, name: str) -> dict[str, Weight]:
+    """Returns the weights of a layer by path, with the kernels of each highway as one.
+
+    The two parts of an LSTM's kernel are concatenated along the last axis and then transposed.
+    """
+    weights = {each.path[each.path.index(name) :]: each for each in layer.weights}
+    found: dict[str, Weight] = {}
+    for path, weight in weights.items():
+        before, _, last = path.rpartition("/")
+        if last.startswith("gate_"):
+            continue  # assigned with `transform_`
+        if last.startswith("transform_"):
+            last = last.removeprefix("transform_")
+            found[f"{before}/{last}"] = _halves(weight, weights[f"{before}/gate_{last}"])
+        elif name == "bilstm" and last.startswith("kernel_"):
+            found[path] = _Target(tuple(weight.shape)[::-1], _assign_transposed(weight))
+        else:
+            found[path] = weight
+    return found
+
+
+def _assign_transposed(weight: Any) -> Callable[[np.ndarray], Any]:
+    return lambda array: weight.assign(array.T)
+
+
+def _halves(transform: Any, gate: Any) -> _Target:
+    """Returns the target of a highway; our gate is that of the transform, not of the input."""
+
+    def assign(array: np.ndarray) -> None:
+        first, second = np.split(array, 2, axis=-1)
+        transform.assign(first)
+        gate.assign(-second)
+
+    shape = tuple(transform.shape)
+    return _Target((*shape[:-1], 2 * shape[-1]), assign)
+
+
+def _embedding_row(foreign: str, entries: Dictionary, dim: int, ours: str) -> Row:
+    """Returns the row of a table, whose rows are put in our order after a row of zeros."""
+
+    def read(array: np.ndarray) -> np.ndarray:
+        return np.concatenate([np.zeros_like(array[:1]), array[entries.rows]])
+
+    return Row(f"{foreign}.embedding.weight", (entries.size, dim), ours, read)
+
+
+def _without_forget_bias(array: np.ndarray) -> np.ndarray:
+    """Subtracts the 1 that `projected_lstm` adds to the second of the four gates."""
+    i, f, g, o = np.split(array, 4)
+    return np.concatenate([i, f - 1, g, o])

@@ -1,0 +1,168 @@
+"""ManyLangsBiLM: the biLM of ELMoForManyLangs, which reads words and Unicode characters."""
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tfreps._src.files.argument_checks import check_integers
+from tfreps._src.layers.elmo_bilstm import ElmoBiLSTM
+from tfreps._src.layers.ops.annotations import Activation, Filters, Outputs
+from tfreps._src.layers.ops.configurable import shared_options
+from tfreps._src.layers.word_char_cnn import WordCharCNNEncoder
+from tfreps._src.models.features import feature
+from tfreps._src.models.whole_model import WholeModel
+from tfreps._src.text.char_ids import add_boundaries
+from tfreps._src.text.word_char_ids import (
+    LEAST_CHARACTERS,
+    SPECIAL_CHARACTERS,
+    SPECIAL_WORDS,
+    boundary_rows,
+)
+
+
+@keras.saving.register_keras_serializable(package="tfreps")
+class ManyLangsBiLM(WholeModel, keras.Model):
+    """Bidirectional language model of ELMoForManyLangs, without its softmax.
+
+        layer 0:  [token, token],  token = WordCharCNN(word, characters)
+        layer l:  [forward_l, backward_l]                       (`ElmoBiLSTM`)
+
+    It differs from `BiLM` in its tokens: a word vector next to the character CNN, one projection of
+    both, and Unicode characters from a list instead of bytes. The LSTMs are those of `BiLM`, and
+    start from zero states. The model adds a sentence start and a sentence end to every sentence
+    and removes them from the outputs.
+
+    Args:
+        filters: list of `(width, count)` pairs. Filters of the character CNN.
+        num_character_ids: int. `num_character_ids` of the `tfreps.text.WordCharIndexer`.
+        vocabulary_size: int, or None. `vocabulary_size` of the `tfreps.text.WordCharIndexer`. If
+            `None` (the default), there are no word vectors.
+        word_dim: int. Width of a word vector. Has no effect without words. Defaults to 100.
+        units: int. Width of the cell state in each direction. Defaults to 4096.
+        projection_dim: int. Width of the token vectors and the hidden states. It must not exceed
+            `units`. Defaults to 512.
+        num_layers: int. Number of LSTM layers. Defaults to 2.
+        character_dim: int. Width of a character vector. Defaults to 50.
+        num_highways: int. Number of highway layers after the convolutions. Defaults to 2.
+        activation: str or function. Activation of the convolutions. Defaults to `"relu"`.
+        max_characters: int. Number of character ids C per token. Defaults to 50.
+        cell_clip: float. Bound on the absolute value of the cell state. If `None`, the cell state
+            is not clipped. Defaults to 3.0.
+        projection_clip: float. Bound on the absolute value of the hidden state. If `None`, the
+            hidden state is not clipped. Defaults to 3.0.
+        dropout: float in [0, 1). Dropout rate of the input of each LSTM layer. Defaults to 0.0.
+
+    Call arguments:
+        inputs: int, shape `[B, T, 1 + C]`, or `[B, T, C]` without words, as created by
+            `tfreps.text.WordCharIndexer`. 0 on padding, which must come last. T may be 0.
+        training: bool. Whether to apply dropout. Defaults to `False`.
+
+    Returns:
+        dict with `layer_outputs` float32 `[B, L+1, T, 2P]`: the token layer first, zero on padding;
+        `sequence_output` float32 `[B, T, 2P]`: the last layer; and `mask` bool `[B, T]`: True on
+        real tokens. `L` is `num_layers`, and `P` is `projection_dim`.
+
+    Masking: a token is real if any of its ids is greater than 0.
+
+    Raises:
+        ValueError: If an option is invalid, or the ids have the wrong shape or are not integers.
+        tf.errors.InvalidArgumentError: If an id is out of range, or padding comes before a token.
+
+    Reference: Che et al., 2018, "Towards Better UD Parsing"; ELMoForManyLangs.
+
+    Example:
+    >>> import tfreps
+    >>> indexer = tfreps.text.WordCharIndexer(["d", "g", "o"], ["dog"], max_characters=7)
+    >>> sizes = {"units": 8, "projection_dim": 4, "max_characters": 7}
+    >>> bilm = ManyLangsBiLM([[1, 4]], indexer.num_character_ids, indexer.vocabulary_size, **sizes)
+    >>> bilm(indexer([["a", "dog"], ["dog"]]))["layer_outputs"].shape
+    TensorShape([2, 3, 2, 8])
+    """
+
+    def __init__(
+        self,
+        filters: Filters,
+        num_character_ids: int,
+        vocabulary_size: int | None = None,
+        word_dim: int = 100,
+        units: int = 4096,
+        projection_dim: int = 512,
+        num_layers: int = 2,
+        character_dim: int = 50,
+        num_highways: int = 2,
+        activation: Activation = "relu",
+        max_characters: int = 50,
+        cell_clip: float | None = 3.0,
+        projection_clip: float | None = 3.0,
+        dropout: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(autocast=False, **kwargs)
+        # Options.
+        self.filters = [list(pair) for pair in filters]
+        self.num_character_ids = num_character_ids
+        self.vocabulary_size = vocabulary_size
+        self.word_dim = word_dim
+        self.units = units
+        self.projection_dim = projection_dim
+        self.num_layers = num_layers
+        self.character_dim = character_dim
+        self.num_highways = num_highways
+        self.activation = activation
+        self.max_characters = max_characters
+        self.cell_clip = cell_clip
+        self.projection_clip = projection_clip
+        self.dropout = dropout
+        _check(self)
+        # Layers.
+        common = {"dtype": self.dtype_policy, "trainable": self.trainable}
+        options = shared_options(self, WordCharCNNEncoder)
+        self.token_encoder = WordCharCNNEncoder(**options, **common, name="token_encoder")
+        self.token_encoder.build((None, None, self.token_encoder.num_ids))
+        self.bilstm = ElmoBiLSTM(**shared_options(self, ElmoBiLSTM), **common, name="bilstm")
+        self.bilstm.build((None, None, projection_dim))
+        self.output_dim = 2 * projection_dim
+        self.built = True
+
+    def call(self, inputs: tf.Tensor, training: bool = False) -> Outputs:
+        ids = _checked(tf.convert_to_tensor(inputs), self.token_encoder.num_ids)
+        mask = tf.reduce_any(ids != 0, -1)  # [B, T]
+        lengths = tf.reduce_sum(tf.cast(mask, "int32"), axis=1)  # [B]
+        tf.debugging.assert_equal(
+            mask,
+            tf.sequence_mask(lengths, tf.shape(mask)[1]),
+            "Padding (id 0) must come after the tokens of a sentence.",
+        )
+        rows = boundary_rows(self.num_character_ids, self.vocabulary_size, self.max_characters)
+        ids, full_mask = add_boundaries(ids, lengths, *rows)  # [B, T+2, 1 + C], [B, T+2]
+        distinct = self.token_encoder._encode_distinct(ids)  # [D, P], [B, T+2]
+        tokens = tf.gather(*distinct)  # [B, T+2, P]
+        layers, _ = self.bilstm(tokens, mask=full_mask, training=training, distinct=distinct)
+        both = tf.concat([tokens, tokens], axis=-1)
+        layers = tf.concat([both[:, None], layers], axis=1)[:, :, 1:-1]  # [B, L+1, T, 2P]
+        layers = tf.where(mask[:, None, :, None], layers, 0.0)
+        return {"layer_outputs": layers, "sequence_output": layers[:, -1], "mask": mask}
+
+    def _input_signatures(self):
+        """Returns the input specs; see `WholeModel`."""
+        return [feature("ids", self.token_encoder.num_ids)]
+
+
+def _checked(ids, width):
+    """Returns the ids as int32, after checks of their shape and type."""
+    if not ids.dtype.is_integer or ids.shape.rank != 3 or ids.shape[-1] not in (None, width):
+        raise ValueError(
+            f"`inputs` must be integers of shape [B, T, {width}]; got {ids.dtype.name} of shape "
+            f"{ids.shape}. Convert tokens with the `tfreps.text.WordCharIndexer` of the model."
+        )
+    # Ids beyond int32 are clipped to values that the encoder still rejects as out of range.
+    largest = min(ids.dtype.max, tf.int32.max)
+    return tf.cast(tf.clip_by_value(ids, max(ids.dtype.min, -1), largest), "int32")
+
+
+def _check(model):
+    check_integers(LEAST_CHARACTERS, max_characters=model.max_characters)
+    check_integers(len(SPECIAL_CHARACTERS) + 1, num_character_ids=model.num_character_ids)
+    if model.vocabulary_size is not None:
+        check_integers(len(SPECIAL_WORDS), vocabulary_size=model.vocabulary_size)
