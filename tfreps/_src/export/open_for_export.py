@@ -52,7 +52,7 @@ def open_for_export(
     >>> bilm = TextBiLM(BiLM(filters=[[1, 8]], units=8, projection_dim=4))
     >>> written = write_export(open_for_export(bilm), tempfile.mkdtemp() + "/elmo")
     >>> list(written.functions)
-    ['default', 'serving_default', 'tokens', 'character_ids']
+    ['default', 'serving_default', 'tokens', 'character_ids', 'vectors']
     >>> call = tf.saved_model.load(str(written.folder)).signatures["default"]
     >>> call(text=tf.constant(["I have a dog"]))["elmo"].shape
     TensorShape([1, 4, 8])
