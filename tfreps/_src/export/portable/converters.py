@@ -19,7 +19,6 @@ PACKAGES = {"onnx": ("tf2onnx", "onnxruntime"), "litert": ("ai_edge_litert",)}
 
 def convert(format: str, model: PortableModel, models: Sequence[keras.Model]) -> bytes:
     """Converts a model to the bytes of a file; `models` are those whose weights it uses."""
-    check_packages(format)
     with in_float32(models):
         return {"onnx": _to_onnx, "litert": _to_litert}[format](model, models)
 

@@ -82,8 +82,11 @@ def _text_model(signatures):
     trained, model = signatures.trained, signatures.model
     indexer, tokenizer = trained.indexer, trained.tokenizer
     read = {name for form in model._input_signatures() if isinstance(form, dict) for name in form}
-    known = {"mask": True, "token_ids": True, "piece_ids": getattr(indexer, "words", False)}
-    known["token_ids"] = indexer.vocabulary_size is not None
+    known = {
+        "mask": True,
+        "token_ids": indexer.vocabulary_size is not None,
+        "piece_ids": getattr(indexer, "words", False),
+    }
     names = [name for name, there in known.items() if there and name in {*read, "mask"}]
     specs = _specs(names)
     if "character_ids" in read and indexer.max_characters is not None:
