@@ -168,9 +168,9 @@ def test_a_small_study(tmp_path, monkeypatch, capsys):
     (inputs / "vectors.txt").write_text("2 3\ngood 1 0 0\nbad 0 1 0\n")
     small = "--units 4 --embedding-dim 4 --epochs 2"
     names = {
-        "TextCNN": "--encoder cnn --num-filters 2 --widths 2 --epochs 2",
+        "TextCNN": "--encoder cnn --set num_filters=2 widths=2 --epochs 2",
         "BiLSTM": f"--encoder bilstm {small}",
-        "S-LSTM, 2 steps, window 1": f"--encoder slstm --num-steps 2 {small}",
+        "S-LSTM, 2 steps, window 1": f"--encoder slstm --set num_steps=2 {small}",
     }
     for name, value in (
         ("ROWS", names),

@@ -277,13 +277,24 @@ class Command:
             about = f"{first} (default: {default}){end}{rest or ''}"
         return about.replace("%", "%%")
 
+    def typed_flags(self) -> dict[str, str]:
+        """Returns a dict that maps flags to themselves, and flags of keys to `--set NAME`."""
+        names = [
+            *self.options,
+            *(f"no_{n}" for n, row in self.options.items() if row.default is True),
+        ]
+        general = [
+            "--help",
+            "--config",
+            *["--help-all"] * self.has_more,
+            *["--set"] * bool(self.keys),
+        ]
+        typed = {as_flag(name): as_typed(name, self.options) for name in names}
+        return typed | {flag: flag for flag in general}
+
     def _check_flags(self, parser, argv):
         """Ends the command with an error that suggests a similar option if a flag is unknown."""
-        names = [name for name, option in self.options.items() if option.default is True]
-        typed = {as_flag(n): as_typed(n, self.options) for n in self.options}
-        typed |= {as_flag(f"no_{n}"): as_typed(f"no_{n}", self.options) for n in names}
-        general = ["--help", "--config", *["--help-all"] * self.has_more]
-        typed |= {flag: flag for flag in [*general, *["--set"] * bool(self.keys)]}
+        typed = self.typed_flags()
         for flag in _flags_of(argv):
             if typed.get(flag) != flag and " " not in flag:
                 close = difflib.get_close_matches(flag[2:], [each[2:] for each in typed], n=1)

@@ -55,7 +55,7 @@ def value_name(name: str, option: Option) -> str:
 
 def value_words(name: str, option: Option) -> str:
     """Returns the value of an option or argument in the usage line, such as `FILE [FILE ...]`."""
-    value = value_name(name, option)
+    value = value_name(name, option._replace(choices=None))
     more = f"{value} [{value} ...]" if option.many else value
     return more if option.required else f"[{more}]" if not option.many else f"[{value} ...]"
 
