@@ -268,7 +268,7 @@ def test_what_is_required(files, tmp_path, capsys):
     "program, flags",
     [
         ("train-tagger", ["--encoder", "cnn"]),
-        ("train-tagger", ["--set", "num_filters=9"]),
+        ("train-tagger", ["--num-filters", "9"]),
         ("train-tagger", ["--validation-split", "0.1"]),
         ("train-tagger", ["--scheme", "conll"]),
         ("train-tagger", ["a.conll"]),
