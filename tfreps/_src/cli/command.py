@@ -31,6 +31,7 @@ from tfreps._src.cli.options import (
     check_value,
     from_json,
     from_text,
+    listed,
 )
 from tfreps._src.cli.start_tensorflow import start_tensorflow
 from tfreps._src.files.json_files import read_json
@@ -321,7 +322,7 @@ class Command:
             first.add_argument("--resume", action="store_true")
         now, given = vars(first.parse_known_args(argv)[0]), {}
         if now["config"] is not None:
-            given = self._read_config(str(self.recipes.get(now["config"], now["config"])))
+            given = self._read_config(now["config"])
         for setting in now.get("set") or []:
             key, equals, value = setting.partition("=")
             if not equals:
@@ -344,8 +345,14 @@ class Command:
         names = [name for name in options if name in self.options and name not in OF_A_COMMAND]
         return {name: self._read(path, name, options[name]) for name in names}
 
-    def _read_config(self, path):
-        given = read_json(pathlib.Path(path))
+    def _read_config(self, name):
+        path = pathlib.Path(self.recipes.get(name, name))
+        if self.recipes and not path.exists():
+            raise ValueError(
+                f"Cannot read {name}: there is no such file or recipe. The recipes are "
+                f"{listed(list(self.recipes))}."
+            )
+        given = read_json(path)
         for key in given:
             self._check_key(path, key)
         return {key: self._read(path, key, value) for key, value in given.items()}
