@@ -179,8 +179,8 @@ def test_keys_are_set_by_config_and_set(tmp_path):
     "words, message",
     [
         ("--set decya=3", "--set: there is no option 'decya'; did you mean 'decay'?"),
-        ("--set decay=x", "--set: option 'decay': expected a number; got \"x\"."),
-        ("--set tie=1", "--set: option 'tie': expected true or false; got 1."),
+        ("--set decay=x", '--set decay: expected a number; got "x".'),
+        ("--set tie=1", "--set tie: expected true or false; got 1."),
         ("--set decay", "--set must be followed by KEY=VALUE; got decay."),
         ("--set decay=0", "--set decay must be above 0; got 0."),
         ("--set decay=2 skip=false", "--set decay cannot be combined with --set skip=false."),

@@ -328,7 +328,7 @@ class Command:
             if not equals:
                 raise ValueError(f"--set must be followed by KEY=VALUE; got {key}.")
             self._check_key("--set", key)
-            given[key] = self._read("--set", key, value, from_text)
+            given[key] = self._read(f"--set {key}", key, value, from_text)
         run, resume = (now.get(name) or given.get(name) for name in ("run", "resume"))
         if self.resumes and resume and run:
             earlier = self._earlier(pathlib.Path(run, "options.json"))
@@ -343,7 +343,7 @@ class Command:
         if not isinstance(options, dict):
             return {}  # no run, or a damaged one, which raises an error when it is opened
         names = [name for name in options if name in self.options and name not in OF_A_COMMAND]
-        return {name: self._read(path, name, options[name]) for name in names}
+        return {n: self._read(f"{path}: option {n!r}", n, options[n]) for n in names}
 
     def _read_config(self, name):
         path = pathlib.Path(self.recipes.get(name, name))
@@ -355,7 +355,7 @@ class Command:
         given = read_json(path)
         for key in given:
             self._check_key(path, key)
-        return {key: self._read(path, key, value) for key, value in given.items()}
+        return {k: self._read(f"{path}: option {k!r}", k, value) for k, value in given.items()}
 
     def _check_key(self, source, key):
         if key not in self.options:
@@ -365,11 +365,11 @@ class Command:
             )  # fmt: skip
             raise ValueError(f"{source}: there is no option {key!r}; {hint}")
 
-    def _read(self, source, key, value, convert=from_json):
+    def _read(self, what, key, value, convert=from_json):
         try:
             return convert(value, self.options[key])
         except Exception as error:  # of any type that the conversion of the option raises
-            raise ValueError(f"{source}: option {key!r}: {error}") from error
+            raise ValueError(f"{what}: {error}") from error
 
 
 def _flags_of(argv):
