@@ -56,8 +56,9 @@ def value_name(name: str, option: Option) -> str:
 def value_words(name: str, option: Option) -> str:
     """Returns the value of an option or argument in the usage line, such as `FILE [FILE ...]`."""
     value = value_name(name, option._replace(choices=None))
-    more = f"{value} [{value} ...]" if option.many else value
-    return more if option.required else f"[{more}]" if not option.many else f"[{value} ...]"
+    if option.many:
+        return f"{value} [{value} ...]" if option.required else f"[{value} ...]"
+    return value if option.required else f"[{value}]"
 
 
 def default_text(value) -> str:
