@@ -130,13 +130,13 @@ def dictionary_words():
 
 
 def make_sentences():
-    """Returns 200 sentences: 25 in each script, with odd tokens, of 0 to 45 tokens."""
+    """Returns 200 sentences: 25 in each script, with odd tokens, of 0 to 30 tokens."""
     draw = random.Random(0)
     sentences = []
     for words in WORDS.values():
         words = words.split()
         for number in range(SENTENCES // len(WORDS)):
-            length = draw.randint(30, 45) if number == 7 else draw.randint(1, 8) if number else 0
+            length = draw.randint(20, 30) if number == 7 else draw.randint(1, 8) if number else 0
             sentences.append([_token(draw, words) for _ in range(length)])
     for place, odd in enumerate(ODD):
         sentences[9 * place + 1] = [odd]  # alone in a sentence

@@ -6,14 +6,15 @@
 FOLDER contains what `many_langs_cases.write_case` writes. The task `weights` initializes a model as
 in the original's training, multiplies the weights, and saves them with the original's `save_model`.
 `vectors` also writes the vectors of `sentences.json` to `vectors.npz`, with the tokens of all
-sentences one after the other: of each sentence alone ("alone"), in batches of 64 ("batches"),
-the same in float64 ("exact"), and in the same batches with the states that the original carries
-from one batch to the next ("carried"). The others start each batch from zero states. `time`
-computes the vectors of batches of text.
+sentences one after the other: of each sentence alone ("alone"), in batches of 64 ("batches"), and
+in the same batches with the states that the original carries from one batch to the next
+("carried"). The first two start each batch from zero states. `time` computes the vectors of batches
+of text.
 
-The package elmoformanylangs is used as it is, with two changes while it runs: the decorator
-`overrides` returns its function, since its current version rejects a type in the package; and
-`torch.save` writes the format of PyTorch before 1.6, in which the models were published.
+The package elmoformanylangs is used as it is, with three changes while it runs: the decorator
+`overrides` returns its function, since its current version rejects a type in the package;
+`torch.save` writes the format of PyTorch before 1.6, in which the models were published; and no
+gradients are recorded.
 """
 
 import functools
@@ -41,6 +42,7 @@ def main(argv=None):
     return 0
 
 
+@functools.cache
 def original():
     """Returns the package and its module for training."""
     import overrides
@@ -93,9 +95,6 @@ def write_vectors(folder):
     found["batches"] = vectors(embedder, sentences)
     embedder.batch_size = 1
     found["alone"] = vectors(embedder, sentences)
-    embedder.batch_size = BATCH
-    embedder.model.double()
-    found["exact"] = vectors(embedder, sentences)
     arrays = {name: np.concatenate(layers, axis=1) for name, layers in found.items()}
     np.savez(folder / "vectors.npz", **arrays)
 
