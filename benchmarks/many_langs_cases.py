@@ -1,65 +1,42 @@
-"""The models, dictionaries and sentences of benchmarks/many_langs_parity.py.
+"""The models, dictionaries and sentences of benchmarks/many_langs_parity.py."""
 
-This module imports only the standard library, since a peer has its own environment.
-"""
-
+import copy
 import itertools
 import json
 import random
-from typing import Any, NamedTuple
 
 from benchmarks.topics_text import tokens
+from tfreps._src.convert.many_langs_files import PACKAGED, PACKAGED_NAMES
 
 SENTENCES, NUM_WORDS = 200, 20_000
-ENCODER = {"projection_dim": 512, "dim": 4096, "n_layers": 2, "cell_clip": 3, "proj_clip": 3}
-FILTERS = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
-EMBEDDER = {"activation": "relu", "n_highway": 2, "word_dim": 100, "char_dim": 50}
-PUBLISHED = {
-    "encoder": {"name": "elmo", **ENCODER},
-    "token_embedder": {
-        "name": "cnn",
-        "filters": FILTERS,
-        "max_characters_per_token": 50,
-        **EMBEDDER,
-    },
-}
-TINY = {
-    **{"projection_dim": 8, "dim": 24, "filters": [[1, 4], [2, 8], [3, 8], [5, 4]]},
-    **{"word_dim": 5, "char_dim": 6, "max_characters_per_token": 12},
-    **{"cell_clip": 0.5, "proj_clip": 0.4},
-}
-
-
-class Case(NamedTuple):
-    """Model: its changes of the published options, a factor of its weights, and the refused key.
-
-    `gain` multiplies the weights with which the original starts, so that the clips matter.
-    `refused` is the option that an error of tfreps must name, or "" if tfreps reads the model.
-    """
-
-    changes: dict[str, Any]
-    gain: float = 1.0
-    refused: str = ""
 
 
 def tiny(**changes):
-    return {**TINY, **changes}
+    """Returns the changes of the published options in a small model, whose clips have effects."""
+    sizes = {"projection_dim": 8, "dim": 24, "word_dim": 5, "char_dim": 6}
+    filters = {"filters": [[1, 4], [2, 8], [3, 8], [5, 4]], "max_characters_per_token": 12}
+    return {**sizes, **filters, "cell_clip": 0.5, "proj_clip": 0.4, **changes}
 
 
+# Changes of the published options.
 CASES = {
-    "published sizes": Case({}, gain=2.0),
-    "published sizes, characters alone": Case({"word_dim": 0}, gain=2.0),
-    "tiny": Case(tiny(), gain=2.0),
-    "tiny, characters alone": Case(tiny(word_dim=0), gain=2.0),
-    "tiny, tanh, three layers, no clip": Case(
-        tiny(activation="tanh", n_layers=3, cell_clip=None, proj_clip=0), gain=2.0
+    "published sizes": {},
+    "published sizes, characters alone": {"word_dim": 0},
+    "tiny": tiny(),
+    "tiny, characters alone": tiny(word_dim=0),
+    "tiny, tanh, three layers, no clip": tiny(
+        activation="tanh", n_layers=3, cell_clip=None, proj_clip=0
     ),
-    "tiny, one layer, no highway": Case(tiny(n_layers=1, n_highway=0), gain=2.0),
-    "tiny, words alone": Case(tiny(char_dim=0), refused="token_embedder.char_dim"),
-    "tiny, LSTM over characters": Case(
-        tiny(**{"token_embedder.name": "lstm"}), refused="token_embedder.name"
-    ),
-    "tiny, plain LSTMs": Case(tiny(**{"encoder.name": "lstm"}), refused="encoder.name"),
+    "tiny, one layer, no highway": tiny(n_layers=1, n_highway=0),
+    "tiny, words alone": tiny(char_dim=0),
+    "tiny, LSTM over characters": tiny(**{"token_embedder.name": "lstm"}),
+    "tiny, plain LSTMs": tiny(**{"encoder.name": "lstm"}),
+}
+# Models that tfreps does not read, and the option that its error must name.
+REFUSED = {
+    "tiny, words alone": "token_embedder.char_dim",
+    "tiny, LSTM over characters": "token_embedder.name",
+    "tiny, plain LSTMs": "encoder.name",
 }
 # Short words in eight scripts.
 WORDS = {
@@ -83,26 +60,25 @@ LONG = "donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtenges
 ODD = (*SPECIAL, "", "\u3000", "😀", "ᚠᚢᚦ", "e\u0301", "👩\u200d👧", LONG, "<bos>" * 12, "ก" * 49)
 
 
-def config_of(case):
-    """Returns the options of a case in the format of the original."""
-    config = {**json.loads(json.dumps(PUBLISHED)), "dropout": 0.1}
+def config_of(changes):
+    """Returns the options of the original with changes."""
+    config = {**copy.deepcopy(PACKAGED), "dropout": 0.1}
     config["classifier"] = {"name": "sampled_softmax", "n_samples": 8192}
-    for name, value in case.changes.items():
+    for name, value in changes.items():
         part, _, key = name.rpartition(".")
-        config[part or ("encoder" if name in ENCODER else "token_embedder")][key] = value
+        config[part or ("encoder" if key in PACKAGED["encoder"] else "token_embedder")][key] = value
     return config
 
 
 def write_case(name, folder):
     """Writes what the original has besides the weights: its config, options and dictionaries."""
-    case = CASES[name]
-    config = config_of(case)
+    config = config_of(CASES[name])
     folder.mkdir(parents=True)
-    named = "configs/cnn_50_100_512_4096_sample.json"  # in the package of the original
-    if case.changes:
+    named = f"configs/{PACKAGED_NAMES[0]}"  # in the package of the original
+    if CASES[name]:
         named = "cnn.json"
         (folder / named).write_text(json.dumps(config), "utf-8")
-    about = {"config_path": named, "seed": len(name), "gain": case.gain}
+    about = {"config_path": named, "seed": len(name)}
     (folder / "config.json").write_text(json.dumps(about), "utf-8")
     for kind, entries in ("char", dictionary_characters()), ("word", dictionary_words()):
         if config["token_embedder"][f"{kind}_dim"]:

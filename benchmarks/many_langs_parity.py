@@ -29,7 +29,7 @@ import tempfile
 import numpy as np
 
 from benchmarks.in_turns import CHECKOUT, in_turns
-from benchmarks.many_langs_cases import CASES, make_sentences, texts, write_case
+from benchmarks.many_langs_cases import CASES, REFUSED, make_sentences, texts, write_case
 from benchmarks.rows import print_table, program_parser
 
 TOLERANCE = 1e-5
@@ -45,7 +45,8 @@ def main(argv=None):
         only=("", "Compare only models whose name contains PART.", {"metavar": "PART"}),
         repeats=(16, "Number of timed calls per shape; 0 measures no time."),
     ).parse_args(argv)
-    names = [name for name in CASES if options.only in name]
+    chosen = [name for name in CASES if options.only in name]
+    names = [name for name in chosen if name not in REFUSED]
     gaps = []
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -54,24 +55,16 @@ def main(argv=None):
             "model | values | alone | in batches | relative | carried",
             rows_of(names, folder, options.peer_python, gaps),
         )
-        print_table(
-            "model that tfreps does not read | error",
-            (
-                [name, refusal(name, folder, options.peer_python)]
-                for name in names
-                if is_refused(name)
-            ),
+        errors = (
+            [name, refusal(name, folder, options.peer_python)] for name in chosen if name in REFUSED
         )
+        print_table("model that tfreps does not read | error", errors)
         if options.repeats and TIMED in names:
             print_table(
                 "sentences x tokens | distinct | tfreps | original | ratio",
                 times(folder / TIMED, options.repeats, options.peer_python),
             )
     return 1 if max(gaps, default=0.0) > TOLERANCE else 0
-
-
-def is_refused(name):
-    return bool(CASES[name].refused)
 
 
 def peer(python, task, folder):
@@ -85,12 +78,11 @@ def rows_of(names, folder, python, gaps):
     """Yields the rows of models that tfreps reads, and appends the largest differences."""
     sentences = json.loads((folder / "sentences.json").read_text("utf-8"))
     for name in names:
-        if not is_refused(name):
-            write_case(name, folder / name)
-            peer(python, "vectors", folder / name)
-            cells, largest = compared(folder / name, sentences)
-            gaps.append(largest)
-            yield [name, *cells]
+        write_case(name, folder / name)
+        peer(python, "vectors", folder / name)
+        cells, largest = compared(folder / name, sentences)
+        gaps.append(largest)
+        yield [name, *cells]
 
 
 def compared(folder, sentences):
@@ -121,16 +113,15 @@ def refusal(name, folder, python):
     """Returns the error with which tfreps refuses a model."""
     import tfreps
 
-    option = CASES[name].refused
     write_case(name, folder / name)
     peer(python, "weights", folder / name)
     try:
         tfreps.load(folder / name)
     except ValueError as error:
-        if f"`{option}`" not in str(error):
+        if f"`{REFUSED[name]}`" not in str(error):
             raise
         return str(error).removeprefix(f"{folder / name}/")
-    raise SystemExit(f"{name}: expected an error that names {option}; tfreps read the model.")
+    raise SystemExit(f"{name}: expected an error that names {REFUSED[name]}; it was loaded.")
 
 
 def times(folder, repeats, python):
@@ -142,10 +133,10 @@ def times(folder, repeats, python):
         batches = texts(*shape)
         distinct = [len({token for text in batch for token in text}) for batch in batches]
         turns = itertools.cycle(batches)
-        command = [python, "-m", "benchmarks.peer_many_langs", "time", str(folder)]
-        ours, theirs = in_turns(
-            lambda turns=turns: encode(next(turns)), repeats, [*command, *map(str, shape)]
-        )
+        path = folder / "batches.json"
+        path.write_text(json.dumps(batches), "utf-8")
+        command = [python, "-m", "benchmarks.peer_many_langs", "time", str(folder), str(path)]
+        ours, theirs = in_turns(lambda turns=turns: encode(next(turns)), repeats, command)
         ours, theirs = statistics.median(ours), statistics.median(theirs)
         share = statistics.mean(distinct) / (shape[0] * shape[1])
         seconds = f"{ours:.3f}", f"{theirs:.3f}", f"{theirs / ours:.2f}"

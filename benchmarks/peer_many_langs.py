@@ -1,15 +1,15 @@
 """Writes and times models of ELMoForManyLangs for benchmarks/many_langs_parity.py.
 
     .venv-peers/many_langs/bin/python -m benchmarks.peer_many_langs vectors FOLDER
-    .venv-peers/many_langs/bin/python -m benchmarks.peer_many_langs time FOLDER 32 20
+    .venv-peers/many_langs/bin/python -m benchmarks.peer_many_langs time FOLDER BATCHES
 
 FOLDER contains what `many_langs_cases.write_case` writes. The task `weights` initializes a model as
-in the original's training, multiplies the weights, and saves them with the original's `save_model`.
+in the original's training, doubles the weights, and saves them with the original's `save_model`.
 `vectors` also writes the vectors of `sentences.json` to `vectors.npz`, with the tokens of all
 sentences one after the other: of each sentence alone ("alone"), in batches of 64 ("batches"), and
 in the same batches with the states that the original carries from one batch to the next
-("carried"). The first two start each batch from zero states. `time` computes the vectors of batches
-of text.
+("carried"). The first two start each batch from zero states. `time` computes the vectors of the
+batches of tokenized sentences in the JSON file BATCHES.
 
 The package elmoformanylangs is used as it is, with three changes while it runs: the decorator
 `overrides` returns its function, since its current version rejects a type in the package;
@@ -24,17 +24,16 @@ import pathlib
 import random
 import sys
 
-from benchmarks.many_langs_cases import texts
 from benchmarks.peer_loop import answer
 
 BATCH = 64
 
 
 def main(argv=None):
-    task, folder, *shape = sys.argv[1:] if argv is None else argv
-    folder = pathlib.Path(folder)
+    task, *paths = sys.argv[1:] if argv is None else argv
+    folder, *batches = map(pathlib.Path, paths)
     if task == "time":
-        answer(prepare(folder, *map(int, shape)))
+        answer(prepare(folder, *batches))
         return 0
     write_weights(folder)
     if task == "vectors":
@@ -71,15 +70,14 @@ def write_weights(folder):
     torch.manual_seed(about["seed"])
     layers = {}
     for kind in "word", "char":
-        width, file = config["token_embedder"][f"{kind}_dim"], folder / f"{kind}.dic"
-        entries = (
-            [line.split("\t") for line in file.read_text("utf-8").split("\n")[:-1]] if width else []
-        )
-        ids = {entry: int(number) for entry, number in entries}
-        layers[kind] = module.EmbeddingLayer(width, ids, fix_emb=False) if ids else None
+        width, path = config["token_embedder"][f"{kind}_dim"], folder / f"{kind}.dic"
+        if width:
+            lines = path.read_text("utf-8").removesuffix("\n").split("\n")
+            ids = {entry: int(number) for entry, number in (line.split("\t") for line in lines)}
+        layers[kind] = module.EmbeddingLayer(width, ids, fix_emb=False) if width else None
     model = module.Model(config, layers["word"], layers["char"], n_class=10)
     for weight in model.parameters():
-        weight.mul_(about["gain"])
+        weight.mul_(2.0)  # so that the clips have an effect
     model.save_model(str(folder), False)
 
 
@@ -105,10 +103,10 @@ def vectors(embedder, sentences):
     return embedder.sents2elmo(sentences, output_layer=-2)
 
 
-def prepare(folder, rows, length):
+def prepare(folder, batches):
     """Returns a function that computes all layers of the next batch."""
     embedder = original()[0].Embedder(str(folder), BATCH)
-    turns = itertools.cycle(texts(rows, length))
+    turns = itertools.cycle(json.loads(batches.read_text("utf-8")))
     return lambda: vectors(embedder, next(turns))
 
 

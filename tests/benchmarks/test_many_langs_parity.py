@@ -1,6 +1,5 @@
 """Tests that the comparison finds differences, without PyTorch, and what its sentences contain."""
 
-import json
 import shutil
 
 import numpy as np
@@ -8,11 +7,9 @@ import pytest
 
 import tfreps
 from benchmarks import many_langs_cases, many_langs_parity
-from benchmarks.many_langs_cases import CASES, Case
+from benchmarks.many_langs_cases import CASES, REFUSED
 from tests.convert.many_langs_fixture import FOLDER, SENTENCES
 from tfreps._src.convert.many_langs_files import read_characters, read_config, read_words
-
-MODELS = {"words": Case({}), "plain": Case({}, refused="encoder.name")}
 
 
 @pytest.fixture
@@ -31,7 +28,8 @@ def added(monkeypatch):
             found = np.concatenate(tfreps.load(folder).encode(SENTENCES), axis=1)
             np.savez(folder / "vectors.npz", **{name: found + x for name, x in offsets.items()})
 
-    monkeypatch.setattr(many_langs_parity, "CASES", MODELS)
+    monkeypatch.setattr(many_langs_parity, "CASES", ["words", "plain"])
+    monkeypatch.setattr(many_langs_parity, "REFUSED", {"plain": "encoder.name"})
     monkeypatch.setattr(many_langs_parity, "write_case", write)
     monkeypatch.setattr(many_langs_parity, "make_sentences", lambda: SENTENCES)
     monkeypatch.setattr(many_langs_parity, "peer", peer)
@@ -51,12 +49,13 @@ def test_a_table_of_differences(added, capsys):
 
 
 def test_a_model_that_tfreps_reads_by_mistake(added, monkeypatch, tmp_path):
-    monkeypatch.setitem(MODELS, "words", Case({}, refused="encoder.name"))
-    with pytest.raises(SystemExit, match="error that names encoder.name; tfreps read the model"):
+    monkeypatch.setitem(many_langs_parity.REFUSED, "words", "encoder.name")
+    with pytest.raises(SystemExit, match="error that names encoder.name; it was loaded"):
         many_langs_parity.refusal("words", tmp_path, "none")
 
 
-def test_times(added, monkeypatch):
+def test_times(added, monkeypatch, tmp_path):
+    many_langs_parity.write_case("words", tmp_path / "model")
     commands = []
 
     def in_turns(call, repeats, command):
@@ -65,12 +64,12 @@ def test_times(added, monkeypatch):
         return [1.0, 2.0, 3.0], [3.0] * repeats
 
     monkeypatch.setattr(many_langs_parity, "in_turns", in_turns)
-    rows = [*many_langs_parity.times(FOLDER / "words", 3, "none")]
+    rows = [*many_langs_parity.times(tmp_path / "model", 3, "none")]
     assert [(shape, *seconds) for shape, _, *seconds in rows] == [
         ("1 x 20", "2.000", "3.000", "1.50"),
         ("32 x 20", "2.000", "3.000", "1.50"),
     ]
-    assert commands[1][3:] == ["time", str(FOLDER / "words"), "32", "20"]
+    assert commands[1][3:] == ["time", *(f"{tmp_path}/model{end}" for end in ("", "/batches.json"))]
 
 
 def test_values_that_are_not_finite_differ():
@@ -87,7 +86,7 @@ def test_sentences():
     found = {token for sentence in sentences for token in sentence}
     assert {*many_langs_cases.ODD} <= found
     for words in many_langs_cases.WORDS.values():
-        assert {*words.split()} <= found
+        assert len({*words.split()} & found) > 5
     characters = {*many_langs_cases.dictionary_characters()}
     words = {*many_langs_cases.dictionary_words()}
     assert 3000 < len(characters) < 6000 and len(words) == 20000
@@ -97,14 +96,13 @@ def test_sentences():
     assert 0.1 < len(ordinary - words) / len(ordinary) < 0.7
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if not case.refused])
+@pytest.mark.parametrize("name", [name for name in CASES if name not in REFUSED])
 def test_files_of_a_case(name, tmp_path):
     many_langs_cases.write_case(name, tmp_path / name)
     options = read_config(tmp_path / name)
     assert len(read_characters(tmp_path / name).tokens) > 3000
     if options["word_dim"]:
         assert read_words(tmp_path / name).size == 20000
-    assert json.loads((tmp_path / name / "config.json").read_text())["gain"] == CASES[name].gain
 
 
 def test_batches_of_text():
