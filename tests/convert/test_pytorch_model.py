@@ -17,7 +17,10 @@ from tfreps._src.convert.array_files import INDEX
 from tfreps._src.convert.array_folders import TORCH
 from tfreps.models import BertEncoder, BertPretrainer
 
-EARLY = {**USUAL, "style": "early"}  # gamma and beta, the buffer of positions, and tied arrays twice
+EARLY = {
+    **USUAL,
+    "style": "early",
+}  # gamma and beta, the buffer of positions, and tied arrays twice
 
 
 def in_pytorch(folder, write=zip_of):
@@ -92,7 +95,10 @@ def test_sentence_transformers(tmp_path):
     "change, message",
     [
         (lambda c: c["weight_map"].update(a="../x.bin"), "names of files in the same folder"),
-        (lambda c: c["weight_map"].update(a="x.bin"), "x.bin: expected a file of `torch.save`; the"),
+        (
+            lambda c: c["weight_map"].update(a="x.bin"),
+            "x.bin: expected a file of `torch.save`; the",
+        ),
         (lambda c: c["weight_map"].pop("cls.predictions.bias"), "are in its files, but not listed"),
     ],
 )
