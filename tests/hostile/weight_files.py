@@ -177,7 +177,7 @@ FORMATS = [
     folder_format("safetensors of aespresso", 600, write_aespresso, read_aespresso),
     folder_format("state dicts of PyTorch", 6_000, write_state_dict, read_state_dict, quick=True),
     folder_format("zip archives of PyTorch", 6_000, write_zip, read_state_dict, quick=True),
-    folder_format("pytorch_model.bin", 1_500, write_pytorch_model, read_bert),
+    folder_format("pytorch_model.bin", 600, write_pytorch_model, read_bert),
     folder_format("folders of ELMoForManyLangs", 600, write_many_langs, read_many),
     folder_format("checkpoints to resume from", 6_000, write_resumable, read_resumable),
     folder_format("checkpoints of bilm-tf", 600, write_checkpoint, read_checkpoint),
