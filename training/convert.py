@@ -176,8 +176,8 @@ def create_run(options):
     elif isinstance(trained, TextManyLangs):
         raise ValueError(
             f"{options.model} contains {trained.kind}, which cannot become a run folder. It needs "
-            "no conversion to compute vectors in Python:\n"
-            f"  python -c \"import tfreps; print(tfreps.load({options.model!r})('a dog'))\""
+            "no conversion to compute vectors, as this command does: "
+            f"python -c \"import tfreps; print(tfreps.load({options.model!r})('a dog'))\""
         )
     else:
         raise ValueError(
