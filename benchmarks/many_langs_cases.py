@@ -34,7 +34,6 @@ CASES = {
 }
 # Models that tfreps does not read, and the option that its error must name.
 REFUSED = {
-    "tiny, words alone": "token_embedder.char_dim",
     "tiny, LSTM over characters": "token_embedder.name",
     "tiny, plain LSTMs": "encoder.name",
 }
