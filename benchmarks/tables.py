@@ -11,7 +11,7 @@ command again. Metrics of fdu_mtl are means over the eight domains with a test s
 trains one model on all sixteen domains. With several seeds, the table shows the mean and half the
 range over the seeds. Rows with published word vectors or a published BERT need --vectors or --bert,
 and are left out without it. Rows with their own word vectors, ELMo or BERT need the files of
-benchmarks.pretraining.
+benchmarks.pretraining; the ELMo of mr is that of fdu_mtl.
 """
 
 import pathlib
@@ -69,7 +69,8 @@ POOLED = "--pooling mean_max "
 OWN = "--vectors {inputs}/vectors.txt "
 SLOW = "--set embedding_learning_rate=3e-4 "
 ELMO = "--train-vectors {inputs}/{domain}.train.hdf5 --test-vectors {inputs}/{domain}.test.hdf5 "
-FINE_TUNED = "--elmo {inputs}/elmo --elmo-fine-tune "
+OWN_ELMO = "--elmo {elmo} "
+FINE_TUNED = OWN_ELMO + "--elmo-fine-tune --epochs 5 "
 BILSTM = "--encoder bilstm --units 150 "
 SLSTM = "--encoder slstm --units 150 --set num_steps=3 "
 CNN = "--encoder cnn "
@@ -89,6 +90,7 @@ TOGETHER = (
     "--set ema_momentum=0.99 "
 )
 ELMO_TOGETHER = "--train-vectors {inputs}/all.train.hdf5 --test-vectors {inputs}/all.test.hdf5 "
+MR_CNN = MR + "--tokens treebank " + CNN
 # Table: name of a row -> (command, seeds).
 TABLES = {
     "resume_ner": {
@@ -116,8 +118,12 @@ TABLES = {
         "MiniLM+CRF": (CONLL + MINILM + "--bert-learning-rate 2e-4", 3),
     },
     "mr": {
-        "TextCNN": (MR + "--tokens treebank " + CNN, 3),
-        "TextCNN, GloVe": (MR + "--tokens treebank " + CNN + GLOVE, 3),
+        "TextCNN": (MR_CNN, 3),
+        "TextCNN, GloVe": (MR_CNN + GLOVE, 3),
+        "TextCNN, ELMo frozen": (MR_CNN + OWN_ELMO + "--no-words", 3),
+        "TextCNN, ELMo fine-tuned": (MR_CNN + FINE_TUNED + "--no-words", 3),
+        "TextCNN, GloVe, ELMo frozen": (MR_CNN + GLOVE + OWN_ELMO, 3),
+        "TextCNN, GloVe, ELMo fine-tuned": (MR_CNN + GLOVE + FINE_TUNED, 3),
         "TextCNN, GloVe, n-grams": (MR + "--config cnn_vectors " + GLOVE, 3),
         "MiniLM": (MR + MINILM, 3),
     },
@@ -153,9 +159,12 @@ TABLES = {
         ),
         "MiniLM": (FDU_MTL.replace("--patience 3 ", "") + MINILM, 3),
         "TextCNN, ELMo fine-tuned": (
-            REVIEWS + FINE_TUNED + "--no-words --epochs 5 " + CNN,
+            REVIEWS + FINE_TUNED + "--no-words " + CNN,
             1,
         ),
+        "TextCNN, GloVe": (REVIEWS + GLOVE + CNN, 3),
+        "TextCNN, GloVe, ELMo frozen": (REVIEWS + GLOVE + ELMO + CNN, 3),
+        "TextCNN, GloVe, ELMo fine-tuned": (REVIEWS + GLOVE + FINE_TUNED + CNN, 1),
     },
     "fdu_mtl_together": {
         "TextCNN": (TOGETHER + CNN, 3),
@@ -174,6 +183,11 @@ TABLES = {
             TOGETHER + OWN + FINE_TUNED + "--epochs 3 " + CNN + LINEAR,
             1,
         ),
+        "S-LSTM, attention, GloVe, linear features": (
+            TOGETHER + GLOVE + SLSTM + ATTENTION + LINEAR,
+            1,
+        ),
+        "MiniLM": (TOGETHER.replace("--patience 3 ", "").replace("--lowercase ", "") + MINILM, 1),
     },
     "hotel_reviews": {
         "TextCNN": (HOTEL + "--encoder cnn", 3),
@@ -277,6 +291,7 @@ def train(options, name, command, seed, **more):
     run = run_folder(options.runs, options.table, name)
     inputs = pathlib.Path(options.runs, f"{options.table.removesuffix('_together')}-inputs")
     more |= {name: getattr(options, name) for name in PUBLISHED}
+    more["elmo"] = pathlib.Path(options.runs, "fdu_mtl-inputs", "elmo")
     words = command.format(data=options.data, run=run, inputs=inputs, seed=seed, **more).split()
     part = next(iter(COLUMNS[options.table].values()))[0]
     return train_once(run, words, last=part)

@@ -3,9 +3,9 @@ BERT: load, fine-tune, pre-train on your text
 =============================================
 
 `BertEncoder` reads checkpoints from Google (``bert_model.ckpt``) and Hugging Face
-(``model.safetensors``), with either gelu and with heads, and writes folders that transformers
-reads. This guide loads a checkpoint, looks at its attention, fine-tunes it, and pre-trains a small
-BERT on Python's own text.
+(``model.safetensors`` or ``pytorch_model.bin``), with either gelu and with heads, and writes
+folders that transformers reads. This guide loads a checkpoint, looks at its attention, fine-tunes
+it, and pre-trains a small BERT on Python's own text.
 
 .. image:: /images/drawn/bert.svg
    :class: drawn

@@ -119,12 +119,25 @@ def test_what_is_not_there(hub, commit, address, message):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["tf_model.h5", "pytorch_model.bin"])
-def test_weights_that_are_never_downloaded(hub, name):
-    hub.add("a/b", {"config.json": b"{}", name: b"weights"})
+def test_weights_that_are_never_downloaded(hub):
+    hub.add("a/b", {"config.json": b"{}", "tf_model.h5": b"weights", "training_args.bin": b"N."})
     with pytest.raises(ValueError, match="neither weights.hdf5 nor a safetensors .* never downlo"):
         download_repository("hf://a/b")
     assert [path.rsplit("/", 1)[-1] for path in hub.downloads()] == ["config.json"]
+
+
+@pytest.mark.parametrize("folder", ["", "inner/"])
+def test_files_of_pytorch_in_place_of_safetensors(hub, folder):
+    one = {"config.json": b"{}", "pytorch_model.bin": b"weights", "training_args.bin": b"N."}
+    hub.add("a/one", {folder + name: data for name, data in one.items()})
+    found = download_repository(f"hf://a/one/{folder}")
+    assert names(found) == ["config.json", "pytorch_model.bin"]
+    hub.asked.clear()
+    assert download_repository(f"hf://a/one/{folder}") == found and not hub.downloads()
+    several = ["pytorch_model.bin.index.json", "pytorch_model-00001-of-00002.bin"]
+    several.append("pytorch_model-00002-of-00002.bin")
+    hub.add("a/several", dict.fromkeys([*several, "optimizer.bin"], b"weights"))
+    assert names(download_repository("hf://a/several")) == sorted(several)
 
 
 @pytest.mark.parametrize("status", [403, 429, 500, 503])
