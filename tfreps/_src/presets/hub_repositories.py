@@ -22,8 +22,9 @@ from tfreps._src.presets.connection_errors import HUB, LOGIN, naming_source
 SCHEME = "hf://"
 ELSEWHERE = "Download the files by other means and pass their folder instead."
 FORM = "hf://owner/repository[@revision][/folder]"
-# The files of a model that tfreps reads. Nothing else is downloaded: no pickles, no code. The
-# names have no `*`, which would also match a name with `../` in it.
+# The files of a model that tfreps reads. Nothing else is downloaded: no code, and no pickles except
+# those of ELMoForManyLangs, which are read as data. The names have no `*`, which would also match a
+# name with `../` in it.
 _DIGITS = "[0-9]" * 5
 FILES = (
     "options.json",
@@ -44,9 +45,15 @@ FILES = (
     "labels.txt",
     "manifest.json",
     "results.json",
+    "encoder.pkl",
+    "token_embedder.pkl",
+    "char.dic",
+    "word.dic",
+    "cnn_50_100_512_4096_sample.json",
+    "configs/cnn_50_100_512_4096_sample.json",
 )
 
-WEIGHTS = ".hdf5", ".safetensors"
+WEIGHTS = ".hdf5", ".safetensors", ".pkl"
 
 
 class Repository(NamedTuple):
@@ -97,8 +104,9 @@ def download_repository(address: str) -> pathlib.Path:
     if not any(file.suffix in WEIGHTS for file in folder.glob("*")):
         raise ValueError(
             f"{address} contains no model that tfreps reads: it has neither weights.hdf5 nor a "
-            "safetensors file. Pickles (.bin) and the .h5 files of TensorFlow models are never "
-            "downloaded. Use a repository with safetensors, or convert them with transformers."
+            "safetensors file nor those of ELMoForManyLangs. Other pickles (.bin) and the .h5 "
+            "files of TensorFlow models are never downloaded. Use a repository with safetensors, "
+            "or convert them with transformers."
         )
     return folder
 
