@@ -103,6 +103,24 @@ def test_the_archive_of_simplified_chinese(hub, tmp_path, many_langs, monkeypatc
         assert_is_original("elmo_many_zh_hans")
 
 
+def test_the_archive_of_slovene(hub, tmp_path, monkeypatch):
+    """Of CLARIN.SI: slovenian-elmo.tar.gz with a folder, and weights of an unusual name."""
+    mine = BiLM(filters=[[1, 8]], units=8, projection_dim=4)
+    mine.save_pretrained(tmp_path / "slovenian")
+    weights = tmp_path / "slovenian/weights.hdf5"
+    weights.rename(weights.with_name("slovenian-elmo-weights.hdf5"))
+    with tarfile.open(tmp_path / "sl.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "slovenian", "slovenian")
+    hub.files["sl"] = (tmp_path / "sl.tar.gz").read_bytes()
+    row = preset_table.rows()["elmo_sl"]
+    row = row._replace(files=[row.files[0]._replace(urls=[f"{hub.url}/files/sl"])])
+    monkeypatch.setattr(preset_table, "rows", lambda: {"elmo_sl": row})
+    with pytest.warns(UserWarning, match="elmo_sl: these facts"):
+        vectors = tfreps.load("elmo_sl").encode([["Kdo"]])[0]
+    expected = mine(tfreps.text.batch_to_ids([["Kdo"]]))["layer_outputs"][0]
+    assert_close(vectors, expected)
+
+
 def test_a_model_of_many_languages_on_the_hub(hub, many_langs):
     hub.add("someone/elmo-en", {path.name: path.read_bytes() for path in many_langs.iterdir()})
     assert_is_original("hf://someone/elmo-en")

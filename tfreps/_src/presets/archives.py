@@ -82,7 +82,8 @@ def _extract_tar(path: pathlib.Path, folder: pathlib.Path) -> None:
                 for member in _checked_members(path, archive):
                     target = temporary / member.name
                     target.parent.mkdir(parents=True, exist_ok=True)
-                    with archive.extractfile(member) as source, open(target, "wb") as copy:
+                    source: Any = archive.extractfile(member)
+                    with open(target, "wb") as copy:
                         shutil.copyfileobj(source, copy)
             rest = 0
             while block := file.read(LARGEST_READ):  # checks the CRC

@@ -5,6 +5,7 @@ import importlib.resources
 import json
 import pathlib
 import warnings
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from huggingface_hub import constants
@@ -13,9 +14,7 @@ from tfreps._src.presets.archives import is_archive
 from tfreps._src.presets.cache_folder import cache_folder
 from tfreps._src.presets.web_files import download_file
 
-TABLE, MANY_LANGS = "table.json", "many_langs.json"
-NLPL = "http://vectors.nlpl.eu/repository/{release}/{number}.zip"
-RELEASES = 20, 11  # of the NLPL repository, the newer first
+TABLE, SERIES = "table.json", "series.json"  # a series has one row per language
 HUB = "https://huggingface.co/"  # replaced by the value of HF_ENDPOINT
 
 
@@ -103,27 +102,25 @@ def rows() -> dict[str, Preset]:
     for name, row in _read(TABLE).items():
         files = [PresetFile(file, **facts) for file, facts in row["files"].items()]
         found[name] = Preset(**{**row, "name": name, "files": files})
-    return found | _many_langs()
+    return found | {preset.name: preset for preset in _series()}
 
 
-def _many_langs() -> dict[str, Preset]:
-    """Returns the rows of the archives of ELMoForManyLangs in the NLPL repository."""
-    facts = _read(MANY_LANGS)
-    found = {}
-    for code, language, number in facts.pop("archives"):
-        urls = [NLPL.format(release=release, number=number) for release in RELEASES]
-        name = f"elmo_many_{code}"
-        found[name] = Preset(
-            name=name,
-            description=f"ELMoForManyLangs for {language}, trained on Wikipedia and Common Crawl.",
-            language=language,
-            files=[PresetFile(f"{number}.zip", urls)],
-            **facts,
+def _series() -> Iterator[Preset]:
+    """Returns the rows of models that differ in their language, each of which is one archive."""
+    for series in _read(SERIES):
+        *texts, file, urls, languages = map(
+            series.pop, ("name", "description", "file", "urls", "rows")
         )
-    return found
+        for code, language, key in languages:
+            names = {"code": code, "language": language, "key": key}
+            name, description = (text.format(**names) for text in texts)
+            archive = PresetFile(file.format(**names), [url.format(**names) for url in urls])
+            yield Preset(
+                name, description=description, language=language, files=[archive], **series
+            )
 
 
-def _read(name: str) -> dict[str, Any]:
+def _read(name: str) -> Any:
     text = importlib.resources.files(__package__ or "").joinpath(name).read_text(encoding="utf-8")
     return json.loads(text)
 
