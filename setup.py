@@ -90,7 +90,7 @@ setup(
     package_dir={"tfreps": "tfreps", **COMMANDS},
     package_data={
         "tfreps": ["py.typed", "*.pyi"],
-        "tfreps._src.presets": ["table.json"],
+        "tfreps._src.presets": ["table.json", "series.json"],
         "tfreps.training": ["recipes/*/*.json"],
         "tfreps.serving": ["page/*"],
     },

@@ -1,4 +1,4 @@
-"""Writes pages from files of the checkout: the results, the changes, security, the file tree."""
+"""Writes pages from files of the checkout: results, changes, security, languages, file tree."""
 
 import pathlib
 import re
@@ -22,6 +22,7 @@ def write_all(app):
         "changes.md": without_links(read("CHANGELOG.md")),
         "security.md": without_links(read("SECURITY.md")),
         "tree.md": tree(),
+        "languages.txt": languages(),  # included by howto/languages.md
     }
     write_pages(app.srcdir / FOLDER, pages)
     for folder, page in (("training", "results.md"), ("benchmarks", "speed.md")):
@@ -38,6 +39,18 @@ def without_links(text):
     """Replaces links to files of the checkout, which are not pages, with inline code."""
     text = re.sub(r"(?<!!)\[([^]]+)\]\((?!https?:)([^)#]+)\)", r"`\2`", text)
     return re.sub(r"^(# [^\n]+)", r"\1", text)
+
+
+def languages():
+    """Returns the table of the published ELMo weights by language, in Markdown."""
+    from tfreps._src.presets.preset_table import table
+
+    lines = ["| language | name | tokens | from |", "|---|---|---|---|"]
+    for row in sorted(table(), key=lambda row: row.language):
+        if row.kind in ("elmo", "many_langs"):
+            host = row.files[0].urls[0].split("/")[2]
+            lines.append(f"| {row.language} | `{row.name}` | {row.tokens} | {host} |")
+    return "\n".join([*lines, ""])
 
 
 def tree():

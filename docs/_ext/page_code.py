@@ -4,9 +4,9 @@
     ```{run-command}     lines that begin with `tfreps`, each run as a command
 
 All blocks of a page run in one temporary folder, with all seeds set. `:hide-output:` runs a block
-without showing its output. Code that cannot run here (old libraries, other machines) is in an
-ordinary block. The functions above the directives do not need Sphinx: tests/docs/ runs the same
-blocks with them.
+without showing its output, and `:hide:` without showing the block either. Code that cannot run here
+(old libraries, other machines) is in an ordinary block. The functions above the directives do not
+need Sphinx: tests/docs/ runs the same blocks with them.
 """
 
 import ast
@@ -114,7 +114,7 @@ def setup(app):
         """A block of code that runs, followed by its output."""
 
         has_content = True
-        option_spec = {"hide-output": directives.flag}
+        option_spec = {"hide-output": directives.flag, "hide": directives.flag}
 
         def run(self):
             sessions = self.env.temp_data.setdefault("tfreps-session", {})
@@ -122,6 +122,8 @@ def setup(app):
             code = "\n".join(self.content)
             language = "python" if self.name == "run-python" else "bash"
             results = session.run(self.name, code, self.lineno)
+            if "hide" in self.options:
+                return []
             shown = [nodes.literal_block(code, code, language=language)]
             output = "".join(text for _, text in results).rstrip()
             output = output.replace(session.folder.name + "/", "")

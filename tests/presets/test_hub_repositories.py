@@ -22,6 +22,7 @@ FILES = {
     "pytorch_model.bin": b"\x80pickle",
     "tf_model.h5": b"never",
     "modeling.py": b"raise SystemExit('never')",
+    "training.pkl": b"\x80never",
     "vocab.txt": b"[PAD]\n",
     "small/options.json": b'{"lstm": {}}',
     "small/weights.hdf5": b"weights",
@@ -67,7 +68,9 @@ def test_only_what_is_read_is_downloaded(hub, commit):
     assert names(folder) == ["config.json", "model.safetensors", "vocab.txt"]
     assert (folder / "model.safetensors").read_bytes() == FILES["model.safetensors"]
     assert folder.name == commit
-    assert not any(word in path for path in hub.downloads() for word in (".bin", ".h5", ".py"))
+    assert not any(
+        word in path for path in hub.downloads() for word in (".bin", ".h5", ".py", ".pkl")
+    )
 
 
 def test_revisions_and_folders(hub, commit):

@@ -44,6 +44,12 @@ FILES = (
     "labels.txt",
     "manifest.json",
     "results.json",
+    "encoder.pkl",
+    "token_embedder.pkl",
+    "char.dic",
+    "word.dic",
+    "cnn_50_100_512_4096_sample.json",
+    "configs/cnn_50_100_512_4096_sample.json",
 )
 # The files that are downloaded only if a repository has none of the `WEIGHTS` above.
 TORCH_FILES = (
@@ -51,7 +57,7 @@ TORCH_FILES = (
     "pytorch_model.bin.index.json",
     f"pytorch_model-{_DIGITS}-of-{_DIGITS}.bin",
 )
-WEIGHTS = ".hdf5", ".safetensors"
+WEIGHTS = ".hdf5", ".safetensors", ".pkl"
 
 
 class Repository(NamedTuple):
@@ -97,8 +103,9 @@ def download_repository(address: str) -> pathlib.Path:
     if not _has_files(folder, *WEIGHTS, ".bin"):
         raise ValueError(
             f"{address} contains no model that tfreps reads: it has neither weights.hdf5 nor a "
-            "safetensors file nor pytorch_model.bin. The .h5 files of TensorFlow models are never "
-            "downloaded. Use a repository with safetensors, or convert them with transformers."
+            "safetensors file nor pytorch_model.bin nor the files of ELMoForManyLangs. The .h5 "
+            "files of TensorFlow models are never downloaded. Use a repository with safetensors, "
+            "or convert them with transformers."
         )
     return folder
 
