@@ -48,38 +48,38 @@ HOTEL = (
 FDU_MTL = (
     "train-classifier --train {data}/fdu_mtl/{domain}.task.train "
     "--test {data}/fdu_mtl/{domain}.task.test --encoding {encoding} --max-length 256 "
-    "--seed {seed} --run {run} --resume --patience 3 --monitor val_auc --ema-momentum 0.99 "
+    "--seed {seed} --run {run} --resume --patience 3 --monitor val_auc --set ema_momentum=0.99 "
 )
 HOTEL_BERT = (
     "train-classifier --train {data}/hotel_reviews/train_sentiment.txt "
     "--test {data}/hotel_reviews/test_sentiment.txt --format python --config bert_6x384 "
-    "--bert {inputs}/bert --learning-rate 1e-4 --bert-dropout 0.1 --patience 3 --epochs 8 "
+    "--bert {inputs}/bert --learning-rate 1e-4 --set bert_dropout=0.1 --patience 3 --epochs 8 "
     "--seed {seed} --run {run} --resume "
 )
 REVIEWS = FDU_MTL + "--lowercase "
-WHOLE = "--num-layers 6 --truncation-rate 0 "
+WHOLE = "--num-layers 6 --set truncation_rate=0 "
 BERT = (
-    "--encoder bert --bert {inputs}/bert --bert-dropout 0.1 --bert-learning-rate 2e-4 "
+    "--encoder bert --bert {inputs}/bert --set bert_dropout=0.1 --bert-learning-rate 2e-4 "
     "--dropout 0.5 --epochs 30 --schedule constant "
 )
 BERT_REVIEWS = FDU_MTL + BERT
 BERT3 = "--bert {inputs}/bert3 "
-SCRATCH = "--bert-from-scratch "
+SCRATCH = "--set bert_from_scratch=true "
 POOLED = "--pooling mean_max "
 OWN = "--vectors {inputs}/vectors.txt "
-SLOW = "--embedding-learning-rate 3e-4 "
+SLOW = "--set embedding_learning_rate=3e-4 "
 ELMO = "--train-vectors {inputs}/{domain}.train.hdf5 --test-vectors {inputs}/{domain}.test.hdf5 "
 OWN_ELMO = "--elmo {elmo} "
 FINE_TUNED = OWN_ELMO + "--elmo-fine-tune --epochs 5 "
 BILSTM = "--encoder bilstm --units 150 "
-SLSTM = "--encoder slstm --units 150 --num-steps 3 "
+SLSTM = "--encoder slstm --units 150 --set num_steps=3 "
 CNN = "--encoder cnn "
-WIDE_CNN = "--encoder cnn --widths 1 2 3 4 --num-filters 150 --patience 3 "
+WIDE_CNN = "--encoder cnn --set widths=1,2,3,4 num_filters=150 --patience 3 "
 LINEAR = "--linear-features "
-AVERAGED = "--bert-learning-rate 1e-4 --decay 0.93 --epochs 15 --ema-momentum 0.99 "
+AVERAGED = "--bert-learning-rate 1e-4 --set decay=0.93 --epochs 15 --set ema_momentum=0.99 "
 NGRAMS = (
-    "--ngrams 3 --linear-learning-rate 5e-3 --l2 0 --learning-rate 1e-3 "
-    "--bert-learning-rate 2e-5 --ema-momentum 0.99 --epochs 12 "
+    "--ngrams 3 --set linear_learning_rate=5e-3 l2=0 --learning-rate 1e-3 "
+    "--bert-learning-rate 2e-5 --set ema_momentum=0.99 --epochs 12 "
 )
 ATTENTION = "--pooling attention "
 GLOVE = "--vectors {vectors} "
@@ -87,7 +87,7 @@ MINILM = "--encoder bert --bert {bert} "
 TOGETHER = (
     "train-classifier --train {inputs}/all.train.tsv --test {inputs}/all.test.tsv --lowercase "
     "--max-length 256 --seed {seed} --run {run} --resume --patience 3 --monitor val_auc "
-    "--ema-momentum 0.99 "
+    "--set ema_momentum=0.99 "
 )
 ELMO_TOGETHER = "--train-vectors {inputs}/all.train.hdf5 --test-vectors {inputs}/all.test.hdf5 "
 MR_CNN = MR + "--tokens treebank " + CNN
@@ -100,8 +100,8 @@ TABLES = {
         "BiLSTM": (NER + "--encoder bilstm --no-use-crf", 3),
         "BiLSTM+CRF": (NER + "--encoder bilstm", 3),
         "BiLSTM+CRF, linear features": (
-            NER + "--encoder bilstm --linear-features --min-count 2 --decay 0.93 --epochs 20 "
-            "--ema-momentum 0.99",
+            NER + "--encoder bilstm --linear-features --min-count 2 --set decay=0.93 --epochs 20 "
+            "--set ema_momentum=0.99",
             3,
         ),
         "S-LSTM": (NER + "--encoder slstm --units 300 --no-use-crf", 3),
@@ -201,7 +201,7 @@ TABLES = {
         ),
         "+ pre-training": (HOTEL_BERT + WHOLE + "--pooling first", 1),
         "+ pooling: mean and max": (HOTEL_BERT + WHOLE, 1),
-        "+ 3 blocks of 6": (HOTEL_BERT + "--truncation-rate 0", 1),
+        "+ 3 blocks of 6": (HOTEL_BERT + "--set truncation_rate=0", 1),
         "+ cut texts: the recipe of aespresso": (HOTEL_BERT, 3),
         "BERT of 3 blocks, n-grams": (HOTEL_BERT + BERT3 + NGRAMS, 3),
         "the same, longer texts, none held out": (
@@ -209,7 +209,7 @@ TABLES = {
             1,
         ),
         "first 3 blocks of 6, n-grams with dropout, longer texts": (
-            HOTEL_BERT + NGRAMS + "--max-length 500 --linear-dropout 0.8",
+            HOTEL_BERT + NGRAMS + "--max-length 500 --set linear_dropout=0.8",
             3,
         ),
     },

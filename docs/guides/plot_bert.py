@@ -130,7 +130,7 @@ tfreps_command("""
 # The run can be used wherever a checkpoint can:
 #
 # - ``tfreps train-tagger --encoder bert --bert runs/bert`` and ``train-classifier``;
-#   ``--num-layers`` for the first blocks, ``--freeze-blocks``, ``--layer-decay 0.9``,
+#   ``--num-layers`` for the first blocks, ``--freeze-blocks``, ``--set layer_decay=0.9``,
 #   ``--bert-learning-rate``.
 # - ``tfreps convert runs/bert-reviews --output DIR --output-format hugging-face`` writes what
 #   transformers reads.
