@@ -69,8 +69,7 @@ POOLED = "--pooling mean_max "
 OWN = "--vectors {inputs}/vectors.txt "
 SLOW = "--set embedding_learning_rate=3e-4 "
 ELMO = "--train-vectors {inputs}/{domain}.train.hdf5 --test-vectors {inputs}/{domain}.test.hdf5 "
-OWN_ELMO = "--elmo {elmo} "
-FINE_TUNED = OWN_ELMO + "--elmo-fine-tune --epochs 5 "
+FINE_TUNED = "--elmo {reviews}/elmo --elmo-fine-tune --epochs 5 "
 BILSTM = "--encoder bilstm --units 150 "
 SLSTM = "--encoder slstm --units 150 --set num_steps=3 "
 CNN = "--encoder cnn "
@@ -90,6 +89,7 @@ TOGETHER = (
     "--set ema_momentum=0.99 "
 )
 ELMO_TOGETHER = "--train-vectors {inputs}/all.train.hdf5 --test-vectors {inputs}/all.test.hdf5 "
+MR_ELMO = "--train-vectors {reviews}/mr.train.hdf5 --validation-vectors {reviews}/mr.dev.hdf5 "
 MR_CNN = MR + "--tokens treebank " + CNN
 # Table: name of a row -> (command, seeds).
 TABLES = {
@@ -120,9 +120,9 @@ TABLES = {
     "mr": {
         "TextCNN": (MR_CNN, 3),
         "TextCNN, GloVe": (MR_CNN + GLOVE, 3),
-        "TextCNN, ELMo frozen": (MR_CNN + OWN_ELMO + "--no-words", 3),
+        "TextCNN, ELMo frozen": (MR_CNN + MR_ELMO + "--no-words", 3),
         "TextCNN, ELMo fine-tuned": (MR_CNN + FINE_TUNED + "--no-words", 3),
-        "TextCNN, GloVe, ELMo frozen": (MR_CNN + GLOVE + OWN_ELMO, 3),
+        "TextCNN, GloVe, ELMo frozen": (MR_CNN + GLOVE + MR_ELMO, 3),
         "TextCNN, GloVe, ELMo fine-tuned": (MR_CNN + GLOVE + FINE_TUNED, 3),
         "TextCNN, GloVe, n-grams": (MR + "--config cnn_vectors " + GLOVE, 3),
         "MiniLM": (MR + MINILM, 3),
@@ -291,7 +291,7 @@ def train(options, name, command, seed, **more):
     run = run_folder(options.runs, options.table, name)
     inputs = pathlib.Path(options.runs, f"{options.table.removesuffix('_together')}-inputs")
     more |= {name: getattr(options, name) for name in PUBLISHED}
-    more["elmo"] = pathlib.Path(options.runs, "fdu_mtl-inputs", "elmo")
+    more["reviews"] = pathlib.Path(options.runs, "fdu_mtl-inputs")
     words = command.format(data=options.data, run=run, inputs=inputs, seed=seed, **more).split()
     part = next(iter(COLUMNS[options.table].values()))[0]
     return train_once(run, words, last=part)

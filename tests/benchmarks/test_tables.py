@@ -53,7 +53,7 @@ def data(tmp_path):
 def test_every_command_of_a_table_is_one_of_tfreps(name, capsys):
     """The program exists and accepts the flags; only the files are missing."""
     places = {"data": "NOWHERE", "inputs": "NOWHERE", "run": "NOWHERE/run"}
-    places |= {"vectors": "NOWHERE/glove.txt", "bert": "NOWHERE/bert", "elmo": "NOWHERE"}
+    places |= {"vectors": "NOWHERE/glove.txt", "bert": "NOWHERE/bert", "reviews": "NOWHERE"}
     for command, _ in tables.TABLES[name].values():
         words = command.format(**places, seed=1, domain="baby", encoding="latin-1").split()
         assert words[0] in COMMANDS and main(words) == 2
