@@ -42,7 +42,7 @@ def test_raw_texts(loaded):
     assert found.tokens == SENTENCES[0]
     assert_close(found.vectors, expected_of(loaded)[0])
     assert loaded(["the dog", []])[1].vectors.shape == (3, 0, 8)
-    output = loaded.model(loaded.indexer(SENTENCES))
+    output = loaded.model(loaded.word_characters(SENTENCES))
     assert output["mask"].numpy().sum(axis=1).tolist() == [len(s) for s in SENTENCES]
     assert_close(output["sequence_output"][0, :3], expected_of(loaded)[0][-1])
 
@@ -53,7 +53,7 @@ def test_the_clips_matter(loaded):
     other = ManyLangsBiLM.from_config(config)
     for weight, value in zip(other.weights, loaded.model.weights, strict=True):
         weight.assign(value)
-    vectors = TextManyLangs(other, loaded.indexer).encode(SENTENCES[:1])[0]
+    vectors = TextManyLangs(other, loaded.word_characters).encode(SENTENCES[:1])[0]
     assert np.abs(vectors[1:] - expected_of(loaded)[0][1:]).max() > 0.01
 
 
@@ -61,7 +61,7 @@ def test_a_saved_model(loaded, tmp_path):
     loaded.model.save(tmp_path / "model.keras")
     again = tf.keras.models.load_model(tmp_path / "model.keras")
     assert_close(
-        TextManyLangs(again, loaded.indexer).encode(SENTENCES[:2])[1], expected_of(loaded)[1]
+        TextManyLangs(again, loaded.word_characters).encode(SENTENCES[:2])[1], expected_of(loaded)[1]
     )
     with pytest.raises(ValueError, match="a preset cannot store the characters and words"):
         loaded.save_to_preset(tmp_path / "preset")

@@ -60,8 +60,13 @@ from tfreps._src.models.many_langs import ManyLangsBiLM
 from tfreps._src.text.word_char_ids import WordCharIndexer
 
 
-def read_many_langs(folder: str | os.PathLike[str]) -> tuple[ManyLangsBiLM, WordCharIndexer]:
+def read_many_langs(
+    folder: str | os.PathLike[str], **model_options: Any
+) -> tuple[ManyLangsBiLM, WordCharIndexer]:
     """Loads a model of ELMoForManyLangs and the indexer of its ids.
+
+    `model_options` are further options of `ManyLangsBiLM`, such as `initial_state`; with `"warm"`,
+    `warm_up` is called.
 
     Raises:
         ValueError: If a file is missing or damaged, an option is missing or not supported, or the
@@ -83,9 +88,11 @@ def read_many_langs(folder: str | os.PathLike[str]) -> tuple[ManyLangsBiLM, Word
     files = {name: open_torch(path) for name, (path, _) in tables.items()}
     for name, (path, rows) in tables.items():  # before memory is allocated
         check_arrays(rows, files[name].shapes, str(path))
-    model = ManyLangsBiLM(**{**options, "word_dim": options["word_dim"] or 1})
+    model = ManyLangsBiLM(**{**options, "word_dim": options["word_dim"] or 1, **model_options})
     for name, (path, rows) in tables.items():
         read_rows(rows, files[name].array, _weights_of(getattr(model, name), name), str(path))
+    if model.initial_state == "warm":
+        model.warm_up()
     return model, indexer
 
 
