@@ -8,7 +8,7 @@ SavedModel includes warm-up requests for TensorFlow Serving (if the package tens
 is installed). A README.md describes all inputs and outputs.
 
 The signatures of a biLM are `default` (sentences), `tokens`, `vectors` (only one vector per
-sentence), `character_ids` (or `token_ids`, if the model reads token ids) and, if the model includes
+sentence), `character_ids` (or `token_ids` or `word_character_ids`, which the model reads) and, if the model includes
 a softmax, `initial_states` and `score`, which computes the losses of the language model. Published
 weights that read token ids need --vocabulary FILE to export signatures that read text. The
 signatures of taggers, classifiers and text embedders are `default` (raw text) and `tokens`; a BERT
