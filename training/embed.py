@@ -11,10 +11,11 @@ tokens. With any other --format, it is read as tfreps train-tagger reads it. The
 layout of bilm-tf and AllenNLP. The arrays "0", "1", ... each contain the vectors of one sentence,
 of shape [layers, tokens, 2P] (--layers all) or [tokens, 2P], where P is the projection dimension;
 without a backward direction, P replaces 2P. For a model of ELMoForManyLangs, --layers average, 0, 1
-and 2 write the vectors of the original's --output_layer -1, 0, 1 and 2. The data set `sentence_to_index` maps each sentence to
-the name of its array, and `token_digests` identifies the tokens of each sentence. --resume
-continues after an interruption. Published biLMs that read token ids need --vocabulary FILE, which
-contains the token of each id.
+and 2 write the vectors of the original's --output_layer -1, 0, 1 and 2.
+
+The data set `sentence_to_index` maps each sentence to the name of its array, and `token_digests`
+identifies the tokens of each sentence. --resume continues after an interruption. Published biLMs
+that read token ids need --vocabulary FILE, which contains the token of each id.
 """
 
 import collections

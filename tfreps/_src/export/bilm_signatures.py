@@ -31,8 +31,8 @@ class BiLMSignatures(Signatures):
         character_ids   character_ids int32 [N, T, C], as returned by tfreps.text.batch_to_ids, and
                         sequence_len int32 [N]; for a model that reads token ids, the signature is
                         token_ids and takes token_ids int32 [N, T]; for a model of ELMoForManyLangs,
-                        it is word_character_ids and takes word_character_ids int32 [N, T, 1 + C], as
-                        returned by its tfreps.text.WordCharIndexer
+                        it is word_character_ids and takes word_character_ids int32 [N, T, 1 + C],
+                        as returned by its tfreps.text.WordCharIndexer
 
     They return, with zeros on padding,
 
@@ -205,8 +205,8 @@ def _about_state(initial_state, carries, scores):
         )
     if initial_state == "zero":
         sentences.append(
-            "bilm-tf and AllenNLP carry the state from batch to batch, so their vectors differ; an "
-            'export with `initial_state="warm"` is close to them.'
+            "The original implementations carry the state from batch to batch, so their vectors "
+            'differ; an export with `initial_state="warm"` is close to them.'
         )
     return " ".join(sentences)
 

@@ -84,6 +84,9 @@ class SentenceEncoder:
         self.layers: Layers = layers
         self.dtype: str = dtype
         self._factors = _factors(layers, bilm.num_layers + 1)
+        self._layer: int | None = layers if isinstance(layers, int) else None
+        if layers == "top":
+            self._layer = bilm.num_layers
         vectors = tf.TensorSpec([None, bilm.projection_dim])
         batch = _int32(None, None), vectors, vectors, _int32(None)
         self._chosen = tf.function(self._choose, reduce_retracing=True)
@@ -96,7 +99,7 @@ class SentenceEncoder:
             for lstm in bilm.bilstm.directions
         ]
         names = word_char_ids if isinstance(vocabulary, WordCharIndexer) else char_ids
-        self._ends = names.SENTENCE_START, names.SENTENCE_END
+        self._ends: tuple[str, str] = names.SENTENCE_START, names.SENTENCE_END
         self.keep([])
 
     def keep(self, tokens: Sequence[str], progress: Callable[[int], object] | None = None) -> None:
@@ -155,8 +158,8 @@ class SentenceEncoder:
         """Selects the requested vectors: `[B, L+1, T, 2P]` for `"all"`, otherwise `[B, T, 2P]`."""
         if self._factors is not None:
             layers = tf.einsum("l,bltd->btd", self._factors, layers)
-        elif self.layers != "all":
-            layers = layers[:, -1 if self.layers == "top" else self.layers]
+        elif self._layer is not None:
+            layers = layers[:, self._layer]
         return tf.cast(layers, self.dtype)
 
     def _number(self, sentences: list[Sequence[str]]) -> tuple[np.ndarray, list[str]]:
@@ -195,7 +198,8 @@ class SentenceEncoder:
         if bilm.vocabulary_size is None or self.vocabulary is None:
             return token_rows(tokens, bilm.max_characters)  # [N, C]
         ids = np.array(self.vocabulary.ids(tokens), np.int32) + 1  # [N]
-        ends = dict(zip(self._ends, (bilm.sentence_start_id, bilm.sentence_end_id), strict=True))
+        start, end = self._ends
+        ends = {start: bilm.sentence_start_id, end: bilm.sentence_end_id}
         return np.array([ends.get(t, i) for t, i in zip(tokens, ids, strict=True)], np.int32)
 
     def _encode_ids(self, ids: tf.Tensor) -> tf.Tensor:

@@ -17,7 +17,7 @@ class TextManyLangs(TextBiLM):
 
     Args:
         model: `ManyLangsBiLM`, or an `Elmo` on one.
-        word_characters: `tfreps.text.WordCharIndexer`. The converter from tokens to the model's ids.
+        word_characters: `tfreps.text.WordCharIndexer`. Converts tokens to the ids of the model.
         initial_state: str. LSTM state at the start of each batch, as in `TextBiLM`. Defaults to
             `None`.
         source: str or path-like. Path, name or address that the model was loaded from. Defaults to

@@ -187,7 +187,9 @@ class BiLM(PublishedBiLM, AnyBiLM):
         return vectors, tf.ensure_shape(tf.reshape(which, tf.shape(ids)), ids.shape)
 
     def _warm_up_sentence(self):
-        return tf.constant([WARM_UP]) if self.vocabulary_size is None else super()._warm_up_sentence()
+        return (
+            tf.constant([WARM_UP]) if self.vocabulary_size is None else super()._warm_up_sentence()
+        )
 
     def _of_strings(self, strings):
         if self.vocabulary_size is not None:

@@ -29,10 +29,10 @@ class Elmo(PublishedElmo, WholeModel, keras.Model):
     a functional model whose inputs are character ids or strings.
 
     Args:
-        bilm: `BiLM` or `ManyLangsBiLM`. If its `trainable` equals `fine_tune`, it is shared, and the attribute `bilm`
-            is the given object. Otherwise the biLM is copied with its weights, and the given one is
-            not changed. To avoid the copy if the biLM is not fine-tuned, load it with
-            `from_pretrained(source, trainable=False)`.
+        bilm: `BiLM` or `ManyLangsBiLM`. If its `trainable` equals `fine_tune`, it is shared, and
+            the attribute `bilm` is the given object. Otherwise the biLM is copied with its weights,
+            and the given one is not changed. To avoid the copy if the biLM is not fine-tuned, load
+            it with `BiLM.from_pretrained(source, trainable=False)`.
         num_output_representations: int. Number of mixes. Defaults to 1.
         dropout: float in [0, 1). Dropout rate of the mixes. Defaults to 0.5.
         keep_sentence_boundaries: bool. Whether the outputs include the sentence start and end.

@@ -195,7 +195,9 @@ class TokenIndexer(tf.Module):
             "digits_to_zero": self.digits_to_zero,
             "lowercase_fallback": self.lowercase_fallback,
             "max_characters": self.max_characters,
-            "word_characters": None if self.word_characters is None else self.word_characters.get_config(),
+            "word_characters": None
+            if self.word_characters is None
+            else self.word_characters.get_config(),
         }
 
     @classmethod
