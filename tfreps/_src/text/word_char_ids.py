@@ -76,7 +76,8 @@ class WordCharIndexer:
             ValueError: If the file cannot be read or was not written by `write`.
         """
         config = read_json(path)
-        lists = [config.get("characters"), config.get("words", 0) or []]
+        words = config.get("words")
+        lists = [config.get("characters"), [] if words is None else words]
         is_valid = set(config) == {"characters", "words", "max_characters"}
         if not is_valid or not all(_are_strings(entries) for entries in lists):
             raise ValueError(
