@@ -21,6 +21,11 @@ def loaded(request):
     return tfreps.load(FOLDER / request.param)
 
 
+@pytest.fixture(scope="module")
+def words():
+    return tfreps.load(FOLDER / "words")
+
+
 def expected_of(loaded):
     found = json.loads((loaded.source / "outputs.json").read_text(encoding="utf-8"))
     return [np.array(v).reshape(3, len(s), 8) for v, s in zip(found, SENTENCES, strict=True)]
@@ -67,14 +72,14 @@ def test_a_saved_model(loaded, tmp_path):
 
 
 @pytest.mark.parametrize("initial_state", ["zero", pytest.param("warm", marks=pytest.mark.slow)])
-def test_a_preset(loaded, tmp_path, initial_state):
+def test_a_preset(words, tmp_path, initial_state):
     if initial_state == "warm":
-        loaded = tfreps.load(loaded.source, initial_state=initial_state)
-    loaded.save_to_preset(tmp_path / "preset")
+        words = tfreps.load(words.source, initial_state=initial_state)
+    words.save_to_preset(tmp_path / "preset")
     again = tfreps.load(tmp_path / "preset", initial_state=initial_state)
     assert isinstance(again, TextManyLangs)
-    assert again.word_characters.get_config() == loaded.word_characters.get_config()
-    found, expected = again.encode(SENTENCES), loaded.encode(SENTENCES)
+    assert again.word_characters.get_config() == words.word_characters.get_config()
+    found, expected = again.encode(SENTENCES), words.encode(SENTENCES)
     for one, other in zip(found, expected, strict=True):
         assert_close(one, other)
     assert ManyLangsBiLM.from_preset(tmp_path / "preset").units == 6
@@ -84,47 +89,45 @@ def test_a_preset(loaded, tmp_path, initial_state):
         tfreps.load(tmp_path / "preset")
 
 
-def test_a_preset_of_the_keras_model_alone_reads_ids(loaded, tmp_path):
-    loaded.model.save_to_preset(tmp_path / "preset")
+def test_a_preset_of_the_keras_model_alone_reads_ids(words, tmp_path):
+    words.model.save_to_preset(tmp_path / "preset")
     again = tfreps.load(tmp_path / "preset")
     assert type(again) is LoadedModel
-    ids = loaded.word_characters(SENTENCES[:1])
-    assert_close(again.model(ids)["layer_outputs"][0], expected_of(loaded)[0])
+    ids = words.word_characters(SENTENCES[:1])
+    assert_close(again.model(ids)["layer_outputs"][0], expected_of(words)[0])
     with pytest.raises(ValueError, match="ManyLangsBiLM .* expected|without its vocabulary"):
         again("the dog")
 
 
-def test_single_layers_and_states(loaded):
-    expected = expected_of(loaded)[0]
+def test_single_layers_and_states(words):
+    expected = expected_of(words)[0]
     for layer in range(3):
-        assert_close(loaded.encode(SENTENCES[:1], layers=layer)[0], expected[layer])
-    assert_close(loaded.encode(SENTENCES[:1], layers="average")[0], expected.mean(axis=0))
+        assert_close(words.encode(SENTENCES[:1], layers=layer)[0], expected[layer])
+    assert_close(words.encode(SENTENCES[:1], layers="average")[0], expected.mean(axis=0))
     with pytest.raises(ValueError, match="the number of a layer from 0 to 2, .* got 3"):
-        loaded.encode(SENTENCES[:1], layers=3)
-    carry = ManyLangsBiLM.from_pretrained(loaded.source, "carry", max_batch_size=2)
-    ids = loaded.word_characters(SENTENCES[:1])
+        words.encode(SENTENCES[:1], layers=3)
+    carry = ManyLangsBiLM.from_pretrained(words.source, "carry", max_batch_size=2)
+    ids = words.word_characters(SENTENCES[:1])
     first, second = (carry(ids)["layer_outputs"][0].numpy() for _ in range(2))
     assert_close(first, expected)
     assert np.abs(second - first)[1:].max() > 0.01  # as in the original's second batch
     carry.reset_states()
     assert_close(carry(ids)["layer_outputs"][0], expected)
-    warm = ManyLangsBiLM.from_pretrained(loaded.source, initial_state="warm", trainable=False)
-    states = loaded.model(ids[:, :0])  # a sentence without tokens
+    warm = ManyLangsBiLM.from_pretrained(words.source, initial_state="warm", trainable=False)
+    states = words.model(ids[:, :0])  # a sentence without tokens
     state = {name: states[name] for name in warm._state_names}
-    assert_close(
-        warm(ids)["layer_outputs"], loaded.model(ids, initial_state=state)["layer_outputs"]
-    )
+    assert_close(warm(ids)["layer_outputs"], words.model(ids, initial_state=state)["layer_outputs"])
 
 
-def test_elmo_mixes_the_layers_of_the_original(loaded):
-    weights, layers = [0.1, -0.2, 0.3], np.stack([v[:, :3] for v in expected_of(loaded)[:2]])
-    elmo = Elmo(loaded.model, dropout=0.0, mix_weights=weights)
-    ids = loaded.word_characters(SENTENCES[:2])
+def test_elmo_mixes_the_layers_of_the_original(words):
+    weights, layers = [0.1, -0.2, 0.3], np.stack([v[:, :3] for v in expected_of(words)[:2]])
+    elmo = Elmo(words.model, dropout=0.0, mix_weights=weights)
+    ids = words.word_characters(SENTENCES[:2])
     shares = np.exp(weights) / np.exp(weights).sum()
     expected = np.tensordot(layers, shares, [[1], [0]])  # [2, 3, 8]
     for inputs in ids, {"word_character_ids": ids}:
         assert_close(elmo(inputs)["sequence_output"], expected)
-    assert_close(TextManyLangs(elmo, loaded.word_characters).encode(SENTENCES[:2])[1], layers[1])
+    assert_close(TextManyLangs(elmo, words.word_characters).encode(SENTENCES[:2])[1], layers[1])
     with pytest.raises(ValueError, match="must be word character ids .* does not accept strings"):
         elmo(np.array([["the"]]))
 

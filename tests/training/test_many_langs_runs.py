@@ -88,7 +88,7 @@ def training(tmp_path, *flags):
     ]
 
 
-def test_a_tagger_needs_no_other_folder(tmp_path, capsys):
+def test_a_tagger_needs_no_other_folder(tmp_path):
     run("train-tagger", *training(tmp_path, "--epochs", 1, "--no-words"))
     shutil.rmtree(tmp_path / "model")
     (tmp_path / "run").rename(tmp_path / "moved")
@@ -102,11 +102,17 @@ def test_a_tagger_needs_no_other_folder(tmp_path, capsys):
     gamma = float(np.asarray(elmo.mixes[0].gamma))
     expected = gamma * np.tensordot(shares, layers, 1)
     assert_close(tagger.model.encoder(features)["sequence_output"][0], expected)
-    capsys.readouterr()
-    run("evaluate", tmp_path / "moved", "--data", tmp_path / "tagged.conll")
+
+
+@pytest.mark.slow
+def test_commands_on_a_tagger(tmp_path, capsys):
+    run("train-tagger", *training(tmp_path, "--epochs", 1, "--characters", "cnn"))
+    shutil.rmtree(tmp_path / "model")
+    tagger = tfreps.load(tmp_path / "run")
+    run("evaluate", tmp_path / "run", "--data", tmp_path / "tagged.conll")
     assert "accuracy" in capsys.readouterr().out
     (tmp_path / "text.txt").write_text("the dog 海林\n", encoding="utf-8")
-    run("tag", tmp_path / "moved", tmp_path / "text.txt")
+    run("tag", tmp_path / "run", tmp_path / "text.txt")
     assert "海林" in capsys.readouterr().out
     tagger.save_to_preset(tmp_path / "preset")
     again = tfreps.load(tmp_path / "preset")
@@ -139,8 +145,17 @@ def test_a_classifier(tmp_path):
     shutil.copytree(MODEL, tmp_path / "model")
     (tmp_path / "data.csv").write_text(LABELED, encoding="utf-8")
     data = "--train", tmp_path / "data.csv", "--validation", tmp_path / "data.csv"
-    data += "--text-column", "review", "--label-column", "label", "--encoder", "embeddings"
-    run("train-classifier", *data, "--elmo", tmp_path / "model", "--run", tmp_path / "run")
+    data += "--format", "csv", "--text-field", "review", "--label-field", "label"
+    run(
+        "train-classifier",
+        *data,
+        "--encoder",
+        "embeddings",
+        "--elmo",
+        tmp_path / "model",
+        "--run",
+        tmp_path / "run",
+    )
     shutil.rmtree(tmp_path / "model")
     found = tfreps.load(tmp_path / "run").classify(["the dog", "海林 海"])
     assert [each.label in ("0", "1") for each in found] == [True, True]
