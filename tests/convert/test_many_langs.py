@@ -99,13 +99,18 @@ def test_a_preset_of_the_keras_model_alone_reads_ids(words, tmp_path):
         again("the dog")
 
 
-def test_single_layers_and_states(words):
+def test_single_layers(words):
     expected = expected_of(words)[0]
     for layer in range(3):
         assert_close(words.encode(SENTENCES[:1], layers=layer)[0], expected[layer])
     assert_close(words.encode(SENTENCES[:1], layers="average")[0], expected.mean(axis=0))
     with pytest.raises(ValueError, match="the number of a layer from 0 to 2, .* got 3"):
         words.encode(SENTENCES[:1], layers=3)
+
+
+@pytest.mark.slow
+def test_states(words):
+    expected = expected_of(words)[0]
     carry = ManyLangsBiLM.from_pretrained(words.source, "carry", max_batch_size=2)
     ids = words.word_characters(SENTENCES[:1])
     first, second = (carry(ids)["layer_outputs"][0].numpy() for _ in range(2))

@@ -83,7 +83,7 @@ def tagger(loaded):
     indexer = TokenIndexer(
         ["<S>", "</S>", "<UNK>", "dog"], max_characters=12, word_characters=loaded.word_characters
     )
-    return TextTagger(Tagger(embedder, ["A", "B", "C"]), indexer)
+    return TextTagger(Tagger(embedder, ["A", "B", "C"], use_crf=False), indexer)
 
 
 def test_a_tagger(tagger, tmp_path):
