@@ -85,7 +85,7 @@ class SentenceEncoder:
         self.dtype: str = dtype
         self._factors = _factors(layers, bilm.num_layers + 1)
         self._layer: int | None = layers if isinstance(layers, int) else None
-        if layers == "top":
+        if isinstance(layers, str) and layers == "top":
             self._layer = bilm.num_layers
         vectors = tf.TensorSpec([None, bilm.projection_dim])
         batch = _int32(None, None), vectors, vectors, _int32(None)
