@@ -219,10 +219,12 @@ CATALOGUE = {
                 "cell_clip": 1.0,
                 "projection_clip": 0.5,
                 "dropout": 0.1,
+                "initial_state": "warm",
+                "max_batch_size": 7,
             },
         },
         {"ids": (WORD_CHARACTERS, "BTC")},
-        ["BLTD", "BT", "BTD"],
+        BILM,
     ),
     "BiLMPretrainer": Entry(
         models.BiLMPretrainer,
@@ -244,6 +246,16 @@ CATALOGUE = {
         elmo_options,
         {"ids": (CHARACTERS, "BTC")},
         # elmo_representations, layer_outputs, mask, sequence_output
+        ["BTD", "BTD", "BLTD", "BT", "BTD"],
+        nested=("bilm",),
+    ),
+    "Elmo, on a ManyLangsBiLM": Entry(
+        models.Elmo,
+        lambda: {
+            **elmo_options(),
+            "bilm": models.ManyLangsBiLM(**word_char_cnn(), units=6, num_layers=1),
+        },
+        {"ids": (WORD_CHARACTERS, "BTC")},
         ["BTD", "BTD", "BLTD", "BT", "BTD"],
         nested=("bilm",),
     ),

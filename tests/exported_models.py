@@ -3,7 +3,9 @@
 import keras
 import numpy as np
 
+import tfreps
 from tests import tiny_bert, tiny_run
+from tests.convert.many_langs_fixture import FOLDER
 from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps.inference import TextBert, TextBiLM, TextClassifier, TextEmbedder, TextTagger
 from tfreps.models import (
@@ -107,6 +109,7 @@ MAKERS = {
     "Classifier": lambda: make_trained("attention"),
     "Elmo": lambda: of_bilm(Elmo(tiny_run.make_pretrainer().bilm)),
     "HMMTagger": lambda: make_trained("hmm"),
+    "ManyLangsBiLM": lambda: tfreps.load(FOLDER / "words"),
     "PieceEncoder": lambda: make_bert("words"),
     "SentenceEmbedder": lambda: make_trained("embedder"),
     "SLSTMEncoder": lambda: make_trained("softmax"),

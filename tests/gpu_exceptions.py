@@ -31,12 +31,13 @@ IN_MODELS = {
         "distinct tokens of character ids, which are encoded once",
         calls=(
             *("CharCNNEncoder", "CharLSTMEncoder", "BiLM", "Elmo", "Tagger, on an Elmo"),
-            *("WordCharCNNEncoder", "ManyLangsBiLM"),
+            *("WordCharCNNEncoder", "ManyLangsBiLM", "Elmo, on a ManyLangsBiLM"),
             *("TokenEmbedder", "TokenEmbedder, BiLSTM"),
         ),
         steps=("BiLMPretrainer, characters", "Tagger, on an Elmo"),
         exports=(
             *("BiLM", "BiLMPretrainer", "BiLSTMEncoder", "Classifier", "Elmo", "SLSTMEncoder"),
+            "ManyLangsBiLM",
             *("Tagger", "TextCNN", "TokenEmbedder", "TransformerEncoder"),
         ),
     ),
@@ -46,9 +47,9 @@ IN_MODELS = {
         exports=("BertEncoder", "BertPretrainer", "PieceEncoder"),
     ),
     "RaggedTensorToTensor T=int32 Tindex=int64 Tshape=int64": OnCPU(
-        "piece ids with padding",
+        "piece ids with padding; ids of the characters of each token",
         calls=("PieceEncoder",),
-        exports=("BertEncoder", "BertPretrainer", "PieceEncoder"),
+        exports=("BertEncoder", "BertPretrainer", "ManyLangsBiLM", "PieceEncoder"),
     ),
     "UnsortedSegmentSum T=int64 Tindices=int32 Tnumsegments=int32": OnCPU(
         "counts of spans in `SpanF1`, in evaluation only",

@@ -1,7 +1,8 @@
 """Converts between published weights of ELMo or BERT and run folders.
 
-A run folder of a biLM is created from `options.json` and HDF5 weights of bilm-tf or AllenNLP, or
-from a folder that contains both; these weights do not include the softmax. It can also be created
+A run folder of a biLM is created from `options.json` and HDF5 weights of bilm-tf or AllenNLP, from
+a folder that contains both, or from a model of ELMoForManyLangs; these weights do not include the
+softmax. It can also be created
 from a training folder of bilm-tf (TensorFlow 1), which includes the softmax. With --output-format
 bilm-tf, files for bilm-tf and AllenNLP are written: `options.json`, `weights.hdf5`, a model card
 (`README.md`) and, if the model has a vocabulary, `vocabulary.txt`.
@@ -39,7 +40,7 @@ COMMAND = Command(
         "model": Option(
             str, None, "Run folder, or published model by path, name ('tfreps presets') or hf:// "
             "address: a BERT model with a label or tag head, or a biLM (options.json and HDF5 "
-            "weights).", metavar="MODEL",
+            "weights, or a model of ELMoForManyLangs).", metavar="MODEL",
         )
     },
     [
@@ -114,6 +115,11 @@ def published(options):
     from tfreps._src.runs.run_card import run_card
 
     found, target = load_as(TextBiLM, options.model), options.output
+    if found.word_characters is not None:
+        raise ValueError(
+            f"{options.model} contains {found.kind}, whose words and Unicode characters the format "
+            "of bilm-tf cannot represent."
+        )
     with warnings.catch_warnings(record=True) as noted, replacing(target, parents=True) as folder:
         warnings.simplefilter("always", UserWarning)
         folder.mkdir()
@@ -200,7 +206,7 @@ def run_from_bilm(options, trained, vocabulary):
     beside = pathlib.Path(options.model or "") / "vocabulary.txt"
     if options.model and vocabulary is None and beside.is_file():
         vocabulary = Vocabulary.read(beside)
-    if vocabulary is None and trained.bilm.vocabulary_size is not None:
+    if vocabulary is None and trained.bilm._ids_name == "token_ids":
         raise ValueError(
             f"--vocabulary is missing. The biLM of {options.model or options.elmo_weights} reads "
             "token ids and needs the vocabulary file with which it was trained. Give "
@@ -211,6 +217,8 @@ def run_from_bilm(options, trained, vocabulary):
         created = RunFolder.create(folder, COMMAND.name, vars(options))
         if vocabulary is not None:
             created.keep(created.vocabulary_path, vocabulary.write)
+        if trained.word_characters is not None:
+            created.keep(created.word_characters_path, trained.word_characters.write)
         created.save_model(model)
     print(f"Wrote {run}: {model.count_params():,} parameters, ", end="")
     if has_softmax:
@@ -224,7 +232,11 @@ def run_from_bilm(options, trained, vocabulary):
         print(
             "without the softmax.\n"
             f"Next: tfreps embed {run} FILE --output FILE, tfreps export {run} --output DIR, or "
-            f"tfreps pretrain-elmo --init {run} to train it on your own text."
+            + (
+                f"tfreps pretrain-elmo --init {run} to train it on your own text."
+                if trained.word_characters is None
+                else f"tfreps train-tagger --elmo {run}."
+            )
         )
 
 

@@ -10,10 +10,12 @@ For a biLM, the text has one tokenized sentence per line; an empty line is a sen
 tokens. With any other --format, it is read as tfreps train-tagger reads it. The HDF5 file has the
 layout of bilm-tf and AllenNLP. The arrays "0", "1", ... each contain the vectors of one sentence,
 of shape [layers, tokens, 2P] (--layers all) or [tokens, 2P], where P is the projection dimension;
-without a backward direction, P replaces 2P. The data set `sentence_to_index` maps each sentence to
-the name of its array, and `token_digests` identifies the tokens of each sentence. --resume
-continues after an interruption. Published biLMs that read token ids need --vocabulary FILE, which
-contains the token of each id.
+without a backward direction, P replaces 2P. For a model of ELMoForManyLangs, --layers average, 0, 1
+and 2 write the vectors of the original's --output_layer -1, 0, 1 and 2.
+
+The data set `sentence_to_index` maps each sentence to the name of its array, and `token_digests`
+identifies the tokens of each sentence. --resume continues after an interruption. Published biLMs
+that read token ids need --vocabulary FILE, which contains the token of each id.
 """
 
 import collections
@@ -41,6 +43,13 @@ ONLY_BILM = {
 ONLY_TOKENS = {"resume", "forget_sentences"}
 LINES = 1024  # of raw text that are embedded together
 WINDOW = 1 << 16  # tokens that are sorted by length and written to the file together
+
+
+def is_choice(layers):
+    """Returns True if a value of --layers is a name or a number."""
+    return layers in ("all", "top", "average", "mix") or (layers.isdecimal() and layers.isascii())
+
+
 COMMAND = Command(
     "embed",
     __doc__,
@@ -66,8 +75,10 @@ COMMAND = Command(
         Group("vectors", "Layers and data type of the vectors.", {
             "layers": Option(
                 str, "all", "Vectors to write for each token: those of all layers (all), those of "
-                "the top layer (top), their average over the layers (average), or their weighted "
-                "sum (mix).", ["all", "top", "average", "mix"],
+                "the top layer (top), those of one layer (its number; 0 is the token layer), their "
+                "average over the layers (average), or their weighted sum (mix).",
+                must_be=(is_choice, "all, top, average, mix or the number of a layer"),
+                metavar="KIND",
             ),
             "mix": Option(
                 str, None, "Weights of the layers for --layers mix, the token layer first. A "
@@ -135,12 +146,13 @@ def embed(options):
 
     found = load(path, **how)
     kinds = {TextBiLM: embed_tokens, TextBert: embed_pieces, TextEmbedder: embed_lines}
-    if type(found) not in kinds:
+    write_vectors = next((write for kind, write in kinds.items() if isinstance(found, kind)), None)
+    if write_vectors is None:
         raise ValueError(
             f"{found.source} contains {found.kind} ({type(found.model).__name__}); expected a "
             "biLM, a BERT model without a head, or a text embedder."
         )
-    kinds[type(found)](options, found)
+    write_vectors(options, found)
 
 
 def embed_lines(options, found):
@@ -235,7 +247,14 @@ def inputs(options):
 
 
 def chosen_layers(options, num_layers):
-    """Returns `layers` for the encoder: a name, or one factor per layer, float32 `[L + 1]`."""
+    """Returns `layers` for the encoder: a name, a number, or factors, float32 `[L + 1]`."""
+    if options.layers.isdecimal():
+        if int(options.layers) >= num_layers:
+            raise ValueError(
+                f"--layers must be a number from 0 to {num_layers - 1}, the layers of the biLM; "
+                f"got {options.layers}."
+            )
+        return int(options.layers)
     if options.layers != "mix":
         return options.layers
     try:

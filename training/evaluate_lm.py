@@ -72,9 +72,10 @@ def evaluate(options):
         run, trained = RunFolder.open(path), load_as(TextBiLM, path)
     model, vocabulary = trained.model, trained.vocabulary
     if not isinstance(model, BiLMPretrainer):
+        remedy = f" Train a softmax with tfreps pretrain-elmo --init {run.path}."
         raise ValueError(
             f"{run.path} contains a {type(model).__name__} without a softmax, which cannot predict "
-            f"tokens. Train a softmax with tfreps pretrain-elmo --init {run.path}."
+            f"tokens.{remedy if trained.word_characters is None else ''}"
         )
     if vocabulary is None:
         raise ValueError(

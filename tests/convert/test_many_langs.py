@@ -11,14 +11,19 @@ import tfreps
 from tests.closeness import assert_close
 from tests.convert.many_langs_fixture import FOLDER, OPTIONS, SENTENCES, config_of
 from tfreps._src.convert.many_langs_files import PACKAGED, read_characters, read_config, read_words
-from tfreps.export import open_for_export
+from tfreps._src.inference.loaded_model import LoadedModel
 from tfreps.inference import TextManyLangs
-from tfreps.models import BiLM, ManyLangsBiLM
+from tfreps.models import BiLM, Elmo, ManyLangsBiLM
 
 
 @pytest.fixture(scope="module", params=OPTIONS)
 def loaded(request):
     return tfreps.load(FOLDER / request.param)
+
+
+@pytest.fixture(scope="module")
+def words():
+    return tfreps.load(FOLDER / "words")
 
 
 def expected_of(loaded):
@@ -42,7 +47,7 @@ def test_raw_texts(loaded):
     assert found.tokens == SENTENCES[0]
     assert_close(found.vectors, expected_of(loaded)[0])
     assert loaded(["the dog", []])[1].vectors.shape == (3, 0, 8)
-    output = loaded.model(loaded.indexer(SENTENCES))
+    output = loaded.model(loaded.word_characters(SENTENCES))
     assert output["mask"].numpy().sum(axis=1).tolist() == [len(s) for s in SENTENCES]
     assert_close(output["sequence_output"][0, :3], expected_of(loaded)[0][-1])
 
@@ -53,7 +58,7 @@ def test_the_clips_matter(loaded):
     other = ManyLangsBiLM.from_config(config)
     for weight, value in zip(other.weights, loaded.model.weights, strict=True):
         weight.assign(value)
-    vectors = TextManyLangs(other, loaded.indexer).encode(SENTENCES[:1])[0]
+    vectors = TextManyLangs(other, loaded.word_characters).encode(SENTENCES[:1])[0]
     assert np.abs(vectors[1:] - expected_of(loaded)[0][1:]).max() > 0.01
 
 
@@ -61,10 +66,75 @@ def test_a_saved_model(loaded, tmp_path):
     loaded.model.save(tmp_path / "model.keras")
     again = tf.keras.models.load_model(tmp_path / "model.keras")
     assert_close(
-        TextManyLangs(again, loaded.indexer).encode(SENTENCES[:2])[1], expected_of(loaded)[1]
+        TextManyLangs(again, loaded.word_characters).encode(SENTENCES[:2])[1],
+        expected_of(loaded)[1],
     )
-    with pytest.raises(ValueError, match="a preset cannot store the characters and words"):
-        loaded.save_to_preset(tmp_path / "preset")
+
+
+@pytest.mark.parametrize("initial_state", ["zero", pytest.param("warm", marks=pytest.mark.slow)])
+def test_a_preset(words, tmp_path, initial_state):
+    if initial_state == "warm":
+        words = tfreps.load(words.source, initial_state=initial_state)
+    words.save_to_preset(tmp_path / "preset")
+    again = tfreps.load(tmp_path / "preset", initial_state=initial_state)
+    assert isinstance(again, TextManyLangs)
+    assert again.word_characters.get_config() == words.word_characters.get_config()
+    found, expected = again.encode(SENTENCES), words.encode(SENTENCES)
+    for one, other in zip(found, expected, strict=True):
+        assert_close(one, other)
+    assert ManyLangsBiLM.from_preset(tmp_path / "preset").units == 6
+    assert Elmo.from_preset(tmp_path / "preset", top_only=True).bilm.units == 6
+    (tmp_path / "preset/word_characters.json").unlink()
+    with pytest.raises(ValueError, match="word_characters.json is missing. Put back"):
+        tfreps.load(tmp_path / "preset")
+
+
+def test_a_preset_of_the_keras_model_alone_reads_ids(words, tmp_path):
+    words.model.save_to_preset(tmp_path / "preset")
+    again = tfreps.load(tmp_path / "preset")
+    assert type(again) is LoadedModel
+    ids = words.word_characters(SENTENCES[:1])
+    assert_close(again.model(ids)["layer_outputs"][0], expected_of(words)[0])
+    with pytest.raises(ValueError, match="ManyLangsBiLM .* expected|without its vocabulary"):
+        again("the dog")
+
+
+def test_single_layers(words):
+    expected = expected_of(words)[0]
+    for layer in range(3):
+        assert_close(words.encode(SENTENCES[:1], layers=layer)[0], expected[layer])
+    assert_close(words.encode(SENTENCES[:1], layers="average")[0], expected.mean(axis=0))
+    with pytest.raises(ValueError, match="the number of a layer from 0 to 2, .* got 3"):
+        words.encode(SENTENCES[:1], layers=3)
+
+
+@pytest.mark.slow
+def test_states(words):
+    expected = expected_of(words)[0]
+    carry = ManyLangsBiLM.from_pretrained(words.source, "carry", max_batch_size=2)
+    ids = words.word_characters(SENTENCES[:1])
+    first, second = (carry(ids)["layer_outputs"][0].numpy() for _ in range(2))
+    assert_close(first, expected)
+    assert np.abs(second - first)[1:].max() > 0.01  # as in the original's second batch
+    carry.reset_states()
+    assert_close(carry(ids)["layer_outputs"][0], expected)
+    warm = ManyLangsBiLM.from_pretrained(words.source, initial_state="warm", trainable=False)
+    states = words.model(ids[:, :0])  # a sentence without tokens
+    state = {name: states[name] for name in warm._state_names}
+    assert_close(warm(ids)["layer_outputs"], words.model(ids, initial_state=state)["layer_outputs"])
+
+
+def test_elmo_mixes_the_layers_of_the_original(words):
+    weights, layers = [0.1, -0.2, 0.3], np.stack([v[:, :3] for v in expected_of(words)[:2]])
+    elmo = Elmo(words.model, dropout=0.0, mix_weights=weights)
+    ids = words.word_characters(SENTENCES[:2])
+    shares = np.exp(weights) / np.exp(weights).sum()
+    expected = np.tensordot(layers, shares, [[1], [0]])  # [2, 3, 8]
+    for inputs in ids, {"word_character_ids": ids}:
+        assert_close(elmo(inputs)["sequence_output"], expected)
+    assert_close(TextManyLangs(elmo, words.word_characters).encode(SENTENCES[:2])[1], layers[1])
+    with pytest.raises(ValueError, match="must be word character ids .* does not accept strings"):
+        elmo(np.array([["the"]]))
 
 
 @pytest.fixture
@@ -171,12 +241,12 @@ def test_a_clip_of_zero_is_none(folder):
 
 
 def test_uses_that_are_refused(folder):
-    with pytest.raises(ValueError, match="which cannot be exported with its text yet"):
-        open_for_export(folder)
     with pytest.raises(ValueError, match="is a folder of ELMoForManyLangs"):
         BiLM.from_pretrained(folder)
 
 
 def test_options_that_do_not_apply(folder):
-    with pytest.raises(ValueError, match="`initial_state` applies only to a biLM, but"):
-        tfreps.load(folder, initial_state="warm")
+    with pytest.raises(ValueError, match="`scheme` applies only to a published BERT model"):
+        tfreps.load(folder, scheme="bio")
+    with pytest.raises(ValueError, match="must have a ManyLangsBiLM; got a BiLM"):
+        TextManyLangs(BiLM(filters=[[1, 8]], units=8, projection_dim=4), None)

@@ -184,7 +184,7 @@ def test_damaged_weights(folder):
     with pytest.raises(ValueError, match="missing: token_embedder.*not used: another|missing: "):
         read_preset_model(folder)
     path.unlink()
-    with pytest.raises(ValueError, match="expected model.safetensors"):
+    with pytest.raises(ValueError, match="expected one of model.safetensors"):
         read_preset_model(folder)
 
 

@@ -41,22 +41,22 @@ def test_characters_are_made_only_for_what_reads_them(tmp_path):
     assert number() is None
     assert number(characters="cnn", max_characters=20) == 20
     path, _ = make_run(tmp_path / "run", max_characters=30)
-    elmo = inputs.read_elmo(options(elmo=path))
+    elmo, _ = inputs.read_elmo(options(elmo=path))
     assert number(elmo) == number(elmo, characters="cnn", max_characters=20) == 30
 
 
 @pytest.mark.slow
 def test_elmo_as_asked(tmp_path):
     path, model = make_run(tmp_path / "run")
-    assert inputs.read_elmo(options()) is None
-    elmo = inputs.read_elmo(options(elmo=path))
+    assert inputs.read_elmo(options()) == (None, None)
+    elmo, _ = inputs.read_elmo(options(elmo=path))
     weights = [variable.path for variable in elmo.trainable_variables]
     assert weights == ["mix_0/gamma", "mix_0/scalar_weights"]
     for ours, theirs in zip(elmo.bilm.weights, model.bilm.weights, strict=True):
         np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
-    top = inputs.read_elmo(options(elmo=path, elmo_top_only=True))
+    top, _ = inputs.read_elmo(options(elmo=path, elmo_top_only=True))
     assert [variable.path for variable in top.trainable_variables] == ["mix_0/gamma"]
-    tuned = inputs.read_elmo(options(elmo=path, elmo_fine_tune=True, elmo_initial_state="warm"))
+    tuned, _ = inputs.read_elmo(options(elmo=path, elmo_fine_tune=True, elmo_initial_state="warm"))
     assert len(tuned.trainable_variables) == 2 + len(model.bilm.trainable_variables)
     assert tuned.bilm.initial_state == "warm"
 

@@ -10,7 +10,7 @@ from tfreps._src.cli.options import Option
 from tfreps._src.convert import bilm_tf_options, hugging_face_config
 from tfreps._src.files.json_files import read_json
 from tfreps._src.runs.run_folder import RunFolder
-from tfreps.text import checkpoint_tokenizer
+from tfreps.text import WordCharIndexer, checkpoint_tokenizer
 from tfreps.text.bert import CharacterTokenizer, read_tokenizer, write_tokenizer
 
 BILM_TF = {
@@ -57,6 +57,7 @@ TOKENIZER_CONFIG = {
     "never_split": None,
 }
 RUN = {"command": "train-tagger", "format_version": 3, "options": {"units": 8, "tokens": "words"}}
+WORD_CHARACTERS = {"characters": ["a", "两"], "words": ["a", "dog"], "max_characters": 9}
 
 
 def json_file(name, document, read, cases=6_000):
@@ -94,6 +95,11 @@ def dictionary(path, random):
     assert len(found.ids("两 3")) == 2
 
 
+def word_characters(path, random):
+    found = WordCharIndexer.read(path)
+    assert found.num_character_ids > 6 and found.vocabulary_size != 0
+
+
 def options_of_a_run(path, random):
     run = path.with_name("run")
     run.mkdir()
@@ -127,6 +133,7 @@ FORMATS = [
     json_file("options.json of bilm-tf", BILM_TF, bilm_tf),
     json_file("config.json of BERT", BERT, bert),
     json_file("dictionary of characters", DICTIONARY, dictionary),
+    json_file("word_characters.json", WORD_CHARACTERS, word_characters),
     json_file("options.json of a run", RUN, options_of_a_run),
     json_file("options of a program", PROGRAM | {"lowercase": True}, options_of_a_program),
 ]

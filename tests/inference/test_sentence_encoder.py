@@ -68,7 +68,7 @@ def test_layers():
 
 @pytest.mark.parametrize("layers", ["bottom", [1.0, 2.0], 3])
 def test_layers_that_there_are_not(layers):
-    with pytest.raises(ValueError, match="`layers` must be one of all, top, average, or a list"):
+    with pytest.raises(ValueError, match="`layers` must be one of all, top, average, the number"):
         SentenceEncoder(make_pretrainer().bilm, layers=layers)
 
 

@@ -122,7 +122,7 @@ def test_config():
     check(again(tf.constant(PADDED)))
     assert again.get_config() == features.get_config()
     empty = {"vocabulary": None, "lowercase": False, "digits_to_zero": False}
-    empty |= {"lowercase_fallback": False, "max_characters": None}
+    empty |= {"lowercase_fallback": False, "max_characters": None, "word_characters": None}
     assert TokenIndexer().get_config() == empty
 
 

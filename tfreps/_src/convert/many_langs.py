@@ -62,8 +62,13 @@ from tfreps._src.models.many_langs import ManyLangsBiLM
 from tfreps._src.text.word_char_ids import WordCharIndexer
 
 
-def read_many_langs(folder: str | os.PathLike[str]) -> tuple[ManyLangsBiLM, WordCharIndexer]:
+def read_many_langs(
+    folder: str | os.PathLike[str], **model_options: Any
+) -> tuple[ManyLangsBiLM, WordCharIndexer]:
     """Loads a model of ELMoForManyLangs and the indexer of its ids.
+
+    `model_options` are further options of `ManyLangsBiLM`, such as `initial_state`; with `"warm"`,
+    `warm_up` is called.
 
     Raises:
         ValueError: If a file is missing or damaged, an option is missing or not supported, or the
@@ -85,9 +90,11 @@ def read_many_langs(folder: str | os.PathLike[str]) -> tuple[ManyLangsBiLM, Word
     for name, (path, rows) in tables.items():  # before memory is allocated
         check_arrays(rows, files[name].shapes, str(path))
     dims = {name: options[name] or 1 for name in ("word_dim", "character_dim")}  # 1 has no effect
-    model = ManyLangsBiLM(**{**options, **dims})
+    model = ManyLangsBiLM(**{**options, **dims, **model_options})
     for name, (path, rows) in tables.items():
         read_rows(rows, files[name].array, _weights_of(getattr(model, name), name), str(path))
+    if model.initial_state == "warm":
+        model.warm_up()
     return model, indexer
 
 

@@ -12,6 +12,7 @@ from tfreps._src.convert.preset_model import is_hugging_face
 from tfreps._src.files.atomic_files import write_text
 from tfreps._src.files.model_card import MARK, ModelCard
 from tfreps._src.models import BertEncoder, BiLM, SentenceEmbedder
+from tfreps._src.models.any_bilm import AnyBiLM
 from tfreps._src.models.whole_model import WholeModel
 
 NAME = "README.md"
@@ -117,7 +118,7 @@ def _preset_card(model: WholeModel, name: str) -> dict[str, Any]:
         f'# The Keras model: tfreps.models.{kind}.from_preset("{name}")',
         "sizes": _sizes(model, encoder),
         "task": _TASKS.get(kind, _ENCODER)[0],
-        "tags": ["tfreps", *(["elmo"] if model.find(BiLM) is not None else [])],
+        "tags": ["tfreps", *(["elmo"] if model.find(AnyBiLM) is not None else [])],
     }
 
 

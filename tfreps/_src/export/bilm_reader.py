@@ -7,35 +7,45 @@ import tensorflow as tf
 from tfreps._src.export.signature_base import real_tokens
 from tfreps._src.text.char_ids import add_boundaries, character_ids, token_character_ids
 from tfreps._src.text.lookup_table import lookup_table
+from tfreps._src.text.word_char_graph import WordCharGraph
+from tfreps._src.text.word_char_ids import WordCharIndexer
 
 
 class TokenReader:
     """Converts strings to the ids of a biLM, using only core TensorFlow operations.
 
-    The vocabulary is written to `folder`, as an asset of the SavedModel. Without one, `lookup` and
-    `targets` cannot be used, and `to_ids` can be used only if the biLM reads characters.
+    `vocabulary` is a `Vocabulary`, a `WordCharIndexer` or `None`. It is written to `folder`, as
+    assets of the SavedModel. Without a `Vocabulary`, `lookup` and `targets` cannot be used, and
+    `to_ids` can be used only if the biLM reads characters.
     """
 
     def __init__(self, bilm, vocabulary, folder):
         self.bilm = bilm
         self.vocabulary = vocabulary
-        self.reads_characters = bilm.vocabulary_size is None
+        self.reads_characters = bilm._ids_name != "token_ids"
         self.table = None
-        if vocabulary is not None:
+        if isinstance(vocabulary, WordCharIndexer):
+            self.table = WordCharGraph(vocabulary, folder)
+            self.empty = vocabulary([[""]])[0, 0]
+        elif vocabulary is not None:
             path = os.path.join(folder, "vocabulary.txt")
             self.table = lookup_table(vocabulary.tokens, vocabulary.unknown_id, path)
 
     def to_ids(self, tokens, sequence_len):
         """Converts tokens to input ids of the biLM, int32 `[N, T, C]` or `[N, T]`.
 
-        The ids after the first `sequence_len` tokens of each row are 0.
+        The ids after the first `sequence_len` tokens of each row are 0. Before, `""` is a token
+        without characters.
         """
         inside = real_tokens(tokens, sequence_len)
         if not self.reads_characters:
             return tf.where(inside, self.lookup(tokens) + 1, 0)
         size = self.bilm.max_characters
-        empty = tf.constant(token_character_ids("", size))  # a token without characters
-        ids = tf.where((tokens == "")[..., None], empty, character_ids(tokens, size))
+        if isinstance(self.table, WordCharGraph):
+            ids = self.table(tokens, self.empty)
+        else:
+            empty = tf.constant(token_character_ids("", size))
+            ids = tf.where((tokens == "")[..., None], empty, character_ids(tokens, size))
         return tf.where(inside[..., None], ids, 0)  # [N, T, C]
 
     def lookup(self, tokens):

@@ -17,7 +17,8 @@ from tfreps._src.export.signature_base import (
     real_tokens,
 )
 from tfreps._src.export.stored_weights import StoredWeights
-from tfreps._src.models import BiLM, BiLMPretrainer, Elmo
+from tfreps._src.models import BiLMPretrainer, Elmo
+from tfreps._src.models.any_bilm import AnyBiLM
 from tfreps._src.runs.vocabulary_checks import check_vocabulary
 from tfreps._src.text.tokenizers import tokenize
 
@@ -29,7 +30,9 @@ class BiLMSignatures(Signatures):
 
         character_ids   character_ids int32 [N, T, C], as returned by tfreps.text.batch_to_ids, and
                         sequence_len int32 [N]; for a model that reads token ids, the signature is
-                        token_ids and takes token_ids int32 [N, T]
+                        token_ids and takes token_ids int32 [N, T]; for a model of ELMoForManyLangs,
+                        it is word_character_ids and takes word_character_ids int32 [N, T, 1 + C],
+                        as returned by its tfreps.text.WordCharIndexer
 
     They return, with zeros on padding,
 
@@ -59,14 +62,15 @@ class BiLMSignatures(Signatures):
     def __init__(self, loaded, explain=False):
         model = loaded.model
         bilm = loaded.bilm
-        carries = "carry" in (bilm.initial_state, model.find(BiLM).initial_state)
+        carries = "carry" in (bilm.initial_state, model.find(AnyBiLM).initial_state)
         if bilm.initial_state == "carry":
             bilm = bilm.with_initial_state("zero")
         self.bilm = bilm
         self.elmo = model if isinstance(model, Elmo) else None
         self.pretrainer = model if isinstance(model, BiLMPretrainer) else None
         check_vocabulary(model, loaded.vocabulary)
-        self.reader = TokenReader(bilm, loaded.vocabulary, asset_folder(self))
+        vocabulary = loaded.word_characters or loaded.vocabulary
+        self.reader = TokenReader(bilm, vocabulary, asset_folder(self))
         self.reads_text = self.reader.reads_characters or self.reader.table is not None
         self.text_counts = {
             "tokens": "spaces",
@@ -89,9 +93,7 @@ class BiLMSignatures(Signatures):
     def more_functions(self) -> dict[str, Any]:
         """Returns the traced functions of the signatures that read ids, and of those that score."""
         trace = self.weights.trace
-        ids = _spec("token_ids", [None, None])
-        if self.reader.reads_characters:
-            ids = _spec("character_ids", [None, None, self.bilm.max_characters])
+        ids = self.bilm._ids_spec()
         functions = {ids.name: trace(self.from_ids, ids, LENGTHS)}
         if self.reads_text:
             functions["vectors"] = trace(self.text_vectors, TEXT)
@@ -140,7 +142,7 @@ class BiLMSignatures(Signatures):
         return self.outputs_of(self.encode(self.reader.to_ids(tokens, sequence_len)), sequence_len)
 
     def from_ids(self, ids, sequence_len):
-        """Implements the signature `character_ids` or `token_ids`, int32 `[N, T, C]` or `[N, T]`.
+        """Implements the signature that reads ids, int32 `[N, T, C]` or `[N, T]`.
 
         The lengths are needed because TensorFlow Serving pads the ids of each request with their
         first value instead of 0 when it merges requests into a batch.
@@ -203,8 +205,8 @@ def _about_state(initial_state, carries, scores):
         )
     if initial_state == "zero":
         sentences.append(
-            "bilm-tf and AllenNLP carry the state from batch to batch, so their vectors differ; an "
-            'export with `initial_state="warm"` is close to them.'
+            "The original implementations carry the state from batch to batch, so their vectors "
+            'differ; an export with `initial_state="warm"` is close to them.'
         )
     return " ".join(sentences)
 

@@ -157,6 +157,10 @@ MEANINGS = {
     "tokens": ("NT", 'the tokens, `""` on padding'),
     "sequence_len": ("N", "number of tokens of each sentence; the rest is padding"),
     "character_ids": ("NTC", "ids of each token's characters"),
+    "word_character_ids": (
+        "NTC",
+        "id of each token's word, if there are words, and its characters",
+    ),
     "token_ids": ("NT", "vocabulary ids plus 1"),
     "default": ("ND", "one vector per sentence: the mean of its tokens' vectors"),
     "elmo": ("NTD", "contextual vector of each token: the mix of all layers"),

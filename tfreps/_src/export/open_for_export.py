@@ -13,7 +13,6 @@ from tfreps._src.inference.loaded_model import LoadedModel
 from tfreps._src.inference.text_bert import TextBert
 from tfreps._src.inference.text_bilm import TextBiLM
 from tfreps._src.inference.text_embedder import TextEmbedder
-from tfreps._src.inference.text_many_langs import TextManyLangs
 from tfreps._src.models import BiLMPretrainer
 from tfreps._src.runs.run_card import run_card
 
@@ -76,11 +75,6 @@ def open_for_export(
         raise ValueError(
             f"{loaded.source} contains a {type(loaded.model).__name__} without the vocabulary or "
             "tokenizer that it needs to read text. Add it, or use `model.export(folder)`."
-        )
-    if isinstance(loaded, TextManyLangs):
-        raise ValueError(
-            f"{loaded.source or '`source`'} contains {loaded.kind}, which cannot be exported with "
-            "its text yet. Export the Keras model, which takes ids, with `model.export(folder)`."
         )
     if isinstance(loaded, TextBiLM):
         if not core_ops:

@@ -34,8 +34,8 @@ def read_inputs(options, sentences, num_classes, say, bert=None, words=True):
     `sentences` are the tokens of the training data: words, or pieces of the BERT model if `words`
     is `False`. `say` is a function that shows a line.
     """
-    elmo = read_elmo(options)
-    indexer = make_indexer(options, sentences, elmo, bert, words)
+    elmo, word_characters = read_elmo(options)
+    indexer = make_indexer(options, sentences, elmo, word_characters, bert, words)
     vectors, num_frozen_words = None, 0
     if options.vectors is not None:
         indexer, vectors, num_frozen_words = read_word_table(options, indexer, say)
@@ -43,14 +43,18 @@ def read_inputs(options, sentences, num_classes, say, bert=None, words=True):
 
 
 def read_elmo(options):
-    """Returns an `Elmo` of the biLM that the options name; `None` if they name none."""
+    """Returns an `Elmo` of the biLM that the options name, or `None` if they name none.
+
+    The second result is the `WordCharIndexer` of a biLM of ELMoForManyLangs, or `None` for others.
+    """
     if not (options.elmo or options.elmo_config or options.elmo_weights):
-        return None
+        return None, None
     how = {"weights_file": options.elmo_weights}
     if options.elmo_initial_state != "zero":  # the default of `load`
         how["initial_state"] = options.elmo_initial_state
-    bilm = load_as(TextBiLM, options.elmo or options.elmo_config, **how).bilm
-    if bilm.vocabulary_size is not None:
+    loaded = load_as(TextBiLM, options.elmo or options.elmo_config, **how)
+    bilm = loaded.bilm
+    if bilm._ids_name == "token_ids":
         name = "elmo" if options.elmo else "elmo_weights"
         raise ValueError(
             f"`{name}` must be a biLM that reads character ids; "
@@ -58,21 +62,24 @@ def read_elmo(options):
         )
     # No other layer uses this biLM, so `Elmo` need not copy it.
     bilm.trainable = options.elmo_fine_tune
-    return Elmo(
+    elmo = Elmo(
         bilm,
         dropout=0.0,
         fine_tune=options.elmo_fine_tune,
         top_only=options.elmo_top_only,
         name="elmo",
     )
+    return elmo, loaded.word_characters
 
 
-def make_indexer(options, sentences, elmo=None, bert=None, words=True):
+def make_indexer(options, sentences, elmo=None, word_characters=None, bert=None, words=True):
     """Returns a `PieceIndexer` of a BERT model, or a `TokenIndexer` of the training data."""
     if bert is not None:
         return PieceIndexer(bert.tokenizer, words)
     has_characters = options.characters not in (None, "none")
     num_characters = options.max_characters if has_characters else None
+    if elmo is not None and word_characters is None:
+        num_characters = elmo.bilm.max_characters
     return TokenIndexer.from_sentences(
         sentences,
         options.min_count,
@@ -80,14 +87,21 @@ def make_indexer(options, sentences, elmo=None, bert=None, words=True):
         lowercase=options.lowercase,
         digits_to_zero=options.digits_to_zero,
         lowercase_fallback=options.lowercase_fallback and options.vectors is not None,
-        max_characters=num_characters if elmo is None else elmo.bilm.max_characters,
+        max_characters=num_characters,
+        word_characters=word_characters,
     )
 
 
 def keep(run, indexer):
-    """Writes the tokenizer of an indexer, or its vocabulary if it has none, to the run folder."""
+    """Writes the files that an indexer needs to the run folder.
+
+    They are the tokenizer; or the vocabulary and, for a biLM of ELMoForManyLangs, its words and
+    characters.
+    """
     tokenizer = getattr(indexer, "tokenizer", None)
-    if tokenizer is None:
-        run.keep(run.vocabulary_path, indexer.vocabulary.write)
-    else:
+    if tokenizer is not None:
         run.keep(run.tokenizer_path, lambda path: write_tokenizer(tokenizer, path))
+        return
+    run.keep(run.vocabulary_path, indexer.vocabulary.write)
+    if indexer.word_characters is not None:
+        run.keep(run.word_characters_path, indexer.word_characters.write)

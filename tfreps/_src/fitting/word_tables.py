@@ -85,7 +85,7 @@ def words_to_add(path: str, indexer: TokenIndexer, max_size: int | None) -> tupl
 def with_words(indexer: TokenIndexer, words: list[str]) -> TokenIndexer:
     """Returns a copy of an indexer with more words at the end of its vocabulary."""
     vocabulary = Vocabulary([*indexer.vocabulary.tokens, *words])
-    return TokenIndexer(**{**indexer.get_config(), "vocabulary": vocabulary})
+    return TokenIndexer.from_config({**indexer.get_config(), "vocabulary": vocabulary})
 
 
 def fill_missing(vectors: WordVectors, seed: int) -> None:

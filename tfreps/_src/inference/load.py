@@ -26,14 +26,15 @@ from tfreps._src.inference.text_tagger import TextTagger
 from tfreps._src.models import (
     BertEncoder,
     BertPretrainer,
-    BiLM,
     BiLMPretrainer,
     Classifier,
     Elmo,
     HMMTagger,
+    ManyLangsBiLM,
     SentenceEmbedder,
     Tagger,
 )
+from tfreps._src.models.any_bilm import AnyBiLM
 from tfreps._src.models.precision import bfloat16_is_slow
 from tfreps._src.models.published_bilm import InitialState
 from tfreps._src.models.whole_model import WholeModel
@@ -52,6 +53,7 @@ from tfreps._src.runs.bilm_loading import (
     continue_training_folder,
     read_published_bilm,
     run_vocabulary,
+    run_word_characters,
 )
 from tfreps._src.runs.locate import (
     BERT,
@@ -101,7 +103,8 @@ def load(
       AllenNLP, or a folder with both `options.json` and HDF5 weights: `TextBiLM`, which returns
       the vectors of all layers.
     - A bilm-tf training folder (TensorFlow 1): `TextBiLM`; its model includes the softmax.
-    - A folder of ELMoForManyLangs: `TextManyLangs`, which returns the vectors of all layers.
+    - A folder of ELMoForManyLangs, or a run folder of such a biLM: `TextManyLangs`, which is a
+      `TextBiLM`.
     - A run folder of `pretrain-bert`: `TextBert`, which returns vectors and attention.
     - A folder of sentence-transformers: `TextEmbedder`, which returns one vector per text.
     - A published BERT model from Google or Hugging Face, as a folder or a checkpoint: `TextBert`,
@@ -206,9 +209,12 @@ def _open_run(found: Location, given: Given) -> LoadedModel:
 
 def _has_text(run: RunFolder, model: Any) -> bool:
     """Returns True if a model can read raw text with the files in its folder."""
-    if isinstance(model, BiLM | BiLMPretrainer | Elmo):
-        bilm: BiLM = model if isinstance(model, BiLM) else model.bilm
-        return bilm.vocabulary_size is None or run.vocabulary_path.exists()
+    if isinstance(model, WholeModel) and model._required("word_character_ids") is not None:
+        if not run.word_characters_path.exists():
+            return False
+    if isinstance(model, AnyBiLM | BiLMPretrainer | Elmo):
+        bilm: Any = model if isinstance(model, AnyBiLM) else model.bilm
+        return bilm._ids_name != "token_ids" or run.vocabulary_path.exists()
     is_known = isinstance(model, tuple(kind for kinds in MODELS for kind in kinds))
     return is_known and (run.vocabulary_path.exists() or run.tokenizer_path.exists())
 
@@ -244,8 +250,8 @@ def _open_bilm_files(found: Location, given: Given) -> LoadedModel:
 
 
 def _open_many_langs(found: Location, given: Given) -> LoadedModel:
-    _check_options(found.path, "a model of ELMoForManyLangs", given)
-    return TextManyLangs(*read_many_langs(found.path), found.path)
+    _check_options(found.path, "a model of ELMoForManyLangs", given, "initial_state")
+    return TextManyLangs(*read_many_langs(found.path, **given), source=found.path)
 
 
 def _open_checkpoint(found: Location, given: Given) -> LoadedModel:
@@ -299,10 +305,14 @@ def _embedder_of(run: RunFolder, model: SentenceEmbedder, given: Given) -> TextE
     return TextEmbedder(model, indexer, tokens, longest, prompts, default, source)
 
 
-def _bilm_of(run: RunFolder, model: BiLM | BiLMPretrainer | Elmo, given: Given) -> TextBiLM:
+def _bilm_of(run: RunFolder, model: AnyBiLM | BiLMPretrainer | Elmo, given: Given) -> TextBiLM:
     _check_options(run.path, "a biLM with its own vocabulary", given, "initial_state")
-    vocabulary = run_vocabulary(run, model)
-    return TextBiLM(model, vocabulary, given.get("initial_state", "zero"), run.path)
+    initial_state = given.get("initial_state", "zero")
+    many_langs = model.find(ManyLangsBiLM)
+    if many_langs is not None:
+        indexer = run_word_characters(run, many_langs)
+        return TextManyLangs(model, indexer, initial_state, run.path)
+    return TextBiLM(model, run_vocabulary(run, model), initial_state, run.path)
 
 
 def _bert_of(run: RunFolder, model: BertEncoder | BertPretrainer, given: Given) -> TextBert:
@@ -325,12 +335,14 @@ def _reading(
         return PieceIndexer(tokenizer, words), tokens, longest, run.path
     vocabulary = run.vocabulary()
     check_token_table(run.vocabulary_path, vocabulary, model)
+    many_langs = model.find(ManyLangsBiLM)
     indexer = TokenIndexer(
         vocabulary,
         lowercase=run.options.get("lowercase", False),
         digits_to_zero=run.options.get("digits_to_zero", False),
         lowercase_fallback=run.options.get("lowercase_fallback", False),
         max_characters=model._num_characters,
+        word_characters=None if many_langs is None else run_word_characters(run, many_langs),
     )
     return indexer, tokens, longest, run.path
 
@@ -369,6 +381,6 @@ MODELS = {
     (Tagger, HMMTagger): _tagger_of,
     (Classifier,): _classifier_of,
     (SentenceEmbedder,): _embedder_of,
-    (BiLM, BiLMPretrainer, Elmo): _bilm_of,
+    (AnyBiLM, BiLMPretrainer, Elmo): _bilm_of,
     (BertEncoder, BertPretrainer): _bert_of,
 }

@@ -12,6 +12,7 @@ from tfreps._src.runs.model_files import save_to_preset, upload_preset
 from tfreps._src.runs.run_folder import RunFolder
 from tfreps._src.text.bert import PieceTokenizer
 from tfreps._src.text.vocabulary import Vocabulary
+from tfreps._src.text.word_char_ids import WordCharIndexer
 
 
 class LoadedModel:
@@ -28,6 +29,8 @@ class LoadedModel:
         vocabulary: `tfreps.text.Vocabulary`. The vocabulary for reading text, or `None` if there is
             none.
         tokenizer: Tokenizer of a BERT model, or `None` for other models.
+        word_characters: `tfreps.text.WordCharIndexer`. The words and characters of a
+            `ManyLangsBiLM` in the model, or `None` if there is none.
         transformer: `BertEncoder` or `TransformerEncoder`. The Transformer inside the model.
             Raises a ValueError if there is none.
     """
@@ -35,6 +38,7 @@ class LoadedModel:
     kind: str = "a model"  # used in error messages
     vocabulary: Vocabulary | None = None
     tokenizer: PieceTokenizer | None = None
+    word_characters: WordCharIndexer | None = None
 
     def __init__(self, model: keras.Model, source: str | os.PathLike[str] | None = None):
         self.model: Any = model
@@ -83,6 +87,7 @@ class LoadedModel:
             options=self._reading(),
             vocabulary=self.vocabulary,
             tokenizer=self.tokenizer,
+            word_characters=self.word_characters,
         )
 
     def upload_preset(

@@ -1,7 +1,7 @@
 """SentenceEncoder: encodes many sentences with a biLM, in batches of similar length."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import tensorflow as tf
@@ -9,12 +9,15 @@ import tensorflow as tf
 from tfreps._src.files.argument_checks import check_list
 from tfreps._src.layers.elmo_bilstm import reverse_tokens
 from tfreps._src.models.bilm import BiLM
-from tfreps._src.text.char_ids import SENTENCE_END, SENTENCE_START, token_rows
+from tfreps._src.models.many_langs import ManyLangsBiLM
+from tfreps._src.text import char_ids, word_char_ids
+from tfreps._src.text.char_ids import token_rows
 from tfreps._src.text.vocabulary import Vocabulary
+from tfreps._src.text.word_char_ids import WordCharIndexer
 
 TOKENS_AT_ONCE = 512  # distinct tokens per call of the token encoder
 BATCH_TOKENS = 4096
-Layers = Literal["all", "top", "average"]
+Layers = Literal["all", "top", "average"] | int | Sequence[float]
 LAYERS = "all", "top", "average"
 
 
@@ -29,19 +32,20 @@ class SentenceEncoder:
     `keep`. The results differ from those of the `BiLM` only by rounding.
 
     Args:
-        bilm: `BiLM` with `initial_state` `"zero"` or `"warm"`.
-        vocabulary: `tfreps.text.Vocabulary`. Required if the biLM reads token ids. Defaults to
-            `None`.
+        bilm: `BiLM` or `ManyLangsBiLM` with `initial_state` `"zero"` or `"warm"`.
+        vocabulary: `tfreps.text.Vocabulary`, required if the biLM reads token ids; or
+            `tfreps.text.WordCharIndexer`, required for a `ManyLangsBiLM`. Defaults to `None`.
         batch_tokens: int. Maximum number of tokens per batch, at least 1. Defaults to 4096.
-        layers: str or list of float. Vectors to compute: those of every layer (`"all"`), those of
-            the last layer (`"top"`), the average of all layers (`"average"`), or, for a list of
-            factors, one for the token layer and one for each LSTM layer, the weighted sum of the
-            layers. Defaults to `"all"`.
+        layers: str, int or list of float. Vectors to compute: those of every layer (`"all"`), those
+            of the last layer (`"top"`), those of the layer with this number (0 is the token
+            layer), the average of all layers (`"average"`), or, for a list of factors, one for the
+            token layer and one for each LSTM layer, the weighted sum of the layers. Defaults to
+            `"all"`.
         dtype: str. Data type of the vectors. Defaults to `"float32"`.
 
     Raises:
-        ValueError: If the biLM has `initial_state="carry"`, if it reads token ids and there is no
-            vocabulary, or if `batch_tokens` or `layers` is invalid.
+        ValueError: If the biLM has `initial_state="carry"`, if the vocabulary that it needs is
+            missing, or if `batch_tokens` or `layers` is invalid.
 
     Example:
     >>> from tfreps.models import BiLM
@@ -54,10 +58,10 @@ class SentenceEncoder:
 
     def __init__(
         self,
-        bilm: BiLM,
-        vocabulary: Vocabulary | None = None,
+        bilm: BiLM | ManyLangsBiLM,
+        vocabulary: Vocabulary | WordCharIndexer | None = None,
         batch_tokens: int = BATCH_TOKENS,
-        layers: Layers | Sequence[float] = "all",
+        layers: Layers = "all",
         dtype: str = "float32",
     ):
         if bilm.initial_state == "carry":
@@ -66,29 +70,36 @@ class SentenceEncoder:
                 "the results depend on the order of the batches. Use "
                 '`bilm.with_initial_state("zero")`.'
             )
-        if bilm.vocabulary_size is not None and vocabulary is None:
+        if bilm._ids_name != "character_ids" and vocabulary is None:
+            what = bilm._ids_name.replace("_", " ")
             raise ValueError(
-                "`vocabulary` is missing: this biLM reads token ids. Pass the vocabulary that it "
-                "was trained with."
+                f"`vocabulary` is missing: this biLM reads {what}. Pass the vocabulary that it was "
+                "trained with."
             )
         if batch_tokens < 1:
             raise ValueError(f"`batch_tokens` must be at least 1; got {batch_tokens}.")
-        self.bilm: BiLM = bilm
-        self.vocabulary: Vocabulary | None = vocabulary
+        self.bilm: Any = bilm
+        self.vocabulary: Vocabulary | WordCharIndexer | None = vocabulary
         self.batch_tokens: int = batch_tokens
-        self.layers: Layers | Sequence[float] = layers
+        self.layers: Layers = layers
         self.dtype: str = dtype
         self._factors = _factors(layers, bilm.num_layers + 1)
-        ids = [None] if bilm.vocabulary_size is not None else [None, bilm.max_characters]
+        self._layer: int | None = layers if isinstance(layers, int) else None
+        if isinstance(layers, str) and layers == "top":
+            self._layer = bilm.num_layers
         vectors = tf.TensorSpec([None, bilm.projection_dim])
         batch = _int32(None, None), vectors, vectors, _int32(None)
         self._chosen = tf.function(self._choose, reduce_retracing=True)
-        self._token_vectors = tf.function(self._encode_ids, [_int32(*ids)], autograph=False)
+        self._token_vectors = tf.function(
+            self._encode_ids, [_int32(None, *bilm._ids_sizes)], autograph=False
+        )
         self._batch = tf.function(self._run_batch, batch, autograph=False)
         self._piece = [
             tf.function(lstm.call, reduce_retracing=True, autograph=False)
             for lstm in bilm.bilstm.directions
         ]
+        names = word_char_ids if isinstance(vocabulary, WordCharIndexer) else char_ids
+        self._ends: tuple[str, str] = names.SENTENCE_START, names.SENTENCE_END
         self.keep([])
 
     def keep(self, tokens: Sequence[str], progress: Callable[[int], object] | None = None) -> None:
@@ -103,8 +114,7 @@ class SentenceEncoder:
                 the sentence start and end. If `None`, progress is not reported. Defaults to `None`.
         """
         check_list("`tokens`", tokens, "tokens")
-        ends = [SENTENCE_START, SENTENCE_END]
-        tokens = [*ends, *(token for token in tokens if token not in ends)]
+        tokens = [*self._ends, *(token for token in tokens if token not in self._ends)]
         self._rows = {token: row for row, token in enumerate(tokens)}
         self._kept = self._vectors(tokens, progress)  # [R, P]
 
@@ -148,8 +158,8 @@ class SentenceEncoder:
         """Selects the requested vectors: `[B, L+1, T, 2P]` for `"all"`, otherwise `[B, T, 2P]`."""
         if self._factors is not None:
             layers = tf.einsum("l,bltd->btd", self._factors, layers)
-        elif self.layers == "top":
-            layers = layers[:, -1]
+        elif self._layer is not None:
+            layers = layers[:, self._layer]
         return tf.cast(layers, self.dtype)
 
     def _number(self, sentences: list[Sequence[str]]) -> tuple[np.ndarray, list[str]]:
@@ -160,9 +170,9 @@ class SentenceEncoder:
         longest = max(map(len, sentences)) + 2
         rows = np.zeros([len(sentences), longest], np.int32)
         new: dict[str, int] = {}
-        first_new = len(self._rows)
+        first_new, (start, end) = len(self._rows), self._ends
         for row, sentence in zip(rows, sentences, strict=True):
-            for position, token in enumerate([SENTENCE_START, *sentence, SENTENCE_END]):
+            for position, token in enumerate([start, *sentence, end]):
                 known = self._rows.get(token)
                 if known is None:
                     known = first_new + new.setdefault(token, len(new))
@@ -183,14 +193,17 @@ class SentenceEncoder:
 
     def _ids(self, tokens: list[str]) -> np.ndarray:
         bilm = self.bilm
+        if isinstance(self.vocabulary, WordCharIndexer):
+            return self.vocabulary([tokens])[0]  # [N, 1 + C]
         if bilm.vocabulary_size is None or self.vocabulary is None:
             return token_rows(tokens, bilm.max_characters)  # [N, C]
         ids = np.array(self.vocabulary.ids(tokens), np.int32) + 1  # [N]
-        ends = {SENTENCE_START: bilm.sentence_start_id, SENTENCE_END: bilm.sentence_end_id}
+        start, end = self._ends
+        ends = {start: bilm.sentence_start_id, end: bilm.sentence_end_id}
         return np.array([ends.get(t, i) for t, i in zip(tokens, ids, strict=True)], np.int32)
 
     def _encode_ids(self, ids: tf.Tensor) -> tf.Tensor:
-        if self.bilm.vocabulary_size is None:
+        if self.bilm._ids_sizes:
             return self.bilm.token_encoder._encode(ids)
         return self.bilm.encode_tokens(ids)
 
@@ -237,14 +250,16 @@ class SentenceEncoder:
         return tf.concat(outputs, axis=-1)[:, :, 1:-1]
 
 
-def _factors(layers: Layers | Sequence[float], num_layers: int) -> np.ndarray | None:
+def _factors(layers: Layers, num_layers: int) -> np.ndarray | None:
     """Returns the factor of each layer, float32 `[L+1]`, or `None` if no layers are summed."""
     if isinstance(layers, str) and layers in LAYERS:
         return np.full([num_layers], 1 / num_layers, "float32") if layers == "average" else None
+    if isinstance(layers, int) and 0 <= layers < num_layers:
+        return None
     if isinstance(layers, str) or np.shape(layers) != (num_layers,):
         raise ValueError(
-            f"`layers` must be one of {', '.join(LAYERS)}, or a list of {num_layers} factors, one "
-            f"per layer; got {layers!r}."
+            f"`layers` must be one of {', '.join(LAYERS)}, the number of a layer from 0 to "
+            f"{num_layers - 1}, or a list of {num_layers} factors, one per layer; got {layers!r}."
         )
     return np.asarray(layers, np.float32)
 

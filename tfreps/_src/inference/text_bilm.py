@@ -10,7 +10,8 @@ from tfreps._src.files.argument_checks import check_list
 from tfreps._src.inference.loaded_model import LoadedModel
 from tfreps._src.inference.outputs import TextVectors
 from tfreps._src.inference.sentence_encoder import BATCH_TOKENS, Layers, SentenceEncoder
-from tfreps._src.models import BiLM, BiLMPretrainer, Elmo
+from tfreps._src.models import BiLM, BiLMPretrainer, Elmo, ManyLangsBiLM
+from tfreps._src.models.any_bilm import AnyBiLM
 from tfreps._src.models.published_bilm import InitialState
 from tfreps._src.text.vocabulary import Vocabulary
 
@@ -50,22 +51,22 @@ class TextBiLM(LoadedModel):
 
     def __init__(
         self,
-        model: BiLM | BiLMPretrainer | Elmo,
+        model: BiLM | ManyLangsBiLM | BiLMPretrainer | Elmo,
         vocabulary: Vocabulary | None = None,
         initial_state: InitialState | None = None,
         source: str | os.PathLike[str] | None = None,
     ):
-        if not isinstance(model, BiLM | BiLMPretrainer | Elmo):
+        if not isinstance(model, AnyBiLM | BiLMPretrainer | Elmo):
             raise ValueError(
                 f"`model` must be a BiLM, BiLMPretrainer or Elmo; got a {type(model).__name__}."
             )
         super().__init__(model, source)
         self.vocabulary: Vocabulary | None = vocabulary
-        bilm: BiLM = model if isinstance(model, BiLM) else model.bilm
+        bilm: Any = model if isinstance(model, AnyBiLM) else model.bilm
         if initial_state not in (None, bilm.initial_state):
             bilm = bilm.with_initial_state(initial_state)
-        self.bilm: BiLM = bilm
-        self._encoders: dict[str | tuple[float, ...], SentenceEncoder] = {}
+        self.bilm: BiLM | ManyLangsBiLM = bilm
+        self._encoders: dict[str | int | tuple[float, ...], SentenceEncoder] = {}
 
     @overload  # a str is a sequence of str, too
     def __call__(self, text: str) -> TextVectors: ...  # pyright: ignore[reportOverlappingOverload]
@@ -93,16 +94,17 @@ class TextBiLM(LoadedModel):
         return found[0] if isinstance(text, str) else found
 
     def encode(
-        self, texts: Sequence[str | Sequence[str]], layers: Layers | Sequence[float] = "all"
+        self, texts: Sequence[str | Sequence[str]], layers: Layers = "all"
     ) -> list[np.ndarray]:
         """Computes the vectors of texts.
 
         Args:
             texts: list. Raw texts, or lists of tokens, which may be empty.
-            layers: str or list of float. Vectors to compute: those of every layer (`"all"`), those
-                of the last layer (`"top"`), the average of all layers (`"average"`), or, for a list
-                of factors, one for the token layer and one for each LSTM layer, the weighted sum
-                of the layers. Defaults to `"all"`.
+            layers: str, int or list of float. Vectors to compute: those of every layer (`"all"`),
+                those of the last layer (`"top"`), those of the layer with this number (0 is the
+                token layer), the average of all layers (`"average"`), or, for a list of factors,
+                one for the token layer and one for each LSTM layer, the weighted sum of the layers.
+                Defaults to `"all"`.
 
         Returns:
             list of float32 arrays, one per text, without sentence boundaries, of shape
@@ -114,7 +116,7 @@ class TextBiLM(LoadedModel):
                 reads token ids and there is no vocabulary, or `layers` is invalid.
         """
         check_list("`texts`", texts)
-        key = layers if isinstance(layers, str) else tuple(layers)
+        key = layers if isinstance(layers, str | int) else tuple(layers)
         if key not in self._encoders:
             self._encoders[key] = self.sentence_encoder(layers=layers)
         vectors = dict(self._encoders[key].encode([_tokens(text) for text in texts]))
@@ -123,7 +125,7 @@ class TextBiLM(LoadedModel):
     def sentence_encoder(
         self,
         batch_tokens: int = BATCH_TOKENS,
-        layers: Layers | Sequence[float] = "all",
+        layers: Layers = "all",
         dtype: str = "float32",
     ) -> SentenceEncoder:
         """Returns a `SentenceEncoder` for this biLM, which suits large numbers of sentences.
@@ -131,8 +133,9 @@ class TextBiLM(LoadedModel):
         Args:
             batch_tokens: int. Maximum number of tokens per batch, including padding and sentence
                 boundaries. Defaults to 4096.
-            layers: str or list of float. Vectors to compute: `"all"`, `"top"`, `"average"`, or a
-                list of factors, as described in `encode`. Defaults to `"all"`.
+            layers: str, int or list of float. Vectors to compute: `"all"`, `"top"`, `"average"`,
+                the number of a layer, or a list of factors, as described in `encode`. Defaults to
+                `"all"`.
             dtype: str. Data type of the vectors. Defaults to `"float32"`.
 
         Returns:
@@ -142,7 +145,8 @@ class TextBiLM(LoadedModel):
             ValueError: If the biLM has `initial_state="carry"`, if it reads token ids and there is
                 no vocabulary, or if `batch_tokens` or `layers` is invalid.
         """
-        return SentenceEncoder(self.bilm, self.vocabulary, batch_tokens, layers, dtype)
+        vocabulary = self.word_characters or self.vocabulary
+        return SentenceEncoder(self.bilm, vocabulary, batch_tokens, layers, dtype)
 
 
 def _tokens(text: str | Sequence[str]) -> list[str]:

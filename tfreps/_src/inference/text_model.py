@@ -17,6 +17,7 @@ from tfreps._src.text.bert.piece_indexer import PieceIndexer
 from tfreps._src.text.token_indexer import TokenIndexer
 from tfreps._src.text.tokenizers import tokenize
 from tfreps._src.text.vocabulary import Vocabulary
+from tfreps._src.text.word_char_ids import WordCharIndexer
 
 BATCH_TOKENS = 4096
 Tokenization = Literal["spaces", "characters", "words", "treebank", "bert"]
@@ -45,6 +46,7 @@ class TextModel(LoadedModel):
         self.indexer: TokenIndexer | PieceIndexer = indexer
         self.vocabulary: Vocabulary | None = getattr(indexer, "vocabulary", None)
         self.tokenizer: PieceTokenizer | None = getattr(indexer, "tokenizer", None)
+        self.word_characters: WordCharIndexer | None = getattr(indexer, "word_characters", None)
         self.tokens: str | PieceTokenizer = tokens
         if tokens == "bert" and self.tokenizer is not None:
             self.tokens = self.tokenizer

@@ -11,6 +11,7 @@ from tfreps._src.layers.ops.annotations import Features
 from tfreps._src.layers.scalar_mix import ScalarMix
 from tfreps._src.models.bilm import BiLM
 from tfreps._src.models.copy_weights import changed_copy
+from tfreps._src.models.many_langs import ManyLangsBiLM
 from tfreps._src.models.published_bilm import PublishedElmo
 from tfreps._src.models.whole_model import WholeModel
 
@@ -28,10 +29,10 @@ class Elmo(PublishedElmo, WholeModel, keras.Model):
     a functional model whose inputs are character ids or strings.
 
     Args:
-        bilm: `BiLM`. If its `trainable` equals `fine_tune`, it is shared, and the attribute `bilm`
-            is the given object. Otherwise the biLM is copied with its weights, and the given one is
-            not changed. To avoid the copy if the biLM is not fine-tuned, load it with
-            `BiLM.from_pretrained(source, trainable=False)`.
+        bilm: `BiLM` or `ManyLangsBiLM`. If its `trainable` equals `fine_tune`, it is shared, and
+            the attribute `bilm` is the given object. Otherwise the biLM is copied with its weights,
+            and the given one is not changed. To avoid the copy if the biLM is not fine-tuned, load
+            it with `BiLM.from_pretrained(source, trainable=False)`.
         num_output_representations: int. Number of mixes. Defaults to 1.
         dropout: float in [0, 1). Dropout rate of the mixes. Defaults to 0.5.
         keep_sentence_boundaries: bool. Whether the outputs include the sentence start and end.
@@ -51,7 +52,8 @@ class Elmo(PublishedElmo, WholeModel, keras.Model):
 
     Call arguments:
         inputs: Input of the biLM: character ids `[B, T, C]`, string tokens `[B, T]`, string
-            sentences `[B]`, or a dict with `character_ids`; for other forms, see `BiLM`.
+            sentences `[B]`, or a dict with `character_ids`; for other forms, see `BiLM` and
+            `ManyLangsBiLM`.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
@@ -80,7 +82,7 @@ class Elmo(PublishedElmo, WholeModel, keras.Model):
 
     def __init__(
         self,
-        bilm: BiLM,
+        bilm: BiLM | ManyLangsBiLM,
         num_output_representations: int = 1,
         dropout: float = 0.5,
         keep_sentence_boundaries: bool = False,

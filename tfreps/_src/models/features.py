@@ -34,7 +34,8 @@ def check_features(features, needed, reader):
             f"`features` for {reader!r} must have {', '.join(dict.fromkeys(needed))}; "
             f"{missing[0]!r} is missing from {sorted(features)}. Create `vectors` with "
             "`tfreps embed`, and all other features with tfreps.text.TokenIndexer (set its "
-            "`max_characters` for `character_ids`)."
+            "`max_characters` for `character_ids`, and `word_characters` for "
+            "`word_character_ids`)."
         )
 
 
@@ -54,4 +55,5 @@ def token_mask(features):
         return tf.cast(features["mask"], "bool")
     if "token_ids" in features:
         return tf.not_equal(features["token_ids"], 0)
-    return tf.reduce_any(tf.not_equal(features["character_ids"], 0), axis=-1)
+    name = "character_ids" if "character_ids" in features else "word_character_ids"
+    return tf.reduce_any(tf.not_equal(features[name], 0), axis=-1)

@@ -3,16 +3,13 @@
 from typing import Any
 
 import keras
-import tensorflow as tf
 
 from tfreps._src.files.argument_checks import check_integers
-from tfreps._src.layers.elmo_bilstm import ElmoBiLSTM
-from tfreps._src.layers.ops.annotations import Activation, Filters, Outputs
+from tfreps._src.layers.ops.annotations import Activation, Filters
 from tfreps._src.layers.ops.configurable import shared_options
 from tfreps._src.layers.word_char_cnn import WordCharCNNEncoder
-from tfreps._src.models.features import feature
-from tfreps._src.models.whole_model import WholeModel
-from tfreps._src.text.char_ids import add_boundaries
+from tfreps._src.models.any_bilm import AnyBiLM
+from tfreps._src.models.published_bilm import InitialState, PublishedManyLangs
 from tfreps._src.text.word_char_ids import (
     LEAST_CHARACTERS,
     SPECIAL_CHARACTERS,
@@ -22,16 +19,17 @@ from tfreps._src.text.word_char_ids import (
 
 
 @keras.saving.register_keras_serializable(package="tfreps")
-class ManyLangsBiLM(WholeModel, keras.Model):
+class ManyLangsBiLM(PublishedManyLangs, AnyBiLM):
     """Bidirectional language model of ELMoForManyLangs, without its softmax.
 
         layer 0:  [token, token],  token = WordCharCNN(word, characters)
         layer l:  [forward_l, backward_l]                       (`ElmoBiLSTM`)
 
     It differs from `BiLM` in its tokens: a word vector next to the character CNN, one projection of
-    both, and Unicode characters from a list instead of bytes. The LSTMs are those of `BiLM`, and
-    start from zero states. The model adds a sentence start and a sentence end to every sentence
-    and removes them from the outputs.
+    both, and Unicode characters from a list instead of bytes. The LSTMs are those of `BiLM`. The
+    model adds a sentence start and a sentence end to every sentence and removes them from the
+    outputs. It can be fine-tuned inside an `Elmo`, but not trained further as a language model: the
+    published folders have no softmax.
 
     Args:
         filters: list of `(width, count)` pairs. Filters of the character CNN. Has no effect without
@@ -54,23 +52,33 @@ class ManyLangsBiLM(WholeModel, keras.Model):
         projection_clip: float. Bound on the absolute value of the hidden state. If `None`, the
             hidden state is not clipped. Defaults to 3.0.
         dropout: float in [0, 1). Dropout rate of the input of each LSTM layer. Defaults to 0.0.
+        initial_state: `"zero"`, `"warm"` or `"carry"`, as in `BiLM`. `warm_up` reads a sentence
+            without tokens. The original carries the states. Defaults to `"zero"`.
+        max_batch_size: int. Largest batch size with `"carry"`, the number of rows whose states are
+            stored. Defaults to 128.
 
     Call arguments:
         inputs: int, shape `[B, T, 1 + C]`, `[B, T, C]` without words, or `[B, T, 1]` without
-            characters, as created by `tfreps.text.WordCharIndexer`. 0 on padding, which must come
-            last. T may be 0.
+            characters, as created by `tfreps.text.WordCharIndexer`; or a dict with these as
+            `word_character_ids` and, optionally, `mask` bool `[B, T]`, True on real tokens. 0 on
+            padding, which must come last. T may be 0.
+        initial_state: dict of the states to start from, as in `BiLM`. If `None` (the default), the
+            constructor's `initial_state` is used.
         training: bool. Whether to apply dropout. Defaults to `False`.
 
     Returns:
-        dict with `layer_outputs` float32 `[B, L+1, T, 2P]`: the token layer first, zero on padding;
-        `sequence_output` float32 `[B, T, 2P]`: the last layer; and `mask` bool `[B, T]`: True on
-        real tokens. `L` is `num_layers`, and `P` is `projection_dim`.
+        dict with the keys and shapes of the output of `BiLM`: among them `layer_outputs` float32
+        `[B, L+1, T, 2P]`, the token layer first, zero on padding; `sequence_output` float32
+        `[B, T, 2P]`, the last layer; and `mask` bool `[B, T]`, True on real tokens. `L` is
+        `num_layers`, and `P` is `projection_dim`.
 
     Masking: a token is real if any of its ids is greater than 0.
 
     Raises:
-        ValueError: If an option is invalid, or the ids have the wrong shape or are not integers.
-        tf.errors.InvalidArgumentError: If an id is out of range, or padding comes before a token.
+        ValueError: If an option is invalid, the ids are missing from the dict, have the wrong shape
+            or are not integers, or the input is strings.
+        tf.errors.InvalidArgumentError: If an id is out of range, padding comes before a token, or,
+            with `"carry"`, a batch has more than `max_batch_size` rows.
 
     Reference: Che et al., 2018, "Towards Better UD Parsing"; ELMoForManyLangs.
 
@@ -99,6 +107,8 @@ class ManyLangsBiLM(WholeModel, keras.Model):
         cell_clip: float | None = 3.0,
         projection_clip: float | None = 3.0,
         dropout: float = 0.0,
+        initial_state: InitialState = "zero",
+        max_batch_size: int = 128,
         **kwargs: Any,
     ) -> None:
         super().__init__(autocast=False, **kwargs)
@@ -117,51 +127,36 @@ class ManyLangsBiLM(WholeModel, keras.Model):
         self.cell_clip = cell_clip
         self.projection_clip = projection_clip
         self.dropout = dropout
+        self.initial_state = initial_state
+        self.max_batch_size = max_batch_size
         _check(self)
         # Layers.
         common = {"dtype": self.dtype_policy, "trainable": self.trainable}
         options = shared_options(self, WordCharCNNEncoder)
-        self.token_encoder = WordCharCNNEncoder(**options, **common, name="token_encoder")
-        self.token_encoder.build((None, None, self.token_encoder.num_ids))
-        self.bilstm = ElmoBiLSTM(**shared_options(self, ElmoBiLSTM), **common, name="bilstm")
-        self.bilstm.build((None, None, projection_dim))
-        self.output_dim = 2 * projection_dim
-        self.built = True
+        self._add_layers(WordCharCNNEncoder(**options, **common, name="token_encoder"))
 
-    def call(self, inputs: tf.Tensor, training: bool = False) -> Outputs:
-        ids = _checked(tf.convert_to_tensor(inputs), self.token_encoder.num_ids)
-        mask = tf.reduce_any(ids != 0, -1)  # [B, T]
-        lengths = tf.reduce_sum(tf.cast(mask, "int32"), axis=1)  # [B]
-        tf.debugging.assert_equal(
-            mask,
-            tf.sequence_mask(lengths, tf.shape(mask)[1]),
-            "Padding (id 0) must come after the tokens of a sentence.",
-        )
-        rows = boundary_rows(self.num_character_ids, self.vocabulary_size, self.max_characters)
-        ids, full_mask = add_boundaries(ids, lengths, *rows)  # [B, T+2, 1 + C], [B, T+2]
-        distinct = self.token_encoder._encode_distinct(ids)  # [D, P], [B, T+2]
-        tokens = tf.gather(*distinct)  # [B, T+2, P]
-        layers, _ = self.bilstm(tokens, mask=full_mask, training=training, distinct=distinct)
-        both = tf.concat([tokens, tokens], axis=-1)
-        layers = tf.concat([both[:, None], layers], axis=1)[:, :, 1:-1]  # [B, L+1, T, 2P]
-        layers = tf.where(mask[:, None, :, None], layers, 0.0)
-        return {"layer_outputs": layers, "sequence_output": layers[:, -1], "mask": mask}
+    @property
+    def _ids_name(self):
+        return "word_character_ids"
 
-    def _input_signatures(self):
-        """Returns the input specs; see `WholeModel`."""
-        return [feature("ids", self.token_encoder.num_ids)]
+    @property
+    def _ids_sizes(self):
+        return [self.token_encoder.num_ids]
 
+    @property
+    def _own_num_tokens(self):
+        """Returns `None`: its words are not those of a `Vocabulary`."""
+        return None
 
-def _checked(ids, width):
-    """Returns the ids as int32, after checks of their shape and type."""
-    if not ids.dtype.is_integer or ids.shape.rank != 3 or ids.shape[-1] not in (None, width):
+    def _boundary_ids(self):
+        return boundary_rows(self.num_character_ids, self.vocabulary_size, self.max_characters)
+
+    def _of_strings(self, strings):
         raise ValueError(
-            f"`inputs` must be integers of shape [B, T, {width}]; got {ids.dtype.name} of shape "
-            f"{ids.shape}. Convert tokens with the `tfreps.text.WordCharIndexer` of the model."
+            "`inputs` must be word character ids [B, T, C], because this biLM has its own lists of "
+            f"words and characters and does not accept strings; got strings of shape "
+            f"{strings.shape}. Convert tokens with the `tfreps.text.WordCharIndexer` of the model."
         )
-    # Ids beyond int32 are clipped to values that the encoder still rejects as out of range.
-    largest = min(ids.dtype.max, tf.int32.max)
-    return tf.cast(tf.clip_by_value(ids, max(ids.dtype.min, -1), largest), "int32")
 
 
 def _check(model):

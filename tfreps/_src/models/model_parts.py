@@ -75,8 +75,13 @@ class ModelParts:
     @property
     def _num_tokens(self):
         """Vocabulary size of the model or of its first part that has one, or `None`."""
-        sizes = [vars(part).get("vocabulary_size") for part in self._all_parts()]
+        sizes = (part._own_num_tokens for part in self._all_parts())
         return next((size for size in sizes if size is not None), None)
+
+    @property
+    def _own_num_tokens(self):
+        """Size of the `Vocabulary` of the model itself, without its parts, or `None`."""
+        return vars(self).get("vocabulary_size")
 
     @property
     def _num_characters(self):

@@ -1,4 +1,4 @@
-"""Methods of `BiLM` and `Elmo` that read and write published ELMo weights."""
+"""Methods of `BiLM`, `ManyLangsBiLM` and `Elmo` that read and write published ELMo weights."""
 
 import os
 from collections.abc import Sequence
@@ -140,6 +140,87 @@ class PublishedBiLM(PresetMethods):
         model_files().save_pretrained(self, folder)
 
 
+class PublishedManyLangs(PresetMethods):
+    """Mixin of `ManyLangsBiLM`."""
+
+    @classmethod
+    def from_preset(
+        cls: type[Model],
+        source: str | os.PathLike[str],
+        *,
+        initial_state: InitialState | None = None,
+        max_batch_size: int | None = None,
+        dropout: float | None = None,
+        trainable: bool | None = None,
+        dtype: str | keras.DTypePolicy | None = None,
+    ) -> Model:
+        """Loads a biLM from a preset, a run folder or a model of ELMoForManyLangs.
+
+        The options are those of `from_pretrained` and apply only to models of ELMoForManyLangs.
+        `tfreps.load` also reads the words and characters of the model.
+
+        Args:
+            source: str or path-like. A source that `from_pretrained` reads, or the name, address,
+                folder or `.keras` file of a tfreps model that contains a `ManyLangsBiLM`, which is
+                returned.
+            initial_state, max_batch_size, dropout, trainable, dtype: As in `from_pretrained`.
+
+        Returns:
+            `ManyLangsBiLM`.
+
+        Raises:
+            ValueError: If the source cannot be found or downloaded, if it contains no such biLM, or
+                if options are passed that do not apply to it.
+            OSError: If there is no room on the disk.
+        """
+        named = given(
+            initial_state=initial_state,
+            max_batch_size=max_batch_size,
+            dropout=dropout,
+            trainable=trainable,
+            dtype=dtype,
+        )
+        return model_files().from_preset(cls, source, **named)
+
+    @classmethod
+    def from_pretrained(
+        cls: type[Model],
+        source: str | os.PathLike[str],
+        initial_state: InitialState = "zero",
+        *,
+        max_batch_size: int | None = None,
+        dropout: float | None = None,
+        trainable: bool | None = None,
+        dtype: str | keras.DTypePolicy | None = None,
+    ) -> Model:
+        """Loads the weights of a model of ELMoForManyLangs.
+
+        Args:
+            source: str or path-like. Folder or zip archive of the model, or its name or address.
+            initial_state: `"zero"`, `"warm"` or `"carry"`; see `ManyLangsBiLM`. With `"warm"`,
+                `warm_up` is called. Defaults to `"zero"`.
+            max_batch_size: int. Largest batch size with `initial_state="carry"`. If `None` (the
+                default), it is 128.
+            dropout: float in [0, 1). Dropout rate of the input of each LSTM layer. If `None` (the
+                default), it is 0.
+            trainable: bool. Whether the model is trainable. If `None` (the default), it is.
+            dtype: str or `keras.DTypePolicy`. Data type of the model. If `None` (the default), it
+                is Keras's default.
+
+        Returns:
+            `ManyLangsBiLM`.
+
+        Raises:
+            ValueError: If a file is missing or damaged, an option is missing or invalid, or the
+                files do not belong together. The error message names the file or the array.
+        """
+        named = given(
+            max_batch_size=max_batch_size, dropout=dropout, trainable=trainable, dtype=dtype
+        )
+        options = {"initial_state": initial_state, **named}
+        return model_files().from_pretrained(cls, source, **options)
+
+
 class PublishedElmo(PresetMethods):
     """Mixin of `Elmo`."""
 
@@ -163,8 +244,9 @@ class PublishedElmo(PresetMethods):
         The options are those of the new `Elmo`. For `None` (the default), its default applies.
 
         Args:
-            source: str or path-like. A source that `BiLM.from_preset` reads. If it contains an
-                `Elmo`, this is returned, and options cannot be passed.
+            source: str or path-like. A source that `BiLM.from_preset` or
+                `ManyLangsBiLM.from_preset` reads. If it contains an `Elmo`, this is returned, and
+                options cannot be passed.
             num_output_representations, dropout, keep_sentence_boundaries: As in `Elmo`.
             fine_tune, layer_norm, l2, top_only, mix_weights: As in `Elmo`.
             **options: Options of `keras.Model`, such as `name`.

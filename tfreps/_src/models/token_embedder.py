@@ -65,8 +65,9 @@ class TokenEmbedder(WholeModel, keras.Model):
     Call arguments:
         features: dict, such as the output of `tfreps.text.TokenIndexer`, with those of the
             following features that the embedder uses: `token_ids` int `[B, T]`, vocabulary id plus
-            1, 0 for padding; `character_ids` int `[B, T, max_characters]`; and `vectors`
-            float `[B, vector_layers, T, vector_dim]`. The dict may also have `mask` bool `[B, T]`,
+            1, 0 for padding; `character_ids` int `[B, T, max_characters]`; `word_character_ids`
+            int `[B, T, 1 + C]`, which an `Elmo` on a `ManyLangsBiLM` reads; and `vectors` float
+            `[B, vector_layers, T, vector_dim]`. The dict may also have `mask` bool `[B, T]`,
             True on real tokens. If `mask` is absent, tokens with a nonzero id are real; if
             `vectors` is the only feature, `mask` is required.
         training: bool. Whether to apply dropout. Defaults to `False`.
@@ -184,13 +185,12 @@ class TokenEmbedder(WholeModel, keras.Model):
         """Returns the specs of the used features; see `ExportMethods._input_signatures`."""
         specs = []
         mask = feature("mask", dtype="bool")
-        names = {self.elmo.bilm._ids_name} if self.elmo is not None else set()
-        if self.vocabulary_size is not None or "token_ids" in names:
+        if self.vocabulary_size is not None:
             specs.append(feature("token_ids"))
         if self.characters is not None:
             specs.append(feature("character_ids", self.max_characters))
-        elif "character_ids" in names:
-            specs.append(feature("character_ids", self.elmo.bilm.max_characters))
+        if self.elmo is not None and self.elmo.bilm._ids_name not in {s.name for s in specs}:
+            specs.append(self.elmo.bilm._ids_spec())
         if self.vector_layers:
             shape = None, self.vector_layers, None, self.vector_dim
             specs.append(tf.TensorSpec(shape, "float32", "vectors"))
@@ -318,7 +318,7 @@ def _check_elmo(model):
         return
     if model.elmo.keep_sentence_boundaries:
         raise ValueError("`elmo` must have `keep_sentence_boundaries=False`; got `True`.")
-    reads_characters = model.elmo.bilm.vocabulary_size is None
+    reads_characters = model.elmo.bilm._ids_name == "character_ids"
     longest = model.elmo.bilm.max_characters
     if model.characters is not None and reads_characters and longest != model.max_characters:
         raise ValueError(

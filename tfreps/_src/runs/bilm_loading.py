@@ -10,13 +10,15 @@ import numpy as np
 from tfreps._src.convert.bilm_files import HDF5
 from tfreps._src.convert.bilm_tf import read_weights
 from tfreps._src.convert.bilm_tf_checkpoint import Restored, read_training_folder, weights_of
-from tfreps._src.models import BiLM, BiLMPretrainer, Elmo
+from tfreps._src.models import BiLM, BiLMPretrainer, Elmo, ManyLangsBiLM
+from tfreps._src.models.any_bilm import AnyBiLM
 from tfreps._src.models.copy_weights import copy_weights
 from tfreps._src.optimizers import TF1Adagrad, build_optimizer
 from tfreps._src.runs.locate import BILM, RUN, TRAINING_FOLDER, locate
 from tfreps._src.runs.run_folder import RunFolder
-from tfreps._src.runs.vocabulary_checks import check_vocabulary
+from tfreps._src.runs.vocabulary_checks import check_vocabulary, check_word_characters
 from tfreps._src.text.vocabulary import Vocabulary
+from tfreps._src.text.word_char_ids import WordCharIndexer
 
 
 def read_published_bilm(
@@ -38,7 +40,14 @@ def read_published_bilm(
     return bilm
 
 
-def run_vocabulary(run: RunFolder, model: BiLM | BiLMPretrainer | Elmo) -> Vocabulary | None:
+def run_word_characters(run: RunFolder, bilm: ManyLangsBiLM) -> WordCharIndexer:
+    """Reads the words and characters of a biLM in a run folder and checks them."""
+    indexer = run.word_characters()
+    check_word_characters(bilm, indexer, run.word_characters_path)
+    return indexer
+
+
+def run_vocabulary(run: RunFolder, model: AnyBiLM | BiLMPretrainer | Elmo) -> Vocabulary | None:
     """Reads the vocabulary of the run folder of a biLM and checks it, or returns `None`."""
     vocabulary = run.vocabulary() if run.vocabulary_path.exists() else None
     check_vocabulary(model, vocabulary, run.path)
@@ -74,7 +83,8 @@ def continue_pretraining(
         if found.kind is RUN:
             run = found.open()
             old = run.load_model()
-            if not isinstance(old, BiLM | BiLMPretrainer | Elmo):
+            is_bilm = isinstance(old, BiLM | BiLMPretrainer | Elmo)
+            if not is_bilm or old.find(ManyLangsBiLM) is not None:
                 raise ValueError(
                     f"{run.path} contains a {type(old).__name__}; expected a biLM saved by `tfreps "
                     "pretrain-elmo`."

@@ -15,6 +15,7 @@ from tfreps._src.convert.bert_checkpoint import (
 )
 from tfreps._src.convert.bilm_files import find_bilm_files, read_training_bilm, write_bilm
 from tfreps._src.convert.bilm_tf import read_weights
+from tfreps._src.convert.many_langs import read_many_langs
 from tfreps._src.convert.model_cards import write_model_card
 from tfreps._src.convert.preset_model import is_hugging_face, write_preset_model
 from tfreps._src.convert.sentence_transformers import read_embedder, write_embedder
@@ -26,15 +27,18 @@ from tfreps._src.models import (
     Classifier,
     Elmo,
     HMMTagger,
+    ManyLangsBiLM,
     SentenceEmbedder,
     Tagger,
 )
+from tfreps._src.models.any_bilm import AnyBiLM
 from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.presets import hub_repositories
 from tfreps._src.runs.locate import (
     BERT,
     BILM,
     KERAS_FILE,
+    MANY_LANGS,
     RUN,
     SENTENCE_TRANSFORMERS,
     TRAINING_FOLDER,
@@ -43,9 +47,17 @@ from tfreps._src.runs.locate import (
     locate,
 )
 from tfreps._src.runs.run_card import run_card, shared_options
-from tfreps._src.runs.run_folder import LABELS, TAGS, TOKENIZER, VOCABULARY, RunFolder
+from tfreps._src.runs.run_folder import (
+    LABELS,
+    TAGS,
+    TOKENIZER,
+    VOCABULARY,
+    WORD_CHARACTERS,
+    RunFolder,
+)
 from tfreps._src.text.bert import PieceTokenizer, write_checkpoint_tokenizer, write_tokenizer
 from tfreps._src.text.vocabulary import Vocabulary
+from tfreps._src.text.word_char_ids import WordCharIndexer
 
 NO_COMMAND = "save_to_preset"  # in place of the command, for models that no command trained
 
@@ -85,6 +97,7 @@ def save_to_preset(
     options: Mapping[str, Any] | None = None,
     vocabulary: Vocabulary | None = None,
     tokenizer: PieceTokenizer | None = None,
+    word_characters: WordCharIndexer | None = None,
 ) -> None:
     """Writes a preset folder, which `tfreps.load` and the commands open like a run folder.
 
@@ -93,8 +106,9 @@ def save_to_preset(
         model.safetensors       the weights
         vocabulary.txt          the vocabulary, or tfreps_tokenizer.json for a BERT model (with
                                 vocab.txt and tokenizer_config.json for transformers)
+        word_characters.json    the words and characters of a biLM of ELMoForManyLangs
         tags.txt or labels.txt  the tags or labels
-        manifest.json           sizes and hashes of the vocabulary, tokenizer, tag and label files
+        manifest.json           sizes and hashes of the files from the vocabulary on
         README.md               the model card
 
     The folder is written under a temporary name and renamed when it is complete. `run` is the
@@ -112,7 +126,8 @@ def save_to_preset(
         path.mkdir()
         copy = RunFolder(path, command, {**shared, **(options or {})}, run and run.unused)
         copy.write_options()
-        for name, write in asset_writers(model, vocabulary, tokenizer).items():
+        assets = asset_writers(model, vocabulary, tokenizer, word_characters)
+        for name, write in assets.items():
             copy.keep(path / name, write)
         write_preset_model(model, path, next_label=shared.get("next_label", 0))
         if tokenizer is not None and is_hugging_face(model):
@@ -135,6 +150,7 @@ def asset_writers(
     model: object,
     vocabulary: Vocabulary | None = None,
     tokenizer: PieceTokenizer | None = None,
+    word_characters: WordCharIndexer | None = None,
 ) -> dict[str, Callable[[pathlib.Path], None]]:
     """Returns a dict from names of files in a run folder to the functions that write them."""
     found: dict[str, Callable[[pathlib.Path], None]] = {}
@@ -142,6 +158,8 @@ def asset_writers(
         found[VOCABULARY] = vocabulary.write
     if tokenizer is not None:
         found[TOKENIZER] = lambda path: write_tokenizer(tokenizer, path)
+    if word_characters is not None:
+        found[WORD_CHARACTERS] = word_characters.write
     if isinstance(model, Tagger | HMMTagger):
         found[TAGS] = lambda path: _write_lines(path, model.tags)
     if isinstance(model, Classifier):
@@ -157,7 +175,7 @@ def _part(cls: type, model: Any, source: str | os.PathLike[str], options: Mappin
     """Returns the first part of a model that has the class, or an `Elmo` on its biLM."""
     find = model.find if isinstance(model, WholeModel) else lambda cls: None
     found = find(cls)
-    if found is None and cls is Elmo and (bilm := find(BiLM)) is not None:
+    if found is None and cls is Elmo and (bilm := find(AnyBiLM)) is not None:
         bilm.trainable = False
         return Elmo(bilm, **options)
     if found is None:
@@ -181,8 +199,13 @@ def _read_bilm(
     return read_weights(*find_bilm_files(found.path, weights_file), **options)
 
 
+def _read_many_langs(found: Location, **options: Any) -> ManyLangsBiLM:
+    return read_many_langs(found.path, **options)[0]
+
+
 def _read_elmo(found: Location, **options: Any) -> Elmo:
-    return Elmo(_read_bilm(found, trainable=False), **options)
+    read = _read_many_langs if found.kind is MANY_LANGS else _read_bilm
+    return Elmo(read(found, trainable=False), **options)
 
 
 def _opened(read: Callable[..., Any]) -> Callable[..., Any]:
@@ -203,5 +226,6 @@ READERS = {
     Tagger: (BERT, _opened(read_tagger)),
     SentenceEmbedder: ((SENTENCE_TRANSFORMERS,), _opened(read_embedder)),
     BiLM: (BILM, _read_bilm),
-    Elmo: (BILM, _read_elmo),
+    ManyLangsBiLM: ((MANY_LANGS,), _read_many_langs),
+    Elmo: ((*BILM, MANY_LANGS), _read_elmo),
 }

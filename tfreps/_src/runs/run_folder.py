@@ -17,15 +17,16 @@ if TYPE_CHECKING:  # neither Keras nor TensorFlow is imported for a folder
     import keras
 
     from tfreps._src.text.vocabulary import Vocabulary
+    from tfreps._src.text.word_char_ids import WordCharIndexer
 
 FORMAT_VERSION = 3
 OPTIONS, RESULTS, MODEL = "options.json", "results.json", "model.keras"
 CONFIG = "config.json"  # of a model that `save_to_preset` wrote
 OF_ONE_COMMAND = "resume", "overwrite", "distribute"  # options that are not stored with the run
 VOCABULARY, TAGS, LABELS = "vocabulary.txt", "tags.txt", "labels.txt"
-TOKENIZER = "tfreps_tokenizer.json"
+TOKENIZER, WORD_CHARACTERS = "tfreps_tokenizer.json", "word_characters.json"
 CHECKPOINTS, LOGS, PLOTS = "checkpoints", "logs", "plots"
-CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TOKENIZER, TAGS, LABELS)
+CONTENTS = (OPTIONS, RESULTS, MODEL, VOCABULARY, TOKENIZER, WORD_CHARACTERS, TAGS, LABELS)
 CONTENTS += (CHECKPOINTS, LOGS, PLOTS, MANIFEST)  # removed in reverse order
 
 # Options that name input files or folders, which a new run must not overwrite.
@@ -40,9 +41,10 @@ class RunFolder:
         options.json           command, format version, and the options of the run
         vocabulary.txt         the vocabulary of the model
         tfreps_tokenizer.json  the tokenizer of a BERT model, with its vocabulary
+        word_characters.json   the words and characters of a biLM of ELMoForManyLangs
         tags.txt               the tags of a tagger
         labels.txt             the labels of a classifier
-        manifest.json          sizes and hashes of the four files above, which `open` checks, and of
+        manifest.json          sizes and hashes of the five files above, which `open` checks, and of
                                the training data (`runs.run_manifest`)
         model.keras            the best model so far
         checkpoints/           checkpoints to resume from (`callbacks.checkpoint_file`),
@@ -62,9 +64,9 @@ class RunFolder:
             cards leave out. If `None` (the default), these options are not known.
 
     Attributes:
-        options_path, results_path, model_path, vocabulary_path, tokenizer_path, tags_path,
-            labels_path, checkpoints_path, logs_path, plots_path: `pathlib.Path` of the file or
-            folder.
+        options_path, results_path, model_path, vocabulary_path, tokenizer_path,
+            word_characters_path, tags_path, labels_path, checkpoints_path, logs_path, plots_path:
+            `pathlib.Path` of the file or folder.
         writes: bool. Whether this process writes into the folder.
 
     Example:
@@ -93,6 +95,7 @@ class RunFolder:
         self.model_path: pathlib.Path = self.path / MODEL
         self.vocabulary_path: pathlib.Path = self.path / VOCABULARY
         self.tokenizer_path: pathlib.Path = self.path / TOKENIZER
+        self.word_characters_path: pathlib.Path = self.path / WORD_CHARACTERS
         self.tags_path: pathlib.Path = self.path / TAGS
         self.labels_path: pathlib.Path = self.path / LABELS
         self.checkpoints_path: pathlib.Path = self.path / CHECKPOINTS
@@ -394,6 +397,12 @@ class RunFolder:
         from tfreps._src.text.vocabulary import Vocabulary
 
         return Vocabulary.read(self.vocabulary_path)
+
+    def word_characters(self) -> "WordCharIndexer":
+        """Reads word_characters.json and returns it as a `tfreps.text.WordCharIndexer`."""
+        from tfreps._src.text.word_char_ids import WordCharIndexer
+
+        return WordCharIndexer.read(self.word_characters_path)
 
 
 def is_run_folder(path: pathlib.Path) -> bool:

@@ -4,14 +4,17 @@ import os
 import pathlib
 from collections.abc import Sequence
 from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 
-from tfreps._src.models import BertEncoder, BiLM, BiLMPretrainer, Elmo
+from tfreps._src.models import BertEncoder, BiLMPretrainer, Elmo, ManyLangsBiLM
+from tfreps._src.models.any_bilm import AnyBiLM
 from tfreps._src.models.whole_model import WholeModel
 from tfreps._src.text.bert import PieceTokenizer
 from tfreps._src.text.tags.tag_set import TagSet, Word
 from tfreps._src.text.vocabulary import Vocabulary
+from tfreps._src.text.word_char_ids import WordCharIndexer
 
 MOST_SPARE = 1024  # maximum number of rows of the token table without a token
 REMEDY = (
@@ -20,7 +23,7 @@ REMEDY = (
 
 
 def check_vocabulary(
-    model: BiLM | BiLMPretrainer | Elmo,
+    model: AnyBiLM | BiLMPretrainer | Elmo,
     vocabulary: Vocabulary | None,
     source: str | os.PathLike[str] = "The model",
 ) -> None:
@@ -31,7 +34,7 @@ def check_vocabulary(
     """
     if vocabulary is None:
         return
-    bilm: BiLM = model if isinstance(model, BiLM) else model.bilm
+    bilm: Any = model if isinstance(model, AnyBiLM) else model.bilm
     pretrainer, theirs = model.find(BiLMPretrainer), vocabulary.source
     for part in (bilm, pretrainer):
         size = None if part is None else part.vocabulary_size
@@ -56,6 +59,19 @@ def check_vocabulary(
             f"{theirs} has {vocabulary.tokens[line - 1]!r} on line {line}, where {source} has a "
             f"different token, {REMEDY}"
         )
+
+
+def check_word_characters(
+    bilm: ManyLangsBiLM, indexer: WordCharIndexer, source: str | os.PathLike[str]
+) -> None:
+    """Raises a ValueError if words and characters do not match the tables of a biLM."""
+    for name in "num_character_ids", "vocabulary_size", "max_characters":
+        expected, found = getattr(bilm, name), getattr(indexer, name)
+        if expected != found:
+            raise ValueError(
+                f"{source} has the `{name}` {found}, but that of the model is {expected}, so it "
+                "belongs to another model. Put the original file back."
+            )
 
 
 def check_pieces(

@@ -11,6 +11,8 @@ from tfreps._src.files.argument_checks import check_list
 from tfreps._src.text.char_ids import character_ids, token_character_ids
 from tfreps._src.text.lookup_table import lookup_table
 from tfreps._src.text.vocabulary import Vocabulary
+from tfreps._src.text.word_char_graph import WordCharGraph
+from tfreps._src.text.word_char_ids import WordCharIndexer
 
 
 class TokenIndexer(tf.Module):
@@ -33,6 +35,8 @@ class TokenIndexer(tf.Module):
         max_characters: int, at least 3, or None. Number of character ids C per token, including
             the start and end markers. If `None`, the result has no `character_ids`. Defaults to
             `None`.
+        word_characters: `WordCharIndexer` of a biLM of ELMoForManyLangs, or None. If `None`, the
+            result has no `word_character_ids`. Defaults to `None`.
 
     Call arguments:
         tokens: str tensor, shape `[B, T]`, UTF-8, padded with `""`.
@@ -44,6 +48,8 @@ class TokenIndexer(tf.Module):
           the token is not in the vocabulary) plus 1; 0 on padding.
         - `character_ids`: int32 `[B, T, C]`. The ids that `tfreps.text.character_ids` returns; 0
           on padding.
+        - `word_character_ids`: int32 `[B, T, 1 + C]`. The ids that `word_characters` returns; 0 on
+          padding.
         - `mask`: bool `[B, T]`.
 
     Masking: `mask` is `True` where the token is not `""`.
@@ -70,6 +76,7 @@ class TokenIndexer(tf.Module):
         digits_to_zero: bool = False,
         lowercase_fallback: bool = False,
         max_characters: int | None = None,
+        word_characters: WordCharIndexer | None = None,
     ):
         super().__init__(name="token_indexer")
         if vocabulary is not None and not isinstance(vocabulary, Vocabulary):
@@ -86,6 +93,8 @@ class TokenIndexer(tf.Module):
         self.digits_to_zero = digits_to_zero
         self.lowercase_fallback = lowercase_fallback
         self.max_characters = max_characters
+        self.word_characters = word_characters
+        self._word_graph = None if word_characters is None else WordCharGraph(word_characters)
         self.table: Any = None  # a `tf.lookup.StaticHashTable` if there is a vocabulary
         if vocabulary is not None:
             with tf.init_scope():
@@ -139,11 +148,18 @@ class TokenIndexer(tf.Module):
             features["token_ids"] = tf.where(mask, self._ids(tokens) + 1, 0)  # [B, T]
         if self.max_characters is not None:
             features["character_ids"] = character_ids(tokens, self.max_characters)  # [B, T, C]
+        if self._word_graph is not None:
+            features["word_character_ids"] = self._word_graph(tokens)  # [B, T, 1 + C]
         return features
 
     def with_vocabulary_file(self, path: str | os.PathLike[str]) -> "TokenIndexer":
-        """Returns a copy that stores its vocabulary in the file `path`; see `lookup_table`."""
-        copy = TokenIndexer(**{**self.get_config(), "vocabulary": None})
+        """Returns a copy that stores its vocabulary in the file `path`; see `lookup_table`.
+
+        The characters and words of `word_characters` are stored in files in the same folder.
+        """
+        copy = TokenIndexer.from_config({**self.get_config(), "vocabulary": None})
+        if copy.word_characters is not None:
+            copy._word_graph = WordCharGraph(copy.word_characters, os.path.dirname(path))
         if self.vocabulary is not None:
             copy.vocabulary = self.vocabulary
             copy.table = lookup_table(self.vocabulary.tokens, self.vocabulary.unknown_id, path)
@@ -179,9 +195,15 @@ class TokenIndexer(tf.Module):
             "digits_to_zero": self.digits_to_zero,
             "lowercase_fallback": self.lowercase_fallback,
             "max_characters": self.max_characters,
+            "word_characters": None
+            if self.word_characters is None
+            else self.word_characters.get_config(),
         }
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "TokenIndexer":
         """Creates an indexer from the return value of `get_config`."""
+        words = config.get("word_characters")
+        if words is not None:
+            config = {**config, "word_characters": WordCharIndexer(**words)}
         return cls(**config)

@@ -1,10 +1,13 @@
 """WordCharIndexer: converts tokens to the ids of a word and of its Unicode characters."""
 
+import os
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from tfreps._src.files.argument_checks import check_integers, check_list
+from tfreps._src.files.json_files import read_json, write_json
 
 SENTENCE_START, SENTENCE_END = "<bos>", "<eos>"
 # Special entries, which have the last ids in this order; padding is last, as in `CharCNNEncoder`.
@@ -39,8 +42,9 @@ class WordCharIndexer:
         characters; 0 on padding.
 
     Raises:
-        ValueError: If `max_characters` is less than 7, there are neither words nor characters, or a
-            sentence is not a list of str.
+        ValueError: If `max_characters` is less than 7, there are neither words nor characters,
+            `characters` or `words` contain an entry twice or a special one, or a sentence is not a
+            list of str.
 
     Reference: ELMoForManyLangs, `create_one_batch`; Che et al., 2018, "Towards Better UD Parsing".
 
@@ -65,6 +69,44 @@ class WordCharIndexer:
         known = [*(characters or ()), *SPECIAL_CHARACTERS]
         self._characters = {c: i for i, c in enumerate(known, 1)}
         self._words = {w: i for i, w in enumerate([*(words or ()), *SPECIAL_WORDS], 1)}
+        _check_distinct("characters", self.characters or [], SPECIAL_CHARACTERS)
+        _check_distinct("words", self.words or [], SPECIAL_WORDS)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> "WordCharIndexer":
+        """Reads the file that `write` wrote.
+
+        Args:
+            path: str or path-like. Path of the file.
+
+        Raises:
+            ValueError: If the file cannot be read or was not written by `write`.
+        """
+        config = read_json(path)
+        is_valid = set(config) == {"characters", "words", "max_characters"}
+        lists = [config.get(name) for name in ("characters", "words")]
+        if not is_valid or not all(entries is None or _are_strings(entries) for entries in lists):
+            raise ValueError(
+                f"{path} was not written by tfreps: expected the keys characters and words (lists "
+                "of strings, or null) and max_characters. Put the original file back."
+            )
+        try:
+            return cls(**config)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Writes the characters and words to a JSON file.
+
+        Args:
+            path: str or path-like. Path of the file.
+        """
+        write_json(path, self.get_config(), indent=None, ensure_ascii=False)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor as a JSON-serializable dict."""
+        names = "characters", "words", "max_characters"
+        return {name: getattr(self, name) for name in names}
 
     @property
     def num_character_ids(self) -> int | None:
@@ -123,6 +165,18 @@ def boundary_rows(
             row += [ids["<pad>"]] * (max_characters - 3)
         rows.append(np.array(row, np.int32))
     return rows[0], rows[1]
+
+
+def _are_strings(entries: Any) -> bool:
+    return isinstance(entries, list) and all(isinstance(entry, str) for entry in entries)
+
+
+def _check_distinct(name: str, entries: list[str], special: tuple[str, ...]) -> None:
+    if len({*entries, *special}) < len(entries) + len(special):
+        raise ValueError(
+            f"`{name}` must be distinct and not contain the special entries {', '.join(special)}, "
+            "which are added; some occur more than once. Remove them."
+        )
 
 
 def _check_tokens(sentence: Sequence[str], number: int) -> None:

@@ -9,7 +9,13 @@ from tfreps._src.export.bert_signatures import BertSignatures
 from tfreps._src.export.bilm_signatures import BiLMSignatures
 from tfreps._src.export.portable.python_rules import python_pattern, python_rules
 from tfreps._src.export.signature_base import Signatures
-from tfreps._src.models import BertEncoder, Classifier, SentenceEmbedder, TransformerEncoder
+from tfreps._src.models import (
+    BertEncoder,
+    Classifier,
+    ManyLangsBiLM,
+    SentenceEmbedder,
+    TransformerEncoder,
+)
 from tfreps._src.text.bert.character_tokens import CharacterTokenizer
 from tfreps._src.text.bert.wordpiece import CONTINUATION
 from tfreps._src.text.tokenizers import rules_of
@@ -38,7 +44,16 @@ class PortableModel(NamedTuple):
 
 
 def portable_model(signatures: Signatures) -> PortableModel:
-    """Returns the portable model of the signatures that `open_for_export` returned."""
+    """Returns the portable model of the signatures that `open_for_export` returned.
+
+    Raises:
+        ValueError: If the model contains a biLM of ELMoForManyLangs.
+    """
+    if any(model.find(ManyLangsBiLM) is not None for model in signatures.weights.models):
+        raise ValueError(
+            "A model with a biLM of ELMoForManyLangs can only be exported as a SavedModel, because "
+            "run.py does not know its words and characters."
+        )
     if isinstance(signatures, BiLMSignatures):
         return _bilm(signatures)
     if isinstance(signatures, BertSignatures):
