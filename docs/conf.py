@@ -1,6 +1,5 @@
 """Configuration of the documentation site for Sphinx: `make docs` builds it."""
 
-import logging
 import os
 import pathlib
 import sys
@@ -8,8 +7,6 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE / "_ext")]  # the checkout, and the extensions below
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-# The code of several pages runs in one process: see also gallery_order.reset.
-logging.getLogger("tensorflow").setLevel(logging.ERROR)
 
 import tfreps  # noqa: E402
 
@@ -21,7 +18,6 @@ version = release = tfreps.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx_gallery.gen_gallery",
     "sphinx_copybutton",
     "sphinx_design",
     "architectures",  # the rest are files of _ext/
@@ -32,9 +28,7 @@ extensions = [
     "name_pages",
     "file_pages",
 ]
-exclude_patterns = ["_build", "guides/*.py", "guides/*.rst", "**/README.rst"]
-exclude_patterns += ["auto_guides/**/*.py", "auto_guides/**/*.ipynb", "auto_guides/*.md5"]
-exclude_patterns += ["auto_guides/*.codeobj.json", "sg_execution_times.rst"]
+exclude_patterns = ["_build"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 nitpicky = True
 default_role = "code"
@@ -52,27 +46,6 @@ autodoc_typehints = "none"
 autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
-
-# Each guide is a file that runs unchanged, a page and a notebook.
-os.environ.setdefault("KERAS_BACKEND", "tensorflow")
-sphinx_gallery_conf = {
-    "examples_dirs": "guides",
-    "gallery_dirs": "auto_guides",
-    "filename_pattern": r"plot_",
-    "within_subsection_order": "gallery_order.GuideOrder",
-    "reset_modules": ("matplotlib", "gallery_order.reset"),
-    "min_reported_time": 1,
-    "show_memory": False,
-    "remove_config_comments": True,
-    "abort_on_example_error": False,
-    "only_warn_on_example_error": False,
-    "plot_gallery": "True",
-    "parallel": 2,  # number of processes, each of which runs some of the guides
-    "show_signature": False,
-    "write_computation_times": False,
-    "image_srcset": ["2x"],
-    "line_numbers": False,
-}
 
 # HTML.
 html_theme = "pydata_sphinx_theme"
