@@ -4,6 +4,8 @@ import os
 import pathlib
 import sys
 
+import yaml
+
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE / "_ext")]  # the checkout, and the extensions below
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -14,6 +16,8 @@ project = "tfreps"
 author = "The tfreps authors"
 copyright = "2026, the tfreps authors"
 version = release = tfreps.__version__
+# The only place with the address of the repository.
+repository = yaml.safe_load((HERE.parent / "CITATION.cff").read_text())["repository-code"]
 
 extensions = [
     "myst_parser",
@@ -37,7 +41,8 @@ smartquotes = False  # they turn the dashes of flags into en dashes
 show_warning_types = True
 
 # MyST: Markdown pages.
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "substitution"]
+myst_substitutions = {"repository": f"[the repository]({repository})"}
 myst_heading_anchors = 3
 
 # autodoc: docstrings, converted by _ext/docstrings.py.
@@ -57,6 +62,7 @@ html_copy_source = False
 html_sidebars = {"index": [], "install": [], "limits": []}
 html_theme_options = {
     "logo": {"text": "tfreps"},
+    "external_links": [{"name": "Repository", "url": repository}],
     "navbar_end": ["theme-switcher"],
     # Pages with code of two libraries side by side need the width.
     "secondary_sidebar_items": {"coming_from/*": [], "[!c]*": ["page-toc"]},

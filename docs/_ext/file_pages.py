@@ -1,9 +1,10 @@
-"""Writes pages from files of the checkout: the results, the changes, security, the file tree."""
+"""Writes pages from files of the checkout: results, changes, security, citation, the file tree."""
 
 import pathlib
 import re
 import shutil
 
+import yaml
 from written_pages import write_pages
 
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -22,6 +23,7 @@ def write_all(app):
         "changes.md": without_links(read("CHANGELOG.md")),
         "security.md": without_links(read("SECURITY.md")),
         "tree.md": tree(),
+        "citation.txt": citation(read("CITATION.cff")),
     }
     write_pages(app.srcdir / FOLDER, pages)
     for folder, page in (("training", "results.md"), ("benchmarks", "speed.md")):
@@ -38,6 +40,30 @@ def without_links(text):
     """Replaces links to files of the checkout, which are not pages, with inline code."""
     text = re.sub(r"(?<!!)\[([^]]+)\]\((?!https?:)([^)#]+)\)", r"`\2`", text)
     return re.sub(r"^(# [^\n]+)", r"\1", text)
+
+
+def citation(text):
+    """Returns BibTeX of the software and the papers in a CITATION.cff, as a block of Markdown."""
+    software = yaml.safe_load(text)
+    year = str(software["date-released"])[:4]
+    entries = [bibtex("software", {**software, "year": year, "url": software["repository-code"]})]
+    entries += [bibtex("inproceedings", paper) for paper in software["references"]]
+    return "```bibtex\n" + "\n\n".join(entries) + "\n```\n"
+
+
+def bibtex(kind, entry):
+    """Returns one entry of BibTeX."""
+    names = [
+        author.get("name") or f"{author['family-names']}, {author['given-names']}"
+        for author in entry["authors"]
+    ]
+    authors = " and ".join(f"{{{name}}}" if "," not in name else name for name in names)
+    fields = {"title": f"{{{entry['title']}}}", "author": authors, "year": entry["year"]}
+    fields |= {"booktitle": entry.get("collection-title"), "version": entry.get("version")}
+    fields["url"] = entry.get("url")
+    key = re.match(r"\w+", entry["authors"][0].get("family-names") or entry["title"])[0].lower()
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+    return "\n".join([f"@{kind}{{{key}{entry['year']},", *lines, "}"])
 
 
 def tree():
