@@ -8,7 +8,7 @@ import pathlib
 
 import keras
 from docstrings import separated
-from public_names import documented, first_sentence, public_value
+from public_names import documented, first_sentence, members, public_value
 from written_pages import write_pages
 
 from tfreps import presets
@@ -77,10 +77,11 @@ def inherited(value):
     name, base = next((row for row in known.items() if issubclass(value, row[1])), (None, None))
     if base is None:
         return []
+    own_members = set(members(value))
     found = [
         link(method, page)
         for method, page in METHOD_PAGES.items()
-        if hasattr(base, method) and getattr(value, method) == getattr(base, method)
+        if hasattr(base, method) and method not in own_members
     ]
     named = f": {', '.join(found)}, and others" if found else ""
     return [f"   Methods of {link(name, KERAS[name])} are inherited{named}.", ""]
@@ -109,9 +110,9 @@ def overview(package, entries):
 def published_weights():
     """Returns a section with the table of published weights."""
     lines = ["", ".. _published-weights:", "", "Published weights", "-" * 17, ""]
-    lines += ["`from_preset` of a class and `tfreps.load` accept these names; ``tfreps presets NAME``"]
-    lines += ["prints the files, checksums and sources of one. A BERT also loads by its address on the"]
-    lines += ["Hugging Face Hub: see :doc:`/howto/presets`.", ""]
+    lines += ["`from_preset` of a class and `tfreps.load` accept these names."]
+    lines += ["``tfreps presets NAME`` prints the files, checksums and sources of one. A BERT also"]
+    lines += ["loads by its address on the Hugging Face Hub: see :doc:`/howto/presets`.", ""]
     lines += [".. list-table::", "   :header-rows: 1", "   :widths: 24 38 12 10 16", ""]
     lines += row("name", "model", "parameters", "weights", "license")
     for preset in presets.table():
