@@ -58,7 +58,7 @@ class PageSession:
         self.figures = figures and os.path.abspath(figures)
         self.num_figures, self.shown = 0, []
         self.folder = tempfile.TemporaryDirectory(prefix="tfreps-docs-")
-        self.namespace = {"__name__": "__main__"}
+        self.namespace = {"__name__": "page"}
         self.seeded = False
 
     def run(self, kind, code, line=1):
